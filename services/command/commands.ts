@@ -96,6 +96,26 @@ const commands: Readonly<Record<string, Command>> = {
       return register(routing);
     },
   },
+  'nats-permissions': {
+    usage: '--agent <name> [--revision <revision>] [--prefix <NATS_PREFIX>] [--inbox-prefix <NATS_INBOX_PREFIX>]',
+    summary: "Prints what the NATS user of a pool's workers needs; agents and revisions may be several",
+    options: {
+      agent: { type: 'string', multiple: true, default: [] },
+      revision: { type: 'string', multiple: true, default: [] },
+      prefix: { type: 'string', default: '' },
+      'inbox-prefix': { type: 'string' },
+    },
+    arguments: 0,
+    run: async ({ flags }) => {
+      const { natsPermissions } = await import('./nats-permissions.ts');
+      const inboxPrefix = flags['inbox-prefix'] as string | undefined;
+      return natsPermissions({
+        agents: flags['agent'] as readonly string[],
+        revisions: flags['revision'] as readonly string[],
+        ...{ prefix: flags['prefix'] as string, inboxPrefix },
+      });
+    },
+  },
 };
 
 /** @returns the exit code: 0, 1 when the command fails, 2 when it is not understood; `undefined` when the process sets its own. */

@@ -35,6 +35,19 @@ test('a start, a check and a migration that are refused end with 1, and a comman
   t.is((await run(folder, '--help')).code, 0);
 });
 
+test('the permissions of a pool on NATS are printed, and a name that is none is refused', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const given = ['nats-permissions', '--agent', 'default', '--revision', 'v1', '--prefix', 'team'];
+  const { code, printed } = await run(folder, ...given);
+  t.is(code, 0, printed);
+  t.regex(printed, /"\$JS\.API\.CONSUMER\.MSG\.NEXT\.team_QUEUE\.37a8eec1-0"/);
+  t.regex(printed, /"team\.events\.37a8eec1\.\*"/);
+  t.is((await run(folder, 'nats-permissions')).code, 2);
+  t.is((await run(folder, 'nats-permissions', '--agent', 'a"}')).code, 2);
+  t.is((await run(folder, ...given, '--inbox-prefix', '>')).code, 2);
+});
+
 test('a check ends, though the agent keeps something open that would hold its process', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'command-'));
   t.teardown(() => rm(folder, { recursive: true }));

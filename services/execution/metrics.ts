@@ -103,3 +103,12 @@ export const executionMetrics = {
     'Whether the lease of the worker here holds: at 0 others take its runs over',
   ),
 };
+
+/** What is measured of NATS. */
+export const natsMetrics = {
+  refused: counter(
+    'agent_workflow_nats_refusals_total',
+    'Messages and subscriptions that NATS refused, because the user of this process lacks the permission',
+    { operation: ['publish', 'subscription'] },
+  ),
+};

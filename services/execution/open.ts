@@ -51,6 +51,13 @@ interface OpenExecutionOptions {
   readonly drives?: boolean;
   /** Whether runs are accepted here; yes when absent. Then this process also fails the runs that no worker takes. */
   readonly accepts?: boolean;
+  /**
+   * Whether runs without a live worker, sleeping runs and what is to be removed are looked after here; yes when absent. A worker that
+   * belongs to a pool leaves them to the processes that accept runs.
+   */
+  readonly tends?: boolean;
+  /** Stands on the record of the runs that are claimed here; a new id when absent. */
+  readonly workerId?: string;
   readonly log: Log;
   readonly values: Values<typeof executionSettings>;
   /**
@@ -85,7 +92,15 @@ const waitingMs = 30_000;
 /** Requeues the runs of dead workers, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
   const { agents, threads, memory, files, queue, leases, eventLog, control, codeCalls, log, values } = options;
-  const { drives = true, accepts = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
+  const {
+    drives = true,
+    accepts = true,
+    tends = true,
+    workerId = newId(),
+    now = Date.now,
+    watchdog = unwatched,
+    health = healthy,
+  } = options;
   await using opening = new AsyncDisposableStack();
   opening.use(eventLog);
   opening.use(queue);
@@ -113,10 +128,9 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
 
   const hasAgents = agents.list.length > 0;
   if (drives) opening.use(await openRegistration({ agents, threads, log, isOnly: options.registers === true }));
-  const workerId = newId();
   const lease =
     hasAgents && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log })) : undefined;
-  await sweep().catch(onSweepError);
+  if (tends) await sweep().catch(onSweepError);
   const worker =
     lease &&
     createWorker({
@@ -143,12 +157,14 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   const held = { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
   const serving =
     worker && opening.use(await codeCalls.serve(held, createReduce({ agents, log, onCode: watchdog.begin })));
-  opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
-  opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
-  opening.use(openWakes({ threads, queue, now, log }));
 
   const parts = { threads, memory, eventLog, control, codeCalls, worker, known };
-  opening.use(await openHousekeeping({ ...parts, log, values, now }));
+  if (tends) {
+    opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
+    opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
+    opening.use(openWakes({ threads, queue, now, log }));
+    opening.use(await openHousekeeping({ ...parts, log, values, now }));
+  }
   const endWatch = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
 
   const opened = opening.move();

@@ -1,5 +1,5 @@
 import { newId } from '@agent-workflow/kit/ids';
-import type { Env, Values } from '@agent-workflow/kit/env';
+import { ConfigError, type Env, type Values } from '@agent-workflow/kit/env';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
 import { namesAgents, readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
@@ -12,8 +12,10 @@ import { loadAgents } from './agents/load.ts';
 import { executionProcessSettings, toFilesPlace } from './config.ts';
 import { toNatsOptions } from './adapters/nats/settings.ts';
 import { agentsElsewhere, atRevision, type Agents } from './record/agents.ts';
+import { natsMetrics } from './metrics.ts';
 import { observeExecution } from './observed.ts';
 import { openExecution } from './open.ts';
+import type { HeldAgents } from './ports/queue.ts';
 import { openWatchdog } from './watchdog/watchdog.ts';
 
 /**
@@ -35,11 +37,15 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const filesPlace = toFilesPlace(values);
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
   const name = `execution (${values.ROLE}) ${newId()}`;
+  const pool = poolOf(values, agents);
+  const refused = observed.registry?.make(natsMetrics).refused;
   const nats = opened.use(
     await openNats(
       {
-        ...toNatsOptions({ values, name, retention, leaseMs, log }),
+        ...toNatsOptions({ values, name, retention, leaseMs, pool, log }),
         health: observed.health.part('nats'),
+        onRefused: (operation) => refused?.add({ operation }),
+        answersPools: values.ROLE !== 'worker',
       },
       stopping,
     ),
@@ -50,6 +56,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     await openExecution({
       ...observeExecution({ ...nats, agents, threads, watchdog }, { ...observed, slots }),
       ...{ memory, log, values, drives, accepts: values.ROLE !== 'worker', health: observed.health },
+      ...{ workerId: nats.workerId, tends: pool === undefined },
       files: filesPlace && createGatewayRunFiles(filesPlace),
       sweepMs: values.LEASE_MS / 3,
     }),
@@ -78,6 +85,19 @@ async function agentsOf(
 ): Promise<Agents> {
   if (role === 'api' && !namesAgents(file)) return agentsElsewhere(file.defaultAgent);
   return atRevision(await loadAgents(file), revision);
+}
+
+/**
+ * What a worker of a pool holds; `undefined` for a process that may do everything on NATS.
+ * @throws ConfigError when the role does not fit.
+ */
+function poolOf(
+  { ROLE: role, NATS_ACCESS: access }: Pick<Values<typeof executionProcessSettings>, 'ROLE' | 'NATS_ACCESS'>,
+  { list, revision }: Agents,
+): HeldAgents | undefined {
+  if (access === 'all') return undefined;
+  if (role !== 'worker') throw new ConfigError(`NATS_ACCESS=pool is for ROLE=worker, not for ROLE=${role}`);
+  return { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
 }
 
 const agentsLinesOf = ({ areRegistered, defaultName }: Agents): readonly string[] =>

@@ -4,9 +4,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { watchOlderReplicas } from '@agent-workflow/execution/adapters/nats/client/older-replicas';
+import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { toOldJson } from '@agent-workflow/protos/old-events';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
-import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/reader';
+import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/places';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
@@ -224,6 +225,68 @@ withServer(test, privateNats(), () => {
   );
 
   test.serial(
+    'as long as a replica that knows shards alone is there, logs begin where it reads them, and they are continued there',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'shards');
+      await using olderPlace = await openPlace(server.url, 'shards');
+      await using elsewhere = await openLogsOn(server.url, 'shards');
+      const { client, streams } = place;
+      const subscribed = olderPlace.client.connection.subscribe(`${streams.settings.prefix}.rollcall.parts`);
+      await olderPlace.client.flush(5000);
+      await using older = await watchOlderReplicas({
+        client,
+        prefix: streams.settings.prefix,
+        log: silentLog,
+        checkMs: 20,
+      });
+      await using log = await openNatsRunLog({ streams, retentionMs: 3_600_000, log: silentLog, older });
+      const subjects = async (): Promise<string[]> => {
+        const { state } = await streams.manager.streams.info(streams.names.events, { subjects_filter: '>' });
+        const words = Object.keys(state.subjects ?? {}).map((subject) => subject.split('.').slice(-2).join(' '));
+        return words.toSorted();
+      };
+
+      t.false(older.areThere());
+      t.true(older.readByShard());
+      for (const run of ['r', 's']) log.setAgent(run, 'support');
+      await log.append(scopeOf('r'), 0, [chunkOf(1)]);
+      const [ofShard = ''] = await subjects();
+      t.regex(ofShard, /^\d\d? r$/);
+      subscribed.unsubscribe();
+      await until(() => !older.readByShard());
+      await log.append(scopeOf('r'), 1, [chunkOf(2)]);
+      await log.append(scopeOf('s'), 0, [end(1)]);
+      // Another replica continues a log where it is.
+      elsewhere.setAgent('r', 'support');
+      await elsewhere.append(scopeOf('r'), 2, [end(3)]);
+      t.deepEqual(await subjects(), [ofShard, `${hashOfAgent('support')} s`].toSorted());
+      for (const each of [log, elsewhere]) {
+        t.deepEqual(await collect(each, 'r'), [1, 2, 3]);
+        t.deepEqual(await collect(each, 's'), [1]);
+      }
+    },
+  );
+
+  test.serial('what is written under the id of a run below another agent is not part of its log', async (t) => {
+    await using server = await privateNats().open();
+    await using log = await openLogsOn(server.url, 'foreign');
+    await using foreign = await openLogsOn(server.url, 'foreign');
+    await using latecomer = await openLogsOn(server.url, 'foreign');
+    for (const each of [log, latecomer]) each.setAgent('r', 'support');
+    const following = listen(log, 'r');
+    await log.append(scopeOf('r'), 0, [chunkOf(1)]);
+    await following.reaches(1);
+    foreign.setAgent('r', 'billing');
+    await foreign.append(scopeOf('r'), 0, [chunkOf(1), chunkOf(2), end(3)]);
+    t.is(await latecomer.last('r'), 1);
+    await log.append(scopeOf('r'), 1, [chunkOf(2), end(3)]);
+    t.deepEqual(await following.done, [1, 2, 3]);
+    t.deepEqual(await collect(latecomer, 'r'), [1, 2, 3]);
+    t.deepEqual(await collect(foreign, 'r'), [1, 2, 3]);
+  });
+
+  test.serial(
     'an ended log that is older than its retention is as if it had never been, and can be told anew',
     async (t) => {
       await using server = await privateNats().open();
@@ -352,7 +415,7 @@ type Place = Awaited<ReturnType<typeof openPlace>>;
 
 /** How many messages the stream holds of a run. */
 async function messagesOf({ streams: { manager, names } }: Place, run: string): Promise<number> {
-  const subject = eventSubjectOf(names, run);
+  const subject = eventSubjectOf(names, hashOfAgent('default'), run);
   const { state } = await manager.streams.info(names.events, { subjects_filter: subject });
   return state.subjects?.[subject] ?? 0;
 }

@@ -4,7 +4,7 @@ import { callMetrics } from '@agent-workflow/runtime/calls';
 import { healthMetrics } from '@agent-workflow/runtime/health';
 import type { Metrics } from '@agent-workflow/runtime/metrics';
 import { processMetrics } from '@agent-workflow/runtime/observe';
-import { executionMetrics } from '@agent-workflow/execution/metrics';
+import { executionMetrics, natsMetrics } from '@agent-workflow/execution/metrics';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { fileMetrics } from '@agent-workflow/gateway/files/metrics';
 import { gatewayMetrics } from '@agent-workflow/gateway/metrics';
@@ -26,7 +26,7 @@ import { makeWorkspace } from '../servers/standalone.ts';
 const parts: Readonly<Record<string, Metrics>> = {
   all: { ...processMetrics, ...healthMetrics, ...callMetrics },
   gateway: { ...gatewayMetrics(endpoints), ...redisMetrics, ...fileMetrics },
-  execution: executionMetrics,
+  execution: { ...executionMetrics, ...natsMetrics },
   threads: {
     ...cassandraMetrics,
     postgresRequests: postgresMetrics.requests,
@@ -118,7 +118,7 @@ test('each run, request, step and search is counted once, under names that are t
   };
   t.deepEqual(Object.fromEntries(Object.keys(expected).map((series) => [series, value(series)])), expected);
   t.true(value('agent_workflow_events_appended_total') > 10);
-  t.deepEqual(names.toSorted(), known.filter((name) => !/redis|cassandra|postgres/.test(name)).toSorted());
+  t.deepEqual(names.toSorted(), known.filter((name) => !/redis|cassandra|postgres|nats/.test(name)).toSorted());
   for (const id of [threadId, 'anon', 'hello']) t.false(text.includes(id), id);
   t.notRegex(text, /[0-9a-f]{8}-[0-9a-f]{4}-7/, 'an id stands in a label');
 });

@@ -28,6 +28,12 @@ export interface AppendOptions {
  */
 export interface RunLog extends AsyncDisposable {
   /**
+   * Names the agent of a run, where it is known, before the calls about that run. Where logs of agents are kept apart, it says where the
+   * run's log begins, and what is written elsewhere under the id of the run is not part of it. A log that is begun without it is one of
+   * `default`.
+   */
+  readonly setAgent: (runId: string, agent: string) => void;
+  /**
    * Adds events of the run that `scope` names. Their numbers follow `after`; in an empty log, `after` being 0, they begin where a
    * log may begin. Once it has resolved, the events survive the death of the process; no follower sees them before. Appends of one
    * run keep the order of the calls. Those of a run without followers, and those that say only how far a run is, may wait a little to be

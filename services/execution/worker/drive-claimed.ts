@@ -101,6 +101,7 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
 
   return async ({ owner, claimed, cached, replicas }) => {
     const { runId, threadId, epoch, agent, revision } = claimed;
+    options.eventLog.setAgent(runId, agent ?? defaultAgent);
     const run: DrivenRun = { owner, threadId, runId, ...named(agent) };
     using driving = active.begin({ ...run, ...named(agent, revision), takeoverEpoch: epoch });
     const { signal } = driving;

@@ -1,15 +1,23 @@
-import { createInbox, type NatsError, type Msg } from 'nats';
+import type { NatsError, Msg } from 'nats';
 import type { WorkerLeases } from '../../ports/leases.ts';
 import { called, fromNatsError, type NatsClient } from './client/client.ts';
 import { rollCallSubject } from './client/older-replicas.ts';
-import { subjectPrefix } from './client/streams.ts';
+import { aliveSubject } from './client/subjects.ts';
 
 interface NatsLeasesOptions {
   readonly client: NatsClient;
   readonly prefix: string;
   /** The longest lease of any worker, in milliseconds: a worker that is silent for so long is dead. */
   readonly leaseMs: number;
+  /** The token of the pool whose workers alone hold leases here; absent: leases of any worker are held and judged. */
+  readonly token?: string | undefined;
 }
+
+/**
+ * The id of a worker that belongs to a pool. It begins with the token of the pool, so that no other pool speaks for it. Ids of other
+ * workers hold no `_`.
+ */
+export const workerIdOf = (token: string, id: string): string => `${token}_${id}`;
 
 /** A server that takes longer to answer was standing still: silence during that time proves nothing. */
 const flushTimeoutMs = 2000;
@@ -19,10 +27,14 @@ const flushTimeoutMs = 2000;
  * since the last one, on its own clock. A replica that has not listened for a whole lease, because it started later or lost the
  * connection, first listens that long before it judges.
  */
-export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeasesOptions): Promise<WorkerLeases> {
-  const subject = `${subjectPrefix(prefix)}alive`;
+export async function openNatsWorkerLeases({
+  client,
+  prefix,
+  leaseMs,
+  token,
+}: NatsLeasesOptions): Promise<WorkerLeases> {
+  const subject = aliveSubject(prefix);
   const rollCall = rollCallSubject(prefix);
-  const answers = createInbox();
   const heartbeats = createHeartbeats();
   /** Leases that are renewed here, with the time until which they hold. */
   const own = new Map<string, number>();
@@ -30,7 +42,10 @@ export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeas
   let listeningSince = performance.now();
 
   const publish = (workerId: string, ms: number): void =>
-    client.connection.publish(`${subject}.${workerId}`, String(Math.ceil(ms)));
+    client.connection.publish(
+      token === undefined ? `${subject}.${workerId}` : `${subject}.${token}.${workerId}`,
+      String(Math.ceil(ms)),
+    );
 
   const record = (workerId: string, ms: number): void => {
     if (ms <= 0) own.delete(workerId);
@@ -44,13 +59,21 @@ export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeas
       .map(([workerId, until]): [string, number] => [workerId, Math.ceil(until - performance.now())])
       .filter(([, ms]) => ms > 0);
 
+  const recordHeartbeat = (workerId: string, message: Msg): void => {
+    const ms = readHeartbeat(message);
+    if (ms !== undefined) record(workerId, ms);
+  };
+
   /** An answer to a roll call that was under way does not revive a lease that was released meanwhile. */
   const recordAnswer = (text: string): void => {
     const [workerId = '', ms = ''] = text.split(' ');
     if (!heartbeats.isReleased(workerId)) record(workerId, Number(ms));
   };
 
-  const callRoll = (): void => client.connection.publish(rollCall, '', { reply: answers });
+  const answers = client.inbox();
+  const callRoll = (): void => {
+    if (token === undefined) client.connection.publish(rollCall, '', { reply: answers });
+  };
 
   /** Whether silence of the worker can only mean that it is dead. */
   const isCertain = (workerId: string): boolean =>
@@ -83,16 +106,26 @@ export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeas
 
   using opening = new DisposableStack();
   opening.use(
-    subscribe(`${subject}.*`, (message) => {
-      record(message.subject.slice(subject.length + 1), Number(message.string()));
-    }),
-  );
-  opening.use(
     subscribe(rollCall, (message) => {
-      for (const [workerId, ms] of ownLeases()) message.respond(`${workerId} ${ms}`);
+      for (const [workerId, ms] of ownLeases())
+        if (token === undefined) message.respond(`${workerId} ${ms}`);
+        // Its user may not publish to the subject of a reply.
+        else publish(workerId, ms);
     }),
   );
-  opening.use(subscribe(answers, (message) => recordAnswer(message.string())));
+  if (token === undefined) {
+    opening.use(
+      subscribe(`${subject}.*`, (message) => recordHeartbeat(message.subject.slice(subject.length + 1), message)),
+    );
+    opening.use(
+      subscribe(`${subject}.*.*`, (message) => {
+        const [ofPool = '', workerId = ''] = message.subject.slice(subject.length + 1).split('.');
+        // A pool speaks for its own workers alone.
+        if (workerId.startsWith(workerIdOf(ofPool, ''))) recordHeartbeat(workerId, message);
+      }),
+    );
+    opening.use(subscribe(answers, (message) => recordAnswer(message.string())));
+  }
   opening.use(
     client.onReconnect(() => {
       listeningSince = performance.now();
@@ -120,6 +153,8 @@ export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeas
     },
 
     isAlive: async (workerId) => {
+      // A worker that belongs to a pool receives no heartbeats: replicas of the role `api` judge.
+      if (token !== undefined) return true;
       for (;;) {
         await catchUp();
         if (heartbeats.isAlive(workerId)) return true;
@@ -135,6 +170,10 @@ export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeas
     },
   };
 }
+
+/** The milliseconds of a heartbeat; `undefined` for any other message, as what the server sends of itself. */
+const readHeartbeat = (message: Msg): number | undefined =>
+  message.headers === undefined && /^\d{1,9}$/.test(message.string()) ? Number(message.string()) : undefined;
 
 /** The part of a lease that an answer of the server may take before nothing is concluded from silence. */
 const standstillPart = 3;

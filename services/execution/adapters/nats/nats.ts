@@ -1,19 +1,24 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { Log } from '@agent-workflow/kit/log';
+import { newId } from '@agent-workflow/kit/ids';
 import { retry } from '@agent-workflow/kit/retry';
 import type { CodeCalls } from '../../ports/code-calls.ts';
+import { unwatchedPart } from '@agent-workflow/runtime/health';
 import type { RunControl } from '../../ports/control.ts';
 import type { WorkerLeases } from '../../ports/leases.ts';
 import type { RunLog } from '../../ports/log.ts';
-import type { RunQueue } from '../../ports/queue.ts';
+import type { HeldAgents, RunQueue } from '../../ports/queue.ts';
 import { isNotReady, openNatsClient, steadily, type NatsClient, type NatsClientOptions } from './client/client.ts';
 import { openNatsCodeCalls } from './code-calls/code-calls.ts';
 import { openNatsControl } from './control.ts';
 import { checkDurability, checkVersion, readSyncInterval } from './durability.ts';
-import { openNatsWorkerLeases } from './leases.ts';
+import { openNatsWorkerLeases, workerIdOf } from './leases.ts';
 import { openNatsRunLog } from './log/log.ts';
 import { watchOlderReplicas } from './client/older-replicas.ts';
+import { answerPools } from './pools/answering.ts';
+import { createAsking } from './pools/asking.ts';
+import { tokenOfAgents } from './pools/permissions.ts';
 import { openNatsRunQueue } from './queue/queue.ts';
+import { poolsHeld } from './queue/takers.ts';
 import { createStreams, type Streams, type StreamSettings } from './client/streams.ts';
 
 export interface NatsOptions extends NatsClientOptions, StreamSettings {
@@ -25,6 +30,10 @@ export interface NatsOptions extends NatsClientOptions, StreamSettings {
   readonly monitorUrls: readonly string[];
   /** Whether to refuse servers that may lose confirmed writes. */
   readonly strict: boolean;
+  /** For a worker of a pool: what its pool holds. Absent: this process manages the streams, and its user may do everything. */
+  readonly pool?: HeldAgents | undefined;
+  /** Whether this process does for workers of pools what they may not do. */
+  readonly answersPools?: boolean;
 }
 
 /** Everything that the execution service keeps on NATS, over one connection. */
@@ -34,6 +43,8 @@ interface Nats extends AsyncDisposable {
   readonly leases: WorkerLeases;
   readonly control: RunControl;
   readonly codeCalls: CodeCalls;
+  /** The id of the worker of this process. */
+  readonly workerId: string;
   readonly isConnected: () => boolean;
 }
 
@@ -47,22 +58,31 @@ const watchMs = 10_000;
  */
 export async function openNats(options: NatsOptions, signal?: AbortSignal): Promise<Nats> {
   await using opened = new AsyncDisposableStack();
-  const { log } = options;
   const client = opened.use(await openNatsClient(options, signal));
   const version = client.connection.info?.version ?? '';
   checkVersion(version);
   const streams = await createStreams(client, options);
+  if (!options.pool) await ensureStreams(streams, version, options, signal);
+  // Also waits for a server that becomes unreachable meanwhile.
+  const open = options.pool ? openPortsOfPool(options.pool) : openPorts;
+  const ports = opened.use(await untilReady(async () => open(client, streams, options), options, signal));
+  const rest = opened.move();
+  return { ...ports, isConnected: client.isConnected, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
+}
+
+async function ensureStreams(
+  streams: Streams,
+  version: string,
+  options: NatsOptions,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const infos = [
-    await untilReady(streams.ensureRuns, log, signal),
-    await untilReady(streams.ensureEvents, log, signal),
+    await untilReady(streams.ensureRuns, options, signal),
+    await untilReady(streams.ensureEvents, options, signal),
   ];
   const replicas = Math.min(...infos.map(({ config }) => config.num_replicas));
   const syncIntervalMs = await readSyncInterval(options.monitorUrls);
-  checkDurability(log, { version, replicas, syncIntervalMs }, options.strict);
-  // Also waits for a server that becomes unreachable meanwhile.
-  const ports = opened.use(await untilReady(async () => openPorts(client, streams, options), log, signal));
-  const rest = opened.move();
-  return { ...ports, isConnected: client.isConnected, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
+  checkDurability(options.log, { version, replicas, syncIntervalMs }, options.strict);
 }
 
 type Ports = Omit<Nats, 'isConnected'>;
@@ -77,22 +97,62 @@ async function openPorts(client: NatsClient, streams: Streams, options: NatsOpti
   const leases = opened.use(await openNatsWorkerLeases({ client, prefix, leaseMs }));
   const control = opened.use(openNatsControl({ client, prefix }));
   const codeCalls = opened.use(openNatsCodeCalls({ client, prefix }));
+  if (options.answersPools === true) opened.use(answerPools({ streams, queue, log }));
   const rest = opened.move();
-  return { queue, eventLog, leases, control, codeCalls, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
+  return {
+    ...{ queue, eventLog, leases, control, codeCalls, workerId: newId() },
+    [Symbol.asyncDispose]: async () => rest.disposeAsync(),
+  };
 }
+
+/**
+ * The same for a worker of a pool, whose user may do only what the pool needs: replicas of the role `api` do the rest for it.
+ * @throws Unavailable when none of them answers; then nothing is left open.
+ */
+const openPortsOfPool =
+  ({ agents, revision }: HeldAgents) =>
+  async (client: NatsClient, streams: Streams, options: NatsOptions): Promise<Ports> => {
+    await using opened = new AsyncDisposableStack();
+    const { log, prefix, retentionMs, leaseMs } = options;
+    const asking = createAsking(client, streams.names);
+    const pools = poolsHeld(revision === undefined ? { agents } : { agents, revision });
+    await Promise.all(pools.map(asking.ensureLanes));
+    const token = tokenOfAgents(agents);
+    const ofPool = { agents, reader: asking.reader };
+    const eventLog = opened.use(await openNatsRunLog({ streams, retentionMs, log, ofPool }));
+    const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs, ofPool: asking }));
+    const leases = opened.use(await openNatsWorkerLeases({ client, prefix, leaseMs, token }));
+    const control = opened.use(openNatsControl({ client, prefix, agents }));
+    const codeCalls = opened.use(openNatsCodeCalls({ client, prefix }));
+    const rest = opened.move();
+    return {
+      ...{ queue, eventLog, leases, control, codeCalls, workerId: workerIdOf(token, newId()) },
+      [Symbol.asyncDispose]: async () => rest.disposeAsync(),
+    };
+  };
 
 const retryMs = 250;
 
 /** Repeats `work` while the servers are still finding one another, as after a start of all of them. */
-async function untilReady<T>(work: () => Promise<T>, log: Log, signal?: AbortSignal): Promise<T> {
+async function untilReady<T>(
+  work: () => Promise<T>,
+  { log, pool, health = unwatchedPart }: Pick<NatsOptions, 'log' | 'pool' | 'health'>,
+  signal?: AbortSignal,
+): Promise<T> {
   let isLogged = false;
-  return retry(work, {
+  const result = await retry(work, {
     ...steadily(retryMs),
     signal,
     mayHelp: (error) => isNotReady(error) || isServiceError(error, 'Unavailable'),
     onRetry: (error) => {
-      if (!isLogged) log.warn({ err: error }, 'JetStream is not ready yet; it is tried again');
+      if (pool) health.fails(waitsForApi, error);
+      else if (!isLogged) log.warn({ err: error }, 'JetStream is not ready yet; it is tried again');
       isLogged = true;
     },
   });
+  if (pool) health.works();
+  return result;
 }
+
+/** What a worker of a pool reports while it waits for its streams and consumers. */
+const waitsForApi = 'no process of the role api has created its consumers yet';

@@ -31,6 +31,20 @@ test('a prefix that could not stand in a subject is refused', (t) => {
   }
 });
 
+test('replies go to the inboxes of the agents of a pool, unless a prefix is set that begins as inboxes do', (t) => {
+  const inboxOf = (env: Readonly<Record<string, string>>, agents?: readonly string[]): string | undefined =>
+    toNatsOptions({
+      ...{ ...parts, values: readEnv(natsSettings, { NATS_URL: 'nats://one', ...env }) },
+      pool: agents && { agents },
+    }).inboxPrefix;
+  t.is(inboxOf({}), undefined);
+  t.is(inboxOf({}, ['default']), '_INBOX_37a8eec1');
+  t.is(inboxOf({}, ['support', 'billing']), inboxOf({}, ['billing', 'support']));
+  t.is(inboxOf({ NATS_INBOX_PREFIX: '_INBOX.team' }, ['default']), '_INBOX.team');
+  for (const prefix of ['events', '_INBOX.>', '_INBOX.*', '_INBOX..a', '_INBOX.a b'])
+    t.throws(() => inboxOf({ NATS_INBOX_PREFIX: prefix }), { message: /NATS_INBOX_PREFIX/ });
+});
+
 test('events that would go before their retention is over are refused', (t) => {
   const values = readEnv(natsSettings, { NATS_URL: 'nats://one', EVENTS_MAX_AGE: '60' });
   t.regex(

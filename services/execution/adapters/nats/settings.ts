@@ -1,6 +1,26 @@
-import { choice, ConfigError, integer, required, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import {
+  choice,
+  ConfigError,
+  integer,
+  required,
+  text,
+  type Setting,
+  type Settings,
+  type Values,
+} from '@agent-workflow/kit/env';
 import type { Log } from '@agent-workflow/kit/log';
+import type { HeldAgents } from '../../ports/queue.ts';
 import type { NatsOptions } from './nats.ts';
+import { inboxPrefixOf } from './pools/permissions.ts';
+
+const inboxPrefix: Setting<string | undefined> = {
+  doc: 'What the subjects of replies to this process begin with: `_INBOX`, and more words if need be; unset, `_INBOX`, and for `NATS_ACCESS=pool` one of the agents that it holds',
+  fallback: undefined,
+  read: (value) =>
+    /^_INBOX[\w-]*(\.[\w-]+)*$/.test(value)
+      ? value
+      : { problem: 'must begin with `_INBOX` and be of letters, digits, -, _ and single dots' },
+};
 
 /** What a replica of a cluster reads from the environment about NATS. */
 export const natsSettings = {
@@ -17,6 +37,12 @@ export const natsSettings = {
     'Addresses of the monitoring ports of all NATS servers, divided by commas: how their disks are synced is read there',
   ),
   NATS_PREFIX: text('', 'Prefix of the names of streams and subjects, where several services share a NATS'),
+  NATS_ACCESS: choice(
+    ['all', 'pool'],
+    'all',
+    'What the NATS user of this process may do: everything below `NATS_PREFIX`, or, of a `worker`, only what the agents that it holds need (`agent-workflow nats-permissions`); processes of the role `api` do the rest for it',
+  ),
+  NATS_INBOX_PREFIX: inboxPrefix,
   NATS_REPLICAS: integer(1, 'Servers that hold each stream', { min: 1, max: 5 }),
   EVENTS_MAX_AGE: integer(7200, 'Seconds that NATS keeps an event at most, however long its run lasts', {
     min: 1,
@@ -42,11 +68,13 @@ interface NatsParts {
   readonly retention: number;
   /** `LEASE_MS`, in milliseconds. */
   readonly leaseMs: number;
+  /** What the process holds, if its user may do only what that needs. */
+  readonly pool?: HeldAgents | undefined;
   readonly log: Log;
 }
 
 /** Options of the adapters. @throws ConfigError when settings contradict each other. */
-export function toNatsOptions({ values, name, retention, leaseMs, log }: NatsParts): NatsOptions {
+export function toNatsOptions({ values, name, retention, leaseMs, pool, log }: NatsParts): NatsOptions {
   if (values.EVENTS_MAX_AGE < retention)
     throw new ConfigError(
       `EVENTS_MAX_AGE must be at least EVENTS_RETENTION (${retention}), not ${values.EVENTS_MAX_AGE}`,
@@ -61,6 +89,8 @@ export function toNatsOptions({ values, name, retention, leaseMs, log }: NatsPar
     tlsCaFile: values.NATS_TLS_CA_FILE,
     tlsCertFile: values.NATS_TLS_CERT_FILE,
     tlsKeyFile: values.NATS_TLS_KEY_FILE,
+    inboxPrefix: values.NATS_INBOX_PREFIX ?? (pool ? inboxPrefixOf(pool.agents) : undefined),
+    pool,
     prefix: values.NATS_PREFIX,
     replicas: values.NATS_REPLICAS,
     eventsMaxAgeMs: values.EVENTS_MAX_AGE * 1000,

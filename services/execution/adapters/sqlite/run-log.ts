@@ -83,6 +83,9 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   };
 
   return {
+    // The logs of all agents are in one file.
+    setAgent: () => undefined,
+
     append: async (scope, after, events, options) =>
       writer.append(tailOf(scope.runId), { scope, after, events }, options),
 

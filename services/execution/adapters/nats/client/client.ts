@@ -7,6 +7,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import {
   connect,
+  createInbox,
   credsAuthenticator,
   ErrorCode,
   Events,
@@ -17,6 +18,7 @@ import {
   type MsgHdrs,
   type NatsConnection,
 } from 'nats';
+import { createRefusals, type RefusableOperation } from './refusals.ts';
 
 export interface NatsClientOptions {
   /** `nats://` or `tls://` addresses, separated by commas. The first may hold a user and a password. */
@@ -29,9 +31,13 @@ export interface NatsClientOptions {
   readonly tlsCaFile?: string | undefined;
   readonly tlsCertFile?: string | undefined;
   readonly tlsKeyFile?: string | undefined;
+  /** What the subjects of replies begin with; `_INBOX` unless given. */
+  readonly inboxPrefix?: string | undefined;
   readonly log: Log;
   /** Gets reports of the connection, lost and regained. */
   readonly health?: PartHealth;
+  /** Called with each message and subscription that the server refuses for want of a permission. */
+  readonly onRefused?: ((operation: RefusableOperation) => void) | undefined;
 }
 
 interface RequestOptions {
@@ -42,6 +48,8 @@ interface RequestOptions {
 /** One connection to NATS, shared by the adapters of a process. It reconnects for ever. */
 export interface NatsClient extends AsyncDisposable {
   readonly connection: NatsConnection;
+  /** A new subject for replies. */
+  readonly inbox: () => string;
   readonly isConnected: () => boolean;
   /** Resolves once the connection is up. @throws the signal's reason when it fires first; Unavailable once closed. */
   readonly connected: (signal?: AbortSignal) => Promise<void>;
@@ -86,7 +94,7 @@ export async function openNatsClient(options: NatsClientOptions, signal?: AbortS
     },
   });
   health.works();
-  return createClient(connection, log, health);
+  return createClient(connection, { ...options, health });
 }
 
 async function toConnectionOptions(options: NatsClientOptions): Promise<ConnectionOptions> {
@@ -106,6 +114,7 @@ async function toConnectionOptions(options: NatsClientOptions): Promise<Connecti
     // A client whose password was changed tries on, so that it recovers when the operator changes it back.
     ignoreAuthErrorAbort: true,
     noAsyncTraces: true,
+    ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
     ...(first && first.username !== ''
       ? { user: decodeURIComponent(first.username), pass: decodeURIComponent(first.password) }
       : {}),
@@ -129,7 +138,11 @@ const given = <T extends Record<string, string | undefined>>(values: T): Partial
 
 const awayReason = 'it is away';
 
-function createClient(connection: NatsConnection, log: Log, health: PartHealth): NatsClient {
+type ClientOptions = Pick<NatsClientOptions, 'log' | 'inboxPrefix' | 'onRefused'> & { readonly health: PartHealth };
+
+function createClient(connection: NatsConnection, options: ClientOptions): NatsClient {
+  const { log, health, inboxPrefix } = options;
+  const addRefusal = createRefusals(log, options.onRefused);
   let isConnected = true;
   let closed = false;
   const rejectUnderWay = new Set<(error: Error) => void>();
@@ -150,7 +163,7 @@ function createClient(connection: NatsConnection, log: Log, health: PartHealth):
   };
 
   const watch = async (): Promise<void> => {
-    for await (const { type, data } of connection.status()) {
+    for await (const { type, data, permissionContext } of connection.status()) {
       if (type === Events.Disconnect) {
         lose();
         if (closed) continue;
@@ -160,6 +173,8 @@ function createClient(connection: NatsConnection, log: Log, health: PartHealth):
         log.info('the connection to NATS is up again');
         health.works();
         regain();
+      } else if (permissionContext) {
+        addRefusal(permissionContext);
       } else if (type === Events.Error) {
         log.warn({ code: data }, 'NATS reports an error');
       }
@@ -184,6 +199,7 @@ function createClient(connection: NatsConnection, log: Log, health: PartHealth):
 
   return {
     connection,
+    inbox: () => createInbox(inboxPrefix),
     isConnected: () => isConnected && !closed,
 
     connected: async (signal) => {
@@ -264,6 +280,9 @@ export const steadily = (ms: number): Backoff => ({ firstMs: ms, maxMs: ms, fact
 const refusals: ReadonlySet<string> = new Set(['AUTHORIZATION_VIOLATION', 'BAD_CREDS', 'BAD_AUTHENTICATION']);
 const isRefusal = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof NatsError && refusals.has(error.code));
+
+/** Whether the user of this process may not do what was asked for. */
+export const isForbidden = (error: unknown): boolean => error instanceof NatsError && error.isPermissionError();
 
 /** Whether the subject has no subscriber: the stream or consumer behind it does not exist. */
 export const isNoResponder = (error: unknown): boolean => error instanceof NatsError && error.code === '503';

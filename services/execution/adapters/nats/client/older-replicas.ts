@@ -12,18 +12,21 @@ interface OlderReplicasOptions {
 }
 
 /**
- * Whether replicas of the version before run beside this one. They cannot read events in parts. This is needed as long as
- * `old-events.ts` of the protos is.
+ * Which replicas of earlier versions run beside this one. This is needed as long as `old-events.ts` of the protos is.
  */
 export interface OlderReplicas extends AsyncDisposable {
+  /** Whether replicas are there that cannot read events in parts. */
   readonly areThere: () => boolean;
+  /** Whether replicas are there that know no logs below an agent, but only those below a shard. */
+  readonly readByShard: () => boolean;
 }
 
-/** The roll call of workers that read events in parts. */
-export const rollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall.parts`;
+/** The roll call of workers whose version knows logs below an agent. */
+export const rollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall.agents`;
 
-/** Every replica of the version before subscribes to this subject, in any role, and no replica of this version does. */
-const olderRollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall`;
+/** Every replica of a version subscribes to the roll call of that version, in any role, and replicas of other versions do not. */
+const withoutParts = (prefix: string): string => `${subjectPrefix(prefix)}rollcall`;
+const withoutAgents = (prefix: string): string => `${subjectPrefix(prefix)}rollcall.parts`;
 
 const usualCheckMs = 2000;
 /** Only workers answer. Other replicas of that version stay silent, but they are subscribers, so the server reports none missing. */
@@ -36,19 +39,32 @@ export async function watchOlderReplicas({
   log,
   checkMs = usualCheckMs,
 }: OlderReplicasOptions): Promise<OlderReplicas> {
-  const nothing = new Uint8Array(0);
-  let areThere = true;
+  let lackParts = true;
+  let lackAgents = true;
 
-  const check = async (): Promise<void> => {
-    const found = await client.request(olderRollCallSubject(prefix), nothing, { timeoutMs: answerMs }).then(
+  const hasSubscriber = async (subject: string): Promise<boolean> =>
+    client.request(subject, nothing, { timeoutMs: answerMs }).then(
       () => true,
       (error: unknown) => !isNoResponder(error),
     );
-    if (areThere && !found) log.debug('all replicas read events in parts');
-    areThere = found;
+
+  const check = async (): Promise<void> => {
+    const [areFirst, areSecond] = await Promise.all([
+      hasSubscriber(withoutParts(prefix)),
+      hasSubscriber(withoutAgents(prefix)),
+    ]);
+    if (lackParts && !areFirst) log.debug('all replicas read events in parts');
+    lackParts = areFirst;
+    lackAgents = areFirst || areSecond;
   };
 
   await check();
   const checks = every(checkMs, check, () => undefined);
-  return { areThere: () => areThere, [Symbol.asyncDispose]: async () => checks[Symbol.asyncDispose]() };
+  return {
+    areThere: () => lackParts,
+    readByShard: () => lackAgents,
+    [Symbol.asyncDispose]: async () => checks[Symbol.asyncDispose](),
+  };
 }
+
+const nothing = new Uint8Array(0);

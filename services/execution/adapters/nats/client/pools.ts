@@ -44,6 +44,9 @@ const hashLength = 8;
 export const hashOfPool = (pool: Pool): string =>
   createHash('sha256').update(nameOfPool(pool)).digest('hex').slice(0, hashLength);
 
+/** An agent in subjects: as the pool of its runs without a revision. */
+export const hashOfAgent = (agent: string): string => hashOfPool({ agent });
+
 export const consumerOf = (pool: Pool, lane: number): string => `${hashOfPool(pool)}-${lane}`;
 
 /** The stream of waiting runs, and what their subjects begin with. */

@@ -38,12 +38,14 @@ export interface StreamNames {
   readonly eventSubject: string;
   /** Where the server republishes an event once it is stored. */
   readonly liveSubject: string;
+  /** What workers of a pool ask the replicas of the role `api` for; the hash of their agent and the question follow. */
+  readonly helpSubject: string;
 }
 
 /** The beginning of every subject, with the dot; empty without a prefix. */
 export const subjectPrefix = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
 
-function namesOf(prefix: string): StreamNames {
+export function namesOf(prefix: string): StreamNames {
   const stream = prefix === '' ? '' : `${prefix}_`;
   const subject = subjectPrefix(prefix);
   return {
@@ -54,6 +56,7 @@ function namesOf(prefix: string): StreamNames {
     olderRunSubject: `${subject}runs`,
     eventSubject: `${subject}events`,
     liveSubject: `${subject}told`,
+    helpSubject: `${subject}help`,
   };
 }
 

@@ -75,8 +75,8 @@ export function createCaller({
       const left = call.deadline - Date.now();
       if (left <= busyMs) throw busyWorkers(request);
       const values = { total: first.total, left };
-      const answer = await send(subject, first.part, { call, values, onLeft: (late) => end(subjectIn(late)) });
-      const to = subjectIn(answer);
+      const answer = await send(subject, first.part, { call, values, onLeft: (late) => end(subjectIn(late, subject)) });
+      const to = subjectIn(answer, subject);
       if (stepOf(answer) === 'taken' && to !== '') return to;
       await delay(busyMs * (1 + Math.random()), undefined, { signal: call.signal });
     }
@@ -128,8 +128,15 @@ const nothing = new Uint8Array(0);
 /** A reply holds an error, or fields within the bound. */
 const maxReplyBytes = maxReduceBytes + 64 * 1024;
 
-/** The subject of a call that a worker has taken; empty when it has not. */
-const subjectIn = ({ headers }: Msg): string => headers?.get('to') ?? '';
+/**
+ * The subject of a call that a worker has taken; empty when it has not. A worker may belong to another team: only a subject of its own pool
+ * counts, because this process may publish more than it may.
+ */
+function subjectIn({ headers }: Msg, poolSubject: string): string {
+  const to = headers?.get('to') ?? '';
+  const ids = to.startsWith(`${poolSubject}.`) ? to.slice(poolSubject.length + 1).split('.') : [];
+  return ids.length === 2 && ids.every((id) => /^[\w-]+$/.test(id)) ? to : '';
+}
 
 const stepOf = ({ headers }: Msg): WorkerStep => (headers?.get('step') ?? 'unknown') as WorkerStep;
 

@@ -3,7 +3,7 @@ import { pause, retry } from '@agent-workflow/kit/retry';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import { headers as createHeaders } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
-import { isWrongLastSequence, steadily, type NatsClient } from '../client/client.ts';
+import { isForbidden, isWrongLastSequence, steadily, type NatsClient } from '../client/client.ts';
 import { isStreamAway } from '../client/streams.ts';
 import { fromStored, joinDrafts, type Draft } from './drafts.ts';
 import { endsLog, lastWhole, toPayload, type Frame, type StoredFrame } from './frame.ts';
@@ -24,7 +24,8 @@ import { nothingStored, type LogPosition } from './position.ts';
 export interface ChainOptions {
   readonly client: NatsClient;
   readonly runId: string;
-  readonly subject: string;
+  /** Where the log begins if it has no message yet. */
+  readonly beginSubject: () => string;
   /** The name of this writer in its frames, which differ by it from those of other replicas. */
   readonly writer: string;
   /** Reads the position of the log's end, as the stream's leader has it. */
@@ -39,9 +40,9 @@ export interface ChainOptions {
   readonly closing: AbortSignal;
 }
 
-/** The result of writing one frame: its sequence in the stream, or the end of a log that has lost what this writer wrote before. */
+/** The result of writing one frame: its subject and its sequence in the stream, or the end of a log that has lost what this writer wrote before. */
 type Put =
-  | { readonly storedAt: number; readonly lostBehind?: undefined }
+  | { readonly storedAt: number; readonly subject: string; readonly lostBehind?: undefined }
   | { readonly storedAt?: undefined; readonly lostBehind: LogPosition };
 
 /** The frames of one writer, each of which names the sequence of the one before it. */
@@ -69,8 +70,9 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
   const putOne = async (draft: Draft, firstSliceSeq: number): Promise<Put> => {
     for (;;) {
       const before = (position ??= nothingStored);
+      const subject = before.frame?.subject ?? options.beginSubject();
       try {
-        return { storedAt: await publish(draft, before, firstSliceSeq) };
+        return { storedAt: await publish(subject, { draft, behind: before, firstSliceSeq }), subject };
       } catch (error) {
         if (!(error instanceof Refused && error.isWrongSequence)) {
           await waitForNats(error);
@@ -80,7 +82,7 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
       const found = await readPosition();
       if (found.streamSeq === before.streamSeq) continue;
       if (found.frame && isSame(found.frame, draft) && found.frame.writer === writer)
-        return { storedAt: found.streamSeq };
+        return { storedAt: found.streamSeq, subject: found.frame.subject };
       if (found.streamSeq < before.streamSeq && (!found.frame || found.frame.writer === writer)) {
         await options.recreateStream().catch(nothing);
         return { lostBehind: found };
@@ -90,9 +92,10 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
     }
   };
 
-  const addStored = (draft: Draft, streamSeq: number, firstSliceSeq: number): void => {
+  const addStored = (draft: Draft, stored: Pick<StoredFrame, 'streamSeq' | 'subject' | 'firstSliceSeq'>): void => {
+    const { streamSeq } = stored;
     const origin = position?.origin ?? 0;
-    const frame: StoredFrame = { ...draft, streamSeq, firstSliceSeq, origin, writer, at: Date.now() };
+    const frame: StoredFrame = { ...draft, ...stored, origin, writer, at: Date.now() };
     position = { streamSeq, last: lastWhole(frame), ended: endsLog(frame), origin, frame };
     onStored(frame, draft.batch);
     for (const entry of draft.entries) entry.done();
@@ -103,15 +106,16 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
     let firstSliceSeq = 0;
     for (const [index, draft] of drafts.entries()) {
       if (draft.slice === 1) firstSliceSeq = 0;
-      const { storedAt, lostBehind } = await putOne(draft, firstSliceSeq);
+      const put = await putOne(draft, firstSliceSeq);
+      const { lostBehind } = put;
       if (lostBehind) {
         // A large event is written again from its first slice on.
         const rebuilt = lostFrames.withLost(lostBehind.last, drafts.slice(index - draft.slice + 1, index + 1));
         position = lostBehind;
         return [...rebuilt, ...drafts.slice(index + 1)];
       }
-      addStored(draft, storedAt, firstSliceSeq);
-      if (draft.slice === 1) firstSliceSeq = storedAt;
+      addStored(draft, { streamSeq: put.storedAt, subject: put.subject, firstSliceSeq });
+      if (draft.slice === 1) firstSliceSeq = put.storedAt;
     }
     return [];
   };
@@ -214,9 +218,15 @@ function createLostFrames({
   };
 }
 
+interface FrameToPut {
+  readonly draft: Draft;
+  readonly behind: LogPosition;
+  readonly firstSliceSeq: number;
+}
+
 interface Publisher {
   /** Stores a frame behind a position. Resolves with its sequence. @throws Refused, NatsError, Unavailable */
-  readonly publish: (draft: Draft, behind: LogPosition, firstSliceSeq: number) => Promise<number>;
+  readonly publish: (subject: string, frame: FrameToPut) => Promise<number>;
   /** Waits until NATS can be asked again. @throws Unavailable when another attempt cannot help, or the log is closed. */
   readonly waitForNats: (error: unknown) => Promise<void>;
   /** Reads the position of the log's end, and repeats that while NATS is unavailable. */
@@ -224,10 +234,10 @@ interface Publisher {
 }
 
 function createPublisher(options: ChainOptions): Publisher {
-  const { client, subject, writer, closing } = options;
+  const { client, writer, closing } = options;
 
   const waitForNats = async (error: unknown): Promise<void> => {
-    const isFinal = error instanceof Refused && !error.mayPass;
+    const isFinal = (error instanceof Refused && !error.mayPass) || isForbidden(error);
     if (isFinal || closing.aborted) throw unavailable('the event log cannot be written right now', error);
     if (isStreamAway(error)) await options.recreateStream().catch(nothing);
     await client.connected(closing);
@@ -236,7 +246,7 @@ function createPublisher(options: ChainOptions): Publisher {
   return {
     waitForNats,
 
-    publish: async (draft, { streamSeq, origin }, firstSliceSeq) => {
+    publish: async (subject, { draft, behind: { streamSeq, origin }, firstSliceSeq }) => {
       const headers = createHeaders();
       headers.set('Nats-Expected-Last-Subject-Sequence', String(streamSeq));
       const reply = await client.request(subject, toPayload({ ...draft, firstSliceSeq, origin, writer }), { headers });

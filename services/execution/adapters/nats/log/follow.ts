@@ -51,6 +51,7 @@ export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
   const changed = async (tail: Tail, signal: AbortSignal): Promise<void> => {
     closing.throwIfAborted();
     if (isFresh(tail)) await called(tail.waiting, signal);
+    else if (!sync.isLive) await pause(retryMs, signal);
   };
 
   /** Reads the last event from its first slice on. */

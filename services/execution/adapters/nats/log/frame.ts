@@ -33,6 +33,8 @@ export interface Frame {
 
 /** A frame and its sequence in the stream. */
 export interface StoredFrame extends Frame {
+  /** Of its message in the stream. */
+  readonly subject: string;
   /** Its sequence in the stream. The numbers of events are `first` and `last`. */
   readonly streamSeq: number;
   /** When it was stored, in milliseconds since 1970 by the server's clock. */

@@ -5,7 +5,7 @@ import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
 import type { StoredFrame } from './frame.ts';
 import { sequenceOf, toStored } from './reader.ts';
 
-interface LiveOptions {
+export interface LiveOptions {
   readonly streams: Streams;
   readonly log: Log;
   /** Whether frames of this run are wanted. */
@@ -25,6 +25,8 @@ interface LiveOptions {
 export interface Live extends AsyncDisposable {
   /** How often frames may have been missed. */
   readonly gaps: () => number;
+  /** Whether frames arrive here as they are stored. */
+  readonly isLive: boolean;
   /** Creates a missing stream again. */
   readonly recreateStream: () => Promise<void>;
 }
@@ -41,8 +43,13 @@ export async function openLive(options: LiveOptions): Promise<Live> {
 
   const receive = (message: Msg): void => {
     sequences.receive(sequenceOf(message));
-    const runId = message.subject.slice(message.subject.lastIndexOf('.') + 1);
-    if (wants(runId)) onFrame(runId, toStored(message));
+    const { subject } = message;
+    const runId = subject.slice(subject.lastIndexOf('.') + 1);
+    if (!wants(runId)) return;
+    onFrame(runId, {
+      ...toStored(message),
+      subject: `${names.eventSubject}${subject.slice(names.liveSubject.length)}`,
+    });
   };
 
   const recreateStream = async (): Promise<void> => sequences.compare(await streams.ensureEvents());
@@ -82,6 +89,7 @@ export async function openLive(options: LiveOptions): Promise<Live> {
 
   return {
     gaps: sequences.gaps,
+    isLive: true,
     recreateStream,
     [Symbol.asyncDispose]: async () => {
       closing.abort();
@@ -91,6 +99,15 @@ export async function openLive(options: LiveOptions): Promise<Live> {
     },
   };
 }
+
+/** For a replica that may not subscribe to the frames: it reads the stream each time, which other replicas create again. */
+export const withoutLive: Live = {
+  // Equal to nothing, itself included: frames may have been missed at any time.
+  gaps: () => NaN,
+  isLive: false,
+  recreateStream: () => Promise.resolve(),
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+};
 
 /** The state of the stream, as far as it shows what was missed. */
 interface StreamState {

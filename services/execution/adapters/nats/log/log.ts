@@ -7,8 +7,9 @@ import type { RunLog } from '../../../ports/log.ts';
 import type { OlderReplicas } from '../client/older-replicas.ts';
 import type { Streams } from '../client/streams.ts';
 import { createFollow } from './follow.ts';
-import { openLive } from './live.ts';
-import { createReader, eventSubjectOf, readWhole } from './reader.ts';
+import { openLive, withoutLive, type LiveOptions } from './live.ts';
+import { createLogPlaces } from './places.ts';
+import { createReader, readWhole, type Reader } from './reader.ts';
 import { createLogSync } from './sync.ts';
 import { maxRecentBytes, recentFrames, wake, type Tail } from './tail.ts';
 import { createTails } from './tails.ts';
@@ -19,36 +20,40 @@ interface NatsLogOptions {
   /** How long the events of an ended run are served, in milliseconds. After that the log counts as never written. */
   readonly retentionMs: number;
   readonly log: Log;
-  /** Replicas that cannot read frames in the layout of this version; absent: there are none. */
-  readonly older?: Pick<OlderReplicas, 'areThere'>;
+  /** Replicas that cannot read all that this version writes; absent: there are none. */
+  readonly older?: Pick<OlderReplicas, 'areThere' | 'readByShard'>;
+  /** For a worker of a pool, which may neither read nor subscribe to the stream: its agents, and who reads for it. */
+  readonly ofPool?: { readonly agents: readonly string[]; readonly reader: Reader } | undefined;
 }
 
 /** Bound of the events of all runs that wait to be written while NATS is unavailable, in bytes. */
 const maxPendingBytes = 64 * 1024 * 1024;
 const closingMs = 5000;
 
-/** Opens the event logs on a stream, and creates the stream where it is missing. */
-export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsLogOptions): Promise<RunLog> {
+/** Opens the event logs on a stream, and creates the stream where it is missing, except for a worker of a pool. */
+export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool }: NatsLogOptions): Promise<RunLog> {
   const { client, names } = streams;
   const writerName = randomUUID().slice(0, 8);
   const closed = new AbortController();
   const closing = closed.signal;
-  const reader = createReader(client, names);
+  const reader = ofPool?.reader ?? createReader(client, names);
+  const places = createLogPlaces({
+    names,
+    areByShard: () => older?.readByShard() === true,
+    agents: ofPool?.agents,
+  });
   const writers = new Map<string, Writer>();
   let pendingBytes = 0;
 
-  const tails = createTails(
-    (runId) => eventSubjectOf(names, runId),
-    (runId) => writers.has(runId),
-  );
+  const tails = createTails(places, (runId) => writers.has(runId));
 
-  const live = await openLive({
+  const liveOptions: LiveOptions = {
     streams,
     log,
     wants: (runId) => tails.get(runId) !== undefined,
     onFrame: (runId, frame) => {
       const tail = tails.of(runId);
-      tails.addFrame(tail, frame);
+      if (!tails.addFrame(tail, frame)) return;
       // Another writer has the run: this one must not put its frames back any more.
       if (tail.ended || frame.writer !== writerName) retire(tail);
     },
@@ -60,9 +65,10 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
       }
       for (const tail of tails.all()) wake(tail);
     },
-  });
+  };
+  const live = ofPool ? withoutLive : await openLive(liveOptions);
 
-  const sync = createLogSync({ streams, reader, live, retentionMs, closing });
+  const sync = createLogSync({ streams, reader, live, places, retentionMs, closing });
   const follow = createFollow({ reader, sync, closing });
 
   const count = (bytes: number): boolean => {
@@ -72,19 +78,20 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
   };
 
   const writerOf = (tail: Tail): Writer => {
-    const { runId, subject } = tail;
+    const { runId } = tail;
     const known = writers.get(runId);
     if (known) return known;
     tail.written = true;
     const made = createWriter({
       client,
       runId,
-      subject,
+      beginSubject: () => places.begin(tail),
       writer: writerName,
-      readPosition: async () => sync.readPosition(subject),
+      readPosition: async () => sync.readPosition(tail),
       recreateStream: live.recreateStream,
       keepEarlier: async (position) => {
         if (beginsLog(tail.recent[0]?.first ?? 0)) return;
+        const subject = position.frame?.subject ?? tail.subject;
         tails.addAllFrames(tail, await readWhole(reader, subject, position, maxRecentBytes));
       },
       keptFrames: (last) => recentFrames(tail, last),
@@ -121,6 +128,8 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
   };
 
   return {
+    setAgent: tails.setAgent,
+
     append: async (scope, after, events, options) => {
       const { runId } = scope;
       const tail = tails.of(runId);

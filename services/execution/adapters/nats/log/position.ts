@@ -1,4 +1,4 @@
-import { endsLog, lastWhole, type Frame, type StoredFrame } from './frame.ts';
+import { endsLog, lastWhole, type StoredFrame } from './frame.ts';
 
 /** The position of a log's end in the stream: what the next frame must follow. */
 export interface LogPosition {
@@ -10,7 +10,7 @@ export interface LogPosition {
   /** The log begins behind this sequence. */
   readonly origin: number;
   /** The last frame itself, where there is one. */
-  readonly frame: Frame | undefined;
+  readonly frame: StoredFrame | undefined;
 }
 
 export const nothingStored: LogPosition = { streamSeq: 0, last: 0, ended: false, origin: 0, frame: undefined };

@@ -1,11 +1,10 @@
-import { invalid } from '@agent-workflow/kit/errors';
 import { ErrorCode, NatsError, type Msg } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
 import type { NatsClient } from '../client/client.ts';
 import { fromPayload, type StoredFrame } from './frame.ts';
-import { hashOf, type StreamNames } from '../client/streams.ts';
+import type { StreamNames } from '../client/streams.ts';
 
-/** Reads the stored frames of one run. */
+/** Reads the stored frames of one run, by its subject; `*` may stand for the word before the run. */
 export interface Reader {
   /**
    * The last frame of the subject, as the stream's leader has it; `undefined` when there is none.
@@ -18,15 +17,6 @@ export interface Reader {
   readonly page: (subject: string, from: number, maxBytes: number) => Promise<readonly StoredFrame[]>;
 }
 
-/** Shards of the runs, so that they can be spread over streams or accounts by subject. */
-const shards = 16;
-
-/** The subject of a run's events. The service makes all run ids, so that one which cannot be part of a subject names no run. */
-export function eventSubjectOf({ eventSubject }: StreamNames, runId: string): string {
-  if (!/^[\w-]{1,256}$/.test(runId)) throw invalid(['runId'], 'is not an id of a run');
-  return `${eventSubject}.${hashOf(runId) % shards}.${runId}`;
-}
-
 const noMessage = 10_037;
 const framesAtOnce = 256;
 
@@ -37,7 +27,8 @@ export function createReader(client: NatsClient, { events }: StreamNames): Reade
     if (error?.err_code === noMessage) return undefined;
     if (error || !message) throw streamAway(error?.description);
     const payload = Buffer.from(message.data ?? '', 'base64');
-    return { ...fromPayload(payload), streamSeq: message.seq, at: Date.parse(message.time) };
+    const { subject, seq: streamSeq, time } = message;
+    return { ...fromPayload(payload), subject, streamSeq, at: Date.parse(time) };
   };
 
   return {
@@ -54,7 +45,12 @@ export function createReader(client: NatsClient, { events }: StreamNames): Reade
 
 interface MessageReply {
   readonly error?: { readonly err_code: number; readonly description: string };
-  readonly message?: { readonly seq: number; readonly time: string; readonly data?: string };
+  readonly message?: {
+    readonly subject: string;
+    readonly seq: number;
+    readonly time: string;
+    readonly data?: string;
+  };
 }
 
 /** Bytes of frames that are read at once. */
@@ -93,6 +89,7 @@ export async function readWhole(
 /** A message that the server republished or returned, with its sequence and time in the headers. */
 export const toStored = (message: Msg): StoredFrame => ({
   ...fromPayload(message.data),
+  subject: message.headers?.get('Nats-Subject') ?? '',
   streamSeq: sequenceOf(message),
   at: Date.parse(message.headers?.get('Nats-Time-Stamp') ?? ''),
 });

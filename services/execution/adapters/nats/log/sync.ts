@@ -3,7 +3,9 @@ import { retry } from '@agent-workflow/kit/retry';
 import { NatsError } from 'nats';
 import { fromNatsError, steadily } from '../client/client.ts';
 import { isStreamAway, type Streams } from '../client/streams.ts';
+import type { StoredFrame } from './frame.ts';
 import type { Live } from './live.ts';
+import type { LogPlaces } from './places.ts';
 import { nothingStored, positionAt, type LogPosition } from './position.ts';
 import type { Reader } from './reader.ts';
 import type { Tail } from './tail.ts';
@@ -11,7 +13,8 @@ import type { Tail } from './tail.ts';
 interface LogSyncOptions {
   readonly streams: Streams;
   readonly reader: Reader;
-  readonly live: Pick<Live, 'gaps' | 'recreateStream'>;
+  readonly live: Pick<Live, 'gaps' | 'isLive' | 'recreateStream'>;
+  readonly places: LogPlaces;
   readonly retentionMs: number;
   readonly closing: AbortSignal;
 }
@@ -19,7 +22,9 @@ interface LogSyncOptions {
 /** Keeps tails in step with the stream, by reading the stream where frames may have been missed. */
 export interface LogSync {
   /** The position of the log's end, as the stream's leader has it. @throws NatsError, Unavailable */
-  readonly readPosition: (subject: string) => Promise<LogPosition>;
+  readonly readPosition: (tail: Tail) => Promise<LogPosition>;
+  /** Whether frames arrive here as they are stored. */
+  readonly isLive: boolean;
   /** Whether the tail can have missed nothing. */
   readonly isFresh: (tail: Tail) => boolean;
   /** Marks a tail as not fresh, because it does not fit what was read of its log. */
@@ -33,11 +38,24 @@ export interface LogSync {
 const retryMs = 100;
 const neverSynced = -1;
 
-export function createLogSync({ streams, reader, live, retentionMs, closing }: LogSyncOptions): LogSync {
+export function createLogSync({ streams, reader, live, places, retentionMs, closing }: LogSyncOptions): LogSync {
   const { client } = streams;
 
-  const readPosition = async (subject: string): Promise<LogPosition> => {
-    const frame = await reader.last(subject);
+  /** The last frame of a log, wherever it is. */
+  const readLast = async (tail: Tail): Promise<StoredFrame | undefined> => {
+    const search = places.search(tail);
+    const found =
+      (await reader.last(tail.subject)) ?? (tail.subject === search ? undefined : await reader.last(search));
+    if (!found || places.mayHold(found.subject, tail)) return found;
+    for (const subject of places.candidates(tail)) {
+      const frame = await reader.last(subject);
+      if (frame) return frame;
+    }
+    return undefined;
+  };
+
+  const readPosition = async (tail: Tail): Promise<LogPosition> => {
+    const frame = await readLast(tail);
     return frame ? positionAt(frame, retentionMs) : nothingStored;
   };
 
@@ -47,7 +65,7 @@ export function createLogSync({ streams, reader, live, retentionMs, closing }: L
   const sync = async (tail: Tail): Promise<void> => {
     const gap = live.gaps();
     const { streamSeq } = tail;
-    const found = await readPosition(tail.subject);
+    const found = await readPosition(tail);
     if (tail.streamSeq === streamSeq || found.streamSeq > tail.streamSeq) adopt(tail, found);
     tail.syncedAtGap = gap;
   };
@@ -58,6 +76,7 @@ export function createLogSync({ streams, reader, live, retentionMs, closing }: L
 
   return {
     readPosition,
+    isLive: live.isLive,
     isFresh,
 
     invalidate: (tail) => {
@@ -91,8 +110,9 @@ export function createLogSync({ streams, reader, live, retentionMs, closing }: L
   };
 }
 
-function adopt(tail: Tail, { streamSeq, last, ended, origin }: LogPosition): void {
+function adopt(tail: Tail, { streamSeq, last, ended, origin, frame }: LogPosition): void {
   if (tail.streamSeq !== streamSeq || !ended) tail.end = undefined;
+  tail.subject = frame?.subject ?? tail.subject;
   tail.streamSeq = streamSeq;
   tail.last = last;
   tail.ended = ended;

@@ -6,7 +6,10 @@ import { endsLog, joinBatches, lastWhole, toBatch, type StoredFrame } from './fr
 /** The end of one run's log as far as it is known here, while the log is written or followed, and some time longer. */
 export interface Tail {
   readonly runId: string;
-  readonly subject: string;
+  /** Where the log is in the stream; where it is looked for, as long as no frame of it is known. */
+  subject: string;
+  /** The hash of the run's agent, where it is known. */
+  agentHash: string | undefined;
   /** The count of gaps when the tail was last compared with the stream. Below the present count it may have missed frames. */
   syncedAtGap: number;
   /** Sequence of the run's last frame in the stream; 0 when there is none. */
@@ -40,6 +43,7 @@ interface KeptFrame extends StoredFrame {
 export const createTail = (runId: string, subject: string): Tail => ({
   runId,
   subject,
+  agentHash: undefined,
   syncedAtGap: -1,
   streamSeq: 0,
   streamLosses: 0,
@@ -63,6 +67,7 @@ export const maxRecentBytes = 512 * 1024;
 export function addFrame(tail: Tail, frame: StoredFrame, batch?: EventBatch): number {
   if (frame.streamSeq <= tail.streamSeq) return 0;
   const before = tail.recentBytes;
+  tail.subject = frame.subject;
   tail.streamSeq = frame.streamSeq;
   tail.last = lastWhole(frame);
   tail.origin = frame.origin;
@@ -98,6 +103,12 @@ export function addAllFrames(tail: Tail, frames: readonly StoredFrame[]): number
   tail.recent.unshift(...earlier.map((frame) => ({ ...frame, body: Buffer.from(frame.body) })));
   tail.recentBytes += bytes;
   return grown + bytes;
+}
+
+/** Forgets what is known of the log: it was found to be another one. */
+export function forgetLog(tail: Tail): void {
+  dropFrames(tail);
+  Object.assign(tail, { syncedAtGap: -1, streamSeq: 0, last: 0, ended: false, end: undefined, origin: 0 });
 }
 
 export function dropFrames(tail: Tail): void {

@@ -1,4 +1,6 @@
-import { addAllFrames, addFrame, createTail, dropFrames, shrink, wake, type Tail } from './tail.ts';
+import { hashOfAgent } from '../client/pools.ts';
+import { isOfShard, type LogPlaces } from './places.ts';
+import { addAllFrames, addFrame, createTail, dropFrames, forgetLog, shrink, wake, type Tail } from './tail.ts';
 import type { StoredFrame } from './frame.ts';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 
@@ -8,8 +10,8 @@ interface Tails {
   /** The run's tail, which is created when there is none. */
   readonly of: (runId: string) => Tail;
   readonly all: () => Iterable<Tail>;
-  /** Adds a stored frame. */
-  readonly addFrame: (tail: Tail, frame: StoredFrame, batch?: EventBatch) => void;
+  /** Adds a stored frame. Returns false, and does nothing, where its subject is not that of the log. */
+  readonly addFrame: (tail: Tail, frame: StoredFrame, batch?: EventBatch) => boolean;
   /** Adds all frames of a log, read from its first event on. */
   readonly addAllFrames: (tail: Tail, frames: readonly StoredFrame[]) => void;
   /** Drops the kept frames, which may belong to a lost log. The log is read from the stream again. */
@@ -18,6 +20,8 @@ interface Tails {
   readonly release: (tail: Tail) => void;
   /** Forgets all sequences, because the stream was lost. */
   readonly resetSequences: () => void;
+  /** Names the agent of a run. What was found of the run under another agent is forgotten. */
+  readonly setAgent: (runId: string, agent: string) => void;
 }
 
 /** Tails that are kept though they are not in use. */
@@ -26,9 +30,15 @@ const checksAtOnce = 4;
 /** Bound of the kept frames of all runs together, in bytes. The oldest tails drop theirs first. */
 const maxKeptBytes = 64 * 1024 * 1024;
 
-export function createTails(subjectOf: (runId: string) => string, isWriting: (runId: string) => boolean): Tails {
+export function createTails(places: LogPlaces, isWriting: (runId: string) => boolean): Tails {
   const tails = new Map<string, Tail>();
   let keptBytes = 0;
+
+  /** A log whose agent is not known is the one that was seen first. One that the version before began may go on below its agent. */
+  const isOfLog = (tail: Tail, { subject }: StoredFrame): boolean =>
+    tail.agentHash === undefined && tail.streamSeq > 0
+      ? subject === tail.subject || isOfShard(tail.subject, tail.runId)
+      : places.mayHold(subject, tail);
 
   const isIdle = (tail: Tail): boolean => tail.listeners === 0 && !isWriting(tail.runId);
 
@@ -65,21 +75,38 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
     }
   };
 
+  const tailOf = (runId: string): Tail => {
+    const known = tails.get(runId);
+    if (known) return known;
+    const tail = createTail(runId, places.search({ runId, agentHash: undefined }));
+    tails.set(runId, tail);
+    trim();
+    return tail;
+  };
+
   return {
     get: (runId) => tails.get(runId),
 
-    of: (runId) => {
-      const known = tails.get(runId);
-      if (known) return known;
-      const tail = createTail(runId, subjectOf(runId));
-      tails.set(runId, tail);
-      trim();
-      return tail;
+    of: tailOf,
+
+    setAgent: (runId, agent) => {
+      const tail = tailOf(runId);
+      const agentHash = hashOfAgent(agent);
+      if (tail.agentHash === agentHash) return;
+      tail.agentHash = agentHash;
+      if (tail.streamSeq > 0 && places.mayHold(tail.subject, tail)) return;
+      shrinkTail(tail);
+      forgetLog(tail);
+      tail.subject = places.search(tail);
     },
 
     all: () => tails.values(),
 
-    addFrame: (tail, frame, batch) => grow(addFrame(tail, frame, batch)),
+    addFrame: (tail, frame, batch) => {
+      const isOwn = isOfLog(tail, frame);
+      if (isOwn) grow(addFrame(tail, frame, batch));
+      return isOwn;
+    },
     addAllFrames: (tail, frames) => grow(addAllFrames(tail, frames)),
 
     dropFrames: dropFramesOf,
@@ -91,6 +118,7 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
     resetSequences: () => {
       for (const tail of tails.values()) {
         tail.streamSeq = 0;
+        tail.subject = places.search(tail);
         tail.streamLosses++;
         // Only a writer puts its frames back. For other tails the new stream may hold another log.
         if (!tail.written) dropFramesOf(tail);

@@ -70,6 +70,18 @@ export function createBacklog({ client, manager, names }: Streams): Backlog {
   };
 }
 
+const nothing = (): void => undefined;
+
+/** For a replica that may not ask how many runs wait, and accepts none. */
+export const uncounted: Backlog = {
+  waiting: () => 0,
+  waitingOf: () => 0,
+  backlogs: () => [],
+  put: () => nothing,
+  take: nothing,
+  settle: nothing,
+};
+
 const notFoundStatus = 404;
 
 const behind = (headers: Msg['headers']): number => Number(headers?.get('Nats-Num-Pending') ?? 0);

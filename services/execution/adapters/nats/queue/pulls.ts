@@ -1,4 +1,4 @@
-import { createInbox, type Msg } from 'nats';
+import type { Msg } from 'nats';
 import type { NatsClient } from '../client/client.ts';
 import type { Lane } from '../client/pools.ts';
 
@@ -57,7 +57,7 @@ interface PullRequest {
 export function createPulls(options: PullOptions): Pulls {
   const { client, expiryMs, onDelivery, onEmpty, onFailed, onExpired, onMissing } = options;
   const { connection } = client;
-  const inbox = createInbox();
+  const inbox = client.inbox();
   const open = new Map<string, PullRequest>();
   let requests = 0;
 

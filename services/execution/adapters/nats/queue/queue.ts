@@ -3,9 +3,9 @@ import type { Log } from '@agent-workflow/kit/log';
 import { pause } from '@agent-workflow/kit/retry';
 import type { Msg } from 'nats';
 import type { HeldAgents, RunnableRun, RunQueue, TakenRun } from '../../../ports/queue.ts';
-import { lanesOfPool, nameOfPool, olderLanes, poolOf, type Lane } from '../client/pools.ts';
+import { lanesOfPool, nameOfPool, olderLanes, poolOf, type Lane, type Pool } from '../client/pools.ts';
 import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
-import { createBacklog } from './backlog.ts';
+import { createBacklog, uncounted } from './backlog.ts';
 import { createConsumerCheck } from './consumer-check.ts';
 import { createPulls, type Delivery } from './pulls.ts';
 import { createPut } from './put.ts';
@@ -17,6 +17,14 @@ interface NatsQueueOptions {
   readonly log: Log;
   /** How often consumers are checked while a worker waits for runs, in milliseconds. */
   readonly watchMs: number;
+  /** For a worker of a pool, which manages nothing on the server: who does it. Absent: this replica. */
+  readonly ofPool?: QueueHelp | undefined;
+}
+
+/** What others do for a queue that only takes runs. */
+interface QueueHelp {
+  readonly ensureLanes: (pool: Pool) => Promise<void>;
+  readonly put: RunQueue['enqueue'];
 }
 
 const ack = '+ACK';
@@ -24,14 +32,16 @@ const nak = '-NAK';
 const nakForLater = '-NAK {"delay":1000000000}';
 const term = '+TERM';
 const retryMs = 100;
+/** How long a worker of a pool waits before it asks again for consumers that nobody could create, in milliseconds. */
+const lanesRetryMs = 1000;
 /** Lanes that are known to hold runs. Of those beyond, a worker learns by its pull requests. */
 const maxFilled = 10_000;
 const pullsPerLease = 2;
 /** How long the server may take to close the pull requests of a replica that leaves, in milliseconds. */
 const leaveMs = 1000;
 
-/** Opens the queue on a stream, and creates stream and consumers where they are missing. */
-export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptions): Promise<RunQueue> {
+/** Opens the queue on a stream, and creates stream and consumers where they are missing, or has them created. */
+export async function openNatsRunQueue({ streams, log, watchMs, ofPool }: NatsQueueOptions): Promise<RunQueue> {
   const { client, names, settings } = streams;
   const closing = new AbortController();
   const takers = createTakers((held) => {
@@ -42,7 +52,7 @@ export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptio
   const lanes = new Map<string, Lane>();
   /** The consumers of lanes with waiting runs, in the order of their turns. */
   const filled = new Set<string>();
-  const backlog = createBacklog(streams);
+  const backlog = ofPool ? uncounted : createBacklog(streams);
   let hasLeft = false;
 
   /** Requests runs from as many filled lanes as there are takers, in turn, and the next run from every other lane. */
@@ -60,15 +70,18 @@ export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptio
   };
 
   /** What is held here, whose consumers exist or are being created. */
-  const served = new Set<string>();
+  const served = new Map<string, Pool>();
+  const ensureLanes = async (pools: readonly Pool[]): Promise<void> => {
+    if (ofPool) await Promise.all(pools.map(ofPool.ensureLanes));
+    else await streams.ensureLanes(pools.flatMap((pool) => lanesOfPool(names, pool)));
+  };
   /** Takes runs also from the pools of what a taker holds, once their consumers exist. */
   const serve = (held: HeldAgents): void => {
     const added = poolsHeld(held).filter((pool) => !served.has(nameOfPool(pool)));
     if (added.length === 0) return;
-    for (const pool of added) served.add(nameOfPool(pool));
+    for (const pool of added) served.set(nameOfPool(pool), pool);
     const own = added.flatMap((pool) => lanesOfPool(names, pool));
-    void streams
-      .ensureLanes(own)
+    void ensureLanes(added)
       .catch(() => log.debug({}, 'consumers of the queue could not be created yet; their first pull requests do it'))
       .then(() => {
         for (const lane of own) lanes.set(lane.consumer, lane);
@@ -147,15 +160,13 @@ export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptio
     }
   };
 
-  const put = createPut({
-    ...{ streams, backlog, closing: closing.signal },
-    // Without an open pull request only this says that the lane has a run.
-    onPut: (consumer) => {
-      const lane = lanes.get(consumer);
-      const isAsked = lane !== undefined && pulls.isOpen(lane);
-      if (!isAsked && filled.size < maxFilled) filled.add(consumer);
-    },
-  });
+  // Without an open pull request only this says that the lane has a run.
+  const onPut = (consumer: string): void => {
+    const lane = lanes.get(consumer);
+    const isAsked = lane !== undefined && pulls.isOpen(lane);
+    if (!isAsked && filled.size < maxFilled) filled.add(consumer);
+  };
+  const put = ofPool?.put ?? createPut({ ...{ streams, backlog, closing: closing.signal }, onPut });
 
   const pullSoon = async (): Promise<void> => {
     await pause(retryMs, closing.signal).catch(() => undefined);
@@ -166,24 +177,27 @@ export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptio
   const restore = async (): Promise<void> => {
     try {
       await client.connected(closing.signal);
-      await streams.ensureRuns();
-      await streams.ensureLanes(ownLanes());
+      if (!ofPool) await streams.ensureRuns();
+      await ensureLanes([...served.values()]);
     } catch (error) {
       log.debug({ err: error }, 'the queue could not be created again yet');
+      if (ofPool) await pause(lanesRetryMs, closing.signal).catch(() => undefined);
     }
     await pullSoon();
   };
 
   const watch = async (): Promise<void> => {
     if (takers.count() === 0 || !client.isConnected()) return;
-    await findOlder();
+    if (!ofPool) await findOlder();
     pulls.dropOverdue();
     pullAll();
-    await consumers.check(ownLanes());
+    if (!ofPool) await consumers.check(ownLanes());
   };
 
-  await streams.ensureRuns();
-  await findOlder();
+  if (!ofPool) {
+    await streams.ensureRuns();
+    await findOlder();
+  }
   const reconnects = client.onReconnect(() => {
     pulls.dropAll();
     pullAll();

@@ -1,0 +1,34 @@
+import type { Log } from '@agent-workflow/kit/log';
+import { LRUCache } from 'lru-cache';
+import type { NatsError } from 'nats';
+
+/** What NATS refused: its server reports that some time after the message or the subscription was sent. */
+type Refusal = NonNullable<NatsError['permissionContext']>;
+
+/** What a process may do that NATS may refuse it. */
+export type RefusableOperation = 'publish' | 'subscription';
+
+/** Kinds of refusals whose last line in the log is remembered. */
+const remembered = 100;
+/** After so long the same kind of refusal is logged again. */
+const silentMs = 10 * 60_000;
+/** Refusals whose subjects begin with the same words are of one kind: behind these are ids. */
+const stemWords = 3;
+
+const isOperation = (text: string): text is RefusableOperation => text === 'publish' || text === 'subscription';
+
+/** Counts each refusal, and logs one of a kind in ten minutes: a worker whose user lacks a right sends the same message again and again. */
+export function createRefusals(
+  log: Log,
+  onRefused: (operation: RefusableOperation) => void = () => undefined,
+): (refusal: Refusal) => void {
+  const logged = new LRUCache<string, true>({ max: remembered, ttl: silentMs });
+  return ({ operation, subject }) => {
+    if (isOperation(operation)) onRefused(operation);
+    const stem = subject.split('.').slice(0, stemWords).join('.');
+    const kind = `${operation} ${stem}`;
+    if (logged.has(kind)) return;
+    logged.set(kind, true);
+    log.error({ operation, subject }, 'NATS refused this: the user of this process lacks the permission');
+  };
+}

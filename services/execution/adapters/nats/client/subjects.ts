@@ -1,0 +1,7 @@
+import { subjectPrefix } from './streams.ts';
+
+/** The subject of heartbeats: of each worker, and below the token of its pool for those that belong to one. */
+export const aliveSubject = (prefix: string): string => `${subjectPrefix(prefix)}alive`;
+
+/** The subjects of stops: of each run, and once more below the agent for workers that may receive no others. */
+export const controlSubject = (prefix: string): string => `${subjectPrefix(prefix)}control`;

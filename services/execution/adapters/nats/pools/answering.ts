@@ -1,0 +1,165 @@
+import { defaultAgent, isAgentName, isRevision } from '@agent-workflow/kit/agents';
+import type { Log } from '@agent-workflow/kit/log';
+import { LRUCache } from 'lru-cache';
+import { headers as createHeaders, type Msg } from 'nats';
+import type { RunQueue } from '../../../ports/queue.ts';
+import { hashOfAgent, lanesOfPool, type Pool } from '../client/pools.ts';
+import { isStreamAway, type Streams } from '../client/streams.ts';
+import { toPayload, type StoredFrame } from '../log/frame.ts';
+import { eventSubjectOf } from '../log/places.ts';
+import { createReader, pageBytes, type Reader } from '../log/reader.ts';
+import { readRun } from '../queue/run-message.ts';
+import { inboxRoot, outcomeHeader, questions, type LogQuestion, type Outcome, type Question } from './questions.ts';
+
+interface AnsweringOptions {
+  readonly streams: Streams;
+  readonly queue: Pick<RunQueue, 'enqueue'>;
+  readonly log: Log;
+}
+
+/** Questions that are answered at once. Those beyond are to be asked again. */
+const atOnce = 64;
+/** Revisions of one agent whose consumers are created within an hour. */
+const maxRevisions = 64;
+const agentsRemembered = 10_000;
+const hourMs = 3_600_000;
+
+type Answer = (agentHash: string, message: Msg) => Promise<Outcome>;
+
+/** Answers the questions of workers that belong to pools. Each question goes to one of the replicas that answer. */
+export function answerPools({ streams, queue, log }: AnsweringOptions): AsyncDisposable {
+  const { client, names } = streams;
+  const reader = createReader(client, names);
+  const mayCreate = createRevisionBound();
+  let underWay = 0;
+
+  const answers: Readonly<Record<Question, Answer>> = {
+    lanes: async (agentHash, message) => {
+      const pool = readPool(message);
+      if (!pool || hashOfAgent(pool.agent) !== agentHash || !mayCreate(pool)) return 'refused';
+      await streams.ensureRuns();
+      await streams.ensureLanes(lanesOfPool(names, pool));
+      return 'done';
+    },
+
+    put: async (agentHash, message) => {
+      const run = readRun(message);
+      if (!run || hashOfAgent(run.agent ?? defaultAgent) !== agentHash) return 'refused';
+      await queue.enqueue(run);
+      return 'done';
+    },
+
+    log: async (agentHash, message) => {
+      const question = readLogQuestion(message);
+      if (!question) return 'refused';
+      const subject = eventSubjectOf(names, agentHash, question.runId);
+      const frames = await readFrames(reader, subject, question).catch(async (error: unknown) => {
+        if (isStreamAway(error)) await streams.ensureEvents();
+        throw error;
+      });
+      for (const frame of frames) respondWith(message, frame);
+      return frames.length === 0 || question.read === 'page' ? 'none' : 'done';
+    },
+  };
+
+  const answer = async (message: Msg): Promise<void> => {
+    const [agentHash = '', word = ''] = message.subject.slice(names.helpSubject.length + 1).split('.');
+    const question = questions.find((each) => each === word);
+    if (!question || underWay >= atOnce) {
+      respond(message, question ? 'failed' : 'refused');
+      return;
+    }
+    underWay++;
+    try {
+      const outcome = await answers[question](agentHash, message);
+      // A frame that was found is the answer itself.
+      if (question !== 'log' || outcome !== 'done') respond(message, outcome);
+    } catch (error) {
+      log.warn({ err: error, question }, 'what a worker of a pool asked for could not be done; it asks again');
+      respond(message, 'failed');
+    } finally {
+      underWay--;
+    }
+  };
+
+  const subscription = client.connection.subscribe(`${names.helpSubject}.*.*`, {
+    queue: 'api',
+    callback: (error, message) => {
+      // An answer to another subject would be published with the rights of this process.
+      if (!error && message.reply?.startsWith(inboxRoot) === true) void answer(message);
+    },
+  });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      if (!subscription.isClosed()) await subscription.drain();
+    },
+  };
+}
+
+/** Each consumer costs the servers memory: a pool cannot have any number of them created. */
+function createRevisionBound(): (pool: Pool) => boolean {
+  const known = new LRUCache<string, LRUCache<string, true>>({ max: agentsRemembered });
+  return ({ agent, revision }) => {
+    if (revision === undefined) return true;
+    const revisions = known.get(agent) ?? new LRUCache<string, true>({ max: maxRevisions, ttl: hourMs });
+    known.set(agent, revisions);
+    revisions.purgeStale();
+    if (revisions.has(revision)) return true;
+    if (revisions.size >= maxRevisions) return false;
+    revisions.set(revision, true);
+    return true;
+  };
+}
+
+function respond(message: Msg, outcome: Outcome): void {
+  const headers = createHeaders();
+  headers.set(outcomeHeader, outcome);
+  message.respond(nothing, { headers });
+}
+
+/** The frame with the headers that the server gives it where it is read directly. */
+function respondWith(message: Msg, frame: StoredFrame): void {
+  const headers = createHeaders();
+  headers.set(outcomeHeader, 'done');
+  headers.set('Nats-Subject', frame.subject);
+  headers.set('Nats-Sequence', String(frame.streamSeq));
+  headers.set('Nats-Time-Stamp', new Date(frame.at).toISOString());
+  message.respond(toPayload(frame), { headers });
+}
+
+const nothing = new Uint8Array(0);
+
+async function readFrames(reader: Reader, subject: string, question: LogQuestion): Promise<readonly StoredFrame[]> {
+  if (question.read === 'page') return reader.page(subject, question.from, Math.min(question.maxBytes, pageBytes));
+  const frame = question.read === 'last' ? await reader.last(subject) : await reader.next(subject, question.from);
+  return frame ? [frame] : [];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function readFields(message: Msg): Fields {
+  try {
+    const value = message.json<unknown>();
+    return typeof value === 'object' && value !== null ? (value as Fields) : {};
+  } catch {
+    return {};
+  }
+}
+
+function readPool(message: Msg): Pool | undefined {
+  const { agent, revision } = readFields(message);
+  if (typeof agent !== 'string' || !isAgentName(agent)) return undefined;
+  if (revision === undefined) return { agent };
+  return typeof revision === 'string' && isRevision(revision) ? { agent, revision } : undefined;
+}
+
+function readLogQuestion(message: Msg): LogQuestion | undefined {
+  const { runId, read, from, maxBytes } = readFields(message);
+  if (typeof runId !== 'string' || !/^[\w-]{1,256}$/.test(runId)) return undefined;
+  if (read === 'last') return { runId, read };
+  if (!isCount(from)) return undefined;
+  if (read === 'next') return { runId, read, from };
+  return read === 'page' && isCount(maxBytes) ? { runId, read, from, maxBytes } : undefined;
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

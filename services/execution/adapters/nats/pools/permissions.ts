@@ -1,0 +1,141 @@
+import { subjectOfPool } from '../code-calls/messages.ts';
+import { rollCallSubject } from '../client/older-replicas.ts';
+import { hashOfAgent, lanesOfPool, type Pool } from '../client/pools.ts';
+import { aliveSubject, controlSubject } from '../client/subjects.ts';
+import { namesOf, subjectPrefix, type StreamNames } from '../client/streams.ts';
+import { questions, inboxRoot, questionSubject } from './questions.ts';
+
+/** What the NATS user of a pool's workers is for. */
+export interface PoolUser {
+  /** `NATS_PREFIX`. */
+  readonly prefix: string;
+  readonly agents: readonly string[];
+  /** The revisions that the pool's workers hold, beside runs without a revision. */
+  readonly revisions: readonly string[];
+  /** `NATS_INBOX_PREFIX`; that of the agents unless given. */
+  readonly inboxPrefix?: string | undefined;
+}
+
+/** The subjects that a user may publish and subscribe to; nothing else but one reply to each message that it gets. */
+interface Permissions {
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+/** The token of a pool in the ids of its workers, which only they may speak for: the hash of its first agent by name. */
+export const tokenOfAgents = (agents: readonly string[]): string => hashOfAgent(agents.toSorted()[0] ?? '');
+
+/** What the inboxes of a pool's workers begin with, unless it is set. */
+export const inboxPrefixOf = (agents: readonly string[]): string => `${inboxRoot}_${tokenOfAgents(agents)}`;
+
+/** What a pool needs of one kind of subject. */
+interface PoolNeeds {
+  readonly publish?: readonly string[];
+  readonly subscribe?: readonly string[];
+}
+
+interface Place extends PoolUser {
+  readonly names: StreamNames;
+  readonly pools: readonly Pool[];
+}
+
+/** One kind of subject on NATS. */
+interface SubjectRule {
+  /** All subjects of the kind, with the wildcards of NATS. */
+  readonly all: (place: Pick<Place, 'prefix' | 'names'>) => string;
+  /** What a pool needs of them; nothing when absent. */
+  readonly needs?: (place: Place) => PoolNeeds;
+}
+
+const lanesOf = ({ names, pools }: Place): readonly string[] =>
+  pools.flatMap((pool) => lanesOfPool(names, pool).map(({ stream, consumer }) => `${stream}.${consumer}`));
+
+const ofAgents = ({ agents }: Place, subjectOf: (agentHash: string) => string): readonly string[] =>
+  agents.map((agent) => subjectOf(hashOfAgent(agent)));
+
+/**
+ * Every kind of subject that the service uses on NATS, and what a pool's workers may do with it. A new subject needs a row here: a test
+ * compares the rows with what a whole cluster sends.
+ */
+const subjectRules = {
+  inboxes: {
+    all: () => `${inboxRoot}*.>`,
+    needs: ({ agents, inboxPrefix = inboxPrefixOf(agents) }) => ({ subscribe: [`${inboxPrefix}.>`] }),
+  },
+  runs: { all: ({ names }) => `${names.runSubject}.>` },
+  runsOfOlderReplicas: { all: ({ names }) => `${names.olderRunSubject}.>` },
+  pulls: {
+    all: () => '$JS.API.CONSUMER.MSG.NEXT.>',
+    needs: (place) => ({ publish: lanesOf(place).map((lane) => `$JS.API.CONSUMER.MSG.NEXT.${lane}`) }),
+  },
+  acknowledgements: {
+    all: () => '$JS.ACK.>',
+    needs: (place) => ({ publish: lanesOf(place).map((lane) => `$JS.ACK.${lane}.>`) }),
+  },
+  /** Streams, consumers, and what is read from them: the name of what is read is in the body, which no permission sees. */
+  jetStream: { all: () => '$JS.API.>' },
+  /** What JetStream reports to operators. */
+  advisories: { all: () => '$JS.EVENT.>' },
+  events: {
+    all: ({ names }) => `${names.eventSubject}.>`,
+    needs: (place) => ({ publish: ofAgents(place, (hash) => `${place.names.eventSubject}.${hash}.*`) }),
+  },
+  liveEvents: { all: ({ names }) => `${names.liveSubject}.>` },
+  heartbeats: {
+    all: ({ prefix }) => `${aliveSubject(prefix)}.>`,
+    needs: (place) => ({ publish: [`${aliveSubject(place.prefix)}.${tokenOfAgents(place.agents)}.*`] }),
+  },
+  rollCalls: {
+    all: ({ prefix }) => `${subjectPrefix(prefix)}rollcall.>`,
+    needs: ({ prefix }) => ({ subscribe: [rollCallSubject(prefix)] }),
+  },
+  rollCallOfOlderReplicas: { all: ({ prefix }) => `${subjectPrefix(prefix)}rollcall` },
+  stops: {
+    all: ({ prefix }) => `${controlSubject(prefix)}.>`,
+    needs: (place) => ({ subscribe: ofAgents(place, (hash) => `${controlSubject(place.prefix)}.${hash}.*`) }),
+  },
+  questions: {
+    all: ({ names }) => `${names.helpSubject}.>`,
+    needs: (place) => ({
+      publish: questions.flatMap((question) =>
+        ofAgents(place, (hash) => questionSubject(place.names.helpSubject, hash, question)),
+      ),
+    }),
+  },
+  /** A worker answers each message of a call once. */
+  codeCalls: {
+    all: ({ prefix }) => `${subjectPrefix(prefix)}code.>`,
+    needs: ({ prefix, pools }) => ({
+      subscribe: pools.flatMap((pool) => [subjectOfPool(prefix, pool), `${subjectOfPool(prefix, pool)}.*.*`]),
+    }),
+  },
+} satisfies Readonly<Record<string, SubjectRule>>;
+
+/** All rules, and the names in them for a prefix. */
+export const rulesWith = (
+  prefix: string,
+): { readonly rules: readonly (readonly [name: string, rule: SubjectRule])[]; readonly names: StreamNames } => ({
+  rules: Object.entries(subjectRules),
+  names: namesOf(prefix),
+});
+
+/** What the user of a pool's workers needs, and no more. */
+export function permissionsOf(user: PoolUser): Permissions {
+  const { rules, names } = rulesWith(user.prefix);
+  const pools = user.agents.flatMap((agent): Pool[] => [
+    { agent },
+    ...user.revisions.map((revision) => ({ agent, revision })),
+  ]);
+  const needs = rules.map(([, { needs: of }]) => of?.({ ...user, names, pools }) ?? {});
+  return {
+    publish: needs.flatMap(({ publish = [] }) => publish),
+    subscribe: needs.flatMap(({ subscribe = [] }) => subscribe),
+  };
+}
+
+/** The permissions as they stand in the configuration of a NATS server, for a user or a group of users. */
+export function toServerConfig({ publish, subscribe }: Permissions): string {
+  const list = (subjects: readonly string[]): string =>
+    subjects.map((each) => `    ${JSON.stringify(each)}`).join('\n');
+  return `permissions {\n  publish { allow: [\n${list(publish)}\n  ] }\n  subscribe { allow: [\n${list(subscribe)}\n  ] }\n  allow_responses: true\n}\n`;
+}

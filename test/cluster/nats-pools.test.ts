@@ -1,0 +1,172 @@
+import test, { type ExecutionContext } from 'ava';
+import { executionSettings } from '@agent-workflow/execution/config';
+import { openExecution } from '@agent-workflow/execution/open';
+import { namedAgents, type Agent } from '@agent-workflow/execution/record/agents';
+import { END, field, interrupt, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
+import { readEnv } from '@agent-workflow/kit/env';
+import { createLog } from '@agent-workflow/kit/log';
+import { memorySettings } from '@agent-workflow/memory/config';
+import { openMemory } from '@agent-workflow/memory/open';
+import type { Execution } from '@agent-workflow/protos/execution';
+import { link } from '@agent-workflow/protos/wire/link';
+import type { Memory } from '@agent-workflow/protos/memory';
+import type { Threads } from '@agent-workflow/protos/threads';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
+import { createThreads } from '@agent-workflow/threads/threads';
+import { call, endOf, followAll, invoke, owner, start } from '../contract/execution/calls.ts';
+import { resultOf, toChunk } from '../contract/execution/chunks.ts';
+import { gates, passGate } from '../contract/execution/gates.ts';
+import { lastUser, user } from '../contract/execution/messages.ts';
+import { areWhole } from '../numbers.ts';
+import { openNatsAt, openNatsWithPools } from '../servers/nats-pools.ts';
+import { privateNats } from '../servers/nats.ts';
+import { withServer } from '../servers/real-suite.ts';
+import { until } from '../until.ts';
+
+const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });
+
+/** Says where it is, asks when it is told to, and waits at the gate that the message names. */
+const graphOf = (name: string): CompiledGraph =>
+  new StateGraph({ turns })
+    .addNode('first', (state, ctx) => {
+      ctx.emit(`${name} begins`);
+      if (lastUser(state.context) === 'ask') ctx.emit(String(interrupt('sure?')));
+      return { turns: 1 };
+    })
+    .addNode('second', async (state, ctx) => {
+      await passGate(state.context, ctx);
+      ctx.emit(`${name} ends`);
+      return { turns: 1 };
+    })
+    .addEdge(START, 'first')
+    .addEdge('first', 'second')
+    .addEdge('second', END)
+    .compile();
+
+const support: Agent = { name: 'support', graph: graphOf('support') };
+const billing: Agent = { name: 'billing', graph: graphOf('billing') };
+
+interface Ground extends AsyncDisposable {
+  readonly threads: Threads;
+  readonly memory: Memory;
+  readonly urlOf: (user: string) => string;
+}
+
+async function openGround(): Promise<Ground> {
+  await using opened = new AsyncDisposableStack();
+  const store = opened.use(openSqliteThreadStore({ path: ':memory:' }));
+  const { memory } = opened.use(await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) }));
+  const { urlOf } = opened.use(await openNatsWithPools(['support', 'billing']));
+  const rest = opened.move();
+  return {
+    ...{ threads: link(createThreads({ store })), memory: link(memory), urlOf },
+    [Symbol.asyncDispose]: async () => rest.disposeAsync(),
+  };
+}
+
+interface Process extends AsyncDisposable {
+  readonly execution: Execution;
+  readonly drain: (ms: number) => Promise<void>;
+  /** Operations that NATS refused. */
+  readonly refused: readonly string[];
+}
+
+/** A process of the role `api`, which drives nothing, or a worker of the pool of one agent. */
+async function openProcess({ threads, memory, urlOf }: Ground, agent?: Agent): Promise<Process> {
+  await using opened = new AsyncDisposableStack();
+  const refused: string[] = [];
+  const pool = agent && { agents: [agent.name] };
+  const onRefused = (operation: string): void => void refused.push(operation);
+  const nats = opened.use(await openNatsAt(urlOf(agent?.name ?? 'api'), pool, { onRefused }));
+  const { execution, drain } = opened.use(
+    await openExecution({
+      ...nats,
+      ...{ threads, memory, agents: namedAgents(agent ? [agent] : [support, billing], 'support') },
+      ...{ drives: agent !== undefined, accepts: agent === undefined, tends: agent === undefined },
+      ...{ log: createLog('test', 'silent'), sweepMs: 300 },
+      values: readEnv(executionSettings, { LEASE_MS: '1500' }),
+    }),
+  );
+  const rest = opened.move();
+  return { execution: link(execution), drain, refused, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
+}
+
+async function isSupportsRun(t: ExecutionContext, execution: Execution, runId: string): Promise<void> {
+  const events = await followAll(execution, runId);
+  t.true(areWhole(events.map(({ seq }) => seq)));
+  t.is(toChunk(events.at(-1)).event, 'on_chain_end');
+  t.true(JSON.stringify(events.map(toChunk)).includes('support ends'));
+}
+
+withServer(test, privateNats(), () => {
+  test.serial(
+    'a worker whose user may do only what its pool needs runs, streams, stops and continues runs',
+    async (t) => {
+      t.timeout(120_000);
+      await using ground = await openGround();
+      await using api = await openProcess(ground);
+      const { execution } = api;
+      await using worker = await openProcess(ground, support);
+      const go = { agent: 'support', messages: [user('go')] };
+
+      t.is((await invoke(execution, go)).meta.status, 'completed');
+      const { runId } = await start(execution, go);
+      await isSupportsRun(t, execution, runId);
+
+      const asking = await start(execution, { agent: 'support', threadId: 'asked', messages: [user('ask')] });
+      t.is(resultOf(await endOf(execution, asking.runId)).meta.status, 'interrupted');
+      const answered = await start(execution, {
+        ...{ agent: 'support', threadId: 'asked', messages: [user('yes')] },
+      });
+      t.not(resultOf(await endOf(execution, answered.runId)).meta.status, 'failed');
+
+      const gate = gates.next();
+      const held = await start(execution, { ...go, threadId: 'held', messages: [user(gate.name)] });
+      await gate.entered;
+      // A run that waits on its thread is enqueued by the worker that ends the one before it.
+      const next = await start(execution, { ...go, threadId: 'held' });
+      await execution.stopRun({ owner, runId: held.runId }, call());
+      t.is(await gate.fired, 'the signal fired');
+      t.is(resultOf(await endOf(execution, held.runId)).meta.status, 'stopped');
+      t.is(resultOf(await endOf(execution, next.runId)).meta.status, 'completed');
+      t.deepEqual(worker.refused, []);
+      t.deepEqual(api.refused, []);
+    },
+  );
+
+  test.serial(
+    'the api alone takes over the runs of a dead worker of a pool, and the next worker continues the log',
+    async (t) => {
+      t.timeout(120_000);
+      await using ground = await openGround();
+      await using api = await openProcess(ground);
+      const { execution } = api;
+      const gate = gates.next();
+      const dying = await openProcess(ground, support);
+      const { runId } = await start(execution, { agent: 'support', messages: [user(gate.name)] });
+      const following = followAll(execution, runId);
+      await gate.entered;
+      await dying[Symbol.asyncDispose]();
+      await using worker = await openProcess(ground, support);
+      await until(async () => (await ground.threads.getRun({ owner, runId }, call())).epoch === 2, {
+        timeoutMs: 30_000,
+      });
+      gate.open();
+      t.true(areWhole((await following).map(({ seq }) => seq)));
+      await isSupportsRun(t, execution, runId);
+      t.deepEqual(worker.refused, []);
+    },
+  );
+
+  test.serial('a worker of a pool waits for a process of the role api, and says so', async (t) => {
+    await using ground = await openGround();
+    const reasons: string[] = [];
+    const health = { fails: (reason: string) => void reasons.push(reason), works: () => void reasons.push('works') };
+    const opening = openNatsAt(ground.urlOf('support'), { agents: ['support'] }, { health });
+    await until(() => reasons.includes('no process of the role api has created its consumers yet'));
+    await using _api = await openNatsAt(ground.urlOf('api'));
+    await using worker = await opening;
+    t.true(worker.isConnected());
+    t.is(reasons.at(-1), 'works');
+  });
+});

@@ -1,0 +1,54 @@
+import test from 'ava';
+import { createClient, user } from '../servers/client.ts';
+import { withCluster } from '../servers/cluster-suite.ts';
+import { openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
+import { agentAt } from '../servers/standalone.ts';
+
+const agents = { support: agentAt('working'), billing: agentAt('working') };
+const refusals: string[] = [];
+const opened = new AsyncDisposableStack();
+test.after.always(async () => opened.disposeAsync());
+
+/** Each worker process holds one of the agents, with a NATS user that may do what this agent needs. */
+const open = async () => {
+  const { urlOf } = opened.use(await openNatsWithPools(Object.keys(agents)));
+  return {
+    agent: null,
+    ...{ gateways: 1, threads: 1, executions: 1 },
+    service: { agent: undefined, agents, default_agent: 'support' },
+    env: { RATE_LIMIT_REQUESTS: '0', NATS_URL: urlOf('api'), NATS_PREFIX: poolsPrefix },
+    workers: Object.entries(agents).map(([name, path]) => ({
+      service: { agent: undefined, agents: { [name]: path } },
+      env: { NATS_URL: urlOf(name), NATS_ACCESS: 'pool' },
+    })),
+    onLine: (name: string, line: string) => {
+      if (line.includes('NATS refused')) refusals.push(`${name}: ${line}`);
+    },
+  };
+};
+
+withCluster(test, open, (cluster) => {
+  test.serial(
+    'processes whose NATS users may do only what their agents need serve these, also after kills',
+    async (t) => {
+      t.timeout(120_000);
+      const client = createClient(cluster().urls[0] ?? '');
+      const bodyFor = (agent: string): object => ({ messages: [user('go')], config: { agent } });
+      const ranIn = async (agent: string): Promise<number> => {
+        const chunks = await Array.fromAsync(client.stream(bodyFor(agent)));
+        return Number(/"text":"(\d+)"/.exec(JSON.stringify(chunks))?.[1]);
+      };
+      const [support, billing] = cluster().workers;
+      for (let turn = 0; turn < 5; turn++) {
+        t.is(await ranIn('support'), support?.pid() ?? 0);
+        t.is(await ranIn('billing'), billing?.pid() ?? 0);
+      }
+      await support?.kill();
+      const waiting = ranIn('support');
+      t.is(await ranIn('billing'), billing?.pid() ?? 0);
+      await support?.start();
+      t.is(await waiting, support?.pid() ?? 0);
+      t.deepEqual(refusals, []);
+    },
+  );
+});

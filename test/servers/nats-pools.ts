@@ -1,0 +1,46 @@
+import { openNats, type NatsOptions } from '@agent-workflow/execution/adapters/nats/nats';
+import {
+  permissionsOf,
+  toServerConfig,
+  type PoolUser,
+} from '@agent-workflow/execution/adapters/nats/pools/permissions';
+import { natsSettings, toNatsOptions } from '@agent-workflow/execution/adapters/nats/settings';
+import type { HeldAgents } from '@agent-workflow/execution/ports/queue';
+import { readEnv } from '@agent-workflow/kit/env';
+import { createLog } from '@agent-workflow/kit/log';
+import { openNatsCluster } from './nats-cluster.ts';
+
+/** Names the streams of these tests. */
+export const poolsPrefix = 'pools';
+
+/** A NATS server with the user `api`, who may do everything, and one for each agent, who may do what a pool of it needs. */
+export async function openNatsWithPools(
+  agents: readonly string[],
+  revisions: readonly string[] = [],
+): Promise<AsyncDisposable & { readonly urlOf: (user: string) => string }> {
+  const userOf = (agent: string): string => {
+    const user: PoolUser = { prefix: poolsPrefix, agents: [agent], revisions };
+    return `{ user: "${agent}", password: "x", ${toServerConfig(permissionsOf(user))} }`;
+  };
+  const users = ['{ user: "api", password: "x" }', ...agents.map(userOf)];
+  const server = await openNatsCluster({ servers: 1, lines: `authorization { users: [\n${users.join('\n')}\n] }` });
+  return {
+    urlOf: (user) => server.url.replace('nats://', `nats://${user}:x@`),
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
+  };
+}
+
+const retention = 3600;
+const leaseMs = 1500;
+
+/** The adapters as a process opens them: of the role `api`, or with `pool` of a worker of a pool. */
+export const openNatsAt = (
+  url: string,
+  pool?: HeldAgents,
+  given: Partial<NatsOptions> = {},
+): ReturnType<typeof openNats> => {
+  const values = readEnv(natsSettings, { NATS_URL: url, NATS_PREFIX: poolsPrefix });
+  const log = createLog('test', 'silent');
+  const options = toNatsOptions({ values, name: 'test', retention, leaseMs, pool, log });
+  return openNats({ ...options, answersPools: pool === undefined, ...given }, AbortSignal.timeout(30_000));
+};
