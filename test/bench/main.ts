@@ -7,6 +7,7 @@ import { engine } from './engine.ts';
 import { toTable, type Figure } from './figure.ts';
 import { invoke } from './invoke.ts';
 import { longThread } from './long-thread.ts';
+import { manyAgents } from './many-agents.ts';
 import type { Bench } from './measure.ts';
 import { memories } from './memories.ts';
 import { memory } from './memory.ts';
@@ -32,6 +33,7 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   memories,
   memory,
   mixed,
+  agents: manyAgents,
   ping,
   engine,
   start,
@@ -47,8 +49,8 @@ const { values } = parseArgs({
     profile: { type: 'boolean', default: false },
   },
 });
-/** A hundred thousand runs, and minutes of mixed load, each take longer than all other groups together. */
-const onlyNamed = new Set(['memory', 'mixed']);
+/** A hundred thousand runs, so many threads twice, and minutes of mixed load, each take longer than all other groups together. */
+const onlyNamed = new Set(['memory', 'mixed', 'agents']);
 const chosen = values.only ?? Object.keys(groups).filter((name) => !onlyNamed.has(name));
 const seconds = Number(values.seconds);
 const minutes = Number(values.minutes);

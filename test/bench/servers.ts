@@ -22,6 +22,8 @@ export interface BareKoa extends Server {
 interface ServiceOptions {
   /** An export of `agents.ts`; without it the agent of the repository's `service.json`. */
   readonly agent?: 'echo' | 'toolLoop' | 'pureLoop' | 'pacedLoop' | 'streamer' | 'sleeper' | 'emitter' | 'wordByWord';
+  /** Names of agents in place of one without a name: each is the one that says what it heard, registered at a revision. */
+  readonly agents?: readonly string[];
   /** Where its data is, which stays; a new folder, which goes, when absent. */
   readonly keptIn?: string;
   /** Folder that a CPU profile of the process is written to. */
@@ -43,7 +45,7 @@ export const removeFolder = (folder: string): void => {
 };
 
 /** Starts the service. Disposal stops it as an operator would and removes the folder that it was given for its data. */
-export async function startService({ agent, profileTo, keptIn }: ServiceOptions = {}): Promise<Server> {
+export async function startService({ agent, agents, profileTo, keptIn }: ServiceOptions = {}): Promise<Server> {
   const folder = keptIn ?? makeFolder();
   const profiling =
     profileTo === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval', '250', '--cpu-prof-dir', profileTo];
@@ -58,7 +60,7 @@ export async function startService({ agent, profileTo, keptIn }: ServiceOptions 
       ...processEnv(),
       PORT: '0',
       DATA_DIR: join(folder, 'data'),
-      SERVICE_CONFIG: agent === undefined ? join(root, 'service.json') : writeConfig(folder, agent),
+      ...configOf(folder, { agent, agents }),
       LOG_LEVEL: 'warn',
       RATE_LIMIT_REQUESTS: '0',
       MAX_STREAMS_PER_PRINCIPAL: '0',
@@ -92,10 +94,19 @@ export async function startBareKoa(): Promise<BareKoa> {
   };
 }
 
-function writeConfig(folder: string, agent: string): string {
+/** Which agents it serves, as the environment says it. */
+function configOf(
+  folder: string,
+  { agent, agents }: { readonly agent: string | undefined; readonly agents: readonly string[] | undefined },
+): Readonly<Record<string, string>> {
+  if (agent === undefined && !agents) return { SERVICE_CONFIG: join(root, 'service.json') };
   const path = join(folder, 'service.json');
-  writeFileSync(path, JSON.stringify({ agent: `${pathTo('./agents.ts')}:${agent}`, auth: null }));
-  return path;
+  const locationOf = (name: string): string => `${pathTo('./agents.ts')}:${name}`;
+  const named = agents
+    ? { agents: Object.fromEntries(agents.map((name) => [name, locationOf('echo')])) }
+    : { agent: locationOf(agent ?? '') };
+  writeFileSync(path, JSON.stringify({ ...named, auth: null }));
+  return { SERVICE_CONFIG: path, ...(agents ? { AGENT_REVISION: 'v1' } : {}) };
 }
 
 async function printedPort(child: ChildProcess): Promise<number> {

@@ -31,6 +31,25 @@ withServer(test, cassandra, (server) => {
     );
   });
 
+  test('the list of the runs of an agent reads no run of another agent, and finds those of an earlier version', async (t) => {
+    const keyspace = await open();
+    await using store = await keyspace.open();
+    for (const [index, agent] of ['billing', 'support', 'old'].entries()) {
+      const head = { ...newHead, agent: agent === 'old' ? 'billing' : agent };
+      await put(store, { head, runs: [run(agent, { createdAt: index, threadId: agent })] }, at('agents', agent));
+    }
+    await write(
+      keyspace,
+      'INSERT INTO runs_by_owner (owner, hour, created_at, run_id, agent) VALUES (?, 0, ?, ?, NULL)',
+      [['agents', 2n, 'old']],
+    );
+    const { runs } = await store.listOwnRuns('agents', { limit: 10, agent: 'billing' });
+    t.deepEqual(
+      runs.map(({ runId }) => runId),
+      ['old', 'billing'],
+    );
+  });
+
   test('a place in the list whose run was never written is passed over', async (t) => {
     const keyspace = await open();
     await using store = await keyspace.open();

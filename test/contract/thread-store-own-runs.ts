@@ -60,6 +60,24 @@ export function threadStoreOwnRunsContract(check: CheckStore): void {
     t.deepEqual(await idsOfSleepers(store, 1), await idsOfSleepers(store, 100));
   });
 
+  check('the runs of one agent are all found among those of others, in their order', async (t, store) => {
+    const agents = ['billing', 'support', undefined];
+    for (const index of Array(12).keys()) {
+      const agent = agents[index % 3];
+      const threadId = `t${String(index % 6)}`;
+      const head = { ...newHead, ...(agent === undefined ? {} : { agent }) };
+      await put(store, { head, runs: [run(`r${String(index)}`, { threadId, createdAt: index })] }, { owner, threadId });
+    }
+    await put(store, { head: { ...newHead, agent: 'billing' }, runs: [run('theirs')] }, { ...key, owner: 'u:bob' });
+    for (const limit of [1, 3, 100]) {
+      t.deepEqual(await idsOfAgent(store, 'billing', limit), ['r9', 'r6', 'r3', 'r0']);
+      t.deepEqual(await idsOfAgent(store, 'support', limit), ['r10', 'r7', 'r4', 'r1']);
+      t.deepEqual(await idsOfAgent(store, 'nobody', limit), []);
+    }
+    await put(store, { head: { ...newHead, agent: 'billing', deleting: true } }, { owner, threadId: 't3' });
+    t.deepEqual(await idsOfAgent(store, 'billing', 2), ['r6', 'r0']);
+  });
+
   check('a run of the owner is listed as it stands, beside who drives it', async (t, store) => {
     const end = { status: 'completed', iterations: 1, recursionLimitReached: false } as const;
     await put(store, { head: newHead, runs: [run('r1'), run('r2', { createdAt: 2 })] });
@@ -124,6 +142,17 @@ async function idsByMark(store: ThreadStore, limit: number, of = owner): Promise
   for (let after: RunMark | undefined; ;) {
     const { runs, next } = await store.listOwnRuns(of, { limit, after });
     ids.push(...runs.map(({ runId }) => runId));
+    if (!next) return ids;
+    after = next;
+  }
+}
+
+/** Those of an agent. A store may give others, too. */
+async function idsOfAgent(store: ThreadStore, agent: string, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after: RunMark | undefined; ;) {
+    const { runs, next } = await store.listOwnRuns(owner, { limit, after, agent });
+    ids.push(...runs.filter(({ head }) => head.agent === agent).map(({ runId }) => runId));
     if (!next) return ids;
     after = next;
   }

@@ -145,9 +145,11 @@ export async function listOwnRuns(
   let bytes = 0;
   const { toCursor, fromCursor } = ownRunsCursors({ owner, statuses, ...(agent === undefined ? {} : { agent }) });
   let after = cursor === undefined ? undefined : fromCursor(cursor);
+  // A store knows the threads of `default` by having no agent.
+  const of = agent === defaultAgent ? undefined : agent;
   for (let left = Math.max(runsOfPage, limit + 1), size = limit + 1; left > 0; left -= size, size *= 2) {
     size = Math.min(Math.max(1, size), left, Math.max(runsAtOnce, limit + 1));
-    const { runs, next } = await store.listOwnRuns(owner, { limit: size, after, bytes: pageBytes });
+    const { runs, next } = await store.listOwnRuns(owner, { limit: size, after, bytes: pageBytes, agent: of });
     const matching = runs.filter(
       ({ status, head }) =>
         (statuses.length === 0 || statuses.includes(status)) &&

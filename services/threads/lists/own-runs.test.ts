@@ -13,14 +13,25 @@ const call = () => within(30_000, new AbortController().signal);
 const owner = 'ada';
 
 /** So many runs of one thread, of which the n-th oldest has the status that `statusOf` gives. */
-async function fill(store: ThreadStore, count: number, statusOf: (index: number) => RunStatus): Promise<void> {
+async function fill(
+  store: ThreadStore,
+  count: number,
+  statusOf: (index: number) => RunStatus,
+  { threadId = 't', agent }: { readonly threadId?: string; readonly agent?: string } = {},
+): Promise<void> {
   const runs = Array.from({ length: count }, (_, index): RunRecord => ({
-    ...{ runId: `r${String(index)}`, threadId: 't', requestId: 'q', status: statusOf(index), granularity: 'low' },
+    ...{
+      runId: `${agent ?? 'r'}${String(index)}`,
+      threadId,
+      requestId: 'q',
+      status: statusOf(index),
+      granularity: 'low',
+    },
     ...{ isNewThread: false, createdAt: index, updatedAt: index, options: new Uint8Array(0), answers: [] },
     hasNewInput: true,
   }));
-  const head = newHead({}, 1);
-  await store.change({ owner, threadId: 't' }, {}, () => ({ change: { head, runs }, reply: undefined }));
+  const head = { ...newHead({}, 1), ...(agent === undefined ? {} : { agent }) };
+  await store.change({ owner, threadId }, {}, () => ({ change: { head, runs }, reply: undefined }));
 }
 
 interface Walk {
@@ -83,6 +94,31 @@ test('a page that finds few reads 2,000 runs, and its cursor goes on behind them
   );
   t.truthy(first.cursor);
   t.deepEqual(await walk(threads, 10, ['failed']), { ids: ['r4499', 'r0'], pages: [1, 0, 1] });
+});
+
+test("a page of one agent's runs is full, however many runs others have, and reads no more than it gives", async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  let read = 0;
+  const watched: ThreadStore = {
+    ...store,
+    listOwnRuns: async (of, page) => {
+      const part = await store.listOwnRuns(of, page);
+      read += part.runs.length;
+      return part;
+    },
+  };
+  for (const agent of ['billing', 'support'])
+    await fill(store, agent === 'billing' ? 3 : 4500, () => 'completed', { threadId: agent, agent });
+  const page = await createThreads({ store: watched }).listOwnRuns(
+    { owner, limit: 10, statuses: [], agent: 'billing' },
+    call(),
+  );
+  t.deepEqual(
+    page.runs.map(({ runId }) => runId),
+    ['billing2', 'billing1', 'billing0'],
+  );
+  t.is(page.cursor, undefined);
+  t.is(read, 3);
 });
 
 test('a cursor that no list gave is refused', async (t) => {

@@ -76,6 +76,16 @@ export interface MessagesPage extends ListPage<number> {
   readonly newestFirst?: boolean | undefined;
 }
 
+/** Which part of the list of an owner's runs is read. */
+interface OwnRunsPage extends PageLimits {
+  readonly after?: RunMark | undefined;
+  /**
+   * Only the runs of this agent are of use, which is not `default`. A store leaves out those of others where it knows the agent of a place
+   * without reading the run, and may give the rest of them.
+   */
+  readonly agent?: string | undefined;
+}
+
 /** The port behind the lists that callers page through. */
 export interface ThreadLists {
   /** An owner's threads that are not being deleted, most recently updated first; ties by thread id, descending. */
@@ -86,10 +96,7 @@ export interface ThreadLists {
    * The runs of an owner's threads that are not being deleted, the newest first; ties by run id, descending. Reads at most `limit`
    * places of the list.
    */
-  readonly listOwnRuns: (
-    owner: string,
-    page: PageLimits & { readonly after?: RunMark | undefined },
-  ) => Promise<OwnRunsPart>;
+  readonly listOwnRuns: (owner: string, page: OwnRunsPage) => Promise<OwnRunsPart>;
   /** The log in order of position, or in the reverse order, each entry with its version. Reads about as much as it gives. */
   readonly listMessages: (key: ThreadKey, page: MessagesPage) => Promise<readonly LogEntry[]>;
 }

@@ -78,7 +78,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
       const isListed = plan.listing === 'put' || plan.listing === 'refresh';
       const notes = [
         await runs.announce(key, plan.newRuns, ahead),
-        ...ownRuns.announce(key, plan.newRuns),
+        ...ownRuns.announce(key, plan),
         ...sweeps.announce(key, plan),
         ...(isListed ? [recency.announce(key.owner, plan.head)] : []),
       ];

@@ -17,7 +17,8 @@ export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadK
   if (known) updateHead(db, known, change);
   applyToFields(db, ref, change);
   applyToLog(db, { ref, contextNumber: known?.contextNumber ?? firstContext }, change);
-  for (const run of change.runs ?? []) putRun(db, ref, key, run);
+  const { owner } = key;
+  for (const run of change.runs ?? []) putRun(db, { ref, owner, agent: change.head.agent }, run);
   if (change.applies) putApplied(db, ref, change.applies);
   if (change.toolCall) putToolCall(db, ref, change.toolCall);
   applyToCheckpoints(db, ref, change);
@@ -141,12 +142,18 @@ function updateHead(db: Sqlite, { ref, head: before, checkpointsSince }: HeadRow
     db.prepare('UPDATE threads SET deleting = ? WHERE ref = ?').run(Number(head.deleting), ref);
 }
 
-function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): void {
+interface ThreadOfRun {
+  readonly ref: number;
+  readonly owner: string;
+  readonly agent: string | undefined;
+}
+
+function putRun(db: Sqlite, { ref, owner, agent }: ThreadOfRun, run: RunRecord): void {
   const { changes } = db
     .prepare(
       `INSERT INTO runs (owner, run_id, ref, request_id, status, granularity, is_new_thread, created_at, updated_at,
-       resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to, wake_at, usage, served_by)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to, wake_at, usage, served_by, agent)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
        "end" = excluded."end", input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to,
        wake_at = excluded.wake_at, usage = excluded.usage, served_by = excluded.served_by
@@ -174,6 +181,7 @@ function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): 
       run.wakeAt ?? null,
       run.usage ?? null,
       run.revision ?? null,
+      agent ?? null,
     );
   if (changes === 0) throw conflict(`run "${run.runId}" belongs to another thread`);
   if (run.end) db.prepare('DELETE FROM tool_calls WHERE ref = ? AND run_id = ?').run(ref, run.runId);

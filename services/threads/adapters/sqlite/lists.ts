@@ -59,13 +59,14 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
       return Promise.resolve(take(rows, (row) => toRunRow(toRunColumns(row)), runBytes, bytes));
     },
 
-    listOwnRuns: (owner, { limit, after, bytes }) => {
+    listOwnRuns: (owner, { limit, after, bytes, agent }) => {
       const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
       const rows = prepare(
         `SELECT ${runColumns}, head.* FROM runs CROSS JOIN (SELECT ${headOfRunColumns}, thread_id FROM threads) AS head
            ON head.thread_ref = runs.ref
-         WHERE owner = ? AND (created_at, run_id) < (?, ?) ORDER BY created_at DESC, run_id DESC LIMIT ?`,
-      ).iterate(owner, createdAt, toStoredId(runId), limit);
+         WHERE owner = ? ${agent === undefined ? '' : 'AND runs.agent = ?'} AND (created_at, run_id) < (?, ?)
+         ORDER BY created_at DESC, run_id DESC LIMIT ?`,
+      ).iterate(owner, ...(agent === undefined ? [] : [agent]), createdAt, toStoredId(runId), limit);
       return Promise.resolve(toOwnRunsPart(eachRun(rows), { limit, bytes }));
     },
 

@@ -344,4 +344,8 @@ export const migrations: readonly string[] = [
   `ALTER TABLE threads ADD COLUMN revision TEXT;
    ALTER TABLE threads ADD COLUMN last_revision TEXT;
    ALTER TABLE runs ADD COLUMN served_by TEXT`,
+  // The agent of the run's thread, for the list of the runs of one agent. Runs of `default` have none, and no place in the index.
+  `ALTER TABLE runs ADD COLUMN agent TEXT;
+   UPDATE runs SET agent = threads.agent FROM threads WHERE threads.ref = runs.ref AND threads.agent IS NOT NULL;
+   CREATE INDEX runs_of_agent ON runs (owner, agent, created_at) WHERE agent IS NOT NULL`,
 ];

@@ -1,7 +1,7 @@
 import { types } from 'cassandra-driver';
 import { createQuota } from '@agent-workflow/kit/pages';
 import type { OwnRunRow, OwnRunsPart, RunMark, ThreadLists } from '../../../ports/lists.ts';
-import type { RunRecord, ThreadKey } from '../../../ports/record.ts';
+import type { Head, RunRecord, ThreadKey } from '../../../ports/record.ts';
 import { runBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Row, Session, Statement } from '../client/client.ts';
 import { chunksOf, inTurn } from '../rows/log.ts';
@@ -16,7 +16,10 @@ import { createHours } from './hours.ts';
  * the run, so it may be there in vain; and it is emptied with its thread, which leaves no tombstone.
  */
 export interface OwnRuns {
-  readonly announce: (key: ThreadKey, newRuns: readonly RunRecord[]) => readonly Announcement[];
+  readonly announce: (
+    key: ThreadKey,
+    of: { readonly newRuns: readonly RunRecord[]; readonly head: Pick<Head, 'agent'> },
+  ) => readonly Announcement[];
   readonly list: ThreadLists['listOwnRuns'];
   /** What empties the row of a run, but not when it was written since `time` (microseconds). */
   readonly empty: (owner: string, mark: RunMark, time: number) => Statement;
@@ -25,9 +28,9 @@ export interface OwnRuns {
 }
 
 const columns = 'owner, hour, created_at, run_id, thread_id';
-const putRow = `INSERT INTO runs_by_owner (${columns}) VALUES (?, ?, ?, ?, ?)`;
+const putRow = `INSERT INTO runs_by_owner (${columns}, agent) VALUES (?, ?, ?, ?, ?, ?)`;
 const emptyRow = `INSERT INTO runs_by_owner (${columns}) VALUES (?, ?, ?, ?, '') USING TIMESTAMP ?`;
-const selectRows = `SELECT created_at, run_id, thread_id FROM runs_by_owner
+const selectRows = `SELECT created_at, run_id, thread_id, agent FROM runs_by_owner
   WHERE owner = ? AND hour = ? AND (created_at, run_id) < (?, ?) LIMIT ?`;
 const selectRuns = 'SELECT kind, id, head, run FROM thread WHERE owner = ? AND thread_id = ? AND (kind, n, id) IN ?';
 
@@ -50,18 +53,19 @@ export function createOwnRuns({ session, now }: { readonly session: Session; rea
   };
 
   return {
-    announce: ({ owner, threadId }, newRuns) => [
+    announce: ({ owner, threadId }, { newRuns, head: { agent = unnamed } }) => [
       ...newRuns.map(({ runId, createdAt }) => ({
-        statements: [{ cql: putRow, params: [...placeParams(owner, { createdAt, runId }), threadId] }],
+        statements: [{ cql: putRow, params: [...placeParams(owner, { createdAt, runId }), threadId, agent] }],
       })),
       ...hoursOf(newRuns).map((hour) => hours.announce(owner, hour)),
     ],
 
-    list: async (owner, { limit, after = { createdAt: Number.MAX_SAFE_INTEGER, runId: '' }, bytes }) => {
+    list: async (owner, { limit, after = { createdAt: Number.MAX_SAFE_INTEGER, runId: '' }, bytes, agent }) => {
       const places = await readPlaces(owner, limit, after);
       const part: OwnRunRow[] = [];
       const isEnough = createQuota(bytes);
-      for (const some of chunksOf(places)) {
+      const isOfUse = (of: Place): boolean => agent === undefined || of.agent === null || of.agent === agent;
+      for (const some of chunksOf(places.filter(isOfUse))) {
         const runs = await readRuns(session, owner, some);
         for (const place of some) {
           const run = runs.get(nameOf(place));
@@ -92,21 +96,28 @@ const placeParams = (owner: string, { createdAt, runId }: RunMark): unknown[] =>
 /** A row of the list; without a thread where it is empty. */
 interface Place extends RunMark {
   readonly threadId: string;
+  /** Null where an earlier version of the service wrote the row. */
+  readonly agent: string | null;
 }
+
+/** The agent of a place whose thread has none, or that of the name `default`. */
+const unnamed = '';
 
 const toPlace = (row: Row): Place => ({
   createdAt: Number(row['created_at']),
   runId: row['run_id'] as string,
   threadId: row['thread_id'] as string,
+  agent: row['agent'] as string | null,
 });
 
-const endingAt = (runs: readonly OwnRunRow[], place: Place | undefined): OwnRunsPart => ({
+const endingAt = (runs: readonly OwnRunRow[], place: RunMark | undefined): OwnRunsPart => ({
   runs,
   ...(place && { next: { createdAt: place.createdAt, runId: place.runId } }),
 });
 
 /** A run that was accepted in a later attempt than the row was written for has another row, of another time. */
-const nameOf = ({ threadId, runId, createdAt }: Place): string => JSON.stringify([threadId, runId, createdAt]);
+const nameOf = ({ threadId, runId, createdAt }: Omit<Place, 'agent'>): string =>
+  JSON.stringify([threadId, runId, createdAt]);
 
 /** The runs that are on record at these places, each read beside the head of its thread, in one statement per thread. */
 async function readRuns(

@@ -157,6 +157,8 @@ export const migrations: readonly (readonly string[])[] = [
        PRIMARY KEY ((agent, revision), schema_hash)
      )`,
   ],
+  // The agent of the run's thread; empty for `default`, null where an earlier version of the service wrote the row.
+  ['ALTER TABLE runs_by_owner ADD IF NOT EXISTS agent text'],
 ];
 
 /** The kinds of rows of `thread`, with the meaning of `n` and `id`. The head comes first and the fields next: one slice reads both. */
