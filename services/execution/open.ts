@@ -25,6 +25,7 @@ import { createOpenRunCounts } from './worker/open-run-counts.ts';
 import { createOverdueRuns } from './worker/overdue-runs.ts';
 import { createRunEnds } from './worker/run-ends.ts';
 import { createSweep } from './worker/sweep.ts';
+import { createSweepPace } from './worker/sweep-pace.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
 import { openWakes } from './worker/wakes.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
@@ -96,7 +97,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       ? undefined
       : createOverdueRuns({ threads, ends: createRunEnds({ ...options, known }), log, ttlSeconds });
   const counts = createOpenRunCounts();
-  const sweepRuns = createSweep({ threads, queue, leases, waitingMs, overdue, counts });
+  const pace = createSweepPace({ leases, longestMs: waitingMs });
+  const sweepRuns = createSweep({ threads, queue, leases, waitingMs, overdue, counts, pace, onlyOwn: !accepts });
   const sweep = async (worker?: Worker): Promise<void> => {
     const runs = await sweepRuns(worker);
     if (runs > 0) log.info({ runs }, 'runs without a worker were enqueued');
@@ -107,7 +109,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   const workerId = newId();
   const lease =
     hasAgents && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log })) : undefined;
-  await sweep().catch(onSweepError);
+  if (accepts) await sweep().catch(onSweepError);
   const worker =
     lease &&
     createWorker({
@@ -130,7 +132,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       onUsage: options.onUsage,
     });
   if (worker) opening.use(control.onStop(worker.stop));
-  opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
+  const sweepMs = accepts ? options.sweepMs : Math.max(options.sweepMs, waitingMs);
+  opening.use(every(sweepMs, async () => (pace.isDue() ? sweep(worker) : undefined), onSweepError));
   opening.use(openWakes({ threads, queue, agents, now, log }));
 
   const parts = { threads, memory, eventLog, control, worker, known };
