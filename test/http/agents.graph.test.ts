@@ -20,8 +20,8 @@ interface Listed {
 test('the agents are listed with the names of their tools, the default first', async (t) => {
   const { agents }: { agents: Listed[] } = await data(t, 'listAgents', send('GET', '/v1/agents'));
   // What is registered has its revisions beside.
-  const told = agents.map(({ routing: _, revisions: _revisions, ...agent }) => agent);
-  t.deepEqual(told as unknown, [
+  const listed = agents.map(({ routing: _, revisions: _revisions, ...agent }) => agent);
+  t.deepEqual(listed as unknown, [
     { name: 'support', description: null, is_default: true, tools: [] },
     { name: 'office', description: 'Writes things down.', is_default: false, tools: ['stamp'] },
   ]);

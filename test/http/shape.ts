@@ -5,7 +5,7 @@ import { openEmbedded, type Embedded } from '../servers/embedded.ts';
 const { SHAPE: shape } = processEnv();
 
 /** Whether the agents of this run of the suite are in worker pools of their own, as `npm run test:pools` has it. */
-export const arePools = shape === 'pools';
+const arePools = shape === 'pools';
 
 /** Whether this run of the suite is against a cluster on real servers, as `npm run test:cluster` and `npm run test:pools` have it. */
 export const isCluster = shape === 'cluster' || arePools;

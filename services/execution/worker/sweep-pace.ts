@@ -28,7 +28,7 @@ export function createSweepPace({ leases, longestMs, elapsed = () => performance
   let hasDied = false;
   let nextAt = -Infinity;
 
-  const look = (): void => {
+  const noteDeaths = (): void => {
     const now = leases.living();
     hasDied ||= [...living].some((workerId) => !now.has(workerId));
     living = now;
@@ -36,12 +36,12 @@ export function createSweepPace({ leases, longestMs, elapsed = () => performance
 
   return {
     isDue: () => {
-      look();
+      noteDeaths();
       return hasDied || elapsed() >= nextAt;
     },
     begin: () => {
       const begun = elapsed();
-      look();
+      noteDeaths();
       hasDied = false;
       nextAt = -Infinity;
       return (openRuns) => {
