@@ -29,6 +29,7 @@ import { createOverdueRuns } from './worker/overdue-runs.ts';
 import { createRetiredSleepers } from './worker/retired-sleepers.ts';
 import { createRunEnds } from './worker/run-ends.ts';
 import { createSweep } from './worker/sweep.ts';
+import { createSweepPace } from './worker/sweep-pace.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
 import { openWakes } from './worker/wakes.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
@@ -120,7 +121,18 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       : createOverdueRuns({ threads, ends: createRunEnds({ ...options, known }), log, ttlSeconds });
   const counts = createOpenRunCounts(options.onSwept);
   const registry = createRegistry(threads);
-  const sweepRuns = createSweep({ threads, queue, leases, waitingMs, overdue, counts, registry });
+  const pace = createSweepPace({ leases, longestMs: waitingMs });
+  const sweepRuns = createSweep({
+    threads,
+    queue,
+    leases,
+    waitingMs,
+    overdue,
+    counts,
+    registry,
+    pace,
+    onlyOwn: !accepts,
+  });
   const sweep = async (worker?: Worker): Promise<void> => {
     const runs = await sweepRuns(worker);
     if (runs > 0) log.info({ runs }, 'runs without a worker were enqueued');
@@ -130,7 +142,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   if (drives) opening.use(await openRegistration({ agents, threads, log, isOnly: options.registers === true }));
   const lease =
     hasAgents && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log })) : undefined;
-  if (tends) await sweep().catch(onSweepError);
+  if (tends && accepts) await sweep().catch(onSweepError);
   const worker =
     lease &&
     createWorker({
@@ -160,7 +172,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
 
   const parts = { threads, memory, eventLog, control, codeCalls, worker, known };
   if (tends) {
-    opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
+    const sweepMs = accepts ? options.sweepMs : Math.max(options.sweepMs, waitingMs);
+    opening.use(every(sweepMs, async () => (pace.isDue() ? sweep(worker) : undefined), onSweepError));
     opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
     opening.use(openWakes({ threads, queue, now, log }));
     opening.use(await openHousekeeping({ ...parts, log, values, now }));

@@ -22,7 +22,11 @@ const options = {
 };
 
 const waiting = 1000;
-const measured = 300;
+/** Samples of one phase; phases with and without waiting runs take turns. */
+const measured = 500;
+const rounds = 2;
+/** How many times as long another agent's runs may take beside the waiting ones. */
+const mayBe = 1.1;
 const atOnce = 8;
 
 const absent = 404;
@@ -123,46 +127,59 @@ withCluster(test, options, (cluster) => {
     await until(async () => (await write('billing', 'x')) === 200);
   });
 
-  test.serial('a thousand runs of an agent without a worker delay no other agent’s, and none is lost', async (t) => {
-    t.timeout(240_000);
-    const [, billing] = cluster().workers;
-    await timesOf('support');
-    const before = await timesOf('support');
-    t.is(await billing?.stop(), 0);
+  /** Queues the noisy agent's runs. @returns their ids. */
+  const queueRuns = async (): Promise<readonly string[]> => {
     const turns = Array.from({ length: waiting }, (_, turn) => turn).values();
     const runs: string[] = [];
     await Promise.all(
       Array.from({ length: atOnce }, async () => {
         for (const _ of turns) {
           const { status, body } = await client().send('POST', '/v1/runs', bodyFor('billing'));
-          t.is(status, 202);
+          if (status !== 202) throw new Error(JSON.stringify(body));
           runs.push((body.data as { run_id: string }).run_id);
         }
       }),
     );
-    const beside = await timesOf('support');
-    const figures = [before, beside].map((times) => [0.5, 0.99].map((share) => shareWithin(times, share)));
-    const [[median = 0, slow = 0] = [], [medianBeside = 0, slowBeside = 0] = []] = figures;
-    t.log(
-      `p50 ${median.toFixed(1)} → ${medianBeside.toFixed(1)} ms, p99 ${slow.toFixed(1)} → ${slowBeside.toFixed(1)} ms`,
-    );
-    // The machine is shared, also by the sweeps, which read the thousand runs every two seconds. What is behind these would wait for seconds.
-    t.true(medianBeside < 1.5 * median + 10);
-    t.true(slowBeside < 2 * slow + 200);
+    return runs;
+  };
 
-    const following = Array.fromAsync(client().stream(bodyFor('billing')));
-    await billing?.start();
-    const chunks: readonly Chunk[] = await following;
-    const numbers = chunks.map(({ id }) => Number(id.split(':').at(-1)));
-    t.deepEqual(
-      numbers,
-      numbers.map((_, index) => index + 1),
-    );
-    t.true(JSON.stringify(chunks).includes(String(billing?.pid())));
-    for (const runId of runs) {
-      const { status, body } = await client().send('GET', `/v1/runs/${runId}/wait`);
-      t.is(status, 200);
-      t.true(JSON.stringify(body).includes(String(billing?.pid())));
+  test.serial('a thousand runs of an agent without a worker delay no other agent’s, and none is lost', async (t) => {
+    t.timeout(600_000);
+    const [, billing] = cluster().workers;
+    await timesOf('support');
+    const quiet = [await timesOf('support')];
+    const beside: number[][] = [];
+    for (let round = 0; round < rounds; round++) {
+      t.is(await billing?.stop(), 0);
+      const runs = await queueRuns();
+      beside.push(await timesOf('support'));
+      const following = Array.fromAsync(client().stream(bodyFor('billing')));
+      await billing?.start();
+      const chunks: readonly Chunk[] = await following;
+      const numbers = chunks.map(({ id }) => Number(id.split(':').at(-1)));
+      t.deepEqual(
+        numbers,
+        numbers.map((_, index) => index + 1),
+      );
+      t.true(JSON.stringify(chunks).includes(String(billing?.pid())));
+      for (const runId of runs) {
+        const { status, body } = await client().send('GET', `/v1/runs/${runId}/wait`);
+        t.is(status, 200);
+        t.true(JSON.stringify(body).includes(String(billing?.pid())));
+      }
+      quiet.push(await timesOf('support'));
     }
+    const slowest = quiet.map((times) => shareWithin(times, 0.99));
+    // What the machine does besides: how far the phases without waiting runs are apart.
+    const spread = Math.max(...slowest) - Math.min(...slowest);
+    const [before, after] = [quiet.flat(), beside.flat()];
+    const [p50, p50Beside, p99, p99Beside] = [0.5, 0.99].flatMap((share) =>
+      [before, after].map((times) => shareWithin(times, share)),
+    ) as [number, number, number, number];
+    t.log(
+      `p50 ${p50.toFixed(1)} → ${p50Beside.toFixed(1)} ms, p99 ${p99.toFixed(1)} → ${p99Beside.toFixed(1)} ms; p99 without: ${slowest.map((ms) => ms.toFixed(1)).join(', ')} ms`,
+    );
+    t.true(p50Beside <= mayBe * p50 + spread, 'p50');
+    t.true(p99Beside <= mayBe * p99 + spread, 'p99');
   });
 });

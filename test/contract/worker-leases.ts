@@ -76,6 +76,22 @@ export function workerLeasesContract(test: TestFn, name: string, open: () => Pro
     t.true(await there.isAlive('w1'));
   });
 
+  check('the workers that are known to live are those whose leases hold, for every replica', async (t, leases) => {
+    const { here, there } = leases;
+    await here.renew('w1', long);
+    await here.renew('w2', short);
+    for (const each of [here, there]) {
+      await until(async () => each.living().size === 2);
+      t.deepEqual([...each.living()].toSorted(), ['w1', 'w2']);
+      await until(async () => !each.living().has('w2'));
+      t.deepEqual([...each.living()], ['w1']);
+      await here.renew('w2', short);
+    }
+    await here.release('w1');
+    for (const each of [here, there]) await until(async () => !each.living().has('w1'));
+    t.false(await there.isAlive('w1'));
+  });
+
   check('each of many workers has a lease of its own', async (t, { here, there }) => {
     const workers = Array.from({ length: 50 }, (_, index) => `w${String(index)}`);
     await Promise.all(workers.map((worker) => here.renew(worker, long)));

@@ -7,7 +7,7 @@ import { openEmbedded } from '../servers/embedded.ts';
 import { openGate } from '../servers/gate.ts';
 import { agentAt } from '../servers/standalone.ts';
 import { codeOf, replyText, serve } from './service.ts';
-import { embeddedOnly, openShape } from './shape.ts';
+import { embeddedOnly, namelessOnly, openShape } from './shape.ts';
 
 const both = { support: agentAt('obedient'), office: agentAt('clerk') };
 const strict = serve(test, null, {}, { agents: both });
@@ -62,7 +62,7 @@ test('the only agent is the default, also where it has a name', async (t) => {
   t.is(await textOf(one, hello({ agent: 'support' })), '404');
 });
 
-test('one agent without a name leaves config.agent to its nodes, whatever it is', async (t) => {
+namelessOnly(test, 'one agent without a name leaves config.agent to its nodes, whatever it is', async (t) => {
   for (const agent of ['sales', 'No name at all', '', 7, true, null, { deep: [1] }, ['a']]) {
     const text = await textOf(unnamed, hello({ thread_id: 'whose', agent }));
     t.deepEqual((JSON.parse(text) as { config: { agent: unknown } }).config.agent, agent);

@@ -126,6 +126,20 @@ const eventsIn = (text: string): Readonly<Record<string, string>>[] =>
 const keysOf = (value: unknown): unknown =>
   typeof value === 'object' && value ? Object.keys(value).sort() : typeof value;
 
+interface Data {
+  readonly data: unknown;
+}
+
+const ofRevisions = ['routing', 'revisions', 'revision'];
+
+/** The names in the data of a reply, without what agents that are registered add to an example without revisions. */
+function keysBeside({ data: shown }: Data, { data }: Data): unknown {
+  const names = keysOf(data);
+  const known = keysOf(shown);
+  if (!Array.isArray(names) || !Array.isArray(known)) return names;
+  return names.filter((name: string) => known.includes(name) || !ofRevisions.includes(name));
+}
+
 test('every example works as it is shown, and its reply and the real one are what the document says', async (t) => {
   const document = await readDocument();
   const faultOf = schemaCheck(document);
@@ -165,7 +179,7 @@ test('every example works as it is shown, and its reply and the real one are wha
       if (path === '/openapi.json') continue;
       t.deepEqual(keysOf(shown), keysOf(first), name);
       if (type === 'application/json')
-        t.deepEqual(keysOf((shown as { data: unknown }).data), keysOf((first as { data: unknown }).data), name);
+        t.deepEqual(keysOf((shown as Data).data), keysBeside(shown as Data, first as Data), name);
     }
   }
   t.is(executed, endpoints.flatMap((row) => [row, ...row.aliases]).length);

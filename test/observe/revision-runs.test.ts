@@ -34,6 +34,8 @@ function createCounting({ threads, queue, leases }: Pick<Replicas, 'threads' | '
     ...{ threads, leases, queue: { ...queue, enqueue: async () => Promise.resolve() }, waitingMs: 30_000 },
     counts: createOpenRunCounts((swept) => (last = swept)),
     registry: createRegistry(threads),
+    pace: { begin: () => () => undefined },
+    onlyOwn: false,
   });
   const counts = () =>
     Object.fromEntries(

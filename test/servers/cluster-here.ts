@@ -10,6 +10,7 @@ import { openThreadsProcess } from '@agent-workflow/threads/process';
 import { openGround } from './cluster-ground.ts';
 import { openForwarder } from './forwarder.ts';
 import type { Embedded } from './embedded.ts';
+import { makePools, registerPools, type Pools } from './pools.ts';
 import { makeWorkspace } from './standalone.ts';
 
 type Open = (env: Env, stopping: AbortSignal) => Promise<RunningProcess>;
@@ -27,8 +28,39 @@ export async function openClusterHere(
   service: Readonly<Record<string, unknown>> = {},
 ): Promise<Embedded> {
   await using opened = new AsyncDisposableStack();
-  const ground = opened.use(await openGround());
   const workspace = opened.use(await makeWorkspace(agent, service));
+  const cluster = opened.use(await open({ workspace, pools: undefined }, env));
+  return owning(cluster, opened.move());
+}
+
+/** The same with each agent in worker pools of its own, the default one at two revisions. The others hold no code of agents. */
+export async function openPoolsHere(
+  agent: string | null,
+  env: Readonly<Record<string, string>> = {},
+  service: Readonly<Record<string, unknown>> = {},
+): Promise<Embedded> {
+  await using opened = new AsyncDisposableStack();
+  const pools = opened.use(await makePools(agent, service));
+  const cluster = opened.use(await open(pools, env));
+  return owning(cluster, opened.move());
+}
+
+const owning = (cluster: Embedded, owned: AsyncDisposableStack): Embedded => ({
+  get url() {
+    return cluster.url;
+  },
+  ...(cluster.origin === undefined ? {} : { origin: cluster.origin }),
+  [Symbol.asyncDispose]: () => owned.disposeAsync(),
+});
+
+interface Places extends Pick<Pools, 'workspace'> {
+  /** `undefined`: each execution process holds the agents. */
+  readonly pools: Pools['pools'] | undefined;
+}
+
+async function open({ workspace, pools }: Places, env: Readonly<Record<string, string>>): Promise<Embedded> {
+  await using opened = new AsyncDisposableStack();
+  const ground = opened.use(await openGround());
   const outcome = {
     ...{ LOG_LEVEL: 'silent', GRPC_HOST: '127.0.0.1', GRPC_PORT: '0', PORT: '0', SERVICE_TOKEN: 'of-one-test' },
     ...{ DRAIN_SECONDS: '1', ...ground.env, ...workspace.env, DATA_DIR: ':memory:' },
@@ -47,7 +79,11 @@ export async function openClusterHere(
   const gateways = opened.use(await openForwarder());
   const bytes = opened.use(await openFilesFolder());
   const seals = { FILES_SECRET: 'a secret that gateways and workers of one test share' };
-  const execution = await start(openExecutionProcess, replicas, { ...addresses, ...seals, FILES_URL: gateways.url });
+  const ofExecution = { ...addresses, ...seals, FILES_URL: gateways.url };
+  if (pools) await registerPools({ pools }, { ...outcome, ...addresses });
+  const execution = await start(openExecutionProcess, replicas, { ...ofExecution, ...(pools && { ROLE: 'api' }) });
+  for (const { env: own } of pools ?? [])
+    await start(openExecutionProcess, 1, { ...ofExecution, ...own, ROLE: 'worker' });
   const ofGateway = { ...addresses, ...seals, FILES_FOLDER: bytes.path, EXECUTION_ADDRESS: targetOf(execution) };
   const urls = await start(openGatewayProcess, replicas, ofGateway);
   gateways.leadTo(urls);

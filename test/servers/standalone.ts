@@ -61,7 +61,18 @@ const withAgents = (tested: string, other: string): Readonly<Record<string, unkn
     ? { agent: tested }
     : { agents: { other, [testedAgent]: tested }, default_agent: testedAgent };
 
-/** Makes the folder; `agent` is a file of `test/agents`, without its ending. `service` adds to `service.json`; agents that it has replace it. */
+/** What `service.json` says: `agent` is a file of `test/agents`, without its ending; agents that `service` has replace it. */
+export function serviceOf(
+  agent: string | null,
+  service: Readonly<Record<string, unknown>> = {},
+  root = thisVersion,
+): Readonly<Record<string, unknown>> {
+  const held = agent === null ? { agent } : withAgents(agentAt(agent, root), agentAt('clerk', root));
+  const isGiven = 'agents' in service || 'agent' in service;
+  return { ...(isGiven ? {} : held), ...service };
+}
+
+/** Makes the folder, with what {@link serviceOf} gives. */
 export async function makeWorkspace(
   agent: string | null,
   service: Readonly<Record<string, unknown>> = {},
@@ -69,9 +80,7 @@ export async function makeWorkspace(
 ): Promise<Workspace> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-'));
   const config = join(folder, 'service.json');
-  const held = agent === null ? { agent } : withAgents(agentAt(agent, root), agentAt('clerk', root));
-  const isGiven = 'agents' in service || 'agent' in service;
-  await writeFile(config, JSON.stringify({ ...(isGiven ? {} : held), ...service }));
+  await writeFile(config, JSON.stringify(serviceOf(agent, service, root)));
   return {
     folder,
     env: { SERVICE_CONFIG: config, DATA_DIR: join(folder, 'data') },

@@ -12,4 +12,6 @@ export interface WorkerLeases extends AsyncDisposable {
   readonly release: (workerId: string) => Promise<void>;
   /** Whether the worker has renewed its lease, which has neither expired nor been released; false for an unknown worker. */
   readonly isAlive: (workerId: string) => Promise<boolean>;
+  /** The workers whose leases are known here to hold, without asking anybody. One that is absent may be alive. */
+  readonly living: () => ReadonlySet<string>;
 }

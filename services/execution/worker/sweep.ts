@@ -7,6 +7,7 @@ import type { WorkerLeases } from '../ports/leases.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 import type { OpenRunCounts } from './open-run-counts.ts';
 import type { OverdueRuns } from './overdue-runs.ts';
+import type { SweepPace } from './sweep-pace.ts';
 import type { Worker } from './worker.ts';
 
 interface SweepParts {
@@ -20,6 +21,9 @@ interface SweepParts {
   readonly counts: Pick<OpenRunCounts, 'begin'>;
   /** Read once, when a sweep begins. */
   readonly registry: Pick<Registry, 'read'>;
+  readonly pace: Pick<SweepPace, 'begin'>;
+  /** Whether only runs are enqueued that the own worker has lost; all others are left to other processes. */
+  readonly onlyOwn: boolean;
 }
 
 /** The worker of this replica, if it has one. */
@@ -43,6 +47,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     const waiting = new Map<string, number>();
     const now = performance.now();
     const counting = parts.counts.begin({ at: Date.now(), registered: await parts.registry.read() });
+    const end = parts.pace.begin();
 
     /**
      * The queue mostly has the waiting runs. A run that no sweep has seen before may be on its way to the queue. The next sweep
@@ -56,11 +61,14 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     };
 
     let enqueued = 0;
+    let found = 0;
     for await (const runs of openRuns(parts.threads)) {
       for (const run of runs) {
-        const runnable = await toRunnable(run, { worker, isAlive, isDue });
+        found++;
         parts.overdue?.see(run);
         counting.see(run);
+        if (parts.onlyOwn && (worker === undefined || run.workerId !== worker.id)) continue;
+        const runnable = await toRunnable(run, { worker, isAlive, isDue });
         if (!runnable) continue;
         await parts.queue.enqueue(runnable);
         enqueued++;
@@ -70,6 +78,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     waitingBefore = waiting;
     isFirst = false;
     counting.end();
+    end(found);
     await parts.overdue?.fail();
     return enqueued;
   };

@@ -17,6 +17,8 @@ export function openInProcessWorkerLeases(): WorkerLeases {
 
     isAlive: (workerId) => Promise.resolve((until.get(workerId) ?? -Infinity) > performance.now()),
 
+    living: () => new Set([...until].flatMap(([workerId, end]) => (end > performance.now() ? [workerId] : []))),
+
     [Symbol.asyncDispose]: () => {
       until.clear();
       return Promise.resolve();

@@ -164,6 +164,8 @@ export async function openNatsWorkerLeases({
       }
     },
 
+    living: heartbeats.living,
+
     [Symbol.asyncDispose]: async () => {
       opened.dispose();
       own.clear();
@@ -187,6 +189,7 @@ interface Heartbeats {
   readonly set: (workerId: string, ms: number) => void;
   readonly isAlive: (workerId: string) => boolean;
   readonly isReleased: (workerId: string) => boolean;
+  readonly living: () => ReadonlySet<string>;
 }
 
 function createHeartbeats(): Heartbeats {
@@ -203,5 +206,9 @@ function createHeartbeats(): Heartbeats {
     },
     isAlive: (workerId) => (until.get(workerId) ?? -Infinity) > performance.now(),
     isReleased: (workerId) => until.get(workerId) === -Infinity,
+    living: () => {
+      const now = performance.now();
+      return new Set([...until].flatMap(([workerId, end]) => (end > now ? [workerId] : [])));
+    },
   };
 }

@@ -35,6 +35,9 @@ const sleepingBucketMs = 5 * 1000;
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 
+/** A page of open runs is made of the notes that were read for the page before, if that was asked for so recently, in milliseconds. */
+const pageMs = 5000;
+
 /** Notes of processes whose clocks are ahead of ours are read too, up to so many milliseconds. */
 const aheadMs = 10 * minuteMs;
 
@@ -97,7 +100,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
 
     listOpenRuns: async ({ limit, after = '', bytes }) => {
       const notes = new Map<string, Noted>();
-      for await (const some of open.walk(now() + aheadMs))
+      for await (const some of open.walk(now() + aheadMs, after === '' ? 0 : pageMs))
         for (const noted of some) if (noted.id > after) notes.set(JSON.stringify([noted.id, noted.owner]), noted);
       const ordered = [...notes.values()].toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
       const runs: OpenRun[] = [];

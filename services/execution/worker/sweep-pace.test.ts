@@ -1,0 +1,53 @@
+import test from 'ava';
+import { createSweepPace } from './sweep-pace.ts';
+
+const longestMs = 30_000;
+
+function paceFor() {
+  const clock = { ms: 0 };
+  const living = new Set<string>();
+  const leases = { living: () => new Set(living) };
+  return { clock, living, pace: createSweepPace({ leases, longestMs, elapsed: () => clock.ms }) };
+}
+
+test('sweeps are the rarer the more runs are open, and never rarer than the longest time', (t) => {
+  const { clock, pace } = paceFor();
+  t.true(pace.isDue(), 'the first one');
+  for (const [openRuns, ms] of [
+    [50, 500],
+    [1000, 10_000],
+    [1_000_000, longestMs],
+  ] as const) {
+    pace.begin()(openRuns);
+    const begun = clock.ms;
+    clock.ms = begun + ms - 1;
+    t.false(pace.isDue(), `${openRuns} runs, a millisecond before`);
+    clock.ms = begun + ms;
+    t.true(pace.isDue(), `${openRuns} runs`);
+  }
+});
+
+test('the death of a worker makes a sweep due at once, until one has ended that began after it', (t) => {
+  const { living, pace } = paceFor();
+  living.add('one').add('two');
+  const end = pace.begin();
+  living.delete('one');
+  end(1000);
+  t.true(pace.isDue(), 'it died while the sweep was under way');
+  pace.begin()(1000);
+  t.false(pace.isDue());
+  living.add('three');
+  t.false(pace.isDue(), 'a birth is no reason');
+  living.delete('three');
+  t.true(pace.isDue(), 'it came and went between two sweeps');
+});
+
+test('a sweep that fails is due again, whatever it began for', (t) => {
+  const { living, pace } = paceFor();
+  living.add('one');
+  pace.begin()(1000);
+  living.delete('one');
+  t.true(pace.isDue());
+  pace.begin();
+  t.true(pace.isDue());
+});
