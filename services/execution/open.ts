@@ -46,6 +46,11 @@ interface OpenExecutionOptions {
   readonly drives?: boolean;
   /** Whether runs are accepted here; yes when absent. Then this process also fails the runs that no worker takes. */
   readonly accepts?: boolean;
+  /**
+   * Whether this process takes care of what no worker has: runs of dead workers, those that wait or sleep, deletions, old logs; yes when
+   * absent. A worker of a pool leaves that to the processes that accept runs.
+   */
+  readonly tends?: boolean;
   readonly log: Log;
   readonly values: Values<typeof executionSettings>;
   /**
@@ -61,6 +66,8 @@ interface OpenExecutionOptions {
   readonly health?: Pick<Health, 'degraded'>;
   /** Called with each run that is claimed here. */
   readonly onClaimed?: WorkerOptions['onClaimed'];
+  /** Called when a run is not driven here any more. */
+  readonly onDriven?: WorkerOptions['onDriven'];
   /** Called with the tokens by model that a commit from here has put on record. */
   readonly onUsage?: WorkerOptions['onUsage'];
 }
@@ -78,7 +85,14 @@ const waitingMs = 30_000;
 /** Requeues the runs of dead workers, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
   const { agents, threads, memory, files, queue, leases, eventLog, control, log, values } = options;
-  const { drives = true, accepts = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
+  const {
+    drives = true,
+    accepts = true,
+    tends = true,
+    now = Date.now,
+    watchdog = unwatched,
+    health = healthy,
+  } = options;
   await using opening = new AsyncDisposableStack();
   opening.use(eventLog);
   opening.use(queue);
@@ -107,7 +121,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   const workerId = newId();
   const lease =
     hasAgents && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log })) : undefined;
-  await sweep().catch(onSweepError);
+  if (tends) await sweep().catch(onSweepError);
   const worker =
     lease &&
     createWorker({
@@ -126,15 +140,18 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       contextBytes: inFlightBytes(values),
       threadCacheBytes: threadCacheBytes(values),
       onClaimed: options.onClaimed,
+      onDriven: options.onDriven,
+      isSwept: tends,
       now,
       onUsage: options.onUsage,
     });
   if (worker) opening.use(control.onStop(worker.stop));
-  opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
-  opening.use(openWakes({ threads, queue, agents, now, log }));
-
   const parts = { threads, memory, eventLog, control, worker, known };
-  opening.use(await openHousekeeping({ ...parts, log, values, now }));
+  if (tends) {
+    opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
+    opening.use(openWakes({ threads, queue, agents, now, log }));
+    opening.use(await openHousekeeping({ ...parts, log, values, now }));
+  }
   const endWatch = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
 
   const opened = opening.move();
