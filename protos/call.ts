@@ -6,6 +6,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Shared by calls that prefer one replica of each service: what the first one began is known there without a look elsewhere. */
   readonly replicas?: Replicas;
+  /** What a worker of a pool shows for the run that the call is made for. */
+  readonly grant?: string | undefined;
 }
 
 /** The address of the replica that was last called, by service. */

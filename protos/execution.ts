@@ -1,12 +1,13 @@
 // Written by `npm run proto` from execution.proto: change that.
 import type { Call } from './call.ts';
 import type { EndStatus, Granularity, MessageLists, MultitaskStrategy, RunStatus } from './lists.ts';
+import type { PoolRule } from './pools.ts';
 import type { RetryRule } from './retry.ts';
 import type { MessageEntry, State } from './threads.ts';
 
 /**
  * Runs the graph. No request runs it itself: `Start` replies when the run is on record, a worker then runs it, and callers follow the
- * run's numbered event log from any replica. The lines `retry` are explained in threads.proto.
+ * run's numbered event log from any replica. The lines `pool` and `retry` are explained in threads.proto.
  */
 export interface Execution {
   /**
@@ -58,6 +59,22 @@ export const executionRetries: Readonly<Record<keyof Execution, RetryRule>> = {
   getHealth: { retry: 'safe', takesLong: false },
   updateState: { retry: 'attempt', takesLong: false },
   deleteThread: { retry: 'attempt', takesLong: true },
+};
+
+/** What a pool of workers may call of {@link Execution}. */
+export const executionPools: Readonly<Record<keyof Execution, PoolRule>> = {
+  start: 'never',
+  wait: 'never',
+  follow: 'never',
+  stopRun: 'never',
+  checkTools: 'never',
+  getGraph: 'never',
+  listAgents: 'never',
+  getAgent: 'never',
+  countOpenRuns: 'never',
+  getHealth: 'never',
+  updateState: 'never',
+  deleteThread: 'never',
 };
 
 export interface StartRequest {

@@ -51,9 +51,11 @@ test('a service is divided into the parts that its comments name, and no method 
     package tea.v1;
     service Tea {
       // Boils water.
-      ${marks[0]}// retry: safe
+      ${marks[0]}// pool: never
+      // retry: safe
       rpc Boil(Water) returns (Water);
-      ${marks[1]}// retry: never
+      ${marks[1]}// pool: never
+      // retry: never
       rpc Pour(Water) returns (Water);
     }
     message Water { string cup = 1; }`;

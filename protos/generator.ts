@@ -1,5 +1,6 @@
 import protobuf from 'protobufjs';
 import { lists, type ListName } from './lists.ts';
+import { poolRules, type PoolRule } from './pools.ts';
 import { retries, type RetryRule } from './retry.ts';
 
 const { parse, Enum, MapField, Service, Type } = protobuf;
@@ -16,9 +17,10 @@ const scalars: Readonly<Record<string, string>> = {
 
 /**
  * The TypeScript text of a `.proto`, from its name without the ending and its text: each message as an interface, the service as an
- * object of async functions and async iterables, with an interface for each part, all with their comments, and two tables. One says
- * of each RPC whether a call may be repeated, the other names the fields of each message whose values are of a closed list.
- * @throws Error naming the RPC whose comment does not end with a mark, or the field whose comment names an unknown list.
+ * object of async functions and async iterables, with an interface for each part, all with their comments, and three tables. They say
+ * of each RPC whether a call may be repeated, and what a pool may call of it; the third names the fields of each message whose values
+ * are of a closed list.
+ * @throws Error naming the RPC whose comment does not end with its marks, or the field whose comment names an unknown list.
  */
 export function toTypeScript(name: string, source: string): string {
   const { root, package: packageName, imports = [] } = parse(source, { alternateCommentMode: true });
@@ -41,6 +43,7 @@ export function toTypeScript(name: string, source: string): string {
   const imported = [
     `import type { Call } from './call.ts';\n`,
     `import type { ${['MessageLists', ...used].toSorted().join(', ')} } from './lists.ts';\n`,
+    `import type { PoolRule } from './pools.ts';\n`,
     `import type { RetryRule } from './retry.ts';\n`,
     ...typeImports,
   ];
@@ -118,20 +121,41 @@ function renderRules(service: protobuf.Service): string {
       throw new Error(`${method.fullName}: retry: attempt needs a field \`optional string attempt_id\` in its request`);
     return `  ${methodName(method)}: { retry: '${retry}', takesLong: ${String(takesLong)} },\n`;
   });
-  const name = `${service.name.charAt(0).toLowerCase()}${service.name.slice(1)}Retries`;
+  const name = `${service.name.charAt(0).toLowerCase()}${service.name.slice(1)}`;
   return `/** Which calls of {@link ${service.name}} may be made again. */
-export const ${name}: Readonly<Record<keyof ${service.name}, RetryRule>> = {\n${rules.join('')}};\n`;
+export const ${name}Retries: Readonly<Record<keyof ${service.name}, RetryRule>> = {\n${rules.join('')}};
+
+/** What a pool of workers may call of {@link ${service.name}}. */
+export const ${name}Pools: Readonly<Record<keyof ${service.name}, PoolRule>> = {\n${poolEntries(service).join('')}};\n`;
 }
+
+/** The field of a request that a rule is about. */
+const fieldOfRule = { agent: 'agent', run: 'owner', 'run, also expired': 'owner' } as const;
+
+const poolEntries = (service: protobuf.Service): string[] =>
+  service.methodsArray.map((method) => {
+    const { pool } = readMark(method);
+    const field = pool === 'never' ? undefined : fieldOfRule[pool];
+    if (field !== undefined && requestOf(method)?.fields[field]?.type !== 'string')
+      throw new Error(`${method.fullName}: pool: ${pool} needs a field \`${field}\` in its request`);
+    return `  ${methodName(method)}: '${pool}',\n`;
+  });
 
 const methodName = ({ name }: protobuf.Method): string => name.charAt(0).toLowerCase() + name.slice(1);
 
 const markPattern = new RegExp(`^retry: (${retries.join('|')})(, takes long)?$`);
 
+const poolPattern = new RegExp(`^pool: (${poolRules.join('|')})$`);
+
 const partPattern = /^part: (\w+)$/;
 
-/** The last line of an RPC's comment is its retry rule; the line before it may name its part. What stands above is text. */
+/**
+ * The last line of an RPC's comment is its retry rule, the line before it says what pools may call; the line before that may name its
+ * part. What stands above is text.
+ */
 function readMark({ fullName, comment: whole }: protobuf.Method): {
   readonly rule: RetryRule;
+  readonly pool: PoolRule;
   readonly part: string | undefined;
   readonly text: string | null;
 } {
@@ -143,13 +167,19 @@ function readMark({ fullName, comment: whole }: protobuf.Method): {
     );
   }
   const rule = { retry: mark[1] as RetryRule['retry'], takesLong: mark[2] !== undefined };
-  const [, part] = partPattern.exec(lines.at(-2) ?? '') ?? [];
-  const text = lines.slice(0, part === undefined ? -1 : -2);
-  return { rule, part, text: text.length === 0 ? null : text.join('\n') };
+  const [, pool] = poolPattern.exec(lines.at(-2) ?? '') ?? [];
+  if (pool === undefined)
+    throw new Error(`${fullName}: above its line \`// retry\` must be \`// pool: ${poolRules.join('|')}\``);
+  const [, part] = partPattern.exec(lines.at(-3) ?? '') ?? [];
+  const text = lines.slice(0, part === undefined ? -2 : -3);
+  return { rule, pool: pool as PoolRule, part, text: text.length === 0 ? null : text.join('\n') };
 }
 
+const requestOf = ({ parent, requestType }: protobuf.Method): protobuf.Type | undefined =>
+  parent?.lookupType(requestType);
+
 function hasAttemptId(method: protobuf.Method): boolean {
-  const request = method.parent?.lookupType(method.requestType);
+  const request = requestOf(method);
   const field = request?.fields['attemptId'] ?? request?.fields['attempt_id'];
   return field?.type === 'string' && field.partOf !== null;
 }

@@ -1,12 +1,13 @@
 // Written by `npm run proto` from memory.proto: change that.
 import type { Call } from './call.ts';
 import type { DistanceMetric, MemoryType, MessageLists, RetrievalStrategy } from './lists.ts';
+import type { PoolRule } from './pools.ts';
 import type { RetryRule } from './retry.ts';
 
 /**
  * The long-term memory of each owner. A reply means that the write is durable and that a search sees it.
  *
- * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text. The lines `retry` are as in threads.proto.
+ * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text. The lines `pool` and `retry` are as in threads.proto.
  */
 export interface Memory {
   /** A second call with the same memory_id changes nothing and returns the same reply. */
@@ -33,6 +34,17 @@ export const memoryRetries: Readonly<Record<keyof Memory, RetryRule>> = {
   delete: { retry: 'attempt', takesLong: false },
   list: { retry: 'safe', takesLong: false },
   forget: { retry: 'attempt', takesLong: true },
+};
+
+/** What a pool of workers may call of {@link Memory}. */
+export const memoryPools: Readonly<Record<keyof Memory, PoolRule>> = {
+  store: 'run',
+  search: 'run',
+  get: 'never',
+  update: 'never',
+  delete: 'run',
+  list: 'never',
+  forget: 'never',
 };
 
 export interface MemoryItem {

@@ -14,7 +14,7 @@ const marks = {
       ...['getFile', 'getMessage', 'getRun', 'getState', 'getThread', 'listCheckpoints', 'listDeleting'],
       ...['listFilesToRemove', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns', 'listRunMessages'],
       ...['getRegisteredAgent', 'getRevision', 'listRegisteredAgents', 'listRunSteps', 'listRuns', 'listSleepingRuns'],
-      ...['listThreads', 'noteToolResult', 'registerRevision', 'retireRevision', 'routeAgent'],
+      ...['listThreads', 'noteToolResult', 'registerRevision', 'renewGrant', 'retireRevision', 'routeAgent'],
     ].toSorted(),
     'safe, takes long': ['forkThread'],
     attempt: [

@@ -12,6 +12,7 @@ import type {
   RevisionState,
   RunStatus,
 } from './lists.ts';
+import type { PoolRule } from './pools.ts';
 import type { RetryRule } from './retry.ts';
 
 /** A part of {@link Threads}. */
@@ -41,6 +42,15 @@ export interface RunCalls {
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
   /** Ends a run from outside its worker: after this reply every commit of that worker is refused. A run that has ended stays as it ended. */
   readonly endRun: (request: EndRunRequest, call: Call) => Promise<EndRunReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface GrantCalls {
+  /**
+   * Gives a worker of a pool a new grant of its run in place of one that is about to expire. Stale when the run is not running at this
+   * epoch: a grant outlives its claim by less than a minute.
+   */
+  readonly renewGrant: (request: RenewGrantRequest, call: Call) => Promise<RenewGrantReply>;
 }
 
 /** A part of {@link Threads}. */
@@ -233,11 +243,16 @@ export interface AgentCalls {
  * no other request has. The record keeps that id in the same write as the effect: the effect is made once, and a repeated call gets the
  * reply of the first. `never`: not at all.
  *
+ * The line `pool` says what a worker may call that shows the token of a pool. `never`: not this. `agent`: for the agents of its pool; the
+ * request has a field `agent`, and its absence means `default`. `run`: with the grant of a claim, where every one of owner, thread, run and
+ * epoch that the request has is that of the grant. With `, also expired` behind it the grant may be past its time.
+ *
  * The line `part` names the interface to which a method belongs. A caller takes the interfaces that it needs.
  */
 export interface Threads
   extends
     RunCalls,
+    GrantCalls,
     RunReadCalls,
     ToolRecordCalls,
     SweepCalls,
@@ -257,6 +272,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   releaseRun: { retry: 'attempt', takesLong: false },
   commitStep: { retry: 'attempt', takesLong: false },
   endRun: { retry: 'attempt', takesLong: false },
+  renewGrant: { retry: 'safe', takesLong: false },
   getRun: { retry: 'safe', takesLong: false },
   listRuns: { retry: 'safe', takesLong: false },
   listOwnRuns: { retry: 'safe', takesLong: false },
@@ -297,6 +313,56 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   getRevision: { retry: 'safe', takesLong: false },
   routeAgent: { retry: 'safe', takesLong: false },
   retireRevision: { retry: 'safe', takesLong: false },
+};
+
+/** What a pool of workers may call of {@link Threads}. */
+export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
+  acceptRun: 'never',
+  claimRun: 'agent',
+  releaseRun: 'run',
+  commitStep: 'run',
+  endRun: 'run',
+  renewGrant: 'run, also expired',
+  getRun: 'run',
+  listRuns: 'never',
+  listOwnRuns: 'never',
+  listRunMessages: 'run',
+  listRunSteps: 'run',
+  noteToolStarted: 'run',
+  noteToolResult: 'run',
+  listOpenRuns: 'never',
+  listSleepingRuns: 'never',
+  getThread: 'never',
+  listThreads: 'never',
+  beginDelete: 'never',
+  finishDelete: 'never',
+  listIdle: 'never',
+  listDeleting: 'never',
+  getState: 'run',
+  writeState: 'never',
+  clearState: 'never',
+  listMessages: 'never',
+  getMessage: 'never',
+  addMessages: 'never',
+  deleteMessage: 'never',
+  listCheckpoints: 'run',
+  getCheckpoint: 'run',
+  forkThread: 'never',
+  fixThread: 'never',
+  beginOnce: 'never',
+  endOnce: 'never',
+  beginFile: 'never',
+  finishFile: 'never',
+  getFile: 'never',
+  deleteFile: 'never',
+  forgetFile: 'never',
+  listFilesToRemove: 'never',
+  registerRevision: 'agent',
+  getRegisteredAgent: 'agent',
+  listRegisteredAgents: 'never',
+  getRevision: 'never',
+  routeAgent: 'never',
+  retireRevision: 'never',
 };
 
 export interface RegisterRevisionRequest {
@@ -524,6 +590,25 @@ export interface ClaimRunRequest {
   readonly revision?: string;
 }
 
+/** What a worker of a pool shows in its calls for a run that it has claimed. Only the service makes and reads it. */
+export interface RunGrant {
+  readonly token: string;
+  /** How long it is good, in milliseconds. */
+  readonly forMs: number;
+}
+
+export interface RenewGrantRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly epoch: number;
+}
+
+export interface RenewGrantReply {
+  /** Absent in a reply to a process of the platform, which needs none. */
+  readonly grant?: RunGrant;
+}
+
 export interface ReleaseRunRequest {
   readonly owner: string;
   readonly threadId: string;
@@ -606,6 +691,8 @@ export interface ClaimedRun {
   readonly otherRevision?: string;
   /** The revision of the run that `next_run_id` names. */
   readonly nextRevision?: string;
+  /** In a reply to a worker of a pool that has the run, or whose claim has ended it. */
+  readonly grant?: RunGrant;
 }
 
 export interface State {

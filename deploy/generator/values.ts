@@ -126,6 +126,7 @@ export const globalValues: Schema = closed({
   }),
   serviceFile,
   serviceToken: closed({ existingSecret: optionalName, key: text }),
+  poolCredentials: closed({ existingSecret: optionalName, key: text, grantKey: text }),
   tls: closed({
     enabled: flag,
     certManager: closed({

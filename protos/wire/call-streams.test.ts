@@ -31,8 +31,8 @@ async function openServer(t: ExecutionContext, answer: Answer | null): Promise<T
   const endStreams = answer
     ? serveCalls(server, {
         rpcOf: (asked) => (asked === path ? { ...rpc, answer } : undefined),
-        refusalOf: (metadata) =>
-          metadata.get('authorization')[0] === 'Bearer wrong' ? { code: status.UNAUTHENTICATED } : undefined,
+        callerOf: (metadata) => () => (metadata.get('authorization')[0] === 'Bearer wrong' ? undefined : 'platform'),
+        refusal: { code: status.UNAUTHENTICATED },
       })
     : (): void => undefined;
   const port = await new Promise<number>((resolve, reject) => {

@@ -12,7 +12,7 @@ import { watchReplicas } from './replica-watch.ts';
 import { toMetadata, type WireSecurity } from './security.ts';
 import { spreadBy } from './spread.ts';
 import { fromStatus } from './status.ts';
-import { awaitReply, leavePlace, translate, withRequestContext, type Outgoing } from './unary.ts';
+import { awaitReply, leavePlace, translate, withHeaders, type Outgoing } from './unary.ts';
 
 /**
  * The service of a context as served at `address` (`host:port`, whose every address is used in turn, or a gRPC target such
@@ -101,7 +101,7 @@ function openStream(
 ): ClientReadableStream<object> {
   const { path, requestSerialize } = rpc;
   const options = { deadline: call.deadline };
-  const own = withRequestContext(metadata);
+  const own = withHeaders(metadata, call);
   const preferred = call.replicas?.get(context);
   spreadBy({ addresses: new Set(), mustDiffer: false, silent: watch.silent, preferred, onPick }, own);
   const stream = client.makeServerStreamRequest(path, requestSerialize, deserialize, request, own, options);

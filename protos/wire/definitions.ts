@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { logVerbosity, setLogVerbosity, type MethodDefinition } from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
-import { executionRetries, type Execution } from '../execution.ts';
-import { memoryRetries, type Memory } from '../memory.ts';
+import { executionPools, executionRetries, type Execution } from '../execution.ts';
+import { memoryPools, memoryRetries, type Memory } from '../memory.ts';
+import type { PoolRule } from '../pools.ts';
 import type { RetryRule } from '../retry.ts';
-import { threadsRetries, type Threads } from '../threads.ts';
+import { threadsPools, threadsRetries, type Threads } from '../threads.ts';
 
 /** The contexts and the service that each speaks. */
 export interface Services {
@@ -73,6 +74,15 @@ export function retryRuleOf(context: Context, method: string): RetryRule {
   if (!rule) throw new Error(`${context} has no method ${method}`);
   return rule;
 }
+
+const poolRules: Readonly<Record<Context, Readonly<Record<string, PoolRule>>>> = {
+  threads: threadsPools,
+  execution: executionPools,
+  memory: memoryPools,
+};
+
+/** What a pool may call of this method; one without a rule it may not call. */
+export const poolRuleOf = (context: Context, method: string): PoolRule => poolRules[context][method] ?? 'never';
 
 /** The full name of a context's service, as health checks ask for it. */
 export const serviceName = (context: Context): string =>

@@ -7,6 +7,7 @@ import {
   type ChannelCredentials,
   type ServerCredentials as AnyServerCredentials,
 } from '@grpc/grpc-js';
+import type { Caller, PoolAccess } from './pool-gate.ts';
 
 /** How the services of one cluster know each other. With neither, everyone who reaches a port is let in. */
 export interface WireSecurity {
@@ -16,6 +17,8 @@ export interface WireSecurity {
   readonly alsoTaken?: readonly string[];
   /** Certificates that both sides show. */
   readonly tls?: TlsFiles;
+  /** Of a server: the pools that may call it beside the platform, which must have a token then. */
+  readonly pools?: PoolAccess;
 }
 
 /** PEM files, read again as long as they are in use, so that a certificate can be renewed under a running process. */
@@ -54,20 +57,30 @@ const watch = ({ certificate, key, authorities, refreshMs = renewedMs }: TlsFile
 
 const tokenKey = 'authorization';
 
+/** The header of a call that has the grant of its run. */
+export const grantKey = 'x-run-grant';
+const scheme = 'Bearer ';
+
 /** What every call of a client carries. */
 export function toMetadata({ token }: WireSecurity): Metadata {
   const metadata = new Metadata();
-  if (token !== undefined) metadata.set(tokenKey, `Bearer ${token}`);
+  if (token !== undefined) metadata.set(tokenKey, `${scheme}${token}`);
   return metadata;
 }
 
-/** Whether a call may come in: decided in a time that depends on nothing of the tokens but how many there are. */
-export function createGuard({ token, alsoTaken = [] }: WireSecurity): (metadata: Metadata) => boolean {
-  if (token === undefined) return () => true;
-  const expected = [token, ...alsoTaken].map((good) => digest(`Bearer ${good}`));
+/** Says who makes a call; `undefined` for nobody of ours. To be asked again for each call of a stream: pools come and go. */
+export type CallerOf = () => Caller | undefined;
+
+/** Who makes calls with this metadata: decided in a time that depends on nothing of the platform's tokens but how many there are. */
+export function createGuard({ token, alsoTaken = [], pools }: WireSecurity): (metadata: Metadata) => CallerOf {
+  if (token === undefined) return () => () => 'platform';
+  const expected = [token, ...alsoTaken].map(digest);
   return (metadata) => {
-    const shown = digest(String(metadata.get(tokenKey)[0] ?? ''));
-    return expected.filter((good) => timingSafeEqual(shown, good)).length > 0;
+    const given = String(metadata.get(tokenKey)[0] ?? '');
+    const shown = digest(given.startsWith(scheme) ? given.slice(scheme.length) : '');
+    if (given.startsWith(scheme) && expected.filter((good) => timingSafeEqual(shown, good)).length > 0)
+      return () => 'platform';
+    return () => pools?.poolOf(shown.toString('hex'));
   };
 }
 

@@ -12,6 +12,8 @@ import {
   type Requests,
 } from './call-messages.ts';
 import { createOutbox } from './outbox.ts';
+import type { Caller } from './pool-gate.ts';
+import type { CallerOf } from './security.ts';
 
 /** An RPC as it is answered on a stream. */
 export interface StreamedRpc {
@@ -29,12 +31,15 @@ interface StreamedCall {
   readonly deadline: number;
   /** Fires when the caller leaves, or its stream is lost. */
   readonly signal: AbortSignal;
+  /** Absent: it was known when the stream began, and is no longer. */
+  readonly caller: Caller | undefined;
 }
 
 interface ServeCallsOptions {
   readonly rpcOf: (path: string) => StreamedRpc | undefined;
-  /** Says no to a caller that is not one of ours, with this status. */
-  readonly refusalOf: (metadata: Metadata) => Partial<StatusObject> | undefined;
+  readonly callerOf: (metadata: Metadata) => CallerOf;
+  /** What a caller gets that is not one of ours. */
+  readonly refusal: Partial<StatusObject>;
 }
 
 /** A stream with more calls under way than this reads no further until some are answered; so does one with more bytes that wait. */
@@ -42,7 +47,7 @@ const maxOpen = 2000;
 const maxWaitingBytes = 4 * 1024 * 1024;
 
 /** Adds the RPC that carries calls to a server. @returns what asks every client to end its streams, which the server needs to end. */
-export function serveCalls(server: Server, { rpcOf, refusalOf }: ServeCallsOptions): () => void {
+export function serveCalls(server: Server, { rpcOf, callerOf, refusal }: ServeCallsOptions): () => void {
   const streams = new Set<() => void>();
   let isLeaving = false;
   const definition = {
@@ -53,12 +58,12 @@ export function serveCalls(server: Server, { rpcOf, refusalOf }: ServeCallsOptio
     { exchange: definition },
     {
       exchange: (stream: ServerDuplexStream<Buffer, Buffer>) => {
-        const refused = refusalOf(stream.metadata);
-        if (refused) {
-          stream.emit('error', refused);
+        const caller = callerOf(stream.metadata);
+        if (!caller()) {
+          stream.emit('error', refusal);
           return;
         }
-        const retire = answerAll(stream, rpcOf, () => streams.delete(retire));
+        const retire = answerAll(stream, { rpcOf, caller, onOver: () => streams.delete(retire) });
         streams.add(retire);
         if (isLeaving) retire();
       },
@@ -73,8 +78,11 @@ export function serveCalls(server: Server, { rpcOf, refusalOf }: ServeCallsOptio
 /** Answers the calls of one stream. @returns what asks its client to end it. */
 function answerAll(
   stream: ServerDuplexStream<Buffer, Buffer>,
-  rpcOf: ServeCallsOptions['rpcOf'],
-  onOver: () => void,
+  {
+    rpcOf,
+    caller,
+    onOver,
+  }: Pick<ServeCallsOptions, 'rpcOf'> & { readonly caller: CallerOf; readonly onOver: () => void },
 ): () => void {
   const open = new Map<number, AbortController>();
   let isOver = false;
@@ -119,7 +127,7 @@ function answerAll(
     }
     const { signal } = controller;
     rpc
-      .answer({ request, context, deadline: Date.now() + timeoutMs, signal })
+      .answer({ request, context, deadline: Date.now() + timeoutMs, signal, caller: caller() })
       .then((value) => reply(toAnswer(id, rpc.serialize(value))))
       .catch(fail);
   };

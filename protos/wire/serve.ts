@@ -22,11 +22,20 @@ import {
 import { HealthImplementation } from 'grpc-health-check';
 import type { Call } from '../call.ts';
 import { serveCalls, type StreamedRpc } from './serve-calls.ts';
-import { definitionOf, methodName, serviceName, type Context, type Definition, type Services } from './definitions.ts';
+import {
+  definitionOf,
+  methodName,
+  poolRuleOf,
+  serviceName,
+  type Context,
+  type Definition,
+  type Services,
+} from './definitions.ts';
 import { writeAll } from './flow.ts';
 import { fail, link, type Method } from './link.ts';
 import { requestFault } from './listed.ts';
-import { createGuard, toServerCredentials, type WireSecurity } from './security.ts';
+import { createPoolGate, type Caller, type PoolAccess } from './pool-gate.ts';
+import { createGuard, grantKey, toServerCredentials, type CallerOf, type WireSecurity } from './security.ts';
 import { errorKey, notBegunKey, toStatus } from './status.ts';
 
 interface ServeOptions {
@@ -91,16 +100,18 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   const { security = {}, onFailure, onUnknownCaller = ignore, around = justDo } = options;
   const server = new Server(serverOptions);
   const provided = new Map<Context, Methods>();
-  const isLetIn = createGuard(security);
+  const callerOf = createGuard(security);
   const streamed = new Map<string, StreamedRpc>();
   for (const context of contexts)
     addService(server, {
-      ...{ context, provided: () => provided.get(context), isLetIn, onFailure, onUnknownCaller, around, streamed },
+      ...{ context, provided: () => provided.get(context), callerOf, onFailure, onUnknownCaller, around, streamed },
+      pools: security.pools,
     });
   const endStreams = serveCalls(server, {
     rpcOf: (path) => streamed.get(path),
+    callerOf,
     // No call is refused here: the caller makes each as a call of its own then.
-    refusalOf: (metadata) => (isLetIn(metadata) ? undefined : unknownCaller),
+    refusal: unknownCaller,
   });
   const health = createHealth(contexts);
   health.service.addToServer(server);
@@ -196,7 +207,8 @@ function methodsOf(context: Context, service: object): Methods {
 interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onUnknownCaller' | 'around'>> {
   readonly context: Context;
   readonly provided: () => Methods | undefined;
-  readonly isLetIn: (metadata: Metadata) => boolean;
+  readonly callerOf: (metadata: Metadata) => CallerOf;
+  readonly pools: PoolAccess | undefined;
   /** Is given the RPCs that may be called on a stream, by path. */
   readonly streamed: Map<string, StreamedRpc>;
 }
@@ -206,19 +218,23 @@ const ignore = (): void => undefined;
 const justDo: AroundCall = (_call, work) => work();
 
 function addService(server: Server, served: Served): void {
-  const { context, provided, isLetIn, onFailure, onUnknownCaller, around, streamed } = served;
+  const { context, provided, callerOf, pools, onFailure, onUnknownCaller, around, streamed } = served;
   const definition = definitionOf(context);
   const handlers = Object.entries(definition).map(([rpc, described]): [string, UntypedHandleCall] => {
     const { path, responseStream, responseSerialize: serialize } = described;
     const name = methodName(rpc);
     const faultOf = requestFault(context, described);
-    const method: Method = (request, call) =>
-      around({ method: `${context}.${name}`, request }, () => {
-        const serving = provided()?.[name];
-        if (!serving) return starting.call(request, call);
-        const fault = faultOf(request);
-        return fault ? fail(fault) : serving(request, call);
-      });
+    const fullName = `${context}.${name}`;
+    const passGate = createPoolGate(fullName, poolRuleOf(context, name), pools);
+    const method: ServedMethod = (request, call, from) =>
+      around({ method: fullName, request }, () =>
+        passGate({ ...from, request }, () => {
+          const serving = provided()?.[name];
+          if (!serving) return starting.call(request, call);
+          const fault = faultOf(request);
+          return fault ? fail(fault) : serving(request, call);
+        }),
+      );
     const refuse = (error: unknown): Partial<StatusObject> => {
       const known = fromUnknown(error);
       if (isOurs(known)) onFailure(known, path);
@@ -228,7 +244,7 @@ function addService(server: Server, served: Served): void {
       if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
       return { code, details, metadata };
     };
-    const answers = { method, refuse, isLetIn, onUnknownCaller };
+    const answers = { method, refuse, callerOf, onUnknownCaller };
     if (!responseStream) streamed.set(path, toStreamed(described, answers));
     return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
   });
@@ -253,25 +269,34 @@ const starting = link<{ readonly call: Method }>({
 
 const startingMessage = 'the service is starting';
 
+/** Who makes a call, and the grant that it shows. */
+interface From {
+  readonly caller: Caller | undefined;
+  readonly grant: string | undefined;
+}
+
+type ServedMethod = (request: object, call: Call, from: From) => ReturnType<Method>;
+
 interface Answers {
-  readonly method: Method;
+  readonly method: ServedMethod;
   readonly refuse: (error: unknown) => Partial<StatusObject>;
-  readonly isLetIn: (metadata: Metadata) => boolean;
+  readonly callerOf: (metadata: Metadata) => CallerOf;
   readonly onUnknownCaller: () => void;
 }
 
 /** To a caller who is not one of ours: a status of gRPC's own, because none of our errors is meant for it. */
 const unknownCaller: Partial<StatusObject> = { code: status.UNAUTHENTICATED, details: 'the caller is not known' };
 
-function unary({ method, refuse, isLetIn, onUnknownCaller }: Answers): handleUnaryCall<object, object> {
+function unary({ method, refuse, callerOf, onUnknownCaller }: Answers): handleUnaryCall<object, object> {
   return (call, answer) => {
-    if (!isLetIn(call.metadata)) {
+    const from = fromOf(call.metadata, callerOf);
+    if (!from.caller) {
       onUnknownCaller();
       answer(unknownCaller);
       return;
     }
     requestContexts.run(contextOfCall(call), () => {
-      const reply = method(call.request, callOf(call)) as Promise<object>;
+      const reply = method(call.request, callOf(call), from) as Promise<object>;
       reply.then(
         (value) => {
           answer(null, value);
@@ -284,16 +309,21 @@ function unary({ method, refuse, isLetIn, onUnknownCaller }: Answers): handleUna
   };
 }
 
+function fromOf(metadata: Metadata, callerOf: Answers['callerOf']): From {
+  const [grant] = metadata.get(grantKey);
+  return { caller: callerOf(metadata)(), grant: typeof grant === 'string' ? grant : undefined };
+}
+
 /** The same RPC for calls that come on a stream. */
 const toStreamed = (
   { requestDeserialize: deserialize, responseSerialize: serialize }: Definition[string],
   { method, refuse }: Answers,
 ): StreamedRpc => ({
   ...{ deserialize, serialize, refuse },
-  answer: ({ request, context, deadline, signal }) =>
+  answer: ({ request, context, deadline, signal, caller }) =>
     requestContexts.run(
       withIds(fromContextHeaders(context), request),
-      () => method(request, { deadline, signal }) as Promise<object>,
+      () => method(request, { deadline, signal }, { caller, grant: context[grantKey] }) as Promise<object>,
     ),
 });
 
@@ -302,16 +332,17 @@ interface StreamAnswers extends Answers {
 }
 
 function streaming(answers: StreamAnswers): handleServerStreamingCall<object, Buffer> {
-  const { method, refuse, isLetIn, onUnknownCaller, serialize } = answers;
+  const { method, refuse, callerOf, onUnknownCaller, serialize } = answers;
   return (stream) => {
-    if (!isLetIn(stream.metadata)) {
+    const from = fromOf(stream.metadata, callerOf);
+    if (!from.caller) {
       onUnknownCaller();
       stream.emit('error', unknownCaller);
       return;
     }
     const context = callOf(stream);
     requestContexts.run(contextOfCall(stream), () => {
-      const items = method(stream.request, context) as AsyncIterable<object>;
+      const items = method(stream.request, context, from) as AsyncIterable<object>;
       writeAll(items, stream, { serialize, signal: context.signal }).then(
         () => {
           stream.end();

@@ -18,6 +18,7 @@ import type { CallStreams } from './call-streams.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
 import { refusal } from './call-limit.ts';
 import type { ReplicaWatch } from './replica-watch.ts';
+import { grantKey } from './security.ts';
 import { nowhereElse, spreadBy, type Tried } from './spread.ts';
 import { errorKey, fromStatus, notBegunKey } from './status.ts';
 
@@ -203,7 +204,7 @@ function send({ client, metadata, streams, rpc, request, call }: Outgoing, tried
   const message = requestSerialize(request);
   const streamed = streams.send(
     {
-      ...{ path, message, deadline, context: toContextHeaders(requestContext()) },
+      ...{ path, message, deadline, context: headersOf(call) },
       answer: (error, bytes) => {
         if (error || !bytes) answer(error);
         else answerWith(bytes, responseDeserialize, answer);
@@ -212,7 +213,7 @@ function send({ client, metadata, streams, rpc, request, call }: Outgoing, tried
     tried,
   );
   if (streamed) return streamed;
-  const own = withRequestContext(metadata);
+  const own = withHeaders(metadata, call);
   spreadBy(tried, own);
   return client.makeUnaryRequest(path, asBytes, responseDeserialize, message, own, { deadline }, answer);
 }
@@ -231,10 +232,16 @@ function answerWith(bytes: Buffer, deserialize: (bytes: Buffer) => object, answe
   answer(null, reply);
 }
 
-/** A copy with the request context of the caller. */
-export function withRequestContext(metadata: Metadata): Metadata {
+/** The request context of the caller, and the grant that it shows. */
+const headersOf = ({ grant }: Call): Readonly<Record<string, string>> => {
+  const context = toContextHeaders(requestContext());
+  return grant === undefined ? context : { ...context, [grantKey]: grant };
+};
+
+/** A copy with what goes along with this call. */
+export function withHeaders(metadata: Metadata, call: Call): Metadata {
   const own = metadata.clone();
-  for (const [name, value] of Object.entries(toContextHeaders(requestContext()))) own.set(name, value);
+  for (const [name, value] of Object.entries(headersOf(call))) own.set(name, value);
   return own;
 }
 

@@ -4,6 +4,7 @@ import {
   ConfigError,
   integer,
   required,
+  text,
   type Setting,
   type Settings,
   type Values,
@@ -11,6 +12,7 @@ import {
 import { isRevision } from '@agent-workflow/kit/agents';
 import { filesSecret } from '@agent-workflow/runtime/files-secret';
 import { memoryBudget } from '@agent-workflow/runtime/memory-budget';
+import { poolSettings } from '@agent-workflow/runtime/pool-credentials';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
 import { natsSettings } from './adapters/nats/settings.ts';
@@ -102,6 +104,11 @@ export const executionProcessSettings = {
     'all',
     'What a process of the execution service does: accept, follow and stop runs (`api`, which needs no agents of its own), drive them (`worker`), or both',
   ),
+  POOL: text(
+    undefined,
+    'Name of the pool whose token `SERVICE_TOKEN` is, of a worker: it drives runs with their grants, and leaves to the processes with `ROLE=api` what is not about its own runs',
+  ),
+  ...poolSettings,
   THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
   MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),
   FILES_URL: filesUrl,

@@ -53,8 +53,8 @@ interface OpenExecutionOptions {
   /** Whether runs are accepted here; yes when absent. Then this process also fails the runs that no worker takes. */
   readonly accepts?: boolean;
   /**
-   * Whether runs without a live worker, sleeping runs and what is to be removed are looked after here; yes when absent. A worker that
-   * belongs to a pool leaves them to the processes that accept runs.
+   * Whether this process takes care of what no worker has: runs of dead workers, those that wait or sleep, deletions, old logs; yes when
+   * absent. A worker of a pool leaves that to the processes that accept runs.
    */
   readonly tends?: boolean;
   /** Stands on the record of the runs that are claimed here; a new id when absent. */
@@ -74,6 +74,8 @@ interface OpenExecutionOptions {
   readonly health?: Pick<Health, 'degraded'>;
   /** Called with each run that is claimed here. */
   readonly onClaimed?: WorkerOptions['onClaimed'];
+  /** Called when a run is not driven here any more. */
+  readonly onDriven?: WorkerOptions['onDriven'];
   /** Called with the tokens by model that a commit from here has put on record. */
   readonly onUsage?: WorkerOptions['onUsage'];
   /** Called with what each whole sweep has found. */
@@ -161,6 +163,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       contextBytes: inFlightBytes(values),
       threadCacheBytes: threadCacheBytes(values),
       onClaimed: options.onClaimed,
+      onDriven: options.onDriven,
+      isSwept: tends,
       now,
       onUsage: options.onUsage,
     });

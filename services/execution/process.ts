@@ -1,6 +1,7 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { ConfigError, type Env, type Values } from '@agent-workflow/kit/env';
 import { openObservation } from '@agent-workflow/runtime/observe';
+import { openPoolCredentials } from '@agent-workflow/runtime/pool-credentials';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
 import { namesAgents, readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
@@ -13,6 +14,7 @@ import { executionProcessSettings, toFilesPlace } from './config.ts';
 import { toNatsOptions } from './adapters/nats/settings.ts';
 import { agentsElsewhere, atRevision, type Agents } from './record/agents.ts';
 import { natsMetrics } from './metrics.ts';
+import { createHeldGrants } from './held-grants.ts';
 import { observeExecution } from './observed.ts';
 import { openExecution } from './open.ts';
 import type { HeldAgents } from './ports/queue.ts';
@@ -25,15 +27,23 @@ import { openWatchdog } from './watchdog/watchdog.ts';
 export async function openExecutionProcess(env: Env, stopping: AbortSignal): Promise<RunningProcess> {
   const { values, log } = beginProcess('execution', executionProcessSettings, env);
   const file = readServiceFile(values.SERVICE_CONFIG);
-  const options = toGrpcOptions(values, log);
+  const isOfPool = values.POOL !== undefined;
+  if (isOfPool && values.ROLE !== 'worker') throw new ConfigError('POOL is for ROLE=worker alone');
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'execution', values, log, file }));
   const { served: around, onUnknownCaller, calling } = observed;
+  const pools = openPoolCredentials({ values, log, count: observed.onPoolRefusal });
+  if (pools) opened.use(pools);
+  const options = toGrpcOptions(values, log, pools);
   const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
   const agents = await agentsOf(file, values);
   const wire = opened.use(await openWireServer(['execution'], { ...options, around, onUnknownCaller }));
-  const threads = calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security)));
-  const memory = calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security)));
+  const grants = isOfPool ? createHeldGrants({ log }) : undefined;
+  const connected = {
+    threads: calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security))),
+    memory: calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security))),
+  };
+  const { threads, memory } = grants ? grants.bind(connected) : connected;
   const filesPlace = toFilesPlace(values);
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
   const name = `execution (${values.ROLE}) ${newId()}`;
@@ -56,8 +66,9 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     await openExecution({
       ...observeExecution({ ...nats, agents, threads, watchdog }, { ...observed, slots }),
       ...{ memory, log, values, drives, accepts: values.ROLE !== 'worker', health: observed.health },
-      ...{ workerId: nats.workerId, tends: pool === undefined },
+      ...{ workerId: nats.workerId, tends: pool === undefined && !isOfPool },
       files: filesPlace && createGatewayRunFiles(filesPlace),
+      ...(grants && { onDriven: grants.driven }),
       sweepMs: values.LEASE_MS / 3,
     }),
   );

@@ -4,7 +4,13 @@ import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import type { AgentCalls } from '@agent-workflow/protos/threads';
-import { leftBehind, registerAgents, servingRevisions, unregisteredAgents } from './api/registration.ts';
+import {
+  leftBehind,
+  registerAgents,
+  registeredAmong,
+  servingRevisions,
+  unregisteredAgents,
+} from './api/registration.ts';
 import type { Agents } from './record/agents.ts';
 
 interface RegistrationOptions {
@@ -50,10 +56,11 @@ export async function openRegistration(options: RegistrationOptions): Promise<As
 async function warnOfRevisions({ agents, threads, log, isOnly }: RegistrationOptions): Promise<void> {
   const { list } = agents;
   try {
-    const registered = (await threads.listRegisteredAgents({}, within(callTimeoutMs))).agents;
     // Agents that are not held here have workers of their own, unless there are no other processes.
-    const ours = isOnly ? registered : registered.filter(({ agent }) => list.some(({ name }) => name === agent));
-    const revisions = servingRevisions(ours);
+    const registered = isOnly
+      ? (await threads.listRegisteredAgents({}, within(callTimeoutMs))).agents
+      : await registeredAmong(list, threads);
+    const revisions = servingRevisions(registered);
     if (revisions.length === 0) return;
     log.warn(
       { revisions: revisions.slice(0, namedRevisions), count: revisions.length },

@@ -1,4 +1,5 @@
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
+import { grantSettings, poolSettings } from '@agent-workflow/runtime/pool-credentials';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { embedderSettings } from './embedders/registry.ts';
 import { storeSettings } from './stores.ts';
@@ -24,6 +25,8 @@ export const memoryProcessSettings = {
   ...memoryStoreSettings,
   ...grpcSettings,
   ...securitySettings,
+  ...poolSettings,
+  ...grantSettings,
 } satisfies Settings;
 
 export type MemoryValues = Values<typeof memorySettings>;

@@ -1,6 +1,8 @@
 import type { Env } from '@agent-workflow/kit/env';
 import { openObservation } from '@agent-workflow/runtime/observe';
+import { grantSecretsOf, openPoolCredentials } from '@agent-workflow/runtime/pool-credentials';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
+import { createGrants } from '@agent-workflow/protos/grants';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { memoryProcessSettings } from './config.ts';
 import { openEmbedder } from './embedders/registry.ts';
@@ -21,7 +23,12 @@ export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promis
   const embedder = openEmbedder(values, measure.embedder);
   // The server is disposed first, so that its calls end before their store closes.
   const stores = opened.use(new AsyncDisposableStack());
-  const wire = opened.use(await openWireServer(['memory'], { ...toGrpcOptions(values, log), around, onUnknownCaller }));
+  const secrets = grantSecretsOf(values);
+  const credentials = openPoolCredentials({ values, log, count: observed.onPoolRefusal });
+  if (credentials) opened.use(credentials);
+  const pools = credentials && { ...credentials, grants: secrets && createGrants(secrets) };
+  const grpc = toGrpcOptions(values, log, pools);
+  const wire = opened.use(await openWireServer(['memory'], { ...grpc, around, onUnknownCaller }));
   const store = stores.use(await chooseStore(values).open({ embedder, log, health: observed.health, stopping }));
   const memory = createMemories({ store, embedder, halfLifeDays: values.RELEVANCE_HALF_LIFE_DAYS });
   wire.provide('memory', measure.memory(memory));

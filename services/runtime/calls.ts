@@ -29,8 +29,18 @@ export const callMetrics = {
     { method: methods },
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
   ),
+  poolRefusals: counter('agent_workflow_pool_calls_refused_total', 'Calls of workers of pools that were not allowed', {
+    method: methods,
+    reason: ['never', 'agent', 'grant'],
+  }),
   unknownCallers: counter('agent_workflow_strangers_total', 'Calls refused because their caller is not known'),
 };
+
+/** A call of a pool's worker that was refused: no pool may make it, or it is about another agent, or its grant is of something else. */
+export interface PoolRefusal {
+  readonly method: string;
+  readonly reason: 'never' | 'agent' | 'grant';
+}
 
 /** Called when a call begins, and what it gives when the call has ended: with `ok`, or the code of its error. */
 type ObserveCall = (method: string) => (code: string, isStream: boolean) => void;
@@ -39,8 +49,9 @@ type ObserveCall = (method: string) => (code: string, isStream: boolean) => void
 export function countCalls(registry: Registry): {
   readonly observe: ObserveCall;
   readonly onUnknownCaller: () => void;
+  readonly onPoolRefusal: (refusal: PoolRefusal) => void;
 } {
-  const { calls, seconds, unknownCallers } = registry.make(callMetrics);
+  const { calls, seconds, unknownCallers, poolRefusals } = registry.make(callMetrics);
   return {
     observe: (method) => {
       const start = performance.now();
@@ -50,6 +61,7 @@ export function countCalls(registry: Registry): {
       };
     },
     onUnknownCaller: () => unknownCallers.add({}),
+    onPoolRefusal: ({ method, reason }) => poolRefusals.add({ method, reason }),
   };
 }
 

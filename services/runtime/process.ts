@@ -106,23 +106,25 @@ function isReadable(file: string): boolean {
 }
 
 /** How a process serves its context to the others. */
-interface GrpcOptions {
+interface GrpcOptions<Pools> {
   readonly host: string;
   readonly port: number;
   readonly healthPort?: number;
   readonly drainMs: number;
-  readonly security: Security;
+  readonly security: Security & { readonly pools?: Pools };
   readonly onFailure: (error: Error, method: string) => void;
 }
 
 /**
+ * `pools`: what the process knows of pools that may call it.
  * @throws ConfigError when calls would be accepted without credentials on a port that is open to more than this machine.
  */
-export function toGrpcOptions(
+export function toGrpcOptions<Pools extends object>(
   values: Values<typeof grpcSettings & typeof securitySettings & typeof processSettings>,
   log: Log,
-): GrpcOptions {
-  const security = toSecurity(values);
+  pools?: Pools,
+): GrpcOptions<Pools> {
+  const security = { ...toSecurity(values), ...(pools && { pools }) };
   const { GRPC_HOST: host, GRPC_PORT: port, HEALTH_PORT: healthPort } = values;
   if (!security.token && !security.tls && !loopback.has(host))
     throw new ConfigError(`SERVICE_TOKEN or the TLS files must be set, because GRPC_HOST ${host} lets others in`);

@@ -1,4 +1,5 @@
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
+import { grantSettings, poolSettings } from '@agent-workflow/runtime/pool-credentials';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { storeSettings } from './stores.ts';
 
@@ -22,6 +23,8 @@ export const threadsProcessSettings = {
   ...processSettings,
   ...grpcSettings,
   ...securitySettings,
+  ...poolSettings,
+  ...grantSettings,
   ...threadsSettings,
   ...storeSettings,
 } satisfies Settings;

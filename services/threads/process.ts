@@ -2,7 +2,9 @@ import type { Env } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { openObservation } from '@agent-workflow/runtime/observe';
+import { grantSecretsOf, openPoolCredentials } from '@agent-workflow/runtime/pool-credentials';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
+import { createGrants } from '@agent-workflow/protos/grants';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { threadsProcessSettings } from './config.ts';
 import { openThreads } from './open.ts';
@@ -15,9 +17,12 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'threads', values, log }));
   const { served: around, onUnknownCaller, registry } = observed;
-  const wire = opened.use(
-    await openWireServer(['threads'], { ...toGrpcOptions(values, log), around, onUnknownCaller }),
-  );
+  const secrets = grantSecretsOf(values);
+  const credentials = openPoolCredentials({ values, log, count: observed.onPoolRefusal });
+  if (credentials) opened.use(credentials);
+  const pools = credentials && { ...credentials, grants: secrets && createGrants(secrets) };
+  const grpc = toGrpcOptions(values, log, pools);
+  const wire = opened.use(await openWireServer(['threads'], { ...grpc, around, onUnknownCaller }));
   const health = observed.health.part(values.THREAD_STORE);
   const open = await configured.opener({ checkpointTtl: values.CHECKPOINT_TTL, log, health, registry });
   const store = await retry(open, {

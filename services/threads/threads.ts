@@ -4,6 +4,7 @@ import { createAgentCalls } from './api/agents.ts';
 import { createChanging } from './api/changing.ts';
 import { createDeletionCalls } from './api/deletion.ts';
 import { createFileCalls } from './api/files.ts';
+import { createGrantCalls } from './api/grants.ts';
 import { createHistoryCalls } from './api/history.ts';
 import { createIdempotencyCalls } from './api/idempotency.ts';
 import { createMessageCalls } from './api/messages.ts';
@@ -36,6 +37,7 @@ export function createThreads({
   return {
     ...createRunCalls({ store, changing, references, routings, now }),
     ...createRunReadCalls(store),
+    ...createGrantCalls(store),
     ...createToolRecordCalls(changing),
     ...createStateCalls({ store, states, changing, references, now }),
     ...createMessageCalls({ store, changing, references, now }),

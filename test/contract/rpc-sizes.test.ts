@@ -67,6 +67,7 @@ const claimed: Whole<ClaimedRun> = {
   wakeAt: large,
   givenUp: end.error,
   ...{ agent: id, otherAgent: id, revision: id, otherRevision: id, nextRevision: id },
+  grant: { token: 'x'.repeat(2 * (name.length + 4 * idBytes)), forMs: large },
 };
 
 const accepted: Whole<AcceptRunReply> = {

@@ -100,6 +100,16 @@ export async function unregisteredAgents(
   return missing;
 }
 
+/** What is registered of these agents. */
+export async function registeredAmong(list: Agents['list'], threads: AgentCalls): Promise<readonly RegisteredAgent[]> {
+  const found: RegisteredAgent[] = [];
+  for (const { name } of list) {
+    const known = await registered(threads, name);
+    if (known) found.push(known);
+  }
+  return found;
+}
+
 /** The revisions that have served runs and get no more: only a process that holds them continues those runs. */
 export const leftBehind = (agents: readonly RegisteredAgent[]): readonly string[] => revisionsIn(agents, ['draining']);
 

@@ -1,10 +1,11 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { fromUnknown } from '@agent-workflow/kit/errors';
+import { newId } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { within, type Replicas } from '@agent-workflow/protos/call';
 import { nodeNames } from '@agent-workflow/graph/build/graph';
 import type { ClaimIntent, ClaimedRun, RunCalls } from '@agent-workflow/protos/threads';
-import { isAway } from '../record/away.ts';
+import { isAway, whileAway } from '../record/away.ts';
 import type { ThreadState } from '../record/thread-state.ts';
 import { named, type Agent, type Agents } from '../record/agents.ts';
 import type { RunnableRun, RunQueue, TakenRun } from '../ports/queue.ts';
@@ -25,6 +26,10 @@ interface ClaimOptions {
   readonly ends: RunEnds;
   readonly requeue: Requeue;
   readonly drive: DriveClaimed;
+  /** Whether a sweep of this process finds a run that was claimed here by a call without an answer. */
+  readonly isSwept: boolean;
+  /** Fires when the worker drains. */
+  readonly signal: AbortSignal;
   /** Called with a run whose next claim is its last one, when the claim was made with `notLast`. */
   readonly onLastClaim: (run: RunnableRun) => void;
 }
@@ -51,9 +56,26 @@ export const intentOf = (
   ...(cached === undefined ? {} : { knownVersion: cached.version }),
 });
 
+/**
+ * Claims, and repeats the call while the record is unavailable: of a claim without an answer nobody else knows that this worker, which is
+ * alive, does not have the run. The record makes the claim of one attempt id once.
+ */
+const untilAnswered =
+  ({ threads, signal, log }: Pick<ClaimOptions, 'threads' | 'signal' | 'log'>): RunCalls['claimRun'] =>
+  (request, { replicas }) => {
+    const repeatable = { ...request, attemptId: newId() };
+    const onAway = (error: unknown): void => {
+      log.warn({ err: error, runId: request.runId }, 'the record is unavailable for a claim; it is tried again');
+    };
+    const claim = async (): Promise<ClaimedRun> =>
+      threads.claimRun(repeatable, { ...within(callTimeoutMs), ...(replicas && { replicas }) });
+    return whileAway(claim, { signal, onAway });
+  };
+
 /** Claims runs from the queue, and drives those that the record gives to this worker. */
 export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
-  const { workerId, agents, threads, queue, log, active, cache, ends, requeue, drive, onLastClaim } = options;
+  const { workerId, agents, queue, log, active, cache, ends, requeue, drive, onLastClaim } = options;
+  const claimRun = options.isSwept ? options.threads.claimRun : untilAnswered(options);
 
   /** The agent that the run names. A run that the version before enqueued names none. */
   const agentOf = (run: RunnableRun): Agent | undefined =>
@@ -66,7 +88,7 @@ export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
     agent: Agent | undefined = agentOf(run),
   ): Promise<ClaimedRun> => {
     const { owner, threadId, runId, takeoverEpoch } = run;
-    const claimed = await threads.claimRun(
+    const claimed = await claimRun(
       {
         ...{ owner, threadId, runId, notLast },
         ...(agents.areNamed && agent ? { agent: agent.name } : {}),

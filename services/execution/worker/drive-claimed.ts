@@ -48,6 +48,8 @@ interface DriveClaimedOptions {
   readonly contexts: ByteBudget;
   readonly ends: RunEnds;
   readonly requeue: Requeue;
+  /** Whether a sweep of this process finds a run that could not be ended. */
+  readonly isSwept: boolean;
 }
 
 /** Drives one claimed run until it has ended, sleeps or is released. */
@@ -68,7 +70,7 @@ type DrivenRun = Pick<RunnableRun, 'owner' | 'threadId' | 'runId' | 'agent'>;
 const publishMs = 5000;
 
 export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
-  const { agents, log, watchdog, active, cache, contexts, ends, requeue } = options;
+  const { agents, log, watchdog, active, cache, contexts, ends, requeue, isSwept } = options;
   const promptTools = createPromptTools();
 
   const settle = async (run: DrivenRun, { thread, nextRunId, failure }: Driven): Promise<void> => {
@@ -96,7 +98,7 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     log.error({ err: error, runId, threadId }, 'a run could not be driven');
     // The record was unavailable. It has the committed steps: the run continues from there, and this claim does not count.
     if (isAway(error)) requeue(run);
-    else await ends.fail(run);
+    else if (!(await ends.fail(run)) && !isSwept) requeue(run);
   };
 
   return async ({ owner, claimed, cached, replicas }) => {

@@ -18,6 +18,8 @@ interface RequeueOptions {
   readonly log: Log;
   readonly active: Pick<ActiveRuns, 'expectClaim' | 'drives'>;
   readonly ends: Pick<RunEnds, 'publish'>;
+  /** Whether a sweep of this process finds a run that could not be requeued. Without one it is tried again. */
+  readonly isSwept: boolean;
   /** Fires when the worker drains. The next worker finds the run on record then. */
   readonly signal: AbortSignal;
 }
@@ -38,7 +40,7 @@ const callTimeoutMs = 30_000;
  * growing pause keeps a run cheap that fails each time.
  */
 export function createRequeue(options: RequeueOptions): Requeue {
-  const { workerId, threads, queue, log, active, ends, signal } = options;
+  const { workerId, threads, queue, log, active, ends, isSwept, signal } = options;
   const counts = new LRUCache<string, number>({ max: remembered });
 
   const pauseOf = (runId: string): number => {
@@ -61,16 +63,19 @@ export function createRequeue(options: RequeueOptions): Requeue {
     else if (record.runnable) await queue.enqueue({ ...run, ...named(record.agent, record.revision) });
   };
 
-  return (run) => {
+  const requeue: Requeue = (run) => {
     // Without this the sweep would take it for a run without a worker.
     const done = active.expectClaim(run.runId);
     void delay(pauseOf(run.runId), undefined, { signal, ref: false })
       .then(() => whileAway(() => releaseAndEnqueue(run), { signal, onAway: () => undefined }))
       .catch((error: unknown) => {
         const isDecided = isServiceError(error, 'Stale') || isServiceError(error, 'NotFound');
-        if (!isDecided && !signal.aborted)
-          log.error({ err: error, runId: run.runId }, 'a run could not be requeued; the sweep finds it');
+        if (isDecided || signal.aborted) return;
+        const next = isSwept ? 'the sweep finds it' : 'it is tried again';
+        log.error({ err: error, runId: run.runId }, `a run could not be requeued; ${next}`);
+        if (!isSwept) requeue(run);
       })
       .finally(done);
   };
+  return requeue;
 }

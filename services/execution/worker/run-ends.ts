@@ -22,8 +22,8 @@ export interface RunEnds {
   readonly publish: (owner: string, runId: string) => Promise<void>;
   /** Puts the thread's next run into the queue, if there is one: of the same agent as the run that has ended. */
   readonly enqueueNext: (thread: ThreadOfAgent, nextRunId: string | undefined) => Promise<void>;
-  /** Ends a run as failed that the service itself could not drive. Never rejects. */
-  readonly fail: (run: ThreadOfAgent & { readonly runId: string }) => Promise<void>;
+  /** Ends a run as failed that the service itself could not drive. Resolves with whether it could be ended; never rejects. */
+  readonly fail: (run: ThreadOfAgent & { readonly runId: string }) => Promise<boolean>;
 }
 
 /** A thread, the agent that it belongs to, and the revision that serves its next run, as far as it is known. */
@@ -63,8 +63,10 @@ export function createRunEnds(options: RunEndOptions): RunEnds {
           publish(owner, runId),
           enqueueNext({ owner, threadId, ...named(agent, nextRevision) }, nextRunId),
         ]);
+        return true;
       } catch (error) {
         log.error({ err: error, runId }, 'a run could not be ended; another worker takes it over');
+        return false;
       }
     },
   };

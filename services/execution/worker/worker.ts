@@ -25,7 +25,7 @@ import type { RunQueue, TakenRun } from '../ports/queue.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
 import { createActiveRuns } from './active-runs.ts';
 import { createClaimAndDrive, intentOf } from './claim.ts';
-import { createDriveClaimed } from './drive-claimed.ts';
+import { createDriveClaimed, type DriveClaimed } from './drive-claimed.ts';
 import { handOff } from './hand-off.ts';
 import { createLastClaims } from './last-claims.ts';
 import type { Lease } from './lease.ts';
@@ -58,6 +58,10 @@ export interface WorkerOptions {
   readonly now: () => number;
   /** Called with each claimed run and its options: for metrics. */
   readonly onClaimed?: ((claimed: ClaimedRun, options: RunOptions) => void) | undefined;
+  /** Called when a run is not driven here any more. */
+  readonly onDriven?: ((owner: string, runId: string) => void) | undefined;
+  /** Whether a sweep of this process finds the runs that its worker has lost. */
+  readonly isSwept: boolean;
   /** Called with the tokens by model that a commit has put on record: for metrics. */
   readonly onUsage?: ((added: Usage) => void) | undefined;
 }
@@ -110,9 +114,11 @@ export function createWorker(options: WorkerOptions): Worker {
   const held = { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
   const ends = createRunEnds(options);
   const requeue = createRequeue({ ...options, active, ends, signal });
-  const drive = createDriveClaimed({ ...options, active, cache, contexts, ends, requeue });
+  const driveClaimed = createDriveClaimed({ ...options, active, cache, contexts, ends, requeue });
+  const drive: DriveClaimed = (run) =>
+    driveClaimed(run).finally(() => options.onDriven?.(run.owner, run.claimed.runId));
   const claimAndDrive = createClaimAndDrive({
-    ...{ ...options, active, cache, ends, requeue, drive },
+    ...{ ...options, active, cache, ends, requeue, drive, signal },
     onLastClaim: (run) => driveAlone(run),
   });
 

@@ -4,6 +4,7 @@ serves: execution
 section: api
 main: services/execution/main.js
 grpc: true
+admitsPools: calls
 agent: true
 env: { ROLE: api }
 calls: [threads, memory]

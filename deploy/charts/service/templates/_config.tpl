@@ -30,6 +30,9 @@
 {{- $_ := set $set "TLS_KEY_FILE" "/etc/agent-workflow/tls/tls.key" -}}
 {{- $_ := set $set "TLS_CA_FILE" "/etc/agent-workflow/tls/ca.crt" -}}
 {{- end -}}
+{{- if and $c.global.poolCredentials.existingSecret $c.facts.admitsPools -}}
+{{- $_ := set $set "POOL_CREDENTIALS" "/etc/agent-workflow/pools/pools.json" -}}
+{{- end -}}
 {{- range $name, $value := mustMergeOverwrite (deepCopy $c.values.config) $c.facts.env -}}
 {{- /* A whole number comes as a float, whose text may have an exponent. */ -}}
 {{- $text := toString $value -}}
@@ -90,6 +93,11 @@ data:
 {{- with $c.global.serviceToken -}}
 {{- if and .existingSecret (or $c.facts.grpc $c.facts.calls) -}}
 {{- $env = append $env (dict "name" "SERVICE_TOKEN" "valueFrom" (dict "secretKeyRef" (dict "name" .existingSecret "key" .key))) -}}
+{{- end -}}
+{{- end -}}
+{{- with $c.global.poolCredentials -}}
+{{- if and .existingSecret (eq (toString $c.facts.admitsPools) "grants") -}}
+{{- $env = append $env (dict "name" "GRANT_SECRET" "valueFrom" (dict "secretKeyRef" (dict "name" .existingSecret "key" .grantKey))) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $from := $c.values.secretEnv -}}

@@ -73,6 +73,11 @@ grpc:
   mountPath: /etc/agent-workflow/tls
   readOnly: true
 {{- end }}
+{{- if and .global.poolCredentials.existingSecret .facts.admitsPools }}
+- name: pools
+  mountPath: /etc/agent-workflow/pools
+  readOnly: true
+{{- end }}
 {{- if .facts.data }}
 - name: data
   mountPath: {{ .facts.data }}
@@ -97,6 +102,16 @@ grpc:
     secretName: {{ include "service.tlsSecret" . }}
     # 0440: for the user of the process, by its group.
     defaultMode: 288
+{{- end }}
+{{- if and .global.poolCredentials.existingSecret .facts.admitsPools }}
+- name: pools
+  secret:
+    secretName: {{ .global.poolCredentials.existingSecret }}
+    # 0440: for the user of the process, by its group.
+    defaultMode: 288
+    items:
+      - key: {{ .global.poolCredentials.key }}
+        path: pools.json
 {{- end }}
 {{- if .facts.data }}
 - name: data

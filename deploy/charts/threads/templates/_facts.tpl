@@ -4,6 +4,7 @@ component: threads
 main: services/threads/main.js
 migrate: services/threads/migrate.js
 grpc: true
+admitsPools: grants
 callers: [gateway, execution-api, execution-worker, agent, agent-register]
 needs: {{ $isPostgres | ternary "[POSTGRES_HOST]" "[CASSANDRA_CONTACT_POINTS, CASSANDRA_LOCAL_DATACENTER]" }}
 reports: [calls, record]

@@ -1,0 +1,141 @@
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import { ServiceError, stale } from '@agent-workflow/kit/errors';
+import type { GrantedRun, Grants } from '../grants.ts';
+import type { PoolRule } from '../pools.ts';
+import type { ClaimedRun, RenewGrantReply } from '../threads.ts';
+import { fail, type Method } from './link.ts';
+
+/** A pool of workers, and the agents whose runs it may have. */
+export interface Pool {
+  readonly name: string;
+  readonly agents: ReadonlySet<string>;
+}
+
+/** Who makes a call: a process of the platform, or a worker of a pool. */
+export type Caller = Pool | 'platform';
+
+/** Why a call of a pool was refused: what it may never call, another agent, or a grant that is absent or of something else. */
+type RefusalReason = 'never' | 'agent' | 'grant';
+
+interface Refusal {
+  readonly pool: string;
+  /** The context and its method: `threads.commitStep`. */
+  readonly method: string;
+  readonly reason: RefusalReason;
+  readonly why: string;
+}
+
+/** What a server knows of pools. */
+export interface PoolAccess {
+  /** The pool whose token has this SHA-256, as hexadecimal digits. */
+  readonly poolOf: (sha256: string) => Pool | undefined;
+  /** Absent: no grant is given, and none is good. */
+  readonly grants?: Grants | undefined;
+  readonly onRefused: (refusal: Refusal) => void;
+}
+
+/** One call of a pool as it came in. */
+interface PoolCall {
+  readonly caller: Caller | undefined;
+  /** What it shows as the grant of its run. */
+  readonly grant: string | undefined;
+  readonly request: object;
+}
+
+/** Does the work of a call that is allowed, and fails as PermissionDenied in place of any other. */
+type Gate = (call: PoolCall, work: () => ReturnType<Method>) => ReturnType<Method>;
+
+/** What decides about the calls of one RPC, whose name has its context: `threads.commitStep`. */
+export function createPoolGate(method: string, rule: PoolRule, access: PoolAccess | undefined): Gate {
+  const givesGrant = gives[method];
+  return ({ caller, grant: token, request }, work) => {
+    if (caller === 'platform') return work();
+    // A caller that is not known does not come here.
+    if (!caller || !access) return fail(denied('the caller is not known'));
+    const grant = token === undefined ? undefined : access.grants?.read(token);
+    const found = refusalOf({ rule, request, caller, grant, isExpired: access.grants?.isExpired });
+    if (found) {
+      access.onRefused({ ...found, pool: caller.name, method });
+      return fail(denied(`pool "${caller.name}" may not call ${method}: ${found.why}`));
+    }
+    if (!givesGrant || !access.grants) return work();
+    return givesGrant(work() as Promise<never>, { request, caller, grant, grants: access.grants });
+  };
+}
+
+const denied = (message: string): ServiceError => new ServiceError('PermissionDenied', message);
+
+interface Asked {
+  readonly rule: PoolRule;
+  readonly request: NamedRun & { readonly agent?: string };
+  readonly caller: Pool;
+  readonly grant: GrantedRun | undefined;
+  readonly isExpired: Grants['isExpired'] | undefined;
+}
+
+type NamedRun = Partial<Pick<GrantedRun, 'owner' | 'threadId' | 'runId' | 'epoch'>>;
+
+function refusalOf({ rule, request, caller, grant, isExpired }: Asked): Pick<Refusal, 'reason' | 'why'> | undefined {
+  switch (rule) {
+    case 'never':
+      return { reason: 'never', why: 'no pool may' };
+    case 'agent': {
+      const { agent = defaultAgent } = request;
+      return caller.agents.has(agent)
+        ? undefined
+        : { reason: 'agent', why: `the agent "${agent}" is not one of its own` };
+    }
+    case 'run':
+    case 'run, also expired': {
+      const why = misfitOf(request, caller, grant);
+      if (why !== undefined || !grant) return { reason: 'grant', why: why ?? noGrant };
+      const isLate = rule === 'run' && isExpired?.(grant) !== false;
+      return isLate ? { reason: 'grant', why: 'the grant has expired' } : undefined;
+    }
+  }
+}
+
+const noGrant = 'it shows no grant of a run';
+
+const names = { owner: 'owner', threadId: 'thread', runId: 'run', epoch: 'claim' } as const satisfies Record<
+  keyof NamedRun,
+  string
+>;
+
+/** Why a grant is none for a request. A request that names no thread is bound by its owner, and so on. */
+function misfitOf(request: NamedRun, pool: Pool, grant: GrantedRun | undefined): string | undefined {
+  if (!grant) return noGrant;
+  if (grant.pool !== pool.name) return 'the grant is of another pool';
+  if (!pool.agents.has(grant.agent)) return `the agent "${grant.agent}" is no longer one of its own`;
+  for (const [field, name] of Object.entries(names) as [keyof NamedRun, string][]) {
+    if (request[field] !== undefined && request[field] !== grant[field]) return `the grant is of another ${name}`;
+  }
+  return undefined;
+}
+
+interface Giving {
+  readonly request: object;
+  readonly caller: Pool;
+  readonly grant: GrantedRun | undefined;
+  readonly grants: Grants;
+}
+
+/** The RPCs whose replies have a grant. */
+const gives: Readonly<Record<string, (reply: Promise<never>, giving: Giving) => Promise<object>>> = {
+  'threads.claimRun': async (reply: Promise<ClaimedRun>, { request, caller, grants }) => {
+    const claimed = await reply;
+    const { owner } = request as { readonly owner: string };
+    const { threadId, runId, epoch, agent = defaultAgent, otherAgent } = claimed;
+    // Of a run of another agent nothing was claimed, and a pool gets to know no more than that.
+    if (!caller.agents.has(otherAgent ?? agent)) throw stale(`run "${runId}" is not of an agent of this pool`);
+    const isLeft = otherAgent !== undefined || claimed.otherRevision !== undefined || claimed.lastClaim === true;
+    if (isLeft) return claimed;
+    return { ...claimed, grant: grants.issue({ owner, threadId, runId, epoch, agent, pool: caller.name }) };
+  },
+  'threads.renewGrant': async (reply: Promise<RenewGrantReply>, { grant, grants }) => {
+    await reply;
+    if (!grant) throw denied(noGrant);
+    const { until: _until, ...granted } = grant;
+    return { grant: grants.issue(granted) };
+  },
+};

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { createLog } from '@agent-workflow/kit/log';
+import test, { type ExecutionContext } from 'ava';
+import { grantSecretsOf, openPoolCredentials } from './pool-credentials.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const billing = { pool: 'billing', sha256: sha256('token of billing'), agents: ['billing', 'refunds'] };
+
+async function fileWith(t: ExecutionContext, content: unknown): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'pools-'));
+  t.teardown(async () => rm(folder, { recursive: true }));
+  const path = join(folder, 'pools.json');
+  await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+
+const log = createLog('test', 'silent');
+const openFile = (path: string | undefined, refreshMs = 60_000, errors: unknown[] = []) =>
+  openPoolCredentials({
+    values: { POOL_CREDENTIALS: path, SERVICE_TOKEN: ['of the platform'] },
+    log: Object.assign(createLog('test', 'silent'), { error: (line: unknown) => void errors.push(line) }),
+    count: () => undefined,
+    refreshMs,
+  });
+
+test('a pool is known by its token, with its agents', async (t) => {
+  await using credentials = openFile(await fileWith(t, [billing]));
+  const pool = credentials?.poolOf(sha256('token of billing'));
+  t.is(pool?.name, 'billing');
+  t.deepEqual([...(pool?.agents ?? [])], ['billing', 'refunds']);
+  t.is(credentials?.poolOf(sha256('another')), undefined);
+  t.is(openFile(undefined), undefined);
+});
+
+test('every entry that does not hold is named at the start', async (t) => {
+  const entries = [
+    billing,
+    { ...billing, sha256: 'none' },
+    { ...billing, pool: '' },
+    { ...billing, pool: 'copy' },
+    { ...billing, pool: 'ours', sha256: sha256('of the platform') },
+    { ...billing, pool: 'idle', sha256: sha256('idle'), agents: [] },
+    'billing',
+    null,
+  ];
+  const path = await fileWith(t, entries);
+  const { message } = t.throws(() => openFile(path), { name: 'ConfigError' });
+  t.deepEqual(message.split('\n'), [
+    'POOL_CREDENTIALS: entry 2 ("billing"): sha256 must be 64 hexadecimal digits',
+    'POOL_CREDENTIALS: entry 3 (""): pool must be 1 to 63 of a-z, A-Z, 0-9, . _ and -',
+    'POOL_CREDENTIALS: entry 4 ("copy"): another entry has the same token',
+    'POOL_CREDENTIALS: entry 5 ("ours"): its token is SERVICE_TOKEN',
+    'POOL_CREDENTIALS: entry 6 ("idle"): agents must be a list of 1 to 100 names of agents',
+    'POOL_CREDENTIALS: entry 7: pool must be 1 to 63 of a-z, A-Z, 0-9, . _ and -',
+    'POOL_CREDENTIALS: entry 8: pool must be 1 to 63 of a-z, A-Z, 0-9, . _ and -',
+  ]);
+});
+
+test('a file that is none, or too large, stops the start without its content in the message', async (t) => {
+  for (const content of ['secret {', '{}', ' '.repeat(300_000)]) {
+    const path = await fileWith(t, content);
+    const error = t.throws(() => openFile(path), { name: 'ConfigError' });
+    t.false(error.message.includes('secret'));
+  }
+  t.throws(() => openFile('/nowhere/pools.json'), { name: 'ConfigError' });
+});
+
+test('the file is read again, and a broken one leaves the pools of before', async (t) => {
+  const path = await fileWith(t, [billing]);
+  const errors: unknown[] = [];
+  await using credentials = openFile(path, 1, errors);
+  const knows = (token: string): boolean => credentials?.poolOf(sha256(token)) !== undefined;
+  await writeFile(path, 'broken');
+  while (errors.length === 0) await turnOfLoop();
+  t.true(knows('token of billing'));
+  await writeFile(path, JSON.stringify([{ ...billing, sha256: sha256('new token') }]));
+  while (!knows('new token')) await turnOfLoop();
+  t.false(knows('token of billing'));
+});
+
+test('pools need a token of the platform, and a secret for grants', async (t) => {
+  const path = await fileWith(t, [billing]);
+  const values = { POOL_CREDENTIALS: path, SERVICE_TOKEN: undefined };
+  t.throws(() => openPoolCredentials({ values, log, count: () => undefined }), {
+    message: /SERVICE_TOKEN must be set/,
+  });
+  t.throws(() => grantSecretsOf({ POOL_CREDENTIALS: path, GRANT_SECRET: undefined }), {
+    message: 'GRANT_SECRET must be set where POOL_CREDENTIALS is',
+  });
+  t.is(grantSecretsOf({ POOL_CREDENTIALS: undefined, GRANT_SECRET: undefined }), undefined);
+});
+
+test('of refusals of one kind one in a minute is logged, and each is counted', async (t) => {
+  const lines: unknown[] = [];
+  let counted = 0;
+  await using credentials = openPoolCredentials({
+    values: { POOL_CREDENTIALS: await fileWith(t, [billing]), SERVICE_TOKEN: ['of the platform'] },
+    log: Object.assign(createLog('test', 'silent'), { warn: (line: unknown) => void lines.push(line) }),
+    count: () => counted++,
+  });
+  const refusal = { pool: 'billing', method: 'threads.listThreads', reason: 'never', why: 'no pool may' } as const;
+  for (let turn = 0; turn < 5; turn++) credentials?.onRefused(refusal);
+  credentials?.onRefused({ ...refusal, method: 'threads.getThread' });
+  t.is(counted, 6);
+  t.deepEqual(lines, [refusal, { ...refusal, method: 'threads.getThread' }]);
+});

@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { isAgentName } from '@agent-workflow/kit/agents';
+import { ConfigError, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import { every } from '@agent-workflow/kit/life';
+import type { Log } from '@agent-workflow/kit/log';
+import type { PoolRefusal } from './calls.ts';
+import type { securitySettings } from './process.ts';
+
+/** What a server of a cluster reads that pools of workers may call. */
+export const poolSettings = {
+  POOL_CREDENTIALS: text(
+    undefined,
+    'File of the pools of workers that may call beside the platform: JSON, a list of `{"pool", "sha256", "agents"}`, with the SHA-256 of the pool\'s token and the names of its agents; read again within a minute',
+  ),
+} satisfies Settings;
+
+const secretLength = 32;
+
+const grantSecrets: Setting<readonly [string, ...string[]] | undefined> = {
+  doc: `What grants of runs are signed with, for workers of pools: the same for all replicas of threads and memory, and for no worker; at least ${String(secretLength)} characters; several, separated by commas, while it is changed: the first signs, each verifies. Must be set where \`POOL_CREDENTIALS\` is`,
+  fallback: undefined,
+  secret: true,
+  read: (given) => {
+    const [first = '', ...more] = given.split(',').map((secret) => secret.trim());
+    return [first, ...more].every(({ length }) => length >= secretLength)
+      ? [first, ...more]
+      : { problem: `must be secrets of at least ${String(secretLength)} characters, separated by commas` };
+  },
+};
+
+/** What a server reads beside, whose calls a worker of a pool makes with the grant of a run. */
+export const grantSettings = { GRANT_SECRET: grantSecrets } satisfies Settings;
+
+/** @throws ConfigError when pools may call and no grant could be made. */
+export function grantSecretsOf({
+  POOL_CREDENTIALS: path,
+  GRANT_SECRET: secrets,
+}: Values<typeof poolSettings & typeof grantSettings>): readonly [string, ...string[]] | undefined {
+  if (path !== undefined && !secrets) throw new ConfigError('GRANT_SECRET must be set where POOL_CREDENTIALS is');
+  return secrets;
+}
+
+interface Pool {
+  readonly name: string;
+  readonly agents: ReadonlySet<string>;
+}
+
+interface Refusal extends PoolRefusal {
+  readonly pool: string;
+  readonly why: string;
+}
+
+/** The pools of a file, kept up to date until disposal. */
+interface PoolCredentials extends AsyncDisposable {
+  /** The pool whose token has this SHA-256, as hexadecimal digits. */
+  readonly poolOf: (sha256: string) => Pool | undefined;
+  /** Counts a call of a pool that was refused, and logs the first of a kind in a minute. */
+  readonly onRefused: (refusal: Refusal) => void;
+}
+
+interface PoolCredentialsOptions {
+  readonly values: Values<typeof poolSettings & Pick<typeof securitySettings, 'SERVICE_TOKEN'>>;
+  readonly log: Log;
+  /** Counts a call of a pool that was refused. */
+  readonly count: (refusal: PoolRefusal) => void;
+  /** How often the file is read again, in milliseconds; half a minute when absent. */
+  readonly refreshMs?: number;
+}
+
+const halfMinuteMs = 30_000;
+const minuteMs = 60_000;
+const maxBytes = 256 * 1024;
+const maxEntries = 1000;
+const maxAgents = 100;
+
+/**
+ * Reads the file that `POOL_CREDENTIALS` names; `undefined` where it names none. A file that is broken later changes nothing: the pools
+ * of the last good one stay, and the log has the fault.
+ * @throws ConfigError naming every entry that does not hold, or when the platform has no token of its own.
+ */
+export function openPoolCredentials(options: PoolCredentialsOptions): PoolCredentials | undefined {
+  const { values, log, count, refreshMs = halfMinuteMs } = options;
+  const { POOL_CREDENTIALS: path, SERVICE_TOKEN: tokens } = values;
+  if (path === undefined) return undefined;
+  if (!tokens)
+    throw new ConfigError(
+      'SERVICE_TOKEN must be set where POOL_CREDENTIALS is: without it every caller is of the platform',
+    );
+  const ours = new Set(tokens.map((token) => createHash('sha256').update(token).digest('hex')));
+  let pools = readPools(path, ours);
+  const reading = every(
+    refreshMs,
+    () => {
+      pools = readPools(path, ours);
+    },
+    (error) => log.error({ err: error }, 'POOL_CREDENTIALS cannot be read again; the pools of before stay'),
+  );
+  return {
+    poolOf: (sha256) => pools.get(sha256),
+    onRefused: createOnRefused({ log, count }),
+    [Symbol.asyncDispose]: () => reading[Symbol.asyncDispose](),
+  };
+}
+
+function createOnRefused({ log, count }: Pick<PoolCredentialsOptions, 'log' | 'count'>): PoolCredentials['onRefused'] {
+  let logged = new Set<string>();
+  let since = performance.now();
+  return ({ pool, method, reason, why }) => {
+    count({ method, reason });
+    if (performance.now() - since >= minuteMs) [logged, since] = [new Set(), performance.now()];
+    const kind = JSON.stringify([pool, method, reason]);
+    if (logged.has(kind)) return;
+    logged.add(kind);
+    log.warn({ pool, method, reason, why }, 'a call of a pool was refused');
+  };
+}
+
+/** By the SHA-256 of their tokens. @throws ConfigError */
+function readPools(path: string, ours: ReadonlySet<string>): ReadonlyMap<string, Pool> {
+  const entries = readEntries(path);
+  const pools = new Map<string, Pool>();
+  const problems = entries.flatMap((entry, index) => {
+    const { pool: name, sha256, agents } = (entry ?? {}) as Readonly<Record<string, unknown>>;
+    const where = `POOL_CREDENTIALS: entry ${String(index + 1)}${typeof name === 'string' ? ` ("${name.slice(0, 63)}")` : ''}`;
+    if (typeof name !== 'string' || !namePattern.test(name))
+      return [`${where}: pool must be 1 to 63 of a-z, A-Z, 0-9, . _ and -`];
+    if (typeof sha256 !== 'string' || !hashPattern.test(sha256))
+      return [`${where}: sha256 must be 64 hexadecimal digits`];
+    const hash = sha256.toLowerCase();
+    if (ours.has(hash)) return [`${where}: its token is SERVICE_TOKEN`];
+    if (pools.has(hash)) return [`${where}: another entry has the same token`];
+    if (!Array.isArray(agents) || agents.length === 0 || agents.length > maxAgents || !agents.every(isName))
+      return [`${where}: agents must be a list of 1 to ${String(maxAgents)} names of agents`];
+    pools.set(hash, { name, agents: new Set(agents) });
+    return [];
+  });
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return pools;
+}
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+const hashPattern = /^[0-9a-f]{64}$/i;
+const isName = (name: unknown): name is string => typeof name === 'string' && isAgentName(name);
+
+/** @throws ConfigError when the file cannot be read, is too large, or is no list. */
+function readEntries(path: string): readonly unknown[] {
+  let entries: unknown;
+  try {
+    const { size } = statSync(path);
+    if (size > maxBytes) throw new Error(`it has ${String(size)} bytes, more than ${String(maxBytes)}`);
+    entries = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // The words of a parser quote the file.
+    const why = error instanceof SyntaxError ? 'it is no JSON' : error instanceof Error ? error.message : String(error);
+    throw new ConfigError(`POOL_CREDENTIALS: ${path} cannot be read: ${why}`);
+  }
+  if (!Array.isArray(entries) || entries.length > maxEntries)
+    throw new ConfigError(`POOL_CREDENTIALS: ${path} must be a list of at most ${String(maxEntries)} entries`);
+  return entries;
+}
