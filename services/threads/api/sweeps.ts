@@ -1,5 +1,5 @@
-import { eachOf } from '@agent-workflow/kit/each';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
+import { eachOf } from '@agent-workflow/kit/each';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Run, SleepingRun, SweepCalls } from '@agent-workflow/protos/threads';
 import { isRetired } from '../agents/routing.ts';
@@ -8,12 +8,14 @@ import { withoutFork } from '../history/fork.ts';
 import { toRun } from '../lists/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
-import type { ThreadSweeps } from '../ports/sweeps.ts';
+import type { OpenRun, ThreadSweeps } from '../ports/sweeps.ts';
 import { agentOf } from '../record/head.ts';
 import { keyBytes, runBytes } from '../record/row-sizes.ts';
 
-/** Heads that are read at once of the runs that sleep. */
-const headsAtOnce = 32;
+/** Heads that are read together: so few that calls beside a sweep hardly wait for them. */
+const readsAtOnce = 2;
+/** The same of the runs that sleep, which are read once after a start and after a retirement. */
+const sleepersAtOnce = 32;
 
 export const createSweepCalls = (
   store: ThreadReads & ThreadSweeps,
@@ -24,9 +26,12 @@ export const createSweepCalls = (
     const rows = await store.listOpenRuns({ limit: limit + 1, after: cursor, bytes: pageBytes });
     const { items, hasMore } = toPage(rows, { limit, sizeOf: runBytes });
     const known = await routings.get();
-    const heads = await Promise.all(items.map(async (run) => store.getHead(run)));
-    const runs = items.flatMap((run, index) => {
-      const head = heads[index];
+    const heads = new Map<OpenRun, Head | undefined>();
+    await eachOf(items, readsAtOnce, async (run) => {
+      heads.set(run, await store.getHead(run));
+    });
+    const runs = items.flatMap((run) => {
+      const head = heads.get(run);
       return !head || head.deleting ? [] : [withoutRetired(toRun(run.owner, run, head), known)];
     });
     const last = items.at(-1);
@@ -38,7 +43,7 @@ export const createSweepCalls = (
     const { items, hasMore } = toPage(rows, { limit, sizeOf: keyBytes });
     const known = await routings.get();
     const runs: SleepingRun[] = [...items];
-    await eachOf([...items.entries()], headsAtOnce, async ([index, run]) => {
+    await eachOf([...items.entries()], sleepersAtOnce, async ([index, run]) => {
       runs[index] = { ...run, ...servedBy(await store.getHead(run), known) };
     });
     return { runs, hasMore };

@@ -270,12 +270,12 @@ export const chunksOf = <T>(items: readonly T[], size = keysOfStatement): T[][] 
 const atOnce = 8;
 
 /** What `work` makes of each item, in their order, some at a time. */
-export async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+export async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>, most = atOnce): Promise<R[]> {
   const results = new Array<R>(items.length);
   const waiting = items.entries();
   const lane = async (): Promise<void> => {
     for (const [index, item] of waiting) results[index] = await work(item);
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, lane));
   return results;
 }

@@ -38,6 +38,9 @@ const hourMs = 60 * minuteMs;
 /** A page of open runs is made of the notes that were read for the page before, if that was asked for so recently, in milliseconds. */
 const pageMs = 5000;
 
+/** Reads of a page of open runs that are under way together: so few that calls beside a sweep hardly wait for them. */
+const readsAtOnce = 2;
+
 /** Notes of processes whose clocks are ahead of ours are read too, up to so many milliseconds. */
 const aheadMs = 10 * minuteMs;
 
@@ -106,7 +109,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
       const runs: OpenRun[] = [];
       const isEnough = createQuota(bytes);
       for (const some of chunksOf(ordered)) {
-        for (const run of await inTurn(some, checkRun)) {
+        for (const run of await inTurn(some, checkRun, readsAtOnce)) {
           if (!run) continue;
           runs.push(run);
           if (runs.length === limit || isEnough(runBytes(run))) return runs;
