@@ -5,7 +5,7 @@ import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'obedient', { JWT_SECRET_KEY: 's'.repeat(32), HOST: '127.0.0.1' });
 
-const views = ['Chat', 'Threads', 'Runs', 'Memory'];
+const views = ['Chat', 'Threads', 'Runs', 'Memory', 'Agents'];
 
 browserTest(
   'a browser that opens the service is led to the playground, and each view is reached by its link',
@@ -17,7 +17,7 @@ browserTest(
       await page.getByRole('main', { name: view }).waitFor();
     }
     await page.goBack();
-    await page.getByRole('main', { name: 'Runs' }).waitFor();
+    await page.getByRole('main', { name: 'Memory' }).waitFor();
   },
 );
 
@@ -36,6 +36,7 @@ browserTest('the title of the page names what is open', async (t) => {
     [`runs/${meta.run_id}`]: `Run ${meta.run_id}`,
     memory: 'Memory',
     'memory?tab=all': 'All memories',
+    agents: 'Agents',
   };
   for (const [hash, title] of Object.entries(titles)) {
     await page.evaluate((to) => {
@@ -43,7 +44,7 @@ browserTest('the title of the page names what is open', async (t) => {
     }, hash);
     await page.waitForFunction((wanted) => document.title === wanted, `${title} · ${base}`);
   }
-  await page.getByRole('link', { name: 'Chat' }).click();
+  await page.getByRole('link', { name: 'Chat', exact: true }).click();
   await page.waitForFunction((wanted) => document.title === wanted, base);
   t.is(await page.title(), base);
 });

@@ -1,5 +1,6 @@
 import { followAddress, route, toHash, views, type View } from '../session/route.ts';
 import { isReachable, signInReason, token } from '../session/session.ts';
+import { AgentsView } from '../views/agents/agents-view.tsx';
 import { ChatView } from '../views/chat/chat-view.tsx';
 import { MemoryView } from '../views/memory/memory-view.tsx';
 import { RunsView } from '../views/runs/runs-view.tsx';
@@ -9,12 +10,19 @@ import { SignIn } from './sign-in.tsx';
 
 followAddress();
 
-const titles: Readonly<Record<View, string>> = { chat: 'Chat', threads: 'Threads', runs: 'Runs', memory: 'Memory' };
+const titles: Readonly<Record<View, string>> = {
+  chat: 'Chat',
+  threads: 'Threads',
+  runs: 'Runs',
+  memory: 'Memory',
+  agents: 'Agents',
+};
 const contents: Readonly<Record<View, () => preact.JSX.Element>> = {
   chat: ChatView,
   threads: ThreadsView,
   runs: RunsView,
   memory: MemoryView,
+  agents: AgentsView,
 };
 
 /** The whole page: its navigation, the view that the address names, and the dialog that asks for a token. */

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 
 /** The views of the page, in the order of its navigation. */
-export const views = ['chat', 'threads', 'runs', 'memory'] as const;
+export const views = ['chat', 'threads', 'runs', 'memory', 'agents'] as const;
 export type View = (typeof views)[number];
 
 /** What the address names: a view, the thing that is open in it, and its options. */

@@ -1,42 +1,54 @@
 import type { Block } from '@agent-workflow/client';
 import { client, describe } from '../../session/session.ts';
+import { toAttached, type Attached, type Attachments as Kept } from './attached.ts';
 
 interface AttachmentsProps {
-  readonly files: readonly File[];
+  readonly attachments: Kept;
   readonly isDisabled: boolean;
-  readonly onFiles: (files: readonly File[]) => void;
+  readonly onChange: (change: (now: Kept) => Kept) => void;
 }
 
 /** The files that go with the next message. */
-export function Attachments({ files, isDisabled, onFiles }: AttachmentsProps) {
-  const onChange = (event: { readonly currentTarget: HTMLInputElement }): void => {
-    onFiles([...files, ...(event.currentTarget.files ?? [])]);
+export function Attachments({ attachments: { files, lost }, isDisabled, onChange }: AttachmentsProps) {
+  const choose = ({ currentTarget: input }: { readonly currentTarget: HTMLInputElement }): void => {
+    const chosen = [...(input.files ?? [])].map(toAttached);
+    onChange((now) => ({ ...now, files: [...now.files, ...chosen] }));
     // The same file may be chosen again after it was taken away.
-    event.currentTarget.value = '';
+    input.value = '';
   };
+  const takeAway = (id: string): void =>
+    onChange((now) => ({ ...now, files: now.files.filter((each) => each.id !== id) }));
   return (
     <div class="attachments">
       <label class="attach">
         <span>Attach files</span>
-        <input class="unseen" type="file" multiple disabled={isDisabled} onChange={onChange} />
+        <input class="unseen" type="file" multiple disabled={isDisabled} onChange={choose} />
       </label>
       {files.length > 0 && (
         <ul aria-label="Attached files">
-          {files.map((file, index) => (
-            <li key={`${String(index)} ${file.name}`}>
-              {file.name} <span class="hint">{sizeText(file.size)}</span>
+          {files.map(({ id, name, size }) => (
+            <li key={id}>
+              {name} <span class="hint">{sizeText(size)}</span>
               <button
                 type="button"
                 class="quiet"
                 disabled={isDisabled}
-                aria-label={`Take ${file.name} away`}
-                onClick={() => onFiles(files.filter((each) => each !== file))}
+                aria-label={`Take ${name} away`}
+                onClick={() => takeAway(id)}
               >
                 ✕
               </button>
             </li>
           ))}
         </ul>
+      )}
+      {lost.length > 0 && (
+        <div class="note" role="alert">
+          <span>Not kept when the page was loaded again, so attach again: {lost.join(', ')}</span>
+          <button type="button" onClick={() => onChange((now) => ({ ...now, lost: [] }))}>
+            Dismiss
+          </button>
+        </div>
       )}
     </div>
   );
@@ -52,13 +64,21 @@ export const textBlocks = (text: string): readonly Block[] => (text === '' ? [] 
 
 const kinds: readonly string[] = ['image', 'audio', 'video'];
 
-/** Stores the files with the service, one after the other, and gives the blocks that name them. Those of `stored` are there already. */
-export async function blocksOf(files: readonly File[], stored: Map<File, Block>): Promise<readonly Block[]> {
+/**
+ * Stores the files with the service, one after the other, and gives the blocks that name them.
+ * @param onStored called for each with its block, so that it is not stored again
+ * @throws Error that names the file when one cannot be stored
+ */
+export async function blocksOf(
+  files: readonly Attached[],
+  onStored: (id: string, block: Block) => void,
+): Promise<readonly Block[]> {
   const blocks: Block[] = [];
-  for (const file of files) {
-    const block = stored.get(file) ?? (await storeFile(file));
-    stored.set(file, block);
-    blocks.push(block);
+  for (const { id, file, block } of files) {
+    const stored = block ?? (file && (await storeFile(file)));
+    if (stored === undefined) continue;
+    onStored(id, stored);
+    blocks.push(stored);
   }
   return blocks;
 }

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { route, toHash } from '../../session/route.ts';
 import { token } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { useFocusRescue } from '../../ui/focus.ts';
 import { useTitle } from '../../ui/title.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { AgentOfChat, choiceOf } from './agent-picker.tsx';
@@ -16,8 +17,8 @@ import { Message, type MessageActions } from './message.tsx';
 import { takeOptions } from './options.tsx';
 import { LocalCalls, OpenCalls, type Results } from './open-calls.tsx';
 import { Questions } from './questions.tsx';
-import { RunBar } from './run-bar.tsx';
-import { useUnsent } from './unsent.ts';
+import { RunBar, runStatusId } from './run-bar.tsx';
+import { AnswersDraft, useUnsent } from './unsent.ts';
 
 /** A thread that is open, and the token that it was opened with. */
 interface Opened {
@@ -51,6 +52,7 @@ function Thread({ chat, forking }: Opened) {
   useTitle(chat.name.value);
   const unsent = useUnsent(chat);
   const results = useSignal<Results>({});
+  const foot = useFocusRescue<HTMLDivElement>(homeOf);
   const { run } = conversation;
   const waiting = run?.status === 'interrupted' && followed.value === undefined ? run : undefined;
   // What does not change with each frame is not drawn with each.
@@ -78,19 +80,24 @@ function Thread({ chat, forking }: Opened) {
         <AgentOfChat chat={chat} />
       </div>
       <Messages {...{ chat, forking, drawn }} />
-      <div class="chat-foot">
+      <div class="chat-foot" ref={foot}>
         {forking.error.value !== undefined && !forking.edited.value && <ErrorNote error={forking.error.value} />}
         <RunBar {...{ chat, drawn }} />
         {waiting?.interrupts && waiting.interrupts.length > 0 && (
           <Questions {...{ chat }} answers={unsent.answers} run={waiting} />
         )}
         {waiting?.calls && waiting.calls.length > 0 && <OpenCalls {...{ chat, results }} run={waiting} />}
+        <AnswersDraft threadId={threadId.value} answers={unsent.answers} />
         {composer}
       </div>
       {forking.edited.value && <EditDialog forking={forking} options={() => takeOptions(choiceOf(chat).name)} />}
     </div>
   );
 }
+
+/** The keyboard goes to the files when one of them goes, and to the status of the run when a button or a form does. */
+const homeOf = (element: Element): HTMLElement | null =>
+  element.closest('.attachments')?.querySelector('input') ?? document.getElementById(runStatusId);
 
 interface MessagesProps {
   readonly chat: Chat;

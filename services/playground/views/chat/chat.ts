@@ -11,6 +11,7 @@ import {
   type ToolDeclaration,
 } from '@agent-workflow/client';
 import { signal, type ReadonlySignal } from '@preact/signals';
+import { serviceNow } from '../../session/clock.ts';
 import { client } from '../../session/session.ts';
 import { go } from '../../session/route.ts';
 import { browserTools } from './browser-tools.ts';
@@ -186,7 +187,12 @@ export function createChat(opened: string | undefined, run: string | undefined):
     const own = waiting.peek().find((each) => each.runId === runId);
     if (!own) return;
     waiting.value = waiting.peek().filter((each) => each !== own);
-    mergePage(conversation, own.messages.map(toLogged));
+    // What was read from the log meanwhile has the time at which it came into it.
+    const isRead = ({ message_id: id }: LoggedMessage): boolean => conversation.byId.has(id);
+    mergePage(
+      conversation,
+      own.messages.map(toLogged).filter((message) => !isRead(message)),
+    );
   };
 
   /** The newest run of the thread when its runs were last read. */
@@ -378,7 +384,7 @@ const toLogged = (message: NewMessage): LoggedMessage => ({
   message_id: message.message_id ?? randomUuid(),
   role: message.role,
   content: typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content,
-  timestamp: new Date().toISOString(),
+  timestamp: new Date(serviceNow()).toISOString(),
 });
 
 /** The tools that the reader has switched on, as a run declares them. */

@@ -1,59 +1,48 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
 import type { Block } from '@agent-workflow/client';
 import type { Signal } from '@preact/signals';
-import { useCallback, useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { readDraft, useDraft } from '../../session/drafts.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { sendByKeys } from '../../ui/shortcut.ts';
 import { reasonToChoose } from './agent-choice.ts';
 import { choiceOf, settledChoiceOf } from './agent-picker.tsx';
+import { useAttachments } from './attached.ts';
 import { Attachments, blocksOf, textBlocks } from './attachments.tsx';
 import type { Chat, Missing as MissingThread } from './chat.ts';
 import { forgetInitialState, Options, takeOptions } from './options.tsx';
 import type { Unsent } from './unsent.ts';
 
-/** Where what was typed and not sent is kept: it outlives a reload, and goes with the tab. */
-const draftKey = (threadId: string | undefined): string => `draft ${threadId ?? ''}`;
-
-/** How long after the last key a draft is kept, in milliseconds. */
-const draftMs = 250;
-
-/** The text that stands in the box of a thread. */
-function useDraft(
+/** The text that stands in the box of a thread, which is kept until it is sent. */
+function useText(
   threadId: string | undefined,
   handed: Signal<string>,
-): readonly [string, (text: string) => void, () => void] {
-  const [text, setText] = useState(() => sessionStorage.getItem(draftKey(threadId)) ?? '');
+): readonly [string, (text: string) => void, (sent: string) => void] {
+  const key = `draft ${threadId ?? ''}`;
+  const [text, setText] = useState(() => readDraft(key));
+  // The first message gives the thread its id: the draft of the place without one goes too.
+  const replaceDraft = useDraft(key, text);
   const latest = useRef(text);
   latest.current = text;
-  const keep = useCallback(() => {
-    if (latest.current === '') sessionStorage.removeItem(draftKey(threadId));
-    else sessionStorage.setItem(draftKey(threadId), latest.current);
-  }, [threadId]);
-  useEffect(() => {
-    const timer = setTimeout(keep, draftMs);
-    return () => clearTimeout(timer);
-  }, [text, keep]);
-  useEffect(() => {
-    addEventListener('pagehide', keep);
-    return () => {
-      removeEventListener('pagehide', keep);
-      keep();
-    };
-  }, [keep]);
   const given = handed.value;
   useEffect(() => {
     if (given === '') return;
     setText((now) => (now.trim() === '' ? given : `${now}\n\n${given}`));
     handed.value = '';
   }, [given, handed]);
-  // The first message gives the thread its id: the draft of the place without one goes too.
-  const forget = (): void => {
-    latest.current = '';
-    sessionStorage.removeItem(draftKey(threadId));
-    setText('');
+  /** What was typed behind the text while it was sent stays. */
+  const forget = (sent: string): void => {
+    if (!latest.current.startsWith(sent)) return;
+    const left = latest.current.slice(sent.length).trimStart();
+    replaceDraft(left);
+    setText(left);
   };
   return [text, setText, forget];
 }
+
+/** Whether the keyboard is where nothing can be done with it: nowhere, or at the button of an empty message. */
+const isLeft = (active: Element | null): boolean =>
+  active === document.body || active?.matches('.composer [type="submit"]') === true;
 
 interface ComposerProps {
   readonly chat: Chat;
@@ -62,32 +51,38 @@ interface ComposerProps {
 
 /** The box in which a message is written, with the options of the run that it starts. What is refused stays in the box. */
 export function Composer({ chat, unsent }: ComposerProps) {
-  const [text, setText, forgetText] = useDraft(chat.threadId.value, unsent.handed);
+  const [text, setText, forgetText] = useText(chat.threadId.value, unsent.handed);
   const [isSending, setSending] = useState(false);
   const [error, setError] = useState<unknown>();
-  const [files, setFiles] = useState<readonly File[]>([]);
-  const uploaded = useRef(new Map<File, Block>());
+  const { attachments, set: setAttachments, forget: forgetFiles } = useAttachments(chat.threadId.value);
+  const { files } = attachments;
   const [firstId] = useState(randomUuid);
   const messageId = useRef(firstId);
+  const box = useRef<HTMLTextAreaElement>(null);
   const isEmpty = text.trim() === '' && files.length === 0;
   const choice = choiceOf(chat);
   const reason = reasonToChoose(choice);
   const reasonId = useId();
+  const noteStored = (id: string, block: Block): void =>
+    setAttachments((now) => ({ ...now, files: now.files.map((each) => (each.id === id ? { ...each, block } : each)) }));
   const send = async (): Promise<void> => {
     if (isEmpty || isSending) return;
     setSending(true);
     setError(undefined);
+    const isTyping = document.activeElement === box.current;
     try {
       const settled = await settledChoiceOf(chat);
       const request = reasonToChoose(settled) === undefined && takeOptions(settled.name);
       if (!request) return;
-      const content = files.length === 0 ? text : [...textBlocks(text), ...(await blocksOf(files, uploaded.current))];
+      const content = files.length === 0 ? text : [...textBlocks(text), ...(await blocksOf(files, noteStored))];
       await chat.start({ ...request, messages: [{ role: 'user', message_id: messageId.current, content }] });
       messageId.current = randomUuid();
       forgetInitialState();
-      forgetText();
+      forgetText(text);
       unsent.isNoted.value = false;
-      setFiles([]);
+      forgetFiles(files);
+      // The button that was pressed has nothing to send any more.
+      if (!isTyping && isLeft(document.activeElement)) box.current?.focus();
     } catch (thrown) {
       setError(thrown);
     } finally {
@@ -121,6 +116,7 @@ export function Composer({ chat, unsent }: ComposerProps) {
         <label class="grow">
           <span class="unseen">Message</span>
           <textarea
+            ref={box}
             rows={2}
             placeholder="Message to the agent. Ctrl+Enter or ⌘+Enter sends"
 
@@ -146,7 +142,7 @@ export function Composer({ chat, unsent }: ComposerProps) {
           {reason}
         </p>
       )}
-      <Attachments files={files} isDisabled={isSending} onFiles={setFiles} />
+      <Attachments {...{ attachments }} isDisabled={isSending} onChange={setAttachments} />
       <Options choice={choice} />
     </form>
   );

@@ -50,6 +50,19 @@ const streams = fc.dictionary(
   { maxKeys: 6 },
 );
 
+test('what came into the log later stands behind a reply that was stopped, what came earlier before it', (t) => {
+  const at = (id: string, second: number): LoggedMessage => ({
+    ...message(id, id, 'user'),
+    timestamp: new Date(Date.UTC(2026, 0, 1, 12, 0, second)).toISOString(),
+  });
+  const conversation = emptyConversation();
+  mergePage(conversation, [at('asked', 0)]);
+  const stopped = { ...chunk('partial', 'partial'), timestamp: at('', 2).timestamp };
+  apply(conversation, [stopped, event('error', { code: 'STOPPED', message: 'stopped' })]);
+  mergePage(conversation, [at('asked', 0), at('of another tab', 1), at('waited', 3)]);
+  t.deepEqual(textsOf(conversation), ['asked', 'of another tab', 'partial', 'waited']);
+});
+
 test('the chunks of a message make its text, before its end and with it', (t) => {
   fc.assert(
     fc.property(fc.array(fc.string()), (parts) => {

@@ -157,10 +157,18 @@ export function mergePage(conversation: Conversation, messages: readonly LoggedM
     const entry = toEntry(message);
     byId.set(entry.id, entry);
     noteCalls(conversation, entry.blocks);
-    place ??= entries.length;
+    place = placeBehindDropped(entries, place ?? entries.length, entry);
     entries.splice(place, 0, entry);
     place++;
   }
+}
+
+/** The log has no dropped messages: what came into it later stands behind them. */
+function placeBehindDropped(entries: readonly Entry[], from: number, { timestamp }: Entry): number {
+  let place = from;
+  for (let next = entries[place]; next?.state === 'dropped' && next.timestamp < timestamp; next = entries[place])
+    place++;
+  return place;
 }
 
 /** Applies one event of a run. The same event may come again; events of one run come in order. */

@@ -51,6 +51,7 @@ export function Questions({ chat, run: { interrupts = [] }, answers }: Questions
   };
   const onSubmit = async (event: Event): Promise<void> => {
     event.preventDefault();
+    if (isSending) return;
     setSending(true);
     setFailure(undefined);
     await send().catch(setFailure);
@@ -75,7 +76,7 @@ export function Questions({ chat, run: { interrupts = [] }, answers }: Questions
       ))}
       {failure !== undefined && chat.missing.value === undefined && <ErrorNote error={failure} />}
       <div class="row">
-        <button type="submit" disabled={isSending || questions.every((each) => answerOf(each).isLeftOpen)}>
+        <button type="submit" aria-disabled={isSending} disabled={questions.every((each) => answerOf(each).isLeftOpen)}>
           {questions.length > 1 ? 'Send the answers' : 'Send the answer'}
         </button>
       </div>

@@ -8,13 +8,13 @@ interface RetryProps {
   readonly chat: Chat;
   /** The run whose messages are sent again. */
   readonly runId: string;
-  readonly isDisabled: boolean;
+  readonly isBusy: boolean;
   /** Does the work, and shows how it goes. */
   readonly doing: (work: () => Promise<void>) => void;
 }
 
 /** Sends the messages of a run again; there is no button while they are not known. */
-export function Retry({ chat, runId, isDisabled, doing }: RetryProps) {
+export function Retry({ chat, runId, isBusy, doing }: RetryProps) {
   const [messages, setMessages] = useState<readonly NewMessage[]>([]);
   useEffect(() => {
     let isLeft = false;
@@ -36,7 +36,7 @@ export function Retry({ chat, runId, isDisabled, doing }: RetryProps) {
   };
   if (messages.length === 0) return null;
   return (
-    <button type="button" disabled={isDisabled} onClick={() => doing(retry)}>
+    <button type="button" aria-disabled={isBusy} onClick={() => doing(retry)}>
       Retry
     </button>
   );

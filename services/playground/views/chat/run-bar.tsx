@@ -9,6 +9,9 @@ import type { Chat } from './chat.ts';
 import { isUnderWay, type RunState } from './conversation.ts';
 import { Retry } from './retry.tsx';
 
+/** The id of the element that says how the run stands. */
+export const runStatusId = 'run-status';
+
 interface RunBarProps {
   readonly chat: Chat;
   /** Raised when the run has changed. */
@@ -29,6 +32,7 @@ export function RunBar({ chat }: RunBarProps) {
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const doing = (work: () => Promise<void>): void => {
+    if (isBusy) return;
     setBusy(true);
     setError(undefined);
     setReceipt(undefined);
@@ -46,7 +50,7 @@ export function RunBar({ chat }: RunBarProps) {
   return (
     <div class="run-bar">
       <p class="run-line">
-        <span role="status" class={`chip chip-${run?.status ?? 'none'}`}>
+        <span role="status" id={runStatusId} tabIndex={-1} class={`chip chip-${run?.status ?? 'none'}`}>
           {run ? statusText(run) : 'No run yet'}
         </span>
         {run && <a href={toHash({ view: 'runs', id: run.runId })}>Run {shortened(run.runId)}</a>}
@@ -58,11 +62,11 @@ export function RunBar({ chat }: RunBarProps) {
         {run?.iterations !== undefined && <span class="hint">{counted(run.iterations, 'iteration')}</span>}
         {run !== undefined && run.restarts > 0 && <span class="hint">{counted(run.restarts, 'step')} ran again</span>}
         {isGoing && (
-          <button type="button" disabled={isBusy} onClick={() => doing(stop)}>
+          <button type="button" aria-disabled={isBusy} onClick={() => doing(stop)}>
             Stop
           </button>
         )}
-        {mayRetry && <Retry {...{ chat, doing }} runId={run.runId} isDisabled={isBusy} />}
+        {mayRetry && <Retry {...{ chat, doing }} runId={run.runId} isBusy={isBusy} />}
       </p>
       <p class="run-line" role="status">
         {connectionText(chat)}

@@ -100,6 +100,7 @@ function Facts({ run, now, isOpen, wakeAt }: FactsProps) {
           </a>
         </Fact>
         {hasSeveral && run.agent !== undefined && <Fact name="Agent">{run.agent}</Fact>}
+        {run.revision !== undefined && <Fact name="Revision">{run.revision}</Fact>}
         <Fact name="Accepted">
           <Time at={String(run['created_at'])} />
         </Fact>

@@ -1,4 +1,5 @@
 import { useId } from 'preact/hooks';
+import { useSeveralAgents } from '../../session/agents.ts';
 import { usePages } from '../../session/pages.ts';
 import { toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
@@ -16,6 +17,7 @@ interface RunsOfThreadProps {
 /** The runs of a thread, the newest first. */
 export function RunsOfThread({ id, turn }: RunsOfThreadProps) {
   const heading = useId();
+  const several = useSeveralAgents().length > 0;
   const runs = usePages(
     async (cursor, signal) => {
       const page = await client.threads.runs(
@@ -37,6 +39,9 @@ export function RunsOfThread({ id, turn }: RunsOfThreadProps) {
               <Time at={run['created_at'] as string} />
             </a>
             <span class={`status status-${run.status}`}>{run.status}</span>
+            {(several || run.revision !== undefined) && (
+              <span class="hint run-build">{[several && run.agent, run.revision].filter(Boolean).join(' ')}</span>
+            )}
           </li>
         ))}
       </ul>

@@ -1,0 +1,47 @@
+import { useCallback, useEffect, useRef } from 'preact/hooks';
+
+/** How many bytes a draft has at most: the browser keeps about five million for all drafts of a tab. */
+const maxBytes = 1024 ** 2;
+
+/** How long after the last change a draft is kept, in milliseconds. */
+const quietMs = 250;
+
+/** What was typed in this tab and not sent: it outlives a change of view and a reload, and goes with the tab. */
+export const readDraft = (key: string): string => sessionStorage.getItem(key) ?? '';
+
+/** Keeps a draft in the place of the one before; an empty one, and one that is too large, leave none. */
+export function writeDraft(key: string, text: string): void {
+  sessionStorage.removeItem(key);
+  // The browser counts two bytes for each unit of UTF-16.
+  if (text === '' || text.length * 2 > maxBytes) return;
+  try {
+    sessionStorage.setItem(key, text);
+  } catch {
+    // The storage of the tab is full: the draft stays on the page for as long as the page does.
+  }
+}
+
+/**
+ * Keeps what is typed under a key, soon after each change, and at once when the component or the page goes.
+ * @returns replaces the draft at once by what is left of it when the rest was sent, also after the component has gone
+ */
+export function useDraft(key: string, text: string): (left: string) => void {
+  const latest = useRef(text);
+  latest.current = text;
+  const keep = useCallback(() => writeDraft(key, latest.current), [key]);
+  useEffect(() => {
+    const timer = setTimeout(keep, quietMs);
+    return () => clearTimeout(timer);
+  }, [text, keep]);
+  useEffect(() => {
+    addEventListener('pagehide', keep);
+    return () => {
+      removeEventListener('pagehide', keep);
+      keep();
+    };
+  }, [keep]);
+  return (left) => {
+    latest.current = left;
+    writeDraft(key, left);
+  };
+}

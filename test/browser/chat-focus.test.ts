@@ -1,0 +1,93 @@
+import test from 'ava';
+import type { Page } from 'playwright-core';
+import { openGate } from '../servers/gate.ts';
+import { openPage } from './browser.ts';
+import { browserTest, servePages } from './suite.ts';
+
+const service = servePages(test, 'chatting');
+
+const chat = (): string => `${service.url()}/playground#/chat`;
+const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
+const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
+
+async function send(page: Page, text: string): Promise<void> {
+  await box(page).fill(text);
+  await box(page).press('Control+Enter');
+}
+
+/** Waits until the keyboard is at the status of the run. */
+const atStatus = (page: Page) => page.waitForFunction(() => document.activeElement?.id === 'run-status');
+
+/** Waits until this box has the keyboard. */
+const atLabel = (page: Page, label: string) =>
+  page.waitForFunction(
+    (wanted) => (document.activeElement as HTMLInputElement | null)?.labels?.[0]?.innerText.startsWith(wanted) === true,
+    label,
+  );
+
+browserTest('after an answer that is sent by the keyboard, it is at the status of the run', async (t) => {
+  const { page } = await openPage(t, chat());
+  await send(page, 'question "Who?"');
+  await page.getByLabel('Answer to question').fill('Ada');
+  await button(page, 'Send the answer').press('Enter');
+  await saw(page, 'The answer: "Ada"');
+  await atStatus(page);
+  await send(page, 'question "Who else?"');
+  await page.getByLabel('Answer to question').fill('Bob');
+  await page.getByLabel('Answer to question').press('Tab');
+  await page.getByLabel('Sent as').press('Enter');
+  await button(page, 'Send the answer').focus();
+  await page.keyboard.press('Space');
+  await saw(page, 'The answer: "Bob"');
+  await atStatus(page);
+  t.pass();
+});
+
+browserTest('an answer that is refused leaves the keyboard at its button', async (t) => {
+  const { page } = await openPage(t, chat(), { expected: [/409/] });
+  await send(page, 'question "Who?"');
+  await page.getByLabel('Answer to question').fill('Ada');
+  await page.route('**/v1/runs', (route) =>
+    route.fulfill({ status: 409, json: { error: { code: 'CONFLICT', message: 'Not now.' } } }),
+  );
+  await button(page, 'Send the answer').press('Enter');
+  await page.getByRole('alert').filter({ hasText: 'Not now.' }).waitFor();
+  t.is(await page.evaluate(() => document.activeElement?.textContent), 'Send the answer');
+});
+
+browserTest('after Stop and Retry by the keyboard, it is at the status of the run', async (t) => {
+  await using gate = await openGate();
+  const { page } = await openPage(t, chat());
+  await page.getByText('Options').click();
+  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
+  await send(page, 'gate');
+  await saw(page, 'The first half,');
+  await button(page, 'Stop').press('Enter');
+  await button(page, 'Retry').waitFor();
+  await atStatus(page);
+  await page.keyboard.press('Tab');
+  t.regex((await page.evaluate(() => document.activeElement?.textContent)) ?? '', /^Run /);
+  gate.open();
+  await button(page, 'Retry').press('Enter');
+  await saw(page, 'and the second.');
+  await atStatus(page);
+});
+
+browserTest(
+  'the button that sends gives the keyboard back to the box, and a file that is taken away to its list',
+  async (t) => {
+    const { page } = await openPage(t, chat());
+    await box(page).fill('hello');
+    await page
+      .getByLabel('Attach files')
+      .setInputFiles([{ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Notes.') }]);
+    await button(page, 'Take notes.txt away').press('Enter');
+    await atLabel(page, 'Attach files');
+    await button(page, 'Send').press('Enter');
+    await saw(page, 'You said hello.');
+    await atLabel(page, 'Message');
+    t.pass();
+  },
+);
