@@ -8,7 +8,7 @@ import {
   tokenOfAgents,
   toServerConfig,
 } from '@agent-workflow/execution/adapters/nats/pools/permissions';
-import { never } from '@agent-workflow/protos/call';
+import { never, within } from '@agent-workflow/protos/call';
 import { eventOf, scopeOf } from '../events.ts';
 import { openNatsAt, openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
 import { privateNats } from '../servers/nats.ts';
@@ -135,6 +135,16 @@ withServer(test, privateNats(), () => {
     t.true(await api.leases.isAlive(worker.workerId));
     api.control.stop('r');
     api.control.stop('r', 'support');
+    await using _service = await worker.codeCalls.serve(held, async ({ given }) =>
+      Promise.resolve({ text: Buffer.from(JSON.stringify(given['text'])) }),
+    );
+    // In several parts there and back.
+    const text = 'x'.repeat(1_500_000);
+    const reduced = await api.codeCalls.reduce(
+      { agent: 'support', revision, current: {}, given: { text } },
+      within(30_000),
+    );
+    t.is(JSON.parse(Buffer.from(reduced['text'] ?? []).toString()), text);
     await tap.flush();
     const patterns = rules.map(([name, { all }]) => [name, toRegExp(all({ prefix: poolsPrefix, names }))] as const);
     const ruled = (subject: string): readonly string[] =>

@@ -38,6 +38,15 @@ withServer(test, nats, (server) => {
     t.true(most <= 2);
   });
 
+  test('nats: a worker leads its caller to no subject but those of its own pool', async (t) => {
+    for (const to of ['foreign.subject', 'foreign']) {
+      await using ground = await openCodeCallsOn((await server()).url);
+      const seen = await ground.answerRaw({ step: 'taken', to }, to);
+      await t.throwsAsync(ground.calls.reduce(request, within(300)));
+      t.false(seen.has(to));
+    }
+  });
+
   test('nats: what is no call is answered or dropped, and calls go on', async (t) => {
     await using ground = await openCodeCallsOn((await server()).url);
     await ground.openWorker(held, async () => Promise.resolve({}));

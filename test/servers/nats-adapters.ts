@@ -10,7 +10,7 @@ import {
   type Streams,
   type StreamSettings,
 } from '@agent-workflow/execution/adapters/nats/client/streams';
-import { headers as createHeaders } from 'nats';
+import { headers as createHeaders, type MsgHdrs } from 'nats';
 import type { CodeGround } from './code-ground.ts';
 import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
@@ -105,6 +105,8 @@ export async function openCodeCallsOn(
   CodeGround & {
     /** Sends this to the workers of the agent `support`. */
     readonly sendRaw: (headers: Readonly<Record<string, string>>, data: string) => Promise<void>;
+    /** Answers the calls for the agent `support` with these headers, as a worker that follows no rule, and sees what is sent to a subject. */
+    readonly answerRaw: (headers: Readonly<Record<string, string>>, watched: string) => Promise<ReadonlySet<string>>;
   }
 > {
   const prefix = `${file}-calls-${String(queues++)}`;
@@ -121,12 +123,26 @@ export async function openCodeCallsOn(
       const service = await worker.calls.serve(held, reduce);
       return { service, die: async () => worker.client.connection.close() };
     },
+    answerRaw: async (values, watched) => {
+      const seen = new Set<string>();
+      client.connection.subscribe(watched, { callback: (_error, { subject }) => void seen.add(subject) });
+      client.connection.subscribe(`${prefix}.code.${hashOfPool({ agent: 'support' })}`, {
+        callback: (_error, message) => void message.respond(undefined, { headers: toNatsHeaders(values) }),
+      });
+      await client.flush(5000);
+      return seen;
+    },
     sendRaw: async (values, data) => {
-      const headers = createHeaders();
-      for (const [name, value] of Object.entries(values)) headers.set(name, value);
+      const headers = toNatsHeaders(values);
       client.connection.publish(`${prefix}.code.${hashOfPool({ agent: 'support' })}`, data, { headers });
       await client.flush(5000);
     },
     [Symbol.asyncDispose]: async () => opened.disposeAsync(),
   };
+}
+
+function toNatsHeaders(values: Readonly<Record<string, string>>): MsgHdrs {
+  const headers = createHeaders();
+  for (const [name, value] of Object.entries(values)) headers.set(name, value);
+  return headers;
 }
