@@ -1,10 +1,13 @@
-import { END, field, START, StateGraph } from '@agent-workflow/graph';
+import { END, field, START, StateGraph, textOf } from '@agent-workflow/graph';
 
 function block(): never {
   for (;;);
 }
 
-/** Says which process it runs in: how tests see the worker of a run. Its reducer notes the process that it ran in, or blocks it. */
+/**
+ * Says which process it runs in: how tests see the worker of a run. Its reducer notes the process that it ran in. Told to `block`, node and
+ * reducer block it.
+ */
 export const graph = new StateGraph({
   pids: field<number[]>({
     type: 'array',
@@ -12,7 +15,9 @@ export const graph = new StateGraph({
     reducer: (pids, what) => (String(what) === 'block' ? block() : [...pids, process.pid]),
   }),
 })
-  .addNode('say', (_state, { emit }) => {
+  .addNode('say', ({ context }, { emit }) => {
+    const last = context.at(-1);
+    if (last && textOf(last) === 'block') block();
     emit(String(process.pid));
   })
   .addEdge(START, 'say')

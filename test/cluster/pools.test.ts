@@ -1,5 +1,6 @@
 import test from 'ava';
 import { registerFrom } from '@agent-workflow/execution/register';
+import { every } from '@agent-workflow/kit/life';
 import { shareWithin } from '../quantiles.ts';
 import { createClient, user, type Chunk } from '../servers/client.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
@@ -25,6 +26,9 @@ const waiting = 1000;
 /** Samples of one phase; phases with and without waiting runs take turns. */
 const measured = 500;
 const rounds = 2;
+/** Samples between two looks at a pool that fails, and the pause before it is started again, in milliseconds. */
+const few = 50;
+const pauseMs = 1000;
 /** How many times as long another agent's runs may take beside the waiting ones. */
 const mayBe = 1.1;
 const atOnce = 8;
@@ -42,9 +46,9 @@ withCluster(test, options, (cluster) => {
     return Number(/"text":"(\d+)"/.exec(JSON.stringify(body))?.[1]);
   };
 
-  const timesOf = async (agent: string): Promise<number[]> => {
+  const timesOf = async (agent: string, count = measured): Promise<number[]> => {
     const times: number[] = [];
-    for (let turn = 0; turn < measured; turn++) {
+    for (let turn = 0; turn < count; turn++) {
       const begun = performance.now();
       await pidOf(agent);
       times.push(performance.now() - begun);
@@ -125,6 +129,60 @@ withCluster(test, options, (cluster) => {
     await billing?.kill();
     await billing?.start({ BLOCK_LIMIT_MS: '10000' });
     await until(async () => (await write('billing', 'x')) === 200);
+  });
+
+  test.serial('a pool that cannot start, or whose node blocks, disturbs no other agent', async (t) => {
+    const [support, billing] = cluster().workers;
+    const accept = async (text: string): Promise<string> => {
+      const body = { messages: [user(text)], config: { agent: 'billing' } };
+      const accepted = await client().send('POST', '/v1/runs', body);
+      t.is(accepted.status, 202);
+      return (accepted.body.data as { run_id: string }).run_id;
+    };
+    const statusOf = async (runId: string): Promise<string> =>
+      ((await client().send('GET', `/v1/runs/${runId}`)).body.data as { status: string }).status;
+    /** Times of the other agent's runs, until `isEnough` is true; meanwhile the worker is started whenever it has ended, as Kubernetes does. */
+    const timesBeside = async (
+      env: Readonly<Record<string, string>>,
+      isEnough: (starts: number) => Promise<boolean>,
+    ) => {
+      let starts = 0;
+      const times: number[] = [];
+      const keep = every(
+        pauseMs,
+        async () => {
+          if (billing?.isRunning() === true) return;
+          await billing?.kill();
+          starts++;
+          await billing?.start(env).catch(() => undefined);
+        },
+        (error) => t.fail(String(error)),
+      );
+      do times.push(...(await timesOf('support', few)));
+      while (!(await isEnough(starts)));
+      await keep[Symbol.asyncDispose]();
+      return times;
+    };
+    await billing?.stop();
+    const quiet = await timesOf('support', few);
+    const waits = await accept('go');
+    const crashing = { BLOCK_LIMIT_MS: 'no number' };
+    const besideCrashes = await timesBeside(crashing, async (starts) => Promise.resolve(starts >= 3));
+    const blocks = await accept('block');
+    const besideBlocks = await timesBeside(
+      { BLOCK_LIMIT_MS: '1000' },
+      async () => (await statusOf(blocks)) === 'failed',
+    );
+    await billing?.kill();
+    await billing?.start({ BLOCK_LIMIT_MS: '10000' });
+    await until(async () => (await statusOf(waits)) === 'completed');
+    t.is(await pidOf('billing'), billing?.pid() ?? 0);
+    t.true(support?.isRunning());
+    const [p50 = 0, ...beside] = [quiet, besideCrashes, besideBlocks].map((times) => shareWithin(times, 0.5));
+    t.log(
+      `p50 ${p50.toFixed(1)} ms, beside crashes and beside blocks ${beside.map((ms) => ms.toFixed(1)).join(', ')} ms`,
+    );
+    for (const median of beside) t.true(median <= 2 * p50, 'p50');
   });
 
   /** Queues the noisy agent's runs. @returns their ids. */
