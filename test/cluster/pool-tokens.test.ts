@@ -8,17 +8,22 @@ import { within } from '@agent-workflow/protos/call';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { createClient, user } from '../servers/client.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
+import { openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
 import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 
-/** Each worker process is of a pool with a token of its own, and holds one agent. */
+/** Each worker process is of a pool with a token and a NATS user of its own, and holds one agent. */
 const revision = 'v1';
 const agents = { support: agentAt('working'), billing: agentAt('remembering') };
 const tokenOf = (pool: string): string => `the token of ${pool}`;
 const lines: string[] = [];
 
 const folder = await mkdtemp(join(tmpdir(), 'pool-tokens-'));
-test.after.always(async () => rm(folder, { recursive: true }));
+const opened = new AsyncDisposableStack();
+test.after.always(async () => {
+  await opened.disposeAsync();
+  await rm(folder, { recursive: true });
+});
 const credentials = join(folder, 'pools.json');
 
 const options = async () => {
@@ -28,18 +33,22 @@ const options = async () => {
     agents: [pool],
   }));
   await writeFile(credentials, JSON.stringify(entries));
+  const { urlOf } = opened.use(await openNatsWithPools(Object.keys(agents), [revision]));
   return {
     agent: null,
     service: { agent: null, default_agent: 'support' },
     workers: Object.entries(agents).map(([name, path]) => ({
       service: { agent: undefined, agents: { [name]: path } },
       // A worker serves nobody: what pools there are is not its business.
-      env: { POOL: name, SERVICE_TOKEN: tokenOf(name), POOL_CREDENTIALS: '', FILES_SECRET: '', FILES_URL: '' },
+      env: {
+        ...{ POOL: name, SERVICE_TOKEN: tokenOf(name), POOL_CREDENTIALS: '', FILES_SECRET: '', FILES_URL: '' },
+        ...{ NATS_URL: urlOf(name), NATS_ACCESS: 'pool' },
+      },
     })),
     ...{ gateways: 1, threads: 1, executions: 1 },
     env: {
       ...{ RATE_LIMIT_REQUESTS: '0', AGENT_REVISION: revision, POOL_CREDENTIALS: credentials },
-      GRANT_SECRET: 'a secret that threads and memory share',
+      ...{ GRANT_SECRET: 'a secret that threads and memory share', NATS_URL: urlOf('api'), NATS_PREFIX: poolsPrefix },
     },
     onLine: (name: string, line: string) => void lines.push(`${name}: ${line}`),
   };
