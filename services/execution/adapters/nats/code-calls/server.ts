@@ -101,7 +101,8 @@ export async function openServer({ client, prefix, held, reduce, callsAtOnce }: 
   const steps = subjects.map((subject) =>
     subscribe(`${subject}.${process}.*`, undefined, (message) => void proceed(message)),
   );
-  await client.flush(flushMs);
+  // A server that is away gets the subscriptions when it is back: no reason not to start.
+  await client.flush(flushMs).catch(() => undefined);
 
   const close = (subscriptions: readonly Subscription[]): void => {
     for (const subscription of subscriptions) if (!subscription.isClosed()) subscription.unsubscribe();
