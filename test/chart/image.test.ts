@@ -13,7 +13,7 @@ import { redis } from '../servers/redis.ts';
 import { weaviate } from '../servers/weaviate.ts';
 import { openImage, type Image } from './image.ts';
 import { root } from './root.ts';
-import { addTeam } from './team.ts';
+import { addContainerfile, addTeam } from './team.ts';
 
 /** Packages are fetched, or at least unpacked. */
 const layoutMs = 300_000;
@@ -165,6 +165,24 @@ for (const { name, library, brings } of [
     t.regex(await invoke(process.listensOn), /the answer is 42/);
     t.is(await process.stop(), 0);
   });
+
+test.serial('the image serves the agent that the Containerfile of deploy/team puts on top of it', async (t) => {
+  t.timeout(layoutMs);
+  const opened = await image();
+  const env = await addContainerfile(opened, join(root, 'deploy/team/Containerfile'));
+  const command = 'node_modules/.bin/agent-workflow';
+  const listed = await opened.run(`${command} agents`, env);
+  t.is(listed.code, 0, listed.output);
+  t.regex(listed.output, /support/);
+  await using process = await opened.start('services/standalone/main.js', {
+    ...env,
+    DATA_DIR: await opened.makeFolder('thin-data'),
+    HOST: '127.0.0.1',
+    PORT: '0',
+  });
+  t.regex(await invoke(process.listensOn), /The support team has your message\./);
+  t.is(await process.stop(), 0);
+});
 
 const graphTarball = ({ tarballs }: Image): string =>
   `file:${globSync(join(tarballs, 'agent-workflow-graph-*.tgz'))[0] ?? ''}`;

@@ -22,7 +22,7 @@ export interface Image extends AsyncDisposable {
   readonly size: string;
   /** A folder that the image's user may write to. */
   readonly makeFolder: (name: string) => Promise<string>;
-  /** Starts what the image's command names, with these variables and no others. Resolves when it says where it listens. */
+  /** Starts what the image's command names, its arguments behind it, with these variables and no others. Resolves when it says where it listens. */
   readonly start: (main: string, env: Readonly<Record<string, string>>) => Promise<Running>;
   /** Runs what the image's command names to its end. */
   readonly run: (
@@ -50,7 +50,7 @@ export async function openImage(): Promise<Image> {
   await run(process.execPath, [join(context, 'deploy/pack/main.ts'), tarballs]);
   const { stdout } = await run(join(context, 'deploy/image.sh'), [folder, tarballs], { maxBuffer: 16 * 1024 * 1024 });
   const begin = (main: string, env: Readonly<Record<string, string>>): Child =>
-    spawn(join(folder, 'node_modules/.bin/node'), [main], {
+    spawn(join(folder, 'node_modules/.bin/node'), main.split(' '), {
       ...user,
       cwd: folder,
       env: { NODE_ENV: 'production', TMPDIR: join(place, 'tmp'), ...env },

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, cp, mkdir, rename, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { readContainerfile } from '../containerfile.ts';
 import type { Image } from './image.ts';
 
 const run = promisify(execFile);
@@ -38,4 +39,19 @@ export async function addTeam(image: Image, name: string, { agent, auth, depende
   await mkdir(agents, { recursive: true });
   await rename(project, join(agents, name));
   return join(agents, name, 'service.json');
+}
+
+/**
+ * Does to the image what a Containerfile FROM it does: its copies, below `/app`. @returns the variables that it sets, which name
+ * paths of the laid out image.
+ */
+export async function addContainerfile(image: Image, path: string): Promise<Readonly<Record<string, string>>> {
+  const { copies, env } = await readContainerfile(path);
+  const toImage = (named: string): string => named.replace(/^\/app\//, `${image.folder}/`);
+  await chmod(image.folder, 0o755);
+  for (const { sources, target } of copies) {
+    await mkdir(toImage(target), { recursive: true });
+    for (const source of sources) await cp(join(dirname(path), source), join(toImage(target), basename(source)));
+  }
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, toImage(value)]));
 }

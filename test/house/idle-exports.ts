@@ -23,6 +23,8 @@ const entries: readonly RegExp[] = [
   /^services\/execution\/agents\/default\.ts$/,
   // The files of a new project, as its author gets them.
   /^services\/command\/init\/template\//,
+  // The example of a team's image: its service file names it.
+  /^deploy\/team\/agent\.js$/,
   /^test\/(agents|backends|cookbook\/agents|servers\/agents)\/|^test\/(bench\/agents|house\/stops\/agent)\.ts$/,
 ];
 

@@ -6,6 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { cookbook, cookbookResult, testCookbook } from '../cookbook.ts';
 import { createClient, user } from '../servers/client.ts';
 import { until } from '../until.ts';
+import { layOutOwnImage } from './own-image.ts';
 import { openFolder, packAll, run, serve, useTarballs, usual, type Serving, type Tarballs } from './project.ts';
 
 let tarballs: Tarballs = {};
@@ -45,6 +46,16 @@ function author(): void {
     await run(outside.folder, 'npm', 'run', 'types');
     t.deepEqual(await testCookbook(outside.folder), cookbookResult);
     t.log(`${((performance.now() - began) / 1000).toFixed(1)} s`);
+  });
+
+  test.serial("a team's own image, as its Containerfile in deploy/team builds it, serves its agent", async (t) => {
+    t.timeout(300_000);
+    await using outside = await openFolder();
+    const image = await layOutOwnImage(outside.folder, tarballs);
+    t.regex(await run(image.folder, image.program, 'agents'), /support/);
+    await using service = serve(image.folder, image.args, { ...image.env, ...settings, DATA_DIR: '.data' });
+    await until(() => urlIn(service) !== undefined, { timeoutMs: 60_000 });
+    t.regex(await answerOf(urlIn(service) ?? '', 'one'), /The support team has your message\./);
   });
 
   test.serial('every link on the pages of a package leads to a file of it', async (t) => {
