@@ -150,9 +150,10 @@ const absentAs = ({ thread_id, message_id, memory_id, run_id, checkpoint_id, fil
   file_id: `absent-${file_id}`,
 });
 
-const varying = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
+const varying =
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|"open_runs":\d+|"state":"drain(?:ing|ed)"/g;
 
-/** A reply without what differs between any two requests: the ids asked for, ids made, and times. */
+/** A reply without what differs between any two requests: the ids asked for, ids made, times, and what sweeps count. */
 const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>
   `${String(status)} ${[...Object.values(ids as unknown as Record<string, string>), sub].reduce((text, id) => text.replaceAll(id, '…'), body).replace(varying, '…')}`;
 
