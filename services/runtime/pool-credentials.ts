@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isAgentName } from '@agent-workflow/kit/agents';
-import { ConfigError, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import { ConfigError, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { PoolRefusal } from './calls.ts';
 import type { securitySettings } from './process.ts';
+import { rotatedSecrets, secretLength } from './rotated-secrets.ts';
 
 /** What a server of a cluster reads that pools of workers may call. */
 export const poolSettings = {
@@ -15,19 +16,9 @@ export const poolSettings = {
   ),
 } satisfies Settings;
 
-const secretLength = 32;
-
-const grantSecrets: Setting<readonly [string, ...string[]] | undefined> = {
-  doc: `What grants of runs are signed with, for workers of pools: the same for all replicas of threads and memory, and for no worker; at least ${String(secretLength)} characters; several, separated by commas, while it is changed: the first signs, each verifies. Must be set where \`POOL_CREDENTIALS\` is`,
-  fallback: undefined,
-  secret: true,
-  read: (given) => {
-    const [first = '', ...more] = given.split(',').map((secret) => secret.trim());
-    return [first, ...more].every(({ length }) => length >= secretLength)
-      ? [first, ...more]
-      : { problem: `must be secrets of at least ${String(secretLength)} characters, separated by commas` };
-  },
-};
+const grantSecrets = rotatedSecrets(
+  `What grants of runs are signed with, for workers of pools: the same for all replicas of threads and memory, and for no worker; at least ${String(secretLength)} characters; several, separated by commas, while it is changed: the first signs, each verifies. Must be set where \`POOL_CREDENTIALS\` is`,
+);
 
 /** What a server reads beside, whose calls a worker of a pool makes with the grant of a run. */
 export const grantSettings = { GRANT_SECRET: grantSecrets } satisfies Settings;
