@@ -48,7 +48,7 @@ browserTest('a new chat goes to the default agent, or to the one that is chosen,
   t.is(await picker(page).inputValue(), 'support');
   await picker(page).selectOption('travel');
   await page.getByText('Plans a trip by season, days and town.').waitFor();
-  t.is(new URL(page.url()).hash, '#/chat?agent=travel');
+  await page.waitForURL((url) => url.hash === '#/chat?agent=travel');
   await page.reload();
   await page.getByText('Plans a trip by season, days and town.').waitFor();
   t.is(await picker(page).inputValue(), 'travel');
@@ -144,7 +144,7 @@ browserTest('the runs show their agent, and are listed by it; a run is drawn in 
   await picker(page).selectOption('travel');
   await rowOf(supported).waitFor({ state: 'detached' });
   await page.getByRole('combobox', { name: 'Status' }).selectOption('completed');
-  t.is(new URL(page.url()).hash, '#/runs?agent=travel&status=completed');
+  await page.waitForURL((url) => url.hash === '#/runs?agent=travel&status=completed');
   await page.reload();
   await rowOf(travelled).waitFor();
   t.is(await rowOf(supported).count(), 0);

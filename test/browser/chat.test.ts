@@ -28,7 +28,7 @@ browserTest('the first message makes a thread, whose address stays, and the repl
   await saw(page, 'First this, then that.');
   await status(page, 'Completed');
   await page.getByText('12 tokens in, 34 out').waitFor();
-  t.regex(page.url(), /#\/chat\/[^?]+\?run=/);
+  await page.waitForURL(/#\/chat\/[^?]+\?run=/);
   await page.reload();
   await saw(page, 'I have thought.');
   await page.getByText('12 tokens in, 34 out').waitFor();

@@ -49,7 +49,7 @@ browserTest('the guide is read by the keyboard: past its topics to the text, and
   t.is(await page.getByRole('navigation').locator('[aria-current=page]').textContent(), 'Memory');
   await page.getByRole('link', { name: 'List and forget' }).focus();
   await page.keyboard.press('Enter');
-  t.is(new URL(page.url()).hash, '#list-and-forget');
+  await page.waitForURL((url) => url.hash === '#list-and-forget');
 });
 
 for (const size of ['desktop', 'phone'] as const) {
@@ -72,7 +72,7 @@ for (const size of ['desktop', 'phone'] as const) {
       await page.getByText('Server response').waitFor();
       await page.getByText('"threads": [],').waitFor();
       await fits(t, page, 'a reply');
-      t.is(new URL(page.url()).hash, '#/threads/listThreads', 'the address leads to the operation');
+      await page.waitForURL((url) => url.hash === '#/threads/listThreads');
     },
   );
 }

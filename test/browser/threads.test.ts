@@ -30,7 +30,7 @@ browserTest('threads are found by the text of their names, ids and metadata', as
   await page.getByRole('searchbox', { name: 'Search' }).fill('porto');
   await links(page).filter({ hasText: 'A walk' }).waitFor();
   await links(page).filter({ hasText: 'A trip' }).waitFor({ state: 'detached' });
-  t.is(new URL(page.url()).hash, '#/threads?search=porto');
+  await page.waitForURL((url) => url.hash === '#/threads?search=porto');
   await page.getByRole('status').getByText('1 thread', { exact: true }).waitFor();
   await page.getByRole('searchbox', { name: 'Search' }).fill('nowhere at all');
   await page.getByText('No thread holds this text.').waitFor();
@@ -73,6 +73,7 @@ browserTest('a fork begins at its version and leads to the chat of the new threa
   await versions(page).filter({ hasText: 'Step 0' }).last().click();
   await page.getByRole('button', { name: 'Fork from here' }).click();
   await page.getByRole('main', { name: 'Chat' }).waitFor();
+  await page.waitForURL(/#\/chat\/[^?]+/);
   const id = /^#\/chat\/([^?]+)/.exec(new URL(page.url()).hash)?.[1] ?? '';
   t.like(await clientOf().threads.state(id), { state: { rounds: 1 } });
 });
