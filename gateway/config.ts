@@ -1,4 +1,5 @@
 import { integer, required, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { grantSettings } from '@agent-workflow/runtime/pool-credentials';
 import { processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/runtime/service-file';
 import { authSettings } from './auth/settings.ts';
@@ -28,6 +29,7 @@ export const gatewayProcessSettings = {
   ...gatewaySettings,
   ...storeSettings,
   ...securitySettings,
+  ...grantSettings,
   THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
   EXECUTION_ADDRESS: required('Where the execution service listens: `host:port`, or a gRPC target'),
   MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),

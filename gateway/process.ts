@@ -29,7 +29,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const threads = opened.use(connect('threads', values.THREADS_ADDRESS, security));
   const execution = opened.use(connect('execution', values.EXECUTION_ADDRESS, security));
   const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, security));
-  const files = opened.use(await openFileStore({ config: values, log, registry }));
+  const files = opened.use(await openFileStore({ config: values, log, registry, grantSecrets: values.GRANT_SECRET }));
   const calledThreads = calling('threads', threads);
   const app = createApp({
     threads: calledThreads,

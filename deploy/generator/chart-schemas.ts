@@ -12,6 +12,7 @@ import {
   poolsSchema,
   poolValues,
   processValues,
+  tokenValues,
   type Schema,
 } from './values.ts';
 
@@ -79,7 +80,7 @@ const umbrellaSchema = (names: readonly Part[], pool: Readonly<Record<string, Sc
     ...closed({
       global: globalValues,
       ...Object.fromEntries([...names, 'agent'].map((part) => [part, map])),
-      agents: poolsSchema(closed(ofPool, ['agents', 'revisions'])),
+      agents: poolsSchema(closed({ ...ofPool, serviceToken: tokenValues }, ['agents', 'revisions'])),
     }),
   };
 };

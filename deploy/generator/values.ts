@@ -114,6 +114,9 @@ const serviceFile: Schema = {
   else: { properties: { default_agent: { const: '' } } },
 };
 
+/** The place of a token: a Secret, and a key in it. */
+export const tokenValues: Schema = closed({ existingSecret: optionalName, key: text });
+
 /** Values of all parts. */
 export const globalValues: Schema = closed({
   instance: { type: 'string', pattern: '^([a-z]([-a-z0-9]{0,40}[a-z0-9])?)?$' },
@@ -125,7 +128,7 @@ export const globalValues: Schema = closed({
     pullSecrets: { type: 'array', items: name },
   }),
   serviceFile,
-  serviceToken: closed({ existingSecret: optionalName, key: text }),
+  serviceToken: tokenValues,
   poolCredentials: closed({ existingSecret: optionalName, key: text, grantKey: text }),
   tls: closed({
     enabled: flag,

@@ -24,7 +24,7 @@ const stalledMs = 60_000;
 
 /**
  * What workers read and write for their runs. It stands before authentication, because its callers are workers: each request has a
- * grant that its worker has sealed, and that names owner, run and claim.
+ * grant that its worker has sealed, or that came with the claim of its run, and that names owner, run and claim.
  */
 export function grantedFiles({ runFiles, readGrant, reserve }: GrantedOptions): Middleware {
   const answer = async (ctx: Context): Promise<void> => {
@@ -45,13 +45,10 @@ export function grantedFiles({ runFiles, readGrant, reserve }: GrantedOptions): 
 }
 
 function grantOf(ctx: Context, readGrant: ReadGrant): RunFileGrant {
-  const { authorization = '' } = ctx.req.headers;
-  const grant = authorization.startsWith(scheme) ? readGrant(authorization.slice(scheme.length)) : undefined;
+  const grant = readGrant(ctx.req.headers);
   if (!grant) throw new ServiceError('Unauthenticated', 'the grant is not valid, or its time is over');
   return grant;
 }
-
-const scheme = 'Bearer ';
 
 interface Serving {
   readonly runFiles: RunFiles;

@@ -1,14 +1,52 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { createSeal } from '@agent-workflow/kit/seal';
-import { maxRunFileGrant, runFilesPurpose, toRunFileGrant, type RunFileGrant } from '@agent-workflow/protos/run-files';
+import { createGrants, type Grants } from '@agent-workflow/protos/grants';
+import {
+  maxRunFileGrant,
+  runFileSchemes,
+  runFilesPurpose,
+  runFileUseHeader,
+  toRunFileGrant,
+  toRunFileUse,
+  type RunFileGrant,
+} from '@agent-workflow/protos/run-files';
 
-/** Reads what a worker may do with files, as the worker has sealed it. `undefined` for any other text, and at the end of its time. */
-export type ReadGrant = (sealed: string) => RunFileGrant | undefined;
+/** Reads what the worker that sends a request may do with files. `undefined` when it shows nothing that is valid now. */
+export type ReadGrant = (headers: IncomingHttpHeaders) => RunFileGrant | undefined;
 
-/** `now` gives milliseconds since 1970. */
-export function createReadGrant(secrets: readonly [string, ...string[]], now: () => number = Date.now): ReadGrant {
+interface ReadGrantOptions {
+  /** What workers of the platform seal with. */
+  readonly secrets: readonly [string, ...string[]];
+  /** What grants of runs are signed with. Absent: workers of pools reach no files. */
+  readonly grantSecrets?: readonly [string, ...string[]] | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+export function createReadGrant({ secrets, grantSecrets, now = Date.now }: ReadGrantOptions): ReadGrant {
   const { open } = createSeal(secrets, runFilesPurpose);
-  return (sealed) => {
+  const grants = grantSecrets && createGrants(grantSecrets, now);
+
+  const readSealed = (sealed: string): RunFileGrant | undefined => {
     const text = sealed.length > maxRunFileGrant ? undefined : open(sealed);
     return text === undefined ? undefined : toRunFileGrant(text, now());
   };
+
+  return (headers) => {
+    const { authorization = '', [runFileUseHeader]: use } = headers;
+    if (authorization.startsWith(runFileSchemes.sealed))
+      return readSealed(authorization.slice(runFileSchemes.sealed.length));
+    if (grants && authorization.startsWith(runFileSchemes.run) && typeof use === 'string')
+      return readShown(grants, authorization.slice(runFileSchemes.run.length), use);
+    return undefined;
+  };
+}
+
+/** What the holder of a run's grant asks for, for that run alone. */
+function readShown(grants: Grants, token: string, useText: string): RunFileGrant | undefined {
+  const granted = grants.read(token);
+  const use = toRunFileUse(useText);
+  if (!granted || !use || grants.isExpired(granted)) return undefined;
+  const { owner, runId, epoch } = granted;
+  return { ...use, owner, runId, epoch };
 }

@@ -33,13 +33,21 @@ interface FileStoreOptions {
   readonly registry?: Registry | undefined;
   /** For what the settings leave out; absent in a cluster, where each process would have another. */
   readonly own?: Pick<OwnFiles, 'folder' | 'secrets'>;
+  /** What the grants of runs are signed with, which workers of pools show; absent where there are none. */
+  readonly grantSecrets?: readonly [string, ...string[]] | undefined;
 }
 
 /**
  * Opens the bucket, the folder, or none, as the settings say. A bucket that does not answer stops no start: the log names it.
  * @throws ConfigError when settings contradict each other, or replicas would not share what they must.
  */
-export async function openFileStore({ config, log, registry, own }: FileStoreOptions): Promise<FileStore> {
+export async function openFileStore({
+  config,
+  log,
+  registry,
+  own,
+  grantSecrets,
+}: FileStoreOptions): Promise<FileStore> {
   const { FILES_S3_BUCKET: bucket, FILES_FOLDER: folder = own?.folder } = config;
   refuseContradictions(config);
   const isOff = bucket === undefined && folder === undefined;
@@ -49,7 +57,7 @@ export async function openFileStore({ config, log, registry, own }: FileStoreOpt
   return {
     ...{ kind, bytes, summary },
     addresses: createFileAddresses(secrets),
-    readGrant: createReadGrant(secrets),
+    readGrant: createReadGrant({ secrets, grantSecrets }),
     limits: toFileLimits(config),
     meters: registry?.make(fileMetrics),
     [Symbol.asyncDispose]: () => bytes[Symbol.asyncDispose](),

@@ -1,14 +1,5 @@
 import { budgetSettings, inFlightBytes } from '@agent-workflow/runtime/budget';
-import {
-  choice,
-  ConfigError,
-  integer,
-  required,
-  text,
-  type Setting,
-  type Settings,
-  type Values,
-} from '@agent-workflow/kit/env';
+import { choice, integer, required, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
 import { isRevision } from '@agent-workflow/kit/agents';
 import { filesSecret } from '@agent-workflow/runtime/files-secret';
 import { memoryBudget } from '@agent-workflow/runtime/memory-budget';
@@ -124,14 +115,3 @@ export const registrationSettings = {
   THREADS_ADDRESS: executionProcessSettings.THREADS_ADDRESS,
   AGENT_REVISION: agentRevision,
 } satisfies Settings;
-
-/** Where the files are, and what requests for them are sealed with. @throws ConfigError when one of the two is not set. */
-export function toFilesPlace({
-  FILES_URL: url,
-  FILES_SECRET: secrets,
-}: Pick<Values<typeof executionProcessSettings>, 'FILES_URL' | 'FILES_SECRET'>):
-  { readonly url: string; readonly secrets: readonly [string, ...string[]] } | undefined {
-  if (url === undefined) return undefined;
-  if (!secrets) throw new ConfigError('FILES_SECRET must be set where FILES_URL is');
-  return { url, secrets };
-}

@@ -1,15 +1,16 @@
-import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError, stale } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { requestContext } from '@agent-workflow/kit/request-context';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
+import type { RunClaim } from '@agent-workflow/protos/run-files';
 import type { RunGrant, Threads } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 
 /** The grants of the runs that a worker of a pool has claimed. */
 interface HeldGrants {
   /** The same services: a call that is made for a claimed run shows its grant, which is renewed before it expires. */
-  readonly bind: (services: Services) => Services;
+  readonly bind: (services: Services) => BoundServices;
   /** The run is not driven here any more. Its grant is still shown where something is left to be done. */
   readonly driven: (owner: string, runId: string) => void;
 }
@@ -17,6 +18,14 @@ interface HeldGrants {
 interface Services {
   readonly threads: Threads;
   readonly memory: Memory;
+}
+
+interface BoundServices extends Services {
+  /**
+   * The grant of a claimed run, for the files of its owner.
+   * @throws Stale when the run is no longer this worker's, Unavailable while the record is.
+   */
+  readonly tokenOf: (claim: RunClaim) => Promise<string>;
 }
 
 interface Held {
@@ -121,6 +130,11 @@ export function createHeldGrants({
         },
       },
       memory: withGrants('memory', memory, threads),
+      tokenOf: async (claim) => {
+        const held = heldFor(claim);
+        if (held?.epoch !== claim.epoch) throw stale(`another worker has run "${claim.runId}", or it has ended`);
+        return grantFor(threads, held);
+      },
     }),
 
     driven: (owner, runId) => {

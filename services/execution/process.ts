@@ -4,13 +4,15 @@ import { openObservation } from '@agent-workflow/runtime/observe';
 import { openPoolCredentials } from '@agent-workflow/runtime/pool-credentials';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
 import { namesAgents, readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
+import type { RunClaim, RunFiles } from '@agent-workflow/protos/run-files';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { servesOldGateways } from '@agent-workflow/protos/old-events';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { createGatewayRunFiles } from './adapters/gateway/run-files.ts';
+import { showGranted, showSealed } from './adapters/gateway/shown.ts';
 import { openNats } from './adapters/nats/nats.ts';
 import { loadAgents } from './agents/load.ts';
-import { executionProcessSettings, toFilesPlace } from './config.ts';
+import { executionProcessSettings } from './config.ts';
 import { toNatsOptions } from './adapters/nats/settings.ts';
 import { agentsElsewhere, atRevision, type Agents } from './record/agents.ts';
 import { natsMetrics } from './metrics.ts';
@@ -43,8 +45,9 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     threads: calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security))),
     memory: calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security))),
   };
-  const { threads, memory } = grants ? grants.bind(connected) : connected;
-  const filesPlace = toFilesPlace(values);
+  const bound = grants?.bind(connected);
+  const { threads, memory } = bound ?? connected;
+  const files = filesOf(values, bound?.tokenOf);
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
   const name = `execution (${values.ROLE}) ${newId()}`;
   const pool = poolOf(values, agents);
@@ -67,7 +70,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
       ...observeExecution({ ...nats, agents, threads, watchdog }, { ...observed, slots }),
       ...{ memory, log, values, drives, accepts: values.ROLE !== 'worker', health: observed.health },
       ...{ workerId: nats.workerId, tends: pool === undefined && !isOfPool },
-      files: filesPlace && createGatewayRunFiles(filesPlace),
+      files,
       ...(grants && { onDriven: grants.driven }),
       sweepMs: values.LEASE_MS / 3,
     }),
@@ -87,6 +90,23 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     ],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
+}
+
+/**
+ * The files behind the gateway, reached by the secret, or by a worker of a pool with the grants of its runs.
+ * @throws ConfigError when there is neither.
+ */
+function filesOf(
+  {
+    FILES_URL: url,
+    FILES_SECRET: secrets,
+  }: Pick<Values<typeof executionProcessSettings>, 'FILES_URL' | 'FILES_SECRET'>,
+  tokenOf: ((claim: RunClaim) => Promise<string>) | undefined,
+): RunFiles | undefined {
+  if (url === undefined) return undefined;
+  if (secrets) return createGatewayRunFiles({ url, show: showSealed(secrets) });
+  if (tokenOf) return createGatewayRunFiles({ url, show: showGranted(tokenOf) });
+  throw new ConfigError('FILES_SECRET or POOL must be set where FILES_URL is');
 }
 
 /** A process that drives no runs needs no code of agents: where its `service.json` names none, it serves those that are registered. */

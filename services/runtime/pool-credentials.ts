@@ -17,7 +17,7 @@ export const poolSettings = {
 } satisfies Settings;
 
 const grantSecrets = rotatedSecrets(
-  `What grants of runs are signed with, for workers of pools: the same for all replicas of threads and memory, and for no worker; at least ${String(secretLength)} characters; several, separated by commas, while it is changed: the first signs, each verifies. Must be set where \`POOL_CREDENTIALS\` is`,
+  `What grants of runs are signed with, for workers of pools: the same for all replicas of threads and memory, and of a gateway that gives files to such workers, and for no worker; at least ${String(secretLength)} characters; several, separated by commas, while it is changed: the first signs, each verifies. Must be set where \`POOL_CREDENTIALS\` is`,
 );
 
 /** What a server reads beside, whose calls a worker of a pool makes with the grant of a run. */

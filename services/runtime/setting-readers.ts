@@ -50,7 +50,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   FILES_TTL_HOURS: ['gateway', 'standalone'],
   FILES_UPLOAD_SECONDS: ['gateway', 'standalone'],
   FILES_URL: ['execution'],
-  GRANT_SECRET: ['threads', 'memory'],
+  GRANT_SECRET: ['gateway', 'threads', 'memory'],
   GRPC_HOST: ['threads', 'execution', 'memory'],
   GRPC_PORT: ['threads', 'execution', 'memory'],
   HEALTH_PORT: ['threads', 'execution', 'memory'],

@@ -95,6 +95,20 @@ everyRender('every process is told the port of its metrics, and a Service leads 
   }
 });
 
+everyRender('a worker with a token of its own, and its Job, are given no secret of the platform', (t, manifests) => {
+  const platforms = new Set(['agent-workflow-token', 'agent-workflow-pools', 'agent-workflow-files']);
+  for (const workload of workloadsOf(manifests)) {
+    const [{ env = [], envFrom = [] } = { env: [] }] = workload.pod.containers;
+    const config = envFrom.map(({ configMapRef }) => configOf(manifests, configMapRef.name));
+    const isOfPool = config.some((each) => 'POOL' in each) || env.some(({ name }) => name === 'POOL');
+    if (!isOfPool) continue;
+    const text = JSON.stringify(workload.pod);
+    for (const secret of platforms) t.false(text.includes(`"${secret}"`), `${workload.name} has ${secret}`);
+    t.true(text.includes('-token"'), `${workload.name} has a token`);
+  }
+  t.pass();
+});
+
 everyRender('pods are made anew when their settings change', (t, manifests) => {
   for (const { annotations, kind, name } of workloadsOf(manifests))
     if (kind !== 'Job') t.regex(annotations['checksum/config'] ?? '', /^[0-9a-f]{64}$/, name);

@@ -245,6 +245,12 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     /agents: billing and travel both have the agent billing/,
   ],
   [
+    'a pool with a token of its own and no name',
+    pools,
+    'agents.travel.serviceToken.existingSecret=travel-token',
+    /agents: travel has a serviceToken of its own: its config.POOL must say/,
+  ],
+  [
     'a pool that is elsewhere than its release',
     pools,
     'agents.billing.platform.namespace=x',

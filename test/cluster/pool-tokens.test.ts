@@ -9,12 +9,14 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { createClient, user } from '../servers/client.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
 import { openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
+import { freePorts } from '../servers/real-process.ts';
 import { agentAt, makeWorkspace } from '../servers/standalone.ts';
+import { uploadTo } from '../servers/uploads.ts';
 import { until } from '../until.ts';
 
 /** Each worker process is of a pool with a token and a NATS user of its own, and holds one agent. */
 const revision = 'v1';
-const agents = { support: agentAt('working'), billing: agentAt('remembering') };
+const agents = { support: agentAt('working'), billing: agentAt('remembering'), archive: agentAt('filing') };
 const tokenOf = (pool: string): string => `the token of ${pool}`;
 const lines: string[] = [];
 
@@ -33,6 +35,7 @@ const options = async () => {
     agents: [pool],
   }));
   await writeFile(credentials, JSON.stringify(entries));
+  const [port = 0] = await freePorts(1);
   const { urlOf } = opened.use(await openNatsWithPools(Object.keys(agents), [revision]));
   return {
     agent: null,
@@ -41,12 +44,15 @@ const options = async () => {
       service: { agent: undefined, agents: { [name]: path } },
       // A worker serves nobody: what pools there are is not its business.
       env: {
-        ...{ POOL: name, SERVICE_TOKEN: tokenOf(name), POOL_CREDENTIALS: '', FILES_SECRET: '', FILES_URL: '' },
+        ...{ POOL: name, SERVICE_TOKEN: tokenOf(name), POOL_CREDENTIALS: '', GRANT_SECRET: '', FILES_SECRET: '' },
+        FILES_URL: `http://127.0.0.1:${String(port)}`,
         ...{ NATS_URL: urlOf(name), NATS_ACCESS: 'pool' },
       },
     })),
+    ports: [port],
     ...{ gateways: 1, threads: 1, executions: 1 },
     env: {
+      ...{ FILES_FOLDER: join(folder, 'files'), FILES_SECRET: 'what the gateway alone seals addresses with' },
       ...{ RATE_LIMIT_REQUESTS: '0', AGENT_REVISION: revision, POOL_CREDENTIALS: credentials },
       ...{ GRANT_SECRET: 'a secret that threads and memory share', NATS_URL: urlOf('api'), NATS_PREFIX: poolsPrefix },
     },
@@ -88,6 +94,24 @@ withCluster(test, options, (cluster) => {
       lines.slice(before).filter((line) => line.includes('refused') || line.includes('PermissionDenied')),
       [],
     );
+  });
+
+  test.serial('a worker of a pool reads and writes the files of the owners of its runs, with no secret', async (t) => {
+    await until(async () => (await client().send('GET', '/v1/graph?agent=archive')).status === 200);
+    const url = cluster().urls[0] ?? '';
+    const content = [
+      { type: 'text', text: 'copy' },
+      { type: 'document', file_id: await uploadTo(url, 'quiet words', 'notes.txt') },
+    ];
+    const messages = [{ role: 'user', content }];
+    const { status, body } = await client().send('POST', '/v1/graph/invoke', {
+      messages,
+      config: { agent: 'archive' },
+    });
+    t.is(status, 200, JSON.stringify(body));
+    const copy = /"file_id":"([^"]+)"/.exec(JSON.stringify(body).split('1 copied')[1] ?? '')?.[1] ?? '';
+    const read = await fetch(`${url}/v1/files/${copy}`);
+    t.is(await read.text(), 'QUIET WORDS', JSON.stringify(body));
   });
 
   test.serial('the token of a pool opens nothing else of the three services', async (t) => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { bindFiles } from '@agent-workflow/execution/steps/bound-files';
 import { createGatewayRunFiles } from '@agent-workflow/execution/adapters/gateway/run-files';
+import { showGranted, showSealed, type ShowUse } from '@agent-workflow/execution/adapters/gateway/shown';
 import { createApp } from '@agent-workflow/gateway/app';
 import { gatewaySettings, type GatewayConfig } from '@agent-workflow/gateway/config';
 import { createRunFiles, openFileStore, openOwnFiles } from '@agent-workflow/gateway/files';
@@ -13,7 +14,8 @@ import { readEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import { createSeal } from '@agent-workflow/kit/seal';
-import { fromRunFileGrant, runFilesPurpose } from '@agent-workflow/protos/run-files';
+import { createGrants } from '@agent-workflow/protos/grants';
+import { fromRunFileGrant, runFilesPurpose, type RunClaim, type RunFiles } from '@agent-workflow/protos/run-files';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
@@ -23,6 +25,7 @@ import { runFilesContract, type OpenedRunFiles } from './run-files.ts';
 import { acceptAndClaim, owner, refused } from './thread-calls.ts';
 
 const secret = 'a secret of at least thirty-two characters';
+const grantSecret = 'a secret of the grants, of thirty-two characters';
 const env = { FILES_MAX_MB: '2', FILES_QUOTA_MB: '4', FILES_SECRET: secret, PORT: '0', HOST: '127.0.0.1' };
 const usual = readEnv(gatewaySettings, env);
 const log = createLog('test', 'error');
@@ -37,7 +40,7 @@ async function openBase(config: GatewayConfig = usual): Promise<Base> {
   const store = opened.use(openSqliteThreadStore({ path: ':memory:' }));
   const threads: Threads = link(createThreads({ store }));
   const own = opened.use(await openOwnFiles(() => ':memory:'));
-  const files = opened.use(await openFileStore({ config, log, own }));
+  const files = opened.use(await openFileStore({ config, log, own, grantSecrets: [grantSecret] }));
   return { threads, files, opened, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
@@ -59,16 +62,86 @@ async function openGateway(config: GatewayConfig = usual): Promise<Base & { read
 
 runFilesContract(test, 'over HTTP', async () => {
   const base = await openGateway();
-  return { ...base, runFiles: createGatewayRunFiles({ url: base.url, secrets: [secret] }) };
+  return { ...base, runFiles: createGatewayRunFiles({ url: base.url, show: showSealed([secret]) }) };
 });
 
 const { signal } = new AbortController();
+const grants = createGrants([grantSecret]);
+const granted = { owner, threadId: 't1', runId: 'r1', epoch: 1, agent: 'support', pool: 'team' };
+const tokenOf = (claim: RunClaim): Promise<string> => Promise.resolve(grants.issue({ ...granted, ...claim }).token);
+
+runFilesContract(test, 'over HTTP, with the grants of runs', async () => {
+  const base = await openGateway();
+  return { ...base, runFiles: createGatewayRunFiles({ url: base.url, show: showGranted(tokenOf) }) };
+});
+
+test('a grant of a run opens the files of its owner for that run alone, and only while both last', async (t) => {
+  await using gateway = await openGateway();
+  const { epoch } = await acceptAndClaim(gateway.threads, 'r1');
+  const claim = { owner, runId: 'r1', epoch };
+  const shown = (show: ShowUse): RunFiles => createGatewayRunFiles({ url: gateway.url, show });
+  const withToken = (token: string): RunFiles => shown(showGranted(() => Promise.resolve(token)));
+  const { fileId } = await shown(showGranted(tokenOf)).write(claim, { filename: 'a', bytes: fewBytes() }, signal);
+  const { token } = grants.issue({ ...granted, epoch });
+  t.like(await withToken(token).info(claim, fileId, signal), { filename: 'a' });
+  // What the request says of the run counts for nothing.
+  t.like(await withToken(token).info({ owner: 'other', runId: 'r2', epoch: 9 }, fileId, signal), { filename: 'a' });
+  const later = createGrants([grantSecret], () => Date.now() - 60_000);
+  const refusedTokens = {
+    'the grant of another owner': [grants.issue({ ...granted, epoch, owner: 'other' }).token, 'Stale'],
+    'the grant of another run': [grants.issue({ ...granted, epoch, runId: 'r2' }).token, 'Stale'],
+    'the grant of an earlier claim': [grants.issue({ ...granted, epoch: epoch - 1 }).token, 'Stale'],
+    'a grant whose time is over': [later.issue({ ...granted, epoch }).token, 'Unavailable'],
+    'a grant of another secret': [
+      createGrants([`not ${grantSecret}`]).issue({ ...granted, epoch }).token,
+      'Unavailable',
+    ],
+    'a grant that was changed': [`${token.slice(0, -2)}AA`, 'Unavailable'],
+    'no grant': ['', 'Unavailable'],
+  } as const;
+  for (const [what, [shownToken, code]] of Object.entries(refusedTokens)) {
+    t.log(what);
+    await refused(t, withToken(shownToken).info(claim, fileId, signal), code);
+    await refused(t, withToken(shownToken).write(claim, { filename: 'b', bytes: fewBytes() }, signal), code);
+  }
+});
+
+test('a use that is none, or none at all, is refused, and a gateway without the secret takes no grants of runs', async (t) => {
+  await using gateway = await openGateway();
+  const { epoch } = await acceptAndClaim(gateway.threads, 'r1');
+  const authorization = `Run ${grants.issue({ ...granted, epoch }).token}`;
+  const statusOf = async (use: string | undefined, method = 'GET'): Promise<number> => {
+    const headers = { authorization, ...(use !== undefined && { 'run-file-use': use }) };
+    return (await fetch(`${gateway.url}/run-files`, { method, headers })).status;
+  };
+  const asText = (use: unknown): string => Buffer.from(JSON.stringify(use)).toString('base64url');
+  t.is(await statusOf(asText({ use: 'info', fileId: 'f1' })), 404);
+  t.is(await statusOf(asText({ use: 'info', fileId: 'f1' }), 'POST'), 405);
+  const none = [
+    undefined,
+    '',
+    '!',
+    asText(null),
+    asText([]),
+    asText({ use: 'delete', fileId: 'f1' }),
+    asText({ use: 'info', fileId: 1 }),
+    asText({ use: 'read', fileId: 'f1', from: -1 }),
+    asText({ use: 'read', fileId: 'f1', from: 0.5 }),
+    asText({ use: 'write' }),
+    asText({ use: 'write', filename: 'a', size: '1' }),
+    asText({ use: 'write', filename: 'a', contentType: {} }),
+    asText({ use: 'info', fileId: 'f'.repeat(9000) }),
+  ];
+  for (const use of none) t.is(await statusOf(use), 401, use?.slice(0, 80));
+  await using files = await openFileStore({ config: usual, log });
+  t.is(files.readGrant({ authorization, 'run-file-use': asText({ use: 'info', fileId: 'f1' }) }), undefined);
+});
 
 test('a grant of another secret, of another use or of a time that is over opens nothing', async (t) => {
   await using gateway = await openGateway();
   const { epoch } = await acceptAndClaim(gateway.threads, 'r1');
   const claim = { owner, runId: 'r1', epoch };
-  const foreign = createGatewayRunFiles({ url: gateway.url, secrets: [`not ${secret}`] });
+  const foreign = createGatewayRunFiles({ url: gateway.url, show: showSealed([`not ${secret}`]) });
   t.regex(
     await refused(t, foreign.info(claim, 'f1', signal), 'Unavailable'),
     /the grant is not valid, or its time is over/,
@@ -90,7 +163,7 @@ test('a stream that a gateway has no room for is sent again when there is room',
   await using gateway = await openGateway(readEnv(gatewaySettings, { ...env, IN_FLIGHT_MB: '1' }));
   const { epoch } = await acceptAndClaim(gateway.threads, 'r1');
   const claim = { owner, runId: 'r1', epoch };
-  const files = createGatewayRunFiles({ url: gateway.url, secrets: [secret] });
+  const files = createGatewayRunFiles({ url: gateway.url, show: showSealed([secret]) });
   const isRefused = Promise.withResolvers<undefined>();
   const isReading = Promise.withResolvers<undefined>();
   async function* held(): AsyncGenerator<Uint8Array> {
@@ -117,7 +190,7 @@ async function* chunked(): AsyncGenerator<Uint8Array> {
 }
 
 test('while the gateway is away each call is Unavailable', async (t) => {
-  const away = createGatewayRunFiles({ url: 'http://127.0.0.1:1', secrets: [secret] });
+  const away = createGatewayRunFiles({ url: 'http://127.0.0.1:1', show: showSealed([secret]) });
   const claim = { owner, runId: 'r1', epoch: 1 };
   await refused(t, away.info(claim, 'f1', signal), 'Unavailable');
   await refused(t, Array.fromAsync(away.read(claim, 'f1', signal)), 'Unavailable');
@@ -150,7 +223,7 @@ const someClaim = { owner, runId: 'r1', epoch: 1 };
 
 test('a gateway that says nothing is Unavailable: for the head of a read, and for the reply to what was written', async (t) => {
   const url = await openSilent(t, (req) => void req.resume());
-  const silent = createGatewayRunFiles({ url, secrets: [secret], timeoutMs: 200, stalledMs: 300 });
+  const silent = createGatewayRunFiles({ url, show: showSealed([secret]), timeoutMs: 200, stalledMs: 300 });
   await refused(t, silent.info(someClaim, 'f1', signal), 'Unavailable');
   t.regex(await refused(t, Array.fromAsync(silent.read(someClaim, 'f1', signal)), 'Unavailable'), /silent for 0.2 s/);
   const written = silent.write(someClaim, { filename: 'a', bytes: fewBytes() }, signal);
@@ -159,14 +232,14 @@ test('a gateway that says nothing is Unavailable: for the head of a read, and fo
 
 test('a gateway that takes no more of a file is Unavailable', async (t) => {
   const url = await openSilent(t, () => undefined);
-  const silent = createGatewayRunFiles({ url, secrets: [secret], stalledMs: 300 });
+  const silent = createGatewayRunFiles({ url, show: showSealed([secret]), stalledMs: 300 });
   const written = silent.write(someClaim, { filename: 'a', bytes: endlessBytes() }, signal);
   t.regex(await refused(t, written, 'Unavailable'), /silent for 0.3 s/);
 });
 
 test('a gateway that sends no more of a file is Unavailable', async (t) => {
   const url = await openSilent(t, (_req, res) => void res.write('some'));
-  const silent = createGatewayRunFiles({ url, secrets: [secret], stalledMs: 300 });
+  const silent = createGatewayRunFiles({ url, show: showSealed([secret]), stalledMs: 300 });
   t.regex(await refused(t, Array.fromAsync(silent.read(someClaim, 'f1', signal)), 'Unavailable'), /silent for 0.3 s/);
 });
 
@@ -175,7 +248,7 @@ test('a node that reads or gives bytes slowly is not taken for a silent gateway'
     if (req.method === 'GET') res.end(Buffer.alloc(200_000));
     else req.resume().once('end', () => res.end('{"fileId":"f1"}'));
   });
-  const patient = createGatewayRunFiles({ url, secrets: [secret], timeoutMs: 300, stalledMs: 300 });
+  const patient = createGatewayRunFiles({ url, show: showSealed([secret]), timeoutMs: 300, stalledMs: 300 });
   const pause = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 700));
   async function* slowBytes(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('a');

@@ -1,6 +1,6 @@
 {{/*
 The root of the chart `agent` for a pool of `agents`: the values of `agent`, with those of the pool over them, and the instance of this
-release. Takes `root`, `name` and `pool`; as YAML.
+release and a token of the pool's own. Takes `root`, `name` and `pool`; as YAML.
 */}}
 {{- define "agent-workflow.poolRoot" -}}
 {{- $shared := .root.Values.agent -}}
@@ -9,6 +9,7 @@ release. Takes `root`, `name` and `pool`; as YAML.
 {{- /* A merge skips null, which has a meaning here. */ -}}
 {{- range list $shared .pool }}{{ if hasKey . "runAsUser" }}{{ $_ := set $values "runAsUser" .runAsUser }}{{ end }}{{ end -}}
 {{- $_ := set $values.defaults.global "instance" $instance -}}
+{{- with .pool.serviceToken }}{{ $_ := set $values.defaults.global "serviceToken" (mustMergeOverwrite $values.defaults.global.serviceToken (deepCopy .)) }}{{ end -}}
 {{- dict
       "Values" $values
       "Release" (dict "Name" (printf "%s-%s" $instance .name) "Namespace" .root.Release.Namespace "Service" .root.Release.Service)
@@ -27,6 +28,9 @@ release. Takes `root`, `name` and `pool`; as YAML.
 {{- fail (printf "\nagents: %s and %s both have the agent %s" (get $holders .) $name .) -}}
 {{- end -}}
 {{- $_ := set $holders . $name -}}
+{{- end -}}
+{{- if and (dig "serviceToken" "existingSecret" "" $pool) (not (dig "config" "POOL" "" $pool)) -}}
+{{- fail (printf "\nagents: %s has a serviceToken of its own: its config.POOL must say by which name global.poolCredentials knows it" $name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -19,7 +19,7 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- $own := keys (include "service.variables" $c | fromYaml) -}}
 {{- if $c.global.serviceToken.existingSecret }}{{ $own = append $own "SERVICE_TOKEN" }}{{ end -}}
 {{- if $c.global.poolCredentials.existingSecret -}}
-{{- if eq (toString $c.facts.admitsPools) "grants" }}{{ $own = append $own "GRANT_SECRET" }}{{ end -}}
+{{- if or $c.facts.readsGrants (eq (toString $c.facts.admitsPools) "grants") }}{{ $own = append $own "GRANT_SECRET" }}{{ end -}}
 {{- if and $c.facts.admitsPools (not $c.global.serviceToken.existingSecret) -}}
 {{- $problems = append $problems "global.serviceToken.existingSecret must be set where global.poolCredentials is: without it every caller is of the platform" -}}
 {{- end -}}

@@ -21,8 +21,8 @@
 {{- range $c.facts.calls -}}
 {{- $_ := set $set (printf "%s_ADDRESS" (upper .)) (printf "%s:50051" (include "service.hostOf" (dict "context" $c "service" .))) -}}
 {{- end -}}
-{{- /* Workers reach files through the gateway. Its Service is taken to listen on port 80; another port is set as FILES_URL in config. */ -}}
-{{- if and $c.facts.files (or $c.values.config.FILES_SECRET $c.values.secretEnv.FILES_SECRET) -}}
+{{- /* Workers reach files through the gateway: by the secret, or a pool by the grants of its runs. Its Service is taken to listen on port 80; another port is set as FILES_URL in config. */ -}}
+{{- if and $c.facts.files (or $c.values.config.FILES_SECRET $c.values.secretEnv.FILES_SECRET $c.values.config.POOL) -}}
 {{- $_ := set $set "FILES_URL" (printf "http://%s" (include "service.hostOf" (dict "context" $c "service" $c.facts.files))) -}}
 {{- end -}}
 {{- if and $c.global.tls.enabled (or $c.facts.grpc $c.facts.calls) -}}
@@ -96,7 +96,7 @@ data:
 {{- end -}}
 {{- end -}}
 {{- with $c.global.poolCredentials -}}
-{{- if and .existingSecret (eq (toString $c.facts.admitsPools) "grants") -}}
+{{- if and .existingSecret (or $c.facts.readsGrants (eq (toString $c.facts.admitsPools) "grants")) -}}
 {{- $env = append $env (dict "name" "GRANT_SECRET" "valueFrom" (dict "secretKeyRef" (dict "name" .existingSecret "key" .grantKey))) -}}
 {{- end -}}
 {{- end -}}

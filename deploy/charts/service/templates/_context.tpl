@@ -12,6 +12,7 @@ Takes a dict: `root`, `own` (values that take precedence over those of the root;
   calls       names of services that it calls, and `calledComponents`, the pods behind them
   callers     components that call it
   admitsPools `grants` when pools may call it for their runs, `calls` when it only tells them from the platform
+  readsGrants whether workers of pools show it the grants of their runs, beside such calls
   data        where its volume is mounted, when it has one
   migrate     the file that Node runs before a version is installed
   env         constant variables

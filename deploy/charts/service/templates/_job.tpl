@@ -68,6 +68,8 @@ copies of those that it needs.
 {{- $_ := set $job.facts "component" (printf "%s-migrate" $c.facts.component) -}}
 {{- $_ := set $job.facts "grpc" false -}}
 {{- $_ := set $job.facts "job" true -}}
+{{- /* It is called by nobody. */ -}}
+{{- $_ := set $job.facts "admitsPools" "" -}}
 {{- if $c.global.networkPolicy.enabled }}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy

@@ -1,22 +1,19 @@
 import { ServiceError, unavailable, type ErrorCode } from '@agent-workflow/kit/errors';
-import { createSeal } from '@agent-workflow/kit/seal';
 import {
-  fromRunFileGrant,
   runFileFromHeader,
-  runFileGrantMs,
   runFilesPath,
-  runFilesPurpose,
   type RunClaim,
-  type RunFileGrant,
   type RunFileInfo,
   type RunFiles,
+  type RunFileUse,
 } from '@agent-workflow/protos/run-files';
+import type { ShowUse } from './shown.ts';
 
 interface GatewayRunFilesOptions {
   /** Where the gateway listens: `http://host:port`. */
   readonly url: string;
-  /** The first seals; the gateway has the same. */
-  readonly secrets: readonly [string, ...string[]];
+  /** By what the gateway knows that a request may be made. */
+  readonly show: ShowUse;
   /** How long a request without a body may go without an answer, in milliseconds. */
   readonly timeoutMs?: number;
   /**
@@ -26,30 +23,20 @@ interface GatewayRunFilesOptions {
   readonly stalledMs?: number;
 }
 
-/** What a worker asks for, with the claim of its run. */
-type Use = RunFileGrant extends infer Grant
-  ? Grant extends RunFileGrant
-    ? Omit<Grant, keyof RunClaim | 'until'>
-    : never
-  : never;
-
 /** The most bytes of a refusal that are read. */
 const maxRefusalBytes = 64 * 1024;
 
-/** The files of owners behind a gateway: each request has a grant that is sealed here, good for ten minutes. */
+/** The files of owners behind a gateway. */
 export function createGatewayRunFiles({
   url,
-  secrets,
+  show,
   timeoutMs = 30_000,
   stalledMs = 60_000,
 }: GatewayRunFilesOptions): RunFiles {
-  const { seal } = createSeal(secrets, runFilesPurpose);
   const address = new URL(runFilesPath, url);
 
-  const send = async (claim: RunClaim, use: Use, options: RequestInit & Sent): Promise<Response> => {
-    const { owner, runId, epoch } = claim;
-    const grant = { ...use, owner, runId, epoch, until: Date.now() + runFileGrantMs } as RunFileGrant;
-    const headers = { Authorization: `Bearer ${seal(fromRunFileGrant(grant))}` };
+  const send = async (claim: RunClaim, use: RunFileUse, options: RequestInit & Sent): Promise<Response> => {
+    const headers = await show(claim, use);
     const response = await fetch(address, { ...options, headers, redirect: 'error' }).catch((error: unknown) =>
       refuse(error, options.signal),
     );
@@ -57,7 +44,7 @@ export function createGatewayRunFiles({
     throw await toRefusal(response);
   };
 
-  const sendForInfo = async (claim: RunClaim, use: Use, options: RequestInit & Sent): Promise<RunFileInfo> => {
+  const sendForInfo = async (claim: RunClaim, use: RunFileUse, options: RequestInit & Sent): Promise<RunFileInfo> => {
     const response = await send(claim, use, options);
     return (await response.json().catch((error: unknown) => refuse(error, options.signal))) as RunFileInfo;
   };
