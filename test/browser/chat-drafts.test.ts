@@ -56,6 +56,30 @@ browserTest('answers that are typed stay over a change of view and a reload, unt
   await page.waitForFunction(() => !Object.keys(sessionStorage).some((key) => key.startsWith('answers')));
 });
 
+browserTest(
+  'the result of a tool that is typed stays over a change of view and a reload, until it is sent',
+  async (t) => {
+    await service.send('POST', '/v1/graph/invoke', {
+      messages: [{ role: 'user', content: 'call look' }],
+      config: { thread_id: 'typed-result' },
+      tools: [{ name: 'look', description: 'Looks.' }],
+    });
+    const { page } = await openPage(t, `${chat()}/typed-result`);
+    const result = page.getByLabel('Result of look, as JSON');
+    await result.fill('{"seen":"sea"}');
+    await leaveAndReturn(page);
+    await result.waitFor();
+    t.is(await result.inputValue(), '{"seen":"sea"}');
+    await page.reload();
+    await result.waitFor();
+    t.is(await result.inputValue(), '{"seen":"sea"}');
+    t.deepEqual(await kept(page, 'results'), ['results typed-result']);
+    await page.getByRole('button', { name: 'Send the result' }).click();
+    await saw(page, 'The tool gave {"seen":"sea"}.');
+    await page.waitForFunction(() => !Object.keys(sessionStorage).some((key) => key.startsWith('results')));
+  },
+);
+
 browserTest('answers that are typed belong to their thread and their question', async (t) => {
   const { page } = await openPage(t, chat());
   await send(page, 'question "Who?"');

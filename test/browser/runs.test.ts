@@ -122,7 +122,7 @@ browserTest('a link to a run opens its steps; a retry is told, and so is the rea
   await page.goto(`${service.url()}/playground#/runs/${fell}`);
   await page.getByText(/NODE_ERROR: .*the stone lay there/).waitFor();
   await shows(page, 'button', /^Step 1 stumble .*failed.*tried again once after a failure/);
-  await page.getByRole('button', { name: 'Stop', exact: true }).and(page.locator(':disabled')).waitFor();
+  await page.getByRole('button', { name: 'Stop', exact: true, disabled: true }).waitFor();
 });
 
 browserTest('a run that sleeps says until when, and one that asks that it waits for an answer', async (t) => {
@@ -136,6 +136,11 @@ browserTest('a run that sleeps says until when, and one that asks that it waits 
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await page.getByRole('button', { name: 'Stop the run' }).click();
   await shows(page, 'button', /^Step 1 nap .*stopped/);
+  const stop = page.getByRole('button', { name: 'Stop', exact: true, disabled: true });
+  await stop.waitFor();
+  t.true(await stop.evaluate((element) => element === document.activeElement), 'the keyboard stays where it was');
+  await stop.press('Enter');
+  t.is(await page.getByRole('dialog').count(), 0);
   await page.goto(`${service.url()}/playground#/runs/${asking}`);
   await shows(page, 'button', /^Step 1 ask .*waits for an answer/);
   t.deepEqual(await violationsIn(page), []);

@@ -1,3 +1,4 @@
+import { useSignal, type Signal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
 
 /** How many bytes a draft has at most: the browser keeps about five million for all drafts of a tab. */
@@ -44,4 +45,32 @@ export function useDraft(key: string, text: string): (left: string) => void {
     latest.current = left;
     writeDraft(key, left);
   };
+}
+
+/** What was typed in several forms, by their ids. */
+export type Typed<T> = Readonly<Record<string, T>>;
+
+/** A value that begins with what the draft under a key holds: nothing where it is none. {@link TypedDraft} keeps it. */
+export function useTyped<T>(key: string): Signal<Typed<T>> {
+  return useSignal(typedIn<T>(readDraft(key)));
+}
+
+function typedIn<T>(draft: string): Typed<T> {
+  try {
+    return JSON.parse(draft) as Typed<T>;
+  } catch {
+    return {};
+  }
+}
+
+/** Keeps what was typed for this tab. It draws nothing: what is around it is not drawn anew with every key. */
+export function TypedDraft({
+  name,
+  typed: { value },
+}: {
+  readonly name: string;
+  readonly typed: Signal<Typed<unknown>>;
+}) {
+  useDraft(name, Object.keys(value).length === 0 ? '' : JSON.stringify(value));
+  return null;
 }

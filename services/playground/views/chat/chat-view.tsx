@@ -1,6 +1,6 @@
-import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { TypedDraft } from '../../session/drafts.ts';
 import { route, toHash } from '../../session/route.ts';
 import { token } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -15,10 +15,10 @@ import { createForking, EditDialog, type Forking } from './forking.tsx';
 import { isAbsent } from './history.ts';
 import { Message, type MessageActions } from './message.tsx';
 import { takeOptions } from './options.tsx';
-import { LocalCalls, OpenCalls, type Results } from './open-calls.tsx';
+import { LocalCalls, OpenCalls, ResultsDraft, useResults } from './open-calls.tsx';
 import { Questions } from './questions.tsx';
 import { RunBar, runStatusId } from './run-bar.tsx';
-import { AnswersDraft, useUnsent } from './unsent.ts';
+import { answersKey, useUnsent } from './unsent.ts';
 
 /** A thread that is open, and the token that it was opened with. */
 interface Opened {
@@ -51,7 +51,7 @@ function Thread({ chat, forking }: Opened) {
   useReturns(chat);
   useTitle(chat.name.value);
   const unsent = useUnsent(chat);
-  const results = useSignal<Results>({});
+  const results = useResults(chat);
   const foot = useFocusRescue<HTMLDivElement>(homeOf);
   const { run } = conversation;
   const waiting = run?.status === 'interrupted' && followed.value === undefined ? run : undefined;
@@ -87,7 +87,8 @@ function Thread({ chat, forking }: Opened) {
           <Questions {...{ chat }} answers={unsent.answers} run={waiting} />
         )}
         {waiting?.calls && waiting.calls.length > 0 && <OpenCalls {...{ chat, results }} run={waiting} />}
-        <AnswersDraft threadId={threadId.value} answers={unsent.answers} />
+        <TypedDraft name={answersKey(threadId.value)} typed={unsent.answers} />
+        <ResultsDraft threadId={threadId.value} results={results} />
         {composer}
       </div>
       {forking.edited.value && <EditDialog forking={forking} options={() => takeOptions(choiceOf(chat).name)} />}

@@ -1,12 +1,12 @@
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { readDraft, useDraft } from '../../session/drafts.ts';
+import { useTyped, type Typed } from '../../session/drafts.ts';
 import { typedText, type Answer } from './answer.ts';
 import type { Chat } from './chat.ts';
 import { isUnderWay } from './conversation.ts';
 
 /** What stands in the forms of questions, by their ids. */
-export type Answers = Readonly<Record<string, Answer>>;
+export type Answers = Typed<Answer>;
 
 /** What was typed as an answer and was not sent. */
 export interface Unsent {
@@ -20,30 +20,12 @@ export interface Unsent {
   readonly handAll: () => void;
 }
 
-const draftKey = (threadId: string | undefined): string => `answers ${threadId ?? ''}`;
-
-/** The answers that a draft holds; none where it is none. */
-function answersIn(draft: string): Answers {
-  try {
-    return JSON.parse(draft) as Answers;
-  } catch {
-    return {};
-  }
-}
-
-/** Keeps the answers of a thread for this tab. It draws nothing: the chat is not drawn anew with every key. */
-export function AnswersDraft({
-  threadId,
-  answers,
-}: { readonly threadId: string | undefined } & Pick<Unsent, 'answers'>) {
-  const { value } = answers;
-  useDraft(draftKey(threadId), Object.keys(value).length === 0 ? '' : JSON.stringify(value));
-  return null;
-}
+/** The key under which a tab keeps the answers of a thread. */
+export const answersKey = (threadId: string | undefined): string => `answers ${threadId ?? ''}`;
 
 /** Keeps what is typed as answers. What belongs to a question that is no longer open goes to the box of the next message. */
 export function useUnsent({ conversation: { run }, followed, threadId }: Chat): Unsent {
-  const answers = useSignal(answersIn(readDraft(draftKey(threadId.peek()))));
+  const answers = useTyped<Answer>(answersKey(threadId.peek()));
   const handed = useSignal('');
   const isNoted = useSignal(false);
   const hand = (ids: readonly string[]): void => {

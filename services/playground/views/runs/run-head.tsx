@@ -48,10 +48,10 @@ export function RunHead({ id, run, followed, onStopped }: RunHeadProps) {
             </a>
             <button
               type="button"
-              disabled={!isOpen}
+              aria-disabled={!isOpen}
               title={isOpen ? undefined : 'The run has ended'}
               onClick={() => {
-                isAsking.value = true;
+                isAsking.value = isOpen;
               }}
             >
               Stop
