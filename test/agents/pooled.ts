@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { END, START, StateGraph, field, interrupt, lastUserText } from '@agent-workflow/graph';
 
-/** How long a run of `slow` is in its second step, in milliseconds: long enough to kill its worker there. */
-const slowMs = 1500;
 /** Memory may be one process, which is away while it is upgraded. */
 const whileMemoryIsAway = { retry: { maxAttempts: 20, initialDelayMs: 500, maxDelayMs: 500 } };
 
 /**
  * An agent as a team ships it, written with what each version of the packages has since the first. It says which process runs each step,
- * counts its steps in the thread, keeps what the user says in its memory, and asks a question when the user says `ask`.
+ * counts its steps in the thread, keeps what the user says in its memory, and asks a question when the user says `ask`. Of `wait 3000` its second
+ * step takes so many milliseconds.
  */
 export const graph = new StateGraph({
   steps: field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more }),
@@ -25,7 +24,7 @@ export const graph = new StateGraph({
     'keep',
     async (state, { emit, memory }) => {
       const text = lastUserText(state);
-      if (text === 'slow') await delay(slowMs);
+      if (text.startsWith('wait ')) await delay(Number(text.slice('wait '.length)));
       await memory.store({ content: text, category: 'said' });
       const found = await memory.search(text, { category: 'said' });
       emit(found.length > 0 ? `kept in ${String(process.pid)}` : 'lost');

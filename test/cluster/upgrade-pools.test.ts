@@ -31,11 +31,16 @@ const pools = [worker('support', 'v1'), worker('support', 'v2'), worker('support
 /** The workers of the pool `support` at its current revision, by their places. */
 const twins = [1, 2];
 
+/** Replies in a row of a new revision, after which each replica of the record knows it. */
+const settledAfter = 8;
+/** So that a dead worker is found soon. */
+const leaseMs = 3000;
+
 const options = {
   agent: null,
   ...{ earlier, workers: pools, executions: 2 },
   service: { agent: null, default_agent: 'support' },
-  env: { DRAIN_SECONDS: String(drainSeconds), RATE_LIMIT_REQUESTS: '0' },
+  env: { DRAIN_SECONDS: String(drainSeconds), RATE_LIMIT_REQUESTS: '0', LEASE_MS: String(leaseMs) },
 };
 
 if (earlier === undefined) {
@@ -70,6 +75,14 @@ if (earlier === undefined) {
       const question = await invoke({ messages: [user('ask')], config: asked });
       t.like(question.body.data, { meta: { status: 'interrupted' } } as never);
       await register(t, 'support', 'v2');
+      // Until each replica of the record knows it, requests of that version may be 503.
+      let settled = 0;
+      await until(async () => {
+        const { status, body } = await invoke({ messages: [user('hi')], config: { agent: 'support' } });
+        const isOfNew = status === 200 && !JSON.stringify(body).includes(`kept in ${cluster().workers[0]?.pid() ?? 0}`);
+        settled = isOfNew ? settled + 1 : 0;
+        return settled === settledAfter;
+      });
     });
 
     test.serial('the platform is upgraded under load, its pools work on, and no request fails', async (t) => {
@@ -100,7 +113,10 @@ if (earlier === undefined) {
 
     test.serial('the run of an old worker that is killed is taken over by another one of its pool', async (t) => {
       const { send, follow } = client();
-      const { body } = await send('POST', '/v1/runs', { messages: [user('slow')], config: { agent: 'support' } });
+      const { body } = await send('POST', '/v1/runs', {
+        messages: [user(`wait ${leaseMs}`)],
+        config: { agent: 'support' },
+      });
       const { run_id: runId } = body.data as { run_id: string };
       const followed = follow(runId);
       const [first, second] = twins.map((place) => cluster().workers[place]) as [Worker, Worker];
@@ -138,6 +154,18 @@ if (earlier === undefined) {
         }
       },
     );
+
+    test.serial('a pool that is upgraded and restricted on NATS has its runs to itself beside old pools', async (t) => {
+      const billing = cluster().workers.at(-1);
+      t.is(await billing?.stop(), 0);
+      billing?.upgrade();
+      await billing?.start({ NATS_ACCESS: 'pool' });
+      const body = { messages: [user(`wait ${3 * leaseMs}`)], config: { agent: 'billing' } };
+      const started = await client().send('POST', '/v1/runs', body);
+      const { text } = await client().follow((started.body.data as { run_id: string }).run_id);
+      t.notRegex(text, /restarted|rebuilt/);
+      t.is(text.match(/kept in/g)?.length, 4, text);
+    });
 
     test.serial('then the pools are upgraded worker by worker, and no request fails', async (t) => {
       t.timeout(240_000);
