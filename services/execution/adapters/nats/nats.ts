@@ -93,7 +93,7 @@ async function openPorts(client: NatsClient, streams: Streams, options: NatsOpti
   const { log, prefix, retentionMs, leaseMs } = options;
   const older = opened.use(await watchOlderReplicas({ client, prefix, log }));
   const eventLog = opened.use(await openNatsRunLog({ streams, retentionMs, log, older }));
-  const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs }));
+  const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs, olderReplicas: older }));
   const leases = opened.use(
     await openNatsWorkerLeases({ client, prefix, leaseMs, older: options.answersPools === true ? older : undefined }),
   );
