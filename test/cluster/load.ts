@@ -5,16 +5,14 @@ import { user } from '../servers/client.ts';
 import type { Cluster } from '../servers/cluster.ts';
 import type { Replica } from '../servers/cluster-replica.ts';
 
-const callers = 6;
-
-interface Clients {
+export interface Clients {
   /** Takes no answer but the one it asked for: what is refused or reset is tried at the other gateway, and nothing else. */
   readonly strict: SturdyClient;
   /** Tries again what is answered with 503: memory is one process on its own store, and away while it is started again. */
   readonly patient: SturdyClient;
 }
 
-interface Called {
+export interface Called {
   readonly status: number;
   /** What was answered, for whoever reads that it was not as it should be. */
   readonly text: string;
@@ -23,9 +21,28 @@ interface Called {
   readonly cuts: number;
 }
 
-const kinds = [invoke, follow, remember] as const;
+/** One sort of request, by its caller and the number of the round. */
+export type Kind = (clients: Clients, caller: string, round: number) => Promise<Called>;
 
-/** Each caller has a thread of its own, and asks for all sorts of things. */
+/** Calls for all its kinds in turn, for the first one at the beginning, with a thread of its own: `thread-{name}`. */
+export interface Caller {
+  readonly name: string;
+  readonly kinds: Readonly<Record<string, Kind>>;
+}
+
+/** A call as the load has made it. */
+export interface LoadCall extends Called {
+  readonly caller: string;
+  readonly kind: string;
+  readonly ms: number;
+}
+
+const usualCount = 6;
+
+/** Callers of the only agent. */
+export const usualCallers = (name: string): readonly Caller[] =>
+  Array.from({ length: usualCount }, (_, index) => ({ name: `${name}-${index}`, kinds: { invoke, follow, remember } }));
+
 async function invoke({ strict }: Clients, caller: string, round: number): Promise<Called> {
   const { status, body } = await strict.send('POST', '/v1/graph/invoke', ...requestOf(caller, round));
   const data = body.data as { readonly meta: { readonly run_id: string } } | undefined;
@@ -94,24 +111,31 @@ interface Load {
   readonly answered: () => number;
   /** Resolves with the next answer. */
   readonly next: () => Promise<undefined>;
+  /** Resolves after so many more rounds of all callers. */
+  readonly rounds: (count: number) => Promise<void>;
+  /** The calls that were answered so far. */
+  readonly calls: readonly LoadCall[];
   /** Resolves with all calls, once none is under way any more. */
-  readonly stop: () => Promise<readonly Called[]>;
+  readonly stop: () => Promise<readonly LoadCall[]>;
   readonly clients: Clients;
-  readonly callers: readonly string[];
+  readonly callers: readonly Caller[];
 }
 
 /** Begins to call, and resolves once each caller has had a first answer. */
-export async function startLoad({ urls }: Cluster, name: string): Promise<Load> {
+export async function startLoad({ urls }: Pick<Cluster, 'urls'>, callers: readonly Caller[]): Promise<Load> {
   const clients = { strict: createSturdyClient(urls, false), patient: createSturdyClient(urls, true) };
-  const calls: Called[] = [];
+  const calls: LoadCall[] = [];
   let isOver = false;
   let answer = Promise.withResolvers<undefined>();
-  const names = Array.from({ length: callers }, (_, index) => `${name}-${index}`);
-  const first = names.map(() => Promise.withResolvers<undefined>());
+  const first = callers.map(() => Promise.withResolvers<undefined>());
   const work = Promise.all(
-    names.map(async (caller, index) => {
+    callers.map(async ({ name: caller, kinds: each }, index) => {
+      const kinds = Object.entries(each);
       for (let round = 0; !isOver; round++) {
-        calls.push(await (kinds[(round + index) % kinds.length] as (typeof kinds)[number])(clients, caller, round));
+        const [kind, call] = kinds[round === 0 ? 0 : (round + index) % kinds.length] as (typeof kinds)[number];
+        const begun = performance.now();
+        const called = await call(clients, caller, round);
+        calls.push({ ...called, caller, kind, ms: performance.now() - begun });
         first[index]?.resolve(undefined);
         answer.resolve(undefined);
         answer = Promise.withResolvers();
@@ -119,11 +143,14 @@ export async function startLoad({ urls }: Cluster, name: string): Promise<Load> 
     }),
   );
   await Promise.race([Promise.all(first.map(({ promise }) => promise)), work]);
+  const next = (): Promise<undefined> => answer.promise;
   return {
-    clients,
-    callers: names,
+    ...{ clients, callers, calls, next },
     answered: () => calls.length,
-    next: () => answer.promise,
+    rounds: async (count) => {
+      const until = calls.length + count * callers.length;
+      while (calls.length < until) await Promise.race([next(), work]);
+    },
     stop: async () => {
       isOver = true;
       await work;
@@ -141,12 +168,13 @@ function logAbout(t: ExecutionContext, replicas: Cluster['replicas'], reply: str
   }
 }
 
-/** No call has failed, and every run of theirs has been completed. */
+/** No call has failed, and every run of theirs has ended as it should: by default, it has been completed. */
 export async function allHolds(
   t: ExecutionContext,
-  { replicas }: Cluster,
-  { clients, callers: names, stop }: Load,
-): Promise<void> {
+  { replicas }: Pick<Cluster, 'replicas'>,
+  { clients, callers, stop }: Load,
+  ends: readonly string[] = ['completed'],
+): Promise<readonly LoadCall[]> {
   const calls = await stop();
   const cuts = calls.reduce((sum, call) => sum + call.cuts, 0);
   t.log(`${calls.length} calls, ${cuts} streams cut and resumed`);
@@ -158,9 +186,10 @@ export async function allHolds(
     const { body } = await clients.strict.send('GET', `/v1/runs/${runId}`);
     t.like(body.data, { status: 'completed' } as never);
   }
-  for (const caller of names) {
-    const path = `/v1/threads/thread-${caller}/runs?limit=1000`;
+  for (const { name } of callers) {
+    const path = `/v1/threads/thread-${name}/runs?limit=1000`;
     const { runs } = (await clients.strict.send('GET', path)).body.data as { runs: { status: string }[] };
-    t.deepEqual([...new Set(runs.map(({ status }) => status))], ['completed']);
+    t.deepEqual([...new Set(runs.map(({ status }) => status))].toSorted(), ends);
   }
+  return calls;
 }

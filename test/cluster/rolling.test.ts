@@ -1,14 +1,14 @@
 import test from 'ava';
 import { readUpgrade } from '../chart/upgrade-order.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
-import { allHolds, replace, startLoad } from './load.ts';
+import { allHolds, replace, startLoad, usualCallers } from './load.ts';
 
 const drainSeconds = 5;
 
 withCluster(test, { agent: 'steps', env: { DRAIN_SECONDS: String(drainSeconds) } }, (cluster) => {
   test.serial('every process is restarted in turn under load, and no request fails and no run is lost', async (t) => {
     t.timeout(180_000);
-    const load = await startLoad(cluster(), 'turn');
+    const load = await startLoad(cluster(), usualCallers('turn'));
     for (const replica of cluster().replicas) {
       const before = load.answered();
       await replica.restart();
@@ -22,7 +22,7 @@ withCluster(test, { agent: 'steps', env: { DRAIN_SECONDS: String(drainSeconds) }
     async (t) => {
       t.timeout(180_000);
       const { rolls } = await readUpgrade(drainSeconds);
-      const load = await startLoad(cluster(), 'upgrade');
+      const load = await startLoad(cluster(), usualCallers('upgrade'));
       const rolled = await Promise.all(rolls.map(async (roll) => replace(t, cluster(), roll)));
       t.is(
         rolled.reduce((sum, count) => sum + count, 0),

@@ -1,27 +1,36 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { packageIn } from '../servers/cluster.ts';
+import { commitOf, makeEarlierProject } from './earlier-version.ts';
+import { lastRelease } from './last-release.ts';
 
 /**
- * `npm run test:upgrade -- --from REF`: makes the version of a commit, with its packages, starts a cluster of it, and upgrades that to
- * this version under load (`upgrade.test.ts`).
+ * `npm run test:upgrade [-- --from REF]`: installs the packages of the last release or of another commit, starts clusters of them, and upgrades
+ * those to this version under load. The exit code is 3 where this clone does not have the commit, and nothing was tested.
  */
-const { values } = parseArgs({ options: { from: { type: 'string' } } });
-if (values.from === undefined) throw new Error('usage: npm run test:upgrade -- --from COMMIT');
+const { values } = parseArgs({ options: { from: { type: 'string', default: lastRelease } } });
+const commit = commitOf(values.from);
 
-const folder = mkdtempSync(join(tmpdir(), 'earlier-version-'));
-const run = (command: string, args: readonly string[], options: { readonly cwd?: string } = {}): void => {
-  execFileSync(command, args, { stdio: 'inherit', ...options });
-};
-try {
-  run('git', ['clone', '--quiet', '--shared', '--no-checkout', '.', folder]);
-  run('git', ['checkout', '--quiet', values.from], { cwd: folder });
-  run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder });
+if (commit === undefined) {
+  process.stderr.write(
+    `the commit ${values.from} is not in this clone, which may be a shallow one: no upgrade was tested\n`,
+  );
+  process.exitCode = 3;
+} else {
+  const began = performance.now();
+  using project = makeEarlierProject(commit);
+  process.stdout.write(
+    `the packages of ${commit} are there after ${Math.round((performance.now() - began) / 1000)} s\n`,
+  );
   process.env['SHAPE'] = 'cluster';
-  process.env['EARLIER'] = folder;
-  run('npx', ['ava', '--timeout=5m', 'test/cluster/upgrade.test.ts']);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+  process.env['EARLIER'] = project.folder;
+  const command = join(packageIn(project.folder), 'services/command/main.js');
+  const { stdout } = spawnSync(process.execPath, [command, 'help'], { encoding: 'utf8' });
+  const hasPools = stdout.includes('register');
+  if (!hasPools) process.stdout.write('that version registers no agents: it has no pools to test\n');
+  const suites = ['upgrade', 'upgrade-workers', ...(hasPools ? ['upgrade-pools'] : [])];
+  const files = suites.map((name) => `test/cluster/${name}.test.ts`);
+  const { status } = spawnSync('npx', ['ava', '--timeout=5m', '--concurrency=1', ...files], { stdio: 'inherit' });
+  process.exitCode = status === 0 ? 0 : 1;
 }

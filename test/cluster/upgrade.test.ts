@@ -2,9 +2,9 @@ import test from 'ava';
 import { processEnv } from '@agent-workflow/kit/env';
 import { readUpgrade } from '../chart/upgrade-order.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
-import { allHolds, replace, startLoad } from './load.ts';
+import { allHolds, replace, startLoad, usualCallers } from './load.ts';
 
-/** The root of an earlier version, with its packages: `npm run test:upgrade` makes it of a commit. */
+/** A project with the packages of an earlier version: `npm run test:upgrade` makes it of a commit. */
 const earlier = processEnv()['EARLIER'];
 
 const drainSeconds = 5;
@@ -18,15 +18,14 @@ if (earlier === undefined) {
       async (t) => {
         t.timeout(240_000);
         const { rolls } = await readUpgrade(drainSeconds);
-        const load = await startLoad(cluster(), 'upgrade');
+        const load = await startLoad(cluster(), usualCallers('upgrade'));
         const isGateway = ({ component }: (typeof rolls)[number]): boolean => component === 'gateway';
         let replaced = 0;
         for (const group of [rolls.filter(isGateway), rolls.filter((roll) => !isGateway(roll))]) {
           const counts = group.map(async (roll) => replace(t, cluster(), roll, (replica) => replica.upgrade()));
           for (const count of await Promise.all(counts)) replaced += count;
-          const answered = load.answered();
           // Both versions have worked side by side; now whole rounds are worked on before the next group.
-          while (load.answered() < answered + 3 * load.callers.length) await load.next();
+          await load.rounds(3);
         }
         t.is(replaced, cluster().replicas.length, 'a replica belongs to no Deployment');
         await allHolds(t, cluster(), load);

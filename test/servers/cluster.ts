@@ -12,7 +12,7 @@ import {
 } from './cluster-ground.ts';
 import { createReplica, type Replica, type ReplicaEnd } from './cluster-replica.ts';
 import { freePorts } from './real-process.ts';
-import { makeWorkspace } from './standalone.ts';
+import { makeWorkspace, type Workspace } from './standalone.ts';
 
 export interface ClusterOptions {
   /** A file of `test/agents` without its ending; `null`: none is configured. */
@@ -29,7 +29,10 @@ export interface ClusterOptions {
   readonly record?: RecordServer;
   /** Adds to `service.json`. */
   readonly service?: Readonly<Record<string, unknown>>;
-  /** The root of an earlier version, with its packages: the cluster is started of that, each process with that version's agent. */
+  /**
+   * The folder of a project with the packages of an earlier version, and agents written against them below `test/agents`: each process is
+   * started of that version, with that project's agent.
+   */
   readonly earlier?: string | undefined;
   /** Of servers of its own: Cassandra is compiled as far as one that has run for days. */
   readonly isForMeasuring?: boolean;
@@ -41,9 +44,11 @@ export interface ClusterOptions {
   readonly onEnd?: (end: ReplicaEnd) => void;
 }
 
+type ServiceOf = Readonly<Record<string, unknown>>;
+
 interface WorkerOptions {
-  /** What the worker adds to its own `service.json`. */
-  readonly service: Readonly<Record<string, unknown>>;
+  /** What the worker adds to its own `service.json`; given the root of the version that it is of, where that matters. */
+  readonly service: ServiceOf | ((root: string) => ServiceOf);
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -124,10 +129,13 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
   ) as unknown as Readonly<Record<Kind, readonly Replica[]>>;
   const workers: Replica[] = [];
   for (const [index, own] of (options.workers ?? []).entries()) {
-    const { env: place } = opened.use(await makeWorkspace(agent, own.service));
+    const placeOf = async (root: string): Promise<Workspace> =>
+      opened.use(await makeWorkspace(agent, typeof own.service === 'function' ? own.service(root) : own.service, root));
+    const { env: place } = await placeOf(thisVersion);
+    const earlierEnv = options.earlier === undefined ? undefined : (await placeOf(options.earlier)).env;
     const [port = 0] = await freePorts(1);
     const role = { kind: 'execution', index, port, env: { ...env, ...place, ...own.env, ROLE: 'worker' } } as const;
-    workers.push(opened.use(replicaOf({ ...role, name: `worker ${index + 1}`, options, earlierEnv: undefined })));
+    workers.push(opened.use(replicaOf({ ...role, name: `worker ${index + 1}`, options, earlierEnv })));
   }
   // Who calls others comes after them: a process that finds nobody asks again only a little later.
   await startAll([...of.threads, ...of.memory]);
@@ -172,9 +180,11 @@ function replicaOf({ kind, index, name, port, env, options: { earlier, onLine, o
   return createReplica({
     name: name ?? `${kind} ${index + 1}`,
     address: `127.0.0.1:${port}`,
-    entry: entryOf(thisVersion, kind),
+    entry: join(thisVersion, `${moduleOf(kind)}.ts`),
     env: { ...readBy(kind, env), [kind === 'gateway' ? 'PORT' : 'GRPC_PORT']: String(port) },
-    ...(earlier !== undefined && earlierEnv ? { earlier: { entry: entryOf(earlier, kind), env: earlierEnv } } : {}),
+    ...(earlier !== undefined && earlierEnv
+      ? { earlier: { entry: join(packageIn(earlier), `${moduleOf(kind)}.js`), env: earlierEnv } }
+      : {}),
     ...(onLine ? { onLine } : {}),
     ...(onEnd ? { onEnd } : {}),
   });
@@ -186,5 +196,7 @@ const readBy = (kind: Kind, env: Placed['env']): Placed['env'] =>
 
 const thisVersion = fileURLToPath(new URL('../..', import.meta.url));
 
-const entryOf = (root: string, kind: Kind): string =>
-  join(root, ...(kind === 'gateway' ? [kind] : ['services', kind]), 'main.ts');
+/** The package that the processes are in, of a project that has installed it. */
+export const packageIn = (folder: string): string => join(folder, 'node_modules', '@agent-workflow', 'server');
+
+const moduleOf = (kind: Kind): string => join(...(kind === 'gateway' ? [kind] : ['services', kind]), 'main');

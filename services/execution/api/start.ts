@@ -37,18 +37,16 @@ export function createStart(options: StartOptions): Execution['start'] {
     given: StartRequest,
     threadId: string,
     { agent, naming }: ChosenAgent,
-    call: Call,
+    call: Call & { readonly replicas: Replicas },
   ): Promise<AcceptRunReply> => {
     const { owner, runId } = given;
     const request = withFittingTools(agent, given);
     refuseTools(agent, request);
     const accept = { ...toAcceptRequest(agent, request, threadId), ...naming };
     let slot = worker?.reserve({ owner, threadId, runId });
-    // The replica of the record that accepts the run knows its thread from then on.
-    const replicas: Replicas = new Map();
     try {
       const reply = await withFields(
-        threads.acceptRun({ ...accept, ...(slot ? { claim: slot.intent } : {}) }, { ...call, replicas }),
+        threads.acceptRun({ ...accept, ...(slot ? { claim: slot.intent } : {}) }, call),
         messageField(
           ['initialState', 'context'],
           accept.messages.length - request.messages.length,
@@ -56,7 +54,7 @@ export function createStart(options: StartOptions): Execution['start'] {
         ),
       );
       if (slot && reply.claimed) {
-        slot.run(reply.claimed, replicas);
+        slot.run(reply.claimed, call.replicas);
         slot = undefined;
       }
       return reply;
@@ -80,12 +78,15 @@ export function createStart(options: StartOptions): Execution['start'] {
     // A repeated request that reaches another replica must name the same thread.
     const threadId = request.threadId ?? idFrom(runId, 'thread');
     let of: string | undefined;
+    // The replica of the record that accepts the run knows its thread from then on. For a moment after a change of routing two replicas name
+    // different revisions, so a run that is offered again goes to the same one.
+    const replicas: Replicas = new Map();
     const reply = await choose({
       ...{ request, call, threadId },
       offer: async (chosen) => {
         of = chosen.naming.agent;
         refuseBacklog(of);
-        return offer(request, threadId, chosen, call);
+        return offer(request, threadId, chosen, { ...call, replicas });
       },
     });
     if (reply.runnable) void runAside(queue.enqueue(toRunnable(owner, reply, of)));

@@ -1,7 +1,7 @@
 import type { NatsError, Msg } from 'nats';
 import type { WorkerLeases } from '../../ports/leases.ts';
 import { called, fromNatsError, type NatsClient } from './client/client.ts';
-import { rollCallSubject } from './client/older-replicas.ts';
+import { rollCallSubject, type OlderReplicas } from './client/older-replicas.ts';
 import { aliveSubject } from './client/subjects.ts';
 
 interface NatsLeasesOptions {
@@ -11,6 +11,11 @@ interface NatsLeasesOptions {
   readonly leaseMs: number;
   /** The token of the pool whose workers alone hold leases here; absent: leases of any worker are held and judged. */
   readonly token?: string | undefined;
+  /**
+   * Replicas that may know no heartbeats of pools. While they are there, what a worker of a pool publishes is published for them once
+   * more: they would take over its runs again and again.
+   */
+  readonly older?: Pick<OlderReplicas, 'readByShard'> | undefined;
 }
 
 /**
@@ -32,6 +37,7 @@ export async function openNatsWorkerLeases({
   prefix,
   leaseMs,
   token,
+  older,
 }: NatsLeasesOptions): Promise<WorkerLeases> {
   const subject = aliveSubject(prefix);
   const rollCall = rollCallSubject(prefix);
@@ -59,9 +65,10 @@ export async function openNatsWorkerLeases({
       .map(([workerId, until]): [string, number] => [workerId, Math.ceil(until - performance.now())])
       .filter(([, ms]) => ms > 0);
 
-  const recordHeartbeat = (workerId: string, message: Msg): void => {
+  const recordHeartbeat = (workerId: string, message: Msg): number | undefined => {
     const ms = readHeartbeat(message);
     if (ms !== undefined) record(workerId, ms);
+    return ms;
   };
 
   /** An answer to a roll call that was under way does not revive a lease that was released meanwhile. */
@@ -115,13 +122,17 @@ export async function openNatsWorkerLeases({
   );
   if (token === undefined) {
     opening.use(
-      subscribe(`${subject}.*`, (message) => recordHeartbeat(message.subject.slice(subject.length + 1), message)),
+      subscribe(`${subject}.*`, (message) => {
+        recordHeartbeat(message.subject.slice(subject.length + 1), message);
+      }),
     );
     opening.use(
       subscribe(`${subject}.*.*`, (message) => {
         const [ofPool = '', workerId = ''] = message.subject.slice(subject.length + 1).split('.');
         // A pool speaks for its own workers alone.
-        if (workerId.startsWith(workerIdOf(ofPool, ''))) recordHeartbeat(workerId, message);
+        if (!workerId.startsWith(workerIdOf(ofPool, ''))) return;
+        const ms = recordHeartbeat(workerId, message);
+        if (ms !== undefined && older?.readByShard() === true) publish(workerId, ms);
       }),
     );
     opening.use(subscribe(answers, (message) => recordAnswer(message.string())));

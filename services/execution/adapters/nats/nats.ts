@@ -93,8 +93,10 @@ async function openPorts(client: NatsClient, streams: Streams, options: NatsOpti
   const { log, prefix, retentionMs, leaseMs } = options;
   const older = opened.use(await watchOlderReplicas({ client, prefix, log }));
   const eventLog = opened.use(await openNatsRunLog({ streams, retentionMs, log, older }));
-  const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs }));
-  const leases = opened.use(await openNatsWorkerLeases({ client, prefix, leaseMs }));
+  const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs, olderReplicas: older }));
+  const leases = opened.use(
+    await openNatsWorkerLeases({ client, prefix, leaseMs, older: options.answersPools === true ? older : undefined }),
+  );
   const control = opened.use(openNatsControl({ client, prefix }));
   const codeCalls = opened.use(openNatsCodeCalls({ client, prefix }));
   if (options.answersPools === true) opened.use(answerPools({ streams, queue, log }));

@@ -71,6 +71,9 @@ export const lanesOfPool = (names: RunNames, pool: Pool): readonly Lane[] => {
 
 const olderLaneCount = 20;
 
+/** Whether workers of the version before drive runs of the pool: they hold one agent, which has no name, and know no revisions. Its lanes are theirs. */
+export const isOfOlder = ({ agent, revision }: Pool): boolean => agent === defaultAgent && revision === undefined;
+
 /** The lanes of the version before, which knows no pools. */
 export const olderLanes = ({
   olderRuns,

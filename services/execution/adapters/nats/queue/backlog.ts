@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Msg } from 'nats';
 import type { AgentBacklog } from '../../../ports/queue.ts';
-import { poolFilter, nameOfPool, type Pool } from '../client/pools.ts';
-import type { Streams } from '../client/streams.ts';
+import { isOfOlder, poolFilter, nameOfPool, type Pool } from '../client/pools.ts';
+import { readStream, type Streams } from '../client/streams.ts';
 import { createEstimate, type Estimate } from './estimate.ts';
 
 /** How many runs wait in the queue: an estimate that does not ask the server each time. */
@@ -21,15 +21,21 @@ export interface Backlog {
 /** Pools that are counted here. Those that nothing was done with for longest are forgotten first. */
 const maxPools = 2000;
 
-export function createBacklog({ client, manager, names }: Streams): Backlog {
-  const total = createEstimate(async () => (await manager.streams.info(names.runs)).state.messages);
+export function createBacklog({ client, manager, names }: Streams, areOlderThere: () => boolean): Backlog {
+  /** Runs that wait for workers of the version before, which are the default agent's. */
+  const countOlder = async (): Promise<number> =>
+    areOlderThere() ? ((await readStream(manager, names.olderRuns))?.state.messages ?? 0) : 0;
+  const total = createEstimate(
+    async () => (await manager.streams.info(names.runs)).state.messages + (await countOlder()),
+  );
   const pools = new LRUCache<string, Estimate & { readonly pool: Pool }>({ max: maxPools });
 
   /** Messages in the stream under the pool's subjects. The server says how many are behind the first. */
   const countOf = async (pool: Pool): Promise<number> => {
     const query = { seq: 1, next_by_subj: poolFilter(names, pool), batch: 1 };
     const { headers } = await client.request(`$JS.API.DIRECT.GET.${names.runs}`, Buffer.from(JSON.stringify(query)));
-    return headers?.code === notFoundStatus ? 0 : 1 + behind(headers);
+    const count = headers?.code === notFoundStatus ? 0 : 1 + behind(headers);
+    return isOfOlder(pool) ? count + (await countOlder()) : count;
   };
 
   const of = (pool: Pool): Estimate => {

@@ -2,7 +2,7 @@ import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
 import type { RunnableRun } from '../../../ports/queue.ts';
 import { steadily } from '../client/client.ts';
-import { consumerOf, hashOfPool, poolOf, type Pool } from '../client/pools.ts';
+import { consumerOf, hashOfPool, isOfOlder, poolOf, type Pool } from '../client/pools.ts';
 import { hashOf, isStreamAway, type Streams } from '../client/streams.ts';
 import type { Backlog } from './backlog.ts';
 import { toRunHeaders } from './headers.ts';
@@ -16,6 +16,16 @@ interface PutOptions {
   readonly closing: AbortSignal;
   /** Called with the consumer of a lane, when a run was put into it that had none like it. */
   readonly onPut: (consumer: string) => void;
+  /** Whether workers may be there that take runs from the stream of the version before alone. */
+  readonly areOlderThere: () => boolean;
+  /** Creates the stream again, and finds out anew whether that of the version before is there. */
+  readonly ensureStreams: () => Promise<void>;
+}
+
+/** A stream that runs are put into, and their subject there. */
+interface PutPlace {
+  readonly stream: string;
+  readonly subjectOf: (lane: number) => string;
 }
 
 /** Puts a run into the stream, unless it waits there. @throws Unavailable when the stream takes no runs for 10 s. */
@@ -25,15 +35,20 @@ type Put = (run: RunnableRun) => Promise<void>;
 const putMs = 10_000;
 const retryMs = 100;
 
-export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put {
+export function createPut({ streams, backlog, closing, onPut, areOlderThere, ensureStreams }: PutOptions): Put {
   const { client, names } = streams;
   const isCalm = (pool: Pool): boolean => backlog.waitingOf(pool) < bulkSize;
   const laneOf = createLanes(isCalm);
 
-  const subjectOf = (lane: number, { owner, runId, takeoverEpoch, ...run }: RunnableRun): string =>
-    `${names.runSubject}.${hashOfPool(poolOf(run))}.${lane}.${hashOf(owner).toString(36)}.${runId}.${takeoverEpoch ?? 'new'}`;
+  const placeOf = ({ owner, runId, takeoverEpoch, ...run }: RunnableRun): PutPlace => {
+    const rest = `${hashOf(owner).toString(36)}.${runId}.${takeoverEpoch ?? 'new'}`;
+    const pool = poolOf(run);
+    return isOfOlder(pool) && areOlderThere()
+      ? { stream: names.olderRuns, subjectOf: (lane) => `${names.olderRunSubject}.${lane}.${rest}` }
+      : { stream: names.runs, subjectOf: (lane) => `${names.runSubject}.${hashOfPool(pool)}.${lane}.${rest}` };
+  };
 
-  const publish = async (lane: number, run: RunnableRun): Promise<void> => {
+  const publish = async ({ subjectOf }: PutPlace, lane: number, run: RunnableRun): Promise<void> => {
     const pool = poolOf(run);
     const done = backlog.put(pool);
     let isNew = false;
@@ -41,7 +56,7 @@ export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put
       const headers = toRunHeaders(run);
       // The server refuses it when the subject holds a message.
       headers.set('Nats-Expected-Last-Subject-Sequence', '0');
-      const reply = await client.request(subjectOf(lane, run), toRunPayload(run), { headers });
+      const reply = await client.request(subjectOf(lane), toRunPayload(run), { headers });
       isNew = readPutReply(reply.json<PutReply>());
     } finally {
       done(isNew);
@@ -49,8 +64,8 @@ export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put
     if (isNew) onPut(consumerOf(pool, lane));
   };
 
-  const waitsIn = async (lane: number, run: RunnableRun): Promise<boolean> => {
-    const { headers } = await client.request(`$JS.API.DIRECT.GET.${names.runs}.${subjectOf(lane, run)}`, nothing);
+  const waitsIn = async ({ stream, subjectOf }: PutPlace, lane: number): Promise<boolean> => {
+    const { headers } = await client.request(`$JS.API.DIRECT.GET.${stream}.${subjectOf(lane)}`, nothing);
     return headers?.code !== notFoundStatus;
   };
 
@@ -60,9 +75,10 @@ export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put
     const { lane, other, isBulk } = laneOf(run.owner, pool);
     let failure: unknown;
     const attempt = async (): Promise<void> => {
+      const place = placeOf(run);
       // When runs arrive in bulk, one that is put again may wait in the other lane of its owner.
-      if ((isBulk || !isCalm(pool)) && (await waitsIn(other, run))) return;
-      await publish(lane, run);
+      if ((isBulk || !isCalm(pool)) && (await waitsIn(place, other))) return;
+      await publish(place, lane, run);
     };
     await retry(attempt, {
       ...steadily(retryMs),
@@ -70,7 +86,7 @@ export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put
       mayHelp: () => true,
       onRetry: async (error) => {
         failure = error;
-        if (isStreamAway(error)) await streams.ensureRuns().catch(() => undefined);
+        if (isStreamAway(error)) await ensureStreams().catch(() => undefined);
         await client.connected(signal);
       },
     }).catch((error: unknown) => {

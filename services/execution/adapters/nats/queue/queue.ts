@@ -4,6 +4,7 @@ import { pause } from '@agent-workflow/kit/retry';
 import type { Msg } from 'nats';
 import type { HeldAgents, RunnableRun, RunQueue, TakenRun } from '../../../ports/queue.ts';
 import { lanesOfPool, nameOfPool, olderLanes, poolOf, type Lane, type Pool } from '../client/pools.ts';
+import type { OlderReplicas } from '../client/older-replicas.ts';
 import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
 import { createBacklog, uncounted } from './backlog.ts';
 import { createConsumerCheck } from './consumer-check.ts';
@@ -19,6 +20,8 @@ interface NatsQueueOptions {
   readonly watchMs: number;
   /** For a worker of a pool, which manages nothing on the server: who does it. Absent: this replica. */
   readonly ofPool?: QueueHelp | undefined;
+  /** Replicas that may take runs from the stream of the version before alone. */
+  readonly olderReplicas?: Pick<OlderReplicas, 'readByShard'> | undefined;
 }
 
 /** What others do for a queue that only takes runs. */
@@ -41,7 +44,8 @@ const pullsPerLease = 2;
 const leaveMs = 1000;
 
 /** Opens the queue on a stream, and creates stream and consumers where they are missing, or has them created. */
-export async function openNatsRunQueue({ streams, log, watchMs, ofPool }: NatsQueueOptions): Promise<RunQueue> {
+export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQueue> {
+  const { streams, log, watchMs, ofPool, olderReplicas } = options;
   const { client, names, settings } = streams;
   const closing = new AbortController();
   const takers = createTakers((held) => {
@@ -52,7 +56,10 @@ export async function openNatsRunQueue({ streams, log, watchMs, ofPool }: NatsQu
   const lanes = new Map<string, Lane>();
   /** The consumers of lanes with waiting runs, in the order of their turns. */
   const filled = new Set<string>();
-  const backlog = ofPool ? uncounted : createBacklog(streams);
+  /** Whether runs go through the stream of the version before: its replicas are there, and so is the stream. */
+  const areOlderThere = (): boolean => hasOlderStream && olderReplicas?.readByShard() === true;
+  const backlog = ofPool ? uncounted : createBacklog(streams, areOlderThere);
+  let hasOlderStream = false;
   let hasLeft = false;
 
   /** Requests runs from as many filled lanes as there are takers, in turn, and the next run from every other lane. */
@@ -153,11 +160,16 @@ export async function openNatsRunQueue({ streams, log, watchMs, ofPool }: NatsQu
 
   /** Takes runs also from the stream of the version before, as long as it is there. */
   const findOlder = async (): Promise<void> => {
-    const isThere = (await readStream(streams.manager, names.olderRuns)) !== undefined;
+    hasOlderStream = (await readStream(streams.manager, names.olderRuns)) !== undefined;
     for (const [consumer, lane] of older) {
-      if (isThere) lanes.set(consumer, lane);
+      if (hasOlderStream) lanes.set(consumer, lane);
       else lanes.delete(consumer);
     }
+  };
+
+  const ensureStreams = async (): Promise<void> => {
+    await streams.ensureRuns();
+    await findOlder();
   };
 
   // Without an open pull request only this says that the lane has a run.
@@ -166,7 +178,8 @@ export async function openNatsRunQueue({ streams, log, watchMs, ofPool }: NatsQu
     const isAsked = lane !== undefined && pulls.isOpen(lane);
     if (!isAsked && filled.size < maxFilled) filled.add(consumer);
   };
-  const put = ofPool?.put ?? createPut({ ...{ streams, backlog, closing: closing.signal }, onPut });
+  const put =
+    ofPool?.put ?? createPut({ ...{ streams, backlog, closing: closing.signal }, onPut, areOlderThere, ensureStreams });
 
   const pullSoon = async (): Promise<void> => {
     await pause(retryMs, closing.signal).catch(() => undefined);
@@ -194,10 +207,7 @@ export async function openNatsRunQueue({ streams, log, watchMs, ofPool }: NatsQu
     if (!ofPool) await consumers.check(ownLanes());
   };
 
-  if (!ofPool) {
-    await streams.ensureRuns();
-    await findOlder();
-  }
+  if (!ofPool) await ensureStreams();
   const reconnects = client.onReconnect(() => {
     pulls.dropAll();
     pullAll();

@@ -1,0 +1,196 @@
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { processEnv } from '@agent-workflow/kit/env';
+import { readUpgrade } from '../chart/upgrade-order.ts';
+import { createSturdyClient } from '../kill/clients.ts';
+import { user } from '../servers/client.ts';
+import { packageIn, serviceToken, type Cluster } from '../servers/cluster.ts';
+import { withCluster } from '../servers/cluster-suite.ts';
+import { runToEnd } from '../servers/process.ts';
+import { agentAt, makeWorkspace } from '../servers/standalone.ts';
+import { until } from '../until.ts';
+import { allHolds, replace, startLoad } from './load.ts';
+import { isAsFast, medianOfInvokes, nothingIsLost, pooledCallers } from './pool-load.ts';
+
+/** A project with the packages of an earlier version: `npm run test:upgrade` makes it of a commit. */
+const earlier = processEnv()['EARLIER'];
+
+const drainSeconds = 5;
+const agents = ['support', 'billing'];
+
+const held =
+  (agent: string) =>
+  (root: string): Readonly<Record<string, unknown>> => ({
+    agent: undefined,
+    agents: { [agent]: agentAt('pooled', root) },
+  });
+const worker = (agent: string, revision: string) => ({ service: held(agent), env: { AGENT_REVISION: revision } });
+const pools = [worker('support', 'v1'), worker('support', 'v2'), worker('support', 'v2'), worker('billing', 'v1')];
+/** The workers of the pool `support` at its current revision, by their places. */
+const twins = [1, 2];
+
+/** Replies in a row of a new revision, after which each replica of the record knows it. */
+const settledAfter = 8;
+/** So that a dead worker is found soon. */
+const leaseMs = 3000;
+
+const options = {
+  agent: null,
+  ...{ earlier, workers: pools, executions: 2 },
+  service: { agent: null, default_agent: 'support' },
+  env: { DRAIN_SECONDS: String(drainSeconds), RATE_LIMIT_REQUESTS: '0', LEASE_MS: String(leaseMs) },
+};
+
+if (earlier === undefined) {
+  test.skip('pools of an earlier version are tested by `npm run test:upgrade`', () => undefined);
+} else {
+  withCluster(test, options, (cluster) => {
+    const client = () => createSturdyClient(cluster().urls, false);
+    const asked = { agent: 'support', thread_id: 'asked' };
+
+    /** Registers an agent as the Job of a pool of the earlier version does. */
+    const register = async (t: ExecutionContext, agent: string, revision: string): Promise<void> => {
+      await using workspace = await makeWorkspace(null, held(agent)(earlier));
+      const { code, output } = await runToEnd({
+        entry: join(packageIn(earlier), 'services/command/main.js'),
+        words: ['agents', 'register'],
+        env: {
+          ...{ THREADS_ADDRESS: cluster().threads[0]?.address ?? '', SERVICE_TOKEN: serviceToken },
+          ...{ SERVICE_CONFIG: workspace.env['SERVICE_CONFIG'] ?? '', AGENT_REVISION: revision },
+        },
+      });
+      t.is(code, 0, output);
+    };
+
+    const invoke = async (body: object) => client().send('POST', '/v1/graph/invoke', body);
+
+    test.serial('pools of the earlier version serve their agents on its platform', async (t) => {
+      for (const agent of agents) await register(t, agent, 'v1');
+      // Each replica knows them a little later.
+      for (const agent of agents)
+        for (const _ of cluster().gateways)
+          await until(async () => (await invoke({ messages: [user('hi')], config: { agent } })).status === 200);
+      const question = await invoke({ messages: [user('ask')], config: asked });
+      t.like(question.body.data, { meta: { status: 'interrupted' } } as never);
+      await register(t, 'support', 'v2');
+      // Until each replica of the record knows it, requests of that version may be 503.
+      let settled = 0;
+      await until(async () => {
+        const { status, body } = await invoke({ messages: [user('hi')], config: { agent: 'support' } });
+        const isOfNew = status === 200 && !JSON.stringify(body).includes(`kept in ${cluster().workers[0]?.pid() ?? 0}`);
+        settled = isOfNew ? settled + 1 : 0;
+        return settled === settledAfter;
+      });
+    });
+
+    test.serial('the platform is upgraded under load, its pools work on, and no request fails', async (t) => {
+      t.timeout(240_000);
+      const { rolls } = await readUpgrade(drainSeconds);
+      const load = await startLoad(cluster(), pooledCallers('upgrade', agents));
+      await load.rounds(6);
+      const before = load.calls.slice();
+      const counts = await Promise.all(
+        rolls.map(async (roll) => replace(t, cluster(), roll, (replica) => replica.upgrade())),
+      );
+      t.is(
+        counts.reduce((sum, count) => sum + count, 0),
+        cluster().replicas.length - pools.length,
+        'a replica belongs to no Deployment',
+      );
+      const upgraded = load.answered();
+      await load.rounds(8);
+      const after = load.calls.slice(upgraded);
+      const calls = await allHolds(t, cluster(), load, ['completed', 'interrupted']);
+      isAsFast(t, medianOfInvokes(before), medianOfInvokes(after));
+      await nothingIsLost(t, load.clients, calls, load.callers);
+    });
+
+    test.serial('the run of an old worker that is killed is taken over by another one of its pool', async (t) => {
+      const { send, follow } = client();
+      const { body } = await send('POST', '/v1/runs', {
+        messages: [user(`wait ${leaseMs}`)],
+        config: { agent: 'support' },
+      });
+      const { run_id: runId } = body.data as { run_id: string };
+      const followed = follow(runId);
+      const [first, second] = twins.map((place) => cluster().workers[place]) as [Worker, Worker];
+      const begunIn = await workerOf(cluster(), runId, [first, second]);
+      const other = begunIn === first ? second : first;
+      const pid = begunIn.pid();
+      await begunIn.kill();
+      const { text } = await followed;
+      t.true(text.includes(`work in `) && text.includes(String(pid)));
+      t.regex(text, new RegExp(`kept in ${other.pid()}`));
+      t.is(text.match(/^event: on_chain_end$/gm)?.length, 1);
+      await begunIn.start();
+    });
+
+    test.serial('a question that an old pool has asked before is answered there', async (t) => {
+      const { status, body } = await invoke({ messages: [], resume: 'yes', config: asked });
+      t.is(status, 200);
+      t.true(JSON.stringify(body).includes(`yes in ${cluster().workers[0]?.pid() ?? 0}`), JSON.stringify(body));
+      const { runs } = (await client().send('GET', '/v1/threads/asked/runs')).body.data as { runs: unknown[] };
+      t.like(runs[0], { agent: 'support', revision: 'v1', status: 'completed' });
+    });
+
+    const count = async (thread: string) =>
+      client().send('POST', `/v1/threads/${thread}/state`, { config: {}, state: { steps: 10 } });
+
+    test.serial(
+      'a field that only an old pool could reduce is refused with the reason, and nothing is written',
+      async (t) => {
+        for (const agent of agents) {
+          const config = { agent, thread_id: `counted-${agent}` };
+          t.is((await invoke({ messages: [user('hi')], config })).status, 200);
+          const { status, body } = await count(`counted-${agent}`);
+          t.is(status, 503);
+          t.regex(JSON.stringify(body), new RegExp(`no worker of agent .*${agent}.* is there`));
+        }
+      },
+    );
+
+    test.serial('a pool that is upgraded and restricted on NATS has its runs to itself beside old pools', async (t) => {
+      const billing = cluster().workers.at(-1);
+      t.is(await billing?.stop(), 0);
+      billing?.upgrade();
+      await billing?.start({ NATS_ACCESS: 'pool' });
+      const body = { messages: [user(`wait ${3 * leaseMs}`)], config: { agent: 'billing' } };
+      const started = await client().send('POST', '/v1/runs', body);
+      const { text } = await client().follow((started.body.data as { run_id: string }).run_id);
+      t.notRegex(text, /restarted|rebuilt/);
+      t.is(text.match(/kept in/g)?.length, 4, text);
+    });
+
+    test.serial('then the pools are upgraded worker by worker, and no request fails', async (t) => {
+      t.timeout(240_000);
+      const load = await startLoad(cluster(), pooledCallers('pools', agents));
+      for (const each of cluster().workers) {
+        t.is(await each.stop(), 0, each.name);
+        each.upgrade();
+        await each.start();
+        await load.rounds(2);
+      }
+      const calls = await allHolds(t, cluster(), load, ['completed', 'interrupted']);
+      await nothingIsLost(t, load.clients, calls, load.callers);
+      for (const agent of agents) {
+        const { status, body } = await count(`counted-${agent}`);
+        t.is(status, 200, JSON.stringify(body));
+        t.like((body.data as { state: unknown }).state, { steps: 12 });
+      }
+    });
+  });
+}
+
+type Worker = Cluster['workers'][number];
+
+/** Which of the workers has begun a run, as its stream says. */
+async function workerOf({ urls }: Cluster, runId: string, workers: readonly Worker[]): Promise<Worker> {
+  const response = await fetch(`${urls[0] ?? ''}/v1/runs/${runId}/stream`);
+  let text = '';
+  for await (const bytes of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += bytes;
+    const begun = workers.find((each) => text.includes(String(each.pid())));
+    if (begun) return begun;
+  }
+  throw new Error(`no worker has begun the run: ${text}`);
+}

@@ -1,0 +1,47 @@
+import test from 'ava';
+import { processEnv } from '@agent-workflow/kit/env';
+import { readUpgrade } from '../chart/upgrade-order.ts';
+import { withCluster } from '../servers/cluster-suite.ts';
+import { agentAt } from '../servers/standalone.ts';
+import { replace, startLoad, allHolds } from './load.ts';
+import { isAsFast, medianOfInvokes, nothingIsLost, pooledCallers } from './pool-load.ts';
+
+/** A project with the packages of an earlier version: `npm run test:upgrade` makes it of a commit. */
+const earlier = processEnv()['EARLIER'];
+
+const drainSeconds = 5;
+/** The only agent, without a name and a revision, as an installation of one team has it. */
+const workers = [1, 2].map(() => ({ service: (root: string) => ({ agent: agentAt('pooled', root) }) }));
+const options = {
+  ...{ agent: 'pooled', earlier, workers, executions: 2 },
+  env: { DRAIN_SECONDS: String(drainSeconds), RATE_LIMIT_REQUESTS: '0' },
+};
+
+if (earlier === undefined) {
+  test.skip('workers of an earlier version are tested by `npm run test:upgrade`', () => undefined);
+} else {
+  withCluster(test, options, (cluster) => {
+    test.serial(
+      'workers of the only agent go on while all else is upgraded under load, and are upgraded then',
+      async (t) => {
+        t.timeout(240_000);
+        const { rolls } = await readUpgrade(drainSeconds);
+        const load = await startLoad(cluster(), pooledCallers('workers', [undefined]));
+        await load.rounds(4);
+        const before = load.calls.slice();
+        await Promise.all(rolls.map(async (roll) => replace(t, cluster(), roll, (replica) => replica.upgrade())));
+        const upgraded = load.answered();
+        await load.rounds(6);
+        isAsFast(t, medianOfInvokes(before), medianOfInvokes(load.calls.slice(upgraded)));
+        for (const each of cluster().workers) {
+          t.is(await each.stop(), 0, each.name);
+          each.upgrade();
+          await each.start();
+          await load.rounds(2);
+        }
+        const calls = await allHolds(t, cluster(), load, ['completed', 'interrupted']);
+        await nothingIsLost(t, load.clients, calls, load.callers);
+      },
+    );
+  });
+}
