@@ -211,6 +211,7 @@ export async function openNatsRunQueue({ streams, log, watchMs, ofPool }: NatsQu
     enqueue: put,
     waiting: backlog.waiting,
     backlogs: backlog.backlogs,
+    recount: backlog.recount,
     take: takers.take,
 
     leave: async () => {
