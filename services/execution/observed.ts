@@ -12,7 +12,7 @@ import type { Agents } from './record/agents.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
-import { revisionRuns } from './revision-runs.ts';
+import { createRevisionRuns } from './revision-runs.ts';
 import type { SweptRuns } from './worker/open-run-counts.ts';
 import type { Watchdog } from './watchdog/watchdog.ts';
 
@@ -205,6 +205,7 @@ function countRuns(threads: Threads, meters: Meters): Threads {
 /** Shows what the last whole sweep has found. What scales workers finds each agent that is configured or registered, also without runs. */
 function observeSweeps({ agents, queue }: ObservedParts, meters: Meters): (swept: SweptRuns) => void {
   const configured = agents.list.map(({ name }) => name);
+  const revisionRuns = createRevisionRuns(queue);
   let last: SweptRuns | undefined;
   meters.agentRuns.collectEach(() => {
     const named = agents.areRegistered === true ? (last?.registered.map(({ agent }) => agent) ?? []) : configured;
@@ -214,12 +215,11 @@ function observeSweeps({ agents, queue }: ObservedParts, meters: Meters): (swept
     return [...runs].map(([agent, value]) => ({ labels: { agent }, value }));
   });
   meters.revisionRuns.collectEach(() =>
-    (last ? revisionRuns(last, queue.backlogs()) : []).map(({ agent, revision, runs: value }) => ({
-      ...{ labels: { agent, revision }, value },
-    })),
+    revisionRuns.read().map(({ agent, revision, runs: value }) => ({ labels: { agent, revision }, value })),
   );
   return (swept) => {
     last = swept;
+    void revisionRuns.see(swept);
     const pools = [...swept.pools.values()];
     const now = Date.now();
     meters.waiting.set(

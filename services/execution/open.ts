@@ -123,7 +123,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       : createOverdueRuns({ threads, ends: createRunEnds({ ...options, known }), log, ttlSeconds });
   const counts = createOpenRunCounts(options.onSwept);
   const registry = createRegistry(threads);
-  const pace = createSweepPace({ leases, longestMs: waitingMs });
+  const pace = createSweepPace({ leases, waiting: queue.waiting, longestMs: waitingMs });
   const sweepRuns = createSweep({
     threads,
     queue,

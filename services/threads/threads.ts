@@ -33,7 +33,7 @@ export function createThreads({
   const states = createStateReader(store);
   const changing = createChanging({ store, now, keep });
   const references = createReferences({ store, now });
-  const routings = createRoutings(store, () => performance.now());
+  const routings = createRoutings(store, { elapsed: () => performance.now(), now });
   return {
     ...createRunCalls({ store, changing, references, routings, now }),
     ...createRunReadCalls(store),

@@ -240,6 +240,8 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
       [undefined, 'billing', 'default', 'sales'].map((agent) => queue.waiting(agent)),
       [4, 3, 1, 0],
     );
+    await queue.recount();
+    t.deepEqual([queue.waiting(), queue.waiting('billing')], [4, 3]);
     const backlogs = queue.backlogs().toSorted((a, b) => b.waiting - a.waiting);
     t.deepEqual(backlogs.slice(0, 1), [{ agent: 'billing', waiting: 2 }]);
     t.true(backlogs.some(({ revision, waiting }) => revision === 'r1' && waiting === 1));

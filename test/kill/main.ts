@@ -82,10 +82,9 @@ async function switchRevisions(): Promise<boolean> {
   });
   for (const fault of found.faults) print(fault);
   for (const share of found.shares) print(share);
-  print(
-    `seed ${values.seed}: ${found.kills} kills, ${found.accepted} accepted runs, ${found.answered} questions answered, ${found.faults.length} faults`,
-  );
-  return found.faults.length === 0 && found.accepted > 0 && found.answered > 0 && found.kills > 0;
+  const counts = Object.entries(found.counts).map(([what, count]) => `${count} ${what}`);
+  print(`seed ${values.seed}: ${counts.join(', ')}, ${found.faults.length} faults`);
+  return found.faults.length === 0 && Object.values(found.counts).every((count) => count > 0);
 }
 
 async function run(): Promise<boolean> {

@@ -2,8 +2,8 @@ import test from 'ava';
 import { registerAgents } from '@agent-workflow/execution/api/registration';
 import { atRevision, namedAgents, type Agents } from '@agent-workflow/execution/record/agents';
 import { createRegistry } from '@agent-workflow/execution/record/registry';
-import { revisionRuns } from '@agent-workflow/execution/revision-runs';
-import { createOpenRunCounts, type SweptRuns } from '@agent-workflow/execution/worker/open-run-counts';
+import { createRevisionRuns } from '@agent-workflow/execution/revision-runs';
+import { createOpenRunCounts } from '@agent-workflow/execution/worker/open-run-counts';
 import { createSweep } from '@agent-workflow/execution/worker/sweep';
 import { END, START, StateGraph } from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
@@ -29,25 +29,24 @@ function createCounting({ threads, queue, leases }: Pick<Replicas, 'threads' | '
   readonly sweep: () => Promise<Readonly<Record<string, number>>>;
   readonly counts: () => Readonly<Record<string, number>>;
 } {
-  let last: SweptRuns | undefined;
+  const revisionRuns = createRevisionRuns(queue);
+  let seen: Promise<void> | undefined;
   const sweep = createSweep({
     ...{ threads, leases, queue: { ...queue, enqueue: async () => Promise.resolve() }, waitingMs: 30_000 },
-    counts: createOpenRunCounts((swept) => (last = swept)),
+    counts: createOpenRunCounts((swept) => {
+      seen = revisionRuns.see(swept);
+    }),
     registry: createRegistry(threads),
-    pace: { begin: () => () => undefined },
+    pace: { begin: () => ({ isAfterDeath: false, end: () => undefined }) },
     onlyOwn: false,
   });
   const counts = () =>
-    Object.fromEntries(
-      (last ? revisionRuns(last, queue.backlogs()) : []).map(({ agent, revision, runs }) => [
-        `${agent} ${revision}`,
-        runs,
-      ]),
-    );
+    Object.fromEntries(revisionRuns.read().map(({ agent, revision, runs }) => [`${agent} ${revision}`, runs]));
   return {
     counts,
     sweep: async () => {
       await sweep(undefined);
+      await seen;
       return counts();
     },
   };
@@ -81,6 +80,61 @@ test('a run that is in the queue and in no sweep counts: nobody would wake it wh
   await queue.enqueue({ ...run, runId: 'asleep', revision: 'v1' });
   await queue.enqueue({ ...run, threadId: 't2', runId: 'without-a-revision' });
   t.deepEqual(counts(), { 'support v1': 2 });
+});
+
+test('runs that were claimed since the queue was counted are counted once, also where it cannot be counted', async (t) => {
+  await using replicas = await openReplicas();
+  const { threads } = replicas;
+  const queue = { waiting: 40, counted: 40, isAway: false };
+  const { sweep, counts } = createCounting({
+    ...replicas,
+    queue: {
+      ...replicas.queue,
+      backlogs: () => [{ agent: 'support', revision: 'v1', waiting: queue.counted }],
+      recount: async () => {
+        if (queue.isAway) throw unavailable('the queue is away');
+        queue.counted = queue.waiting;
+        return Promise.resolve();
+      },
+    },
+    threads: {
+      ...threads,
+      listOpenRuns: async () => {
+        const run = { runId: '', owner: 'u:ada', threadId: 't1', agent: 'support', revision: 'v1', runnable: true };
+        const times = { createdAt: 0, updatedAt: 0, workerId: 'w', epoch: 1, requestId: '', isNewThread: false };
+        const runs = Array.from({ length: 40 }, (_, index) => ({
+          ...({
+            ...run,
+            ...times,
+            runId: `r${String(index)}`,
+            granularity: 'full',
+            optionsJson: new Uint8Array(),
+          } as const),
+          status: index < 40 - queue.waiting ? ('running' as const) : ('queued' as const),
+        }));
+        return Promise.resolve({ runs });
+      },
+    },
+    leases: { ...replicas.leases, isAlive: async () => Promise.resolve(true) },
+  });
+  await registerAgents(supportAt('v1'), threads, 'auto');
+  t.deepEqual(await sweep(), { 'support v1': 40 });
+  queue.waiting = 10;
+  t.deepEqual(counts(), { 'support v1': 40 });
+  t.deepEqual(await sweep(), { 'support v1': 40 });
+  [queue.waiting, queue.isAway] = [0, true];
+  t.deepEqual(await sweep(), { 'support v1': 40 });
+});
+
+test('every replica shows the runs of all processes', async (t) => {
+  await using replicas = await openReplicas();
+  const { threads } = replicas;
+  await registerAgents(supportAt('v1'), threads, 'auto');
+  const { execution, drain } = await replicas.open({ graph: supportAt('v1'), through: withoutTaking });
+  await drain(0);
+  for (const threadId of ['t1', 't2']) await start(execution, { ...go, threadId });
+  for (const { sweep } of Array.from({ length: 3 }, () => createCounting(replicas)))
+    t.deepEqual(await sweep(), { 'support v1': 2 });
 });
 
 test('revisions stay as they were known while the record does not answer', async (t) => {

@@ -64,4 +64,9 @@ export interface RunQueue extends AsyncDisposable {
   readonly waiting: (agent?: string) => number;
   /** The same by agent and revision, for those of which this replica has seen runs. */
   readonly backlogs: () => readonly AgentBacklog[];
+  /**
+   * Counts them anew: what `backlogs` says from then on is not older than this call. A run that is being claimed may be in it.
+   * @throws Unavailable when they cannot be counted; then nothing is counted anew.
+   */
+  readonly recount: () => Promise<void>;
 }

@@ -5,9 +5,11 @@ const longestMs = 30_000;
 
 function paceFor() {
   const clock = { ms: 0 };
+  const queue = { waiting: 0 };
   const living = new Set<string>();
   const leases = { living: () => new Set(living) };
-  return { clock, living, pace: createSweepPace({ leases, longestMs, elapsed: () => clock.ms }) };
+  const pace = createSweepPace({ leases, longestMs, waiting: () => queue.waiting, elapsed: () => clock.ms });
+  return { clock, queue, living, pace };
 }
 
 test('sweeps are the rarer the more runs are open, and never rarer than the longest time', (t) => {
@@ -18,7 +20,7 @@ test('sweeps are the rarer the more runs are open, and never rarer than the long
     [1000, 10_000],
     [1_000_000, longestMs],
   ] as const) {
-    pace.begin()(openRuns);
+    pace.begin().end(openRuns);
     const begun = clock.ms;
     clock.ms = begun + ms - 1;
     t.false(pace.isDue(), `${openRuns} runs, a millisecond before`);
@@ -27,14 +29,29 @@ test('sweeps are the rarer the more runs are open, and never rarer than the long
   }
 });
 
-test('the death of a worker makes a sweep due at once, until one has ended that began after it', (t) => {
+test('a backlog that was taken from the queue since delays no sweep', (t) => {
+  const { clock, queue, pace } = paceFor();
+  queue.waiting = 2000;
+  pace.begin().end(2040);
+  clock.ms = 500;
+  t.false(pace.isDue());
+  queue.waiting = 3000;
+  t.false(pace.isDue(), 'more runs came');
+  queue.waiting = 0;
+  t.true(pace.isDue());
+});
+
+test('the death of a process makes a sweep due at once, until one has ended that began after it', (t) => {
   const { living, pace } = paceFor();
   living.add('one').add('two');
-  const end = pace.begin();
+  const first = pace.begin();
   living.delete('one');
-  end(1000);
+  first.end(1000);
+  t.false(first.isAfterDeath);
   t.true(pace.isDue(), 'it died while the sweep was under way');
-  pace.begin()(1000);
+  const second = pace.begin();
+  second.end(1000);
+  t.true(second.isAfterDeath);
   t.false(pace.isDue());
   living.add('three');
   t.false(pace.isDue(), 'a birth is no reason');
@@ -45,9 +62,13 @@ test('the death of a worker makes a sweep due at once, until one has ended that 
 test('a sweep that fails is due again, whatever it began for', (t) => {
   const { living, pace } = paceFor();
   living.add('one');
-  pace.begin()(1000);
+  pace.begin().end(1000);
   living.delete('one');
   t.true(pace.isDue());
   pace.begin();
   t.true(pace.isDue());
+  const again = pace.begin();
+  t.true(again.isAfterDeath, 'no whole sweep has begun after the death');
+  again.end(1000);
+  t.false(pace.begin().isAfterDeath);
 });

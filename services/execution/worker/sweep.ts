@@ -47,15 +47,15 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     const waiting = new Map<string, number>();
     const now = performance.now();
     const counting = parts.counts.begin({ at: Date.now(), registered: await parts.registry.read() });
-    const end = parts.pace.begin();
+    const { isAfterDeath, end } = parts.pace.begin();
 
     /**
      * The queue mostly has the waiting runs. A run that no sweep has seen before may be on its way to the queue. The next sweep
-     * enqueues it, because a worker may have died between the commit that named the run and the queue.
+     * enqueues it, or this one where a process has died: it may have been between the write that named the run and the queue.
      */
     const isDue = (runId: string): boolean => {
       const enqueuedAt = waitingBefore.get(runId);
-      const due = isFirst || (enqueuedAt !== undefined && now - enqueuedAt >= parts.waitingMs);
+      const due = enqueuedAt === undefined ? isFirst || isAfterDeath : now - enqueuedAt >= parts.waitingMs;
       waiting.set(runId, due ? now : (enqueuedAt ?? -Infinity));
       return due;
     };

@@ -10,7 +10,7 @@ function counted() {
     if (seen.isAway) throw unavailable('the record is away');
     return Promise.resolve(new Map([['support', { version: seen.reads, retired: [] }]]));
   };
-  return { seen, routings: createRoutings({ listRoutings }, () => seen.now) };
+  return { seen, routings: createRoutings({ listRoutings }, { elapsed: () => seen.now, now: () => seen.now }) };
 }
 
 test('routings are read once in two seconds, for agents that are not registered too', async (t) => {

@@ -11,6 +11,7 @@ import { decideEnd } from '../runs/end.ts';
 import { fromKeptAcceptance, fromKeptClaim, toKeptAcceptance, toKeptClaim } from '../runs/kept-claim.ts';
 import { newestOutput } from '../runs/output.ts';
 import { decideRelease } from '../runs/release.ts';
+import { OldRoutings } from '../runs/revision.ts';
 import { claimedState } from '../state/read.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, knownRun } from './found.ts';
@@ -27,10 +28,20 @@ const noRoutings: RoutingsByAgent = new Map();
 
 export function createRunCalls({ store, changing, references, routings, now }: RunCallsOptions): RunCalls {
   const { changeOnRequest, replyOnRequest } = changing;
+
+  /** Changes a thread by the routings that are known here; where that may be too old, by those that the store has now. */
+  const byRoutings = async <T>(change: (known: RoutingsByAgent) => Promise<T>): Promise<T> => {
+    try {
+      return await change(await routings.get());
+    } catch (error) {
+      if (!(error instanceof OldRoutings)) throw error;
+      return change(await routings.getNew());
+    }
+  };
+
   return {
     acceptRun: async (request) => {
       const key = keyOf(request);
-      const known = await routings.get();
       // The store gathers anew at each attempt: what an earlier attempt gathered is void.
       let undone = gatherUndos();
       const reads = {
@@ -42,8 +53,10 @@ export function createRunCalls({ store, changing, references, routings, now }: R
         ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
       };
       const outcome = await references.withRequest(key, request.messages, () =>
-        changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
-          decideAccept(request, { ...snapshot, undone, routings: known }, now()),
+        byRoutings((known) =>
+          changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
+            decideAccept(request, { ...snapshot, undone, routings: known }, now()),
+          ),
         ),
       );
       const reply = 'made' in outcome ? outcome.made : await fromKeptAcceptance(store, key, outcome.kept);
@@ -54,12 +67,12 @@ export function createRunCalls({ store, changing, references, routings, now }: R
 
     claimRun: async (request, { signal }) => {
       const key = keyOf(request);
-      const known = await routings.get();
       const messages = inputIds(await knownRun(store, request.owner, request.runId));
       const reads = { runs: [request.runId], messages };
-      const outcome = await changeOnRequest(
-        { key, reads, method: 'claimRun', request, toKept: toKeptClaim },
-        (snapshot) => decideClaim(request, snapshot, { now: now(), routings: known }),
+      const outcome = await byRoutings((known) =>
+        changeOnRequest({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
+          decideClaim(request, snapshot, { now: now(), routings: known }),
+        ),
       );
       const claimed = 'made' in outcome ? outcome.made : await fromKeptClaim(store, key, outcome.kept);
       if (
@@ -95,21 +108,22 @@ export function createRunCalls({ store, changing, references, routings, now }: R
       };
       const key = keyOf(request);
       // Only the end of a run gives the thread to another, and only a sleep ends early when its revision is retired.
-      const known = end === undefined && request.wakeAt === undefined ? noRoutings : await routings.get();
+      const isRouted = end !== undefined || request.wakeAt !== undefined;
       const messages = fused ? [...request.messages, ...fused.messages] : request.messages;
-      return references.withStep(key, messages, () =>
+      const commit = (known: RoutingsByAgent): ReturnType<RunCalls['commitStep']> =>
         replyOnRequest({ key, reads, method: 'commitStep', request }, (snapshot) =>
           decideCommit(request, snapshot, known),
-        ),
-      );
+        );
+      return references.withStep(key, messages, () => (isRouted ? byRoutings(commit) : commit(noRoutings)));
     },
 
     endRun: async (request) => {
-      const known = await routings.get();
       const { threadId } = await knownRun(store, request.owner, request.runId);
       const key = { owner: request.owner, threadId };
-      return replyOnRequest({ key, reads: { runs: [request.runId] }, method: 'endRun', request }, (snapshot) =>
-        decideEnd(request, snapshot, { now: now(), routings: known }),
+      return byRoutings((known) =>
+        replyOnRequest({ key, reads: { runs: [request.runId] }, method: 'endRun', request }, (snapshot) =>
+          decideEnd(request, snapshot, { now: now(), routings: known }),
+        ),
       );
     },
   };

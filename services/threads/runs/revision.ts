@@ -1,4 +1,5 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
+import { ServiceError } from '@agent-workflow/kit/errors';
 import { revisionFor } from '@agent-workflow/protos/routing';
 import { iterationsIn } from '@agent-workflow/protos/progress';
 import { isRetired } from '../agents/routing.ts';
@@ -17,9 +18,27 @@ function withRevision({ revision: _, ...head }: Head, revision: string | undefin
   return revision === undefined ? head : { ...head, revision };
 }
 
+/** Thrown by a decision: another replica may have given the thread its last revision by a newer routing. It is made again by one that is read anew. */
+export class OldRoutings extends ServiceError {
+  constructor() {
+    super('Unavailable', 'the routing of the agent changes just now');
+  }
+}
+
+/** How far the clocks of two replicas may be apart, in milliseconds. */
+const clocksApartMs = 1000;
+
+/** Replicas learn of a routing one after the other. Without this, runs of one thread would go back and forth meanwhile. */
+function refuseOld({ lastRevision, updatedAt }: Head, routings: RoutingsByAgent, revision: string | undefined): void {
+  const { readAt = Infinity } = routings;
+  if (lastRevision !== undefined && revision !== lastRevision && readAt <= updatedAt + clocksApartMs)
+    throw new OldRoutings();
+}
+
 /**
  * Fixes the revision of the run that is about to hold the thread. A run that answers goes to the revision that asked, as long as that is
  * not retired; any other goes where its agent is routed.
+ * @throws OldRoutings
  */
 export function fixRevision(
   head: Head,
@@ -30,7 +49,9 @@ export function fixRevision(
   const routing = routings.get(agent);
   const { lastRevision } = head;
   const goesBack = answers && lastRevision !== undefined && !isRetired(routing, lastRevision);
-  return withRevision(head, goesBack ? lastRevision : revisionFor(routing, thread, agent));
+  const revision = goesBack ? lastRevision : revisionFor(routing, thread, agent);
+  refuseOld(head, routings, revision);
+  return withRevision(head, revision);
 }
 
 /**

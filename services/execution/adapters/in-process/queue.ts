@@ -23,6 +23,7 @@ export function openInProcessRunQueue(): RunQueue {
 
     waiting: turns.waiting,
     backlogs: turns.backlogs,
+    recount: () => Promise.resolve(),
 
     // No other replica takes the runs of this process.
     leave: () => Promise.resolve(),

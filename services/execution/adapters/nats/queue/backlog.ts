@@ -1,3 +1,4 @@
+import { eachOf } from '@agent-workflow/kit/each';
 import { LRUCache } from 'lru-cache';
 import type { Msg } from 'nats';
 import type { AgentBacklog } from '../../../ports/queue.ts';
@@ -12,6 +13,8 @@ export interface Backlog {
   /** Of one pool; of all, as long as the server has not said how many of this pool. */
   readonly waitingOf: (pool: Pool) => number;
   readonly backlogs: () => readonly AgentBacklog[];
+  /** Asks the server for each pool that is known here. @throws Unavailable when it does not answer. */
+  readonly recount: () => Promise<void>;
   /** Counts a run that is being put. Call the result with whether the run was new. */
   readonly put: (pool: Pool) => (isNew: boolean) => void;
   readonly take: (pool: Pool) => void;
@@ -20,6 +23,7 @@ export interface Backlog {
 
 /** Pools that are counted here. Those that nothing was done with for longest are forgotten first. */
 const maxPools = 2000;
+const requestsAtOnce = 32;
 
 export function createBacklog({ client, manager, names }: Streams, areOlderThere: () => boolean): Backlog {
   /** Runs that wait for workers of the version before, which are the default agent's. */
@@ -59,6 +63,8 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
 
     backlogs: () => [...pools.values()].map(({ pool, waiting }) => ({ ...pool, waiting: waiting() })),
 
+    recount: async () => eachOf([...pools.values()], requestsAtOnce, async ({ recount }) => recount()),
+
     put: (pool) => {
       const done = [total.put(), of(pool).put()];
       return (isNew) => {
@@ -83,6 +89,7 @@ export const uncounted: Backlog = {
   waiting: () => 0,
   waitingOf: () => 0,
   backlogs: () => [],
+  recount: () => Promise.resolve(),
   put: () => nothing,
   take: nothing,
   settle: nothing,

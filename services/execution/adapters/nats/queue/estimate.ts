@@ -3,6 +3,8 @@ export interface Estimate {
   readonly waiting: () => number;
   /** Whether the server has answered. */
   readonly isCounted: () => boolean;
+  /** Asks the server, and believes it also where runs are put or taken meanwhile. @throws what `count` throws. */
+  readonly recount: () => Promise<void>;
   /** Counts a run that is being put. Call the result with whether the run was new. */
   readonly put: () => (isNew: boolean) => void;
   readonly take: () => void;
@@ -27,19 +29,31 @@ export function createEstimate(count: () => Promise<number>): Estimate {
   let countedAt = -Infinity;
   const openedAt = performance.now();
 
-  const refresh = async (): Promise<void> => {
-    const before = changes;
+  let asked = 0;
+  /** Of the answers, the question that the newest believed one answers: an older one that arrives later says less. */
+  let believed = 0;
+
+  const request = async (isBelieved: () => boolean): Promise<void> => {
+    const question = ++asked;
+    askedAt = performance.now();
     const counted = await count();
-    const isExact = changes === before && beingPut === 0;
-    if (!isExact && performance.now() - Math.max(countedAt, openedAt) < longestDriftMs) return;
+    if (question < believed || !isBelieved()) return;
+    believed = question;
     waiting = Math.max(0, counted - unsettled);
     countedAt = performance.now();
+  };
+
+  const refresh = async (): Promise<void> => {
+    const before = changes;
+    await request(() => {
+      const isExact = changes === before && beingPut === 0;
+      return isExact || performance.now() - Math.max(countedAt, openedAt) >= longestDriftMs;
+    });
   };
 
   return {
     waiting: () => {
       if (performance.now() - askedAt > staleMs) {
-        askedAt = performance.now();
         // The number is a hint: when the server cannot be asked now, it is asked the next time.
         refresh().catch(() => undefined);
       }
@@ -47,6 +61,8 @@ export function createEstimate(count: () => Promise<number>): Estimate {
     },
 
     isCounted: () => countedAt > -Infinity,
+
+    recount: async () => request(() => true),
 
     put: () => {
       beingPut++;

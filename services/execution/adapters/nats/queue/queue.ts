@@ -221,6 +221,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     enqueue: put,
     waiting: backlog.waiting,
     backlogs: backlog.backlogs,
+    recount: backlog.recount,
     take: takers.take,
 
     leave: async () => {
