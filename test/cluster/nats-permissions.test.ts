@@ -1,5 +1,6 @@
 import test from 'ava';
 import { connect, type NatsConnection } from 'nats';
+import { openNatsClient } from '@agent-workflow/execution/adapters/nats/client/client';
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import {
   inboxPrefixOf,
@@ -8,6 +9,7 @@ import {
   tokenOfAgents,
   toServerConfig,
 } from '@agent-workflow/execution/adapters/nats/pools/permissions';
+import { createLog } from '@agent-workflow/kit/log';
 import { never, within } from '@agent-workflow/protos/call';
 import { eventOf, scopeOf } from '../events.ts';
 import { openNatsAt, openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
@@ -191,6 +193,64 @@ withServer(test, privateNats(), () => {
       await connection.close();
     },
   );
+
+  test.serial('no text of a pool becomes a command on a connection of the service', async (t) => {
+    await using server = await openNatsWithPools(['support']);
+    const isClosed: string[] = [];
+    const health = { fails: (reason: string) => void isClosed.push(reason), works: () => undefined };
+    await using api = await openNatsAt(server.urlOf('api'), undefined, { health });
+    const tap = await connect({ servers: new URL(server.urlOf('api')).host, user: 'api', pass: 'x' });
+    const seen: string[] = [];
+    tap.subscribe('forged.>', { callback: (_error, { subject }) => void seen.push(subject) });
+    await tap.flush();
+    const pool = await connect({
+      ...{ servers: new URL(server.urlOf('support')).host, user: 'support', pass: 'x' },
+      inboxPrefix: inboxPrefixOf(['support']),
+    });
+    const run = { owner: 'u:ada', threadId: 't', runId: 'r', agent: 'support' };
+    const command = 'x 12 12\r\nNATS/1.0\r\n\r\n\r\nPUB forged.x 1\r\nx\r\nHPUB junk.junk';
+    const forged = [
+      ...[command, 'p q', 'a..b', 'x'.repeat(5000)].map((runId) => ({ ...run, runId })),
+      { ...run, takeoverEpoch: command },
+      { ...run, owner: 'x'.repeat(50_000) },
+      { ...run, revision: 'a b' },
+    ];
+    const put = `${names.helpSubject}.${hashOfAgent('support')}.put`;
+    for (const each of forged) {
+      const reply = await pool.request(put, JSON.stringify(each), { timeout: 5000 });
+      t.is(reply.headers?.get('help-outcome'), 'refused');
+    }
+    const accepted = await pool.request(put, JSON.stringify(run), { timeout: 5000 });
+    t.is(accepted.headers?.get('help-outcome'), 'done');
+    await tap.flush();
+    t.deepEqual(seen, []);
+    t.deepEqual(isClosed, []);
+    t.true(api.isConnected());
+    await pool.close();
+    await tap.close();
+  });
+
+  test.serial('a client sends no subject that holds a command', async (t) => {
+    await using server = await openNatsWithPools([]);
+    await using client = await openNatsClient({
+      ...{ url: server.urlOf('api'), name: 'test', log: createLog('test', 'silent') },
+    });
+    const { connection } = client;
+    const seen: string[] = [];
+    connection.subscribe('forged.>', { callback: (_error, { subject }) => void seen.push(subject) });
+    const command = 'a 0\r\n\r\nPUB forged.x 0\r\n\r\nPUB b';
+    t.throws(() => connection.publish(command, ''), { instanceOf: TypeError });
+    t.throws(() => connection.publish('a', '', { reply: command }), { instanceOf: TypeError });
+    t.throws(() => connection.subscribe(command), { instanceOf: TypeError });
+    t.throws(() => connection.subscribe('a', { queue: command }), { instanceOf: TypeError });
+    await t.throwsAsync(client.request(command, new Uint8Array(0)), { instanceOf: TypeError });
+    await t.throwsAsync(client.requestMany(command, new Uint8Array(0)), { instanceOf: TypeError });
+    const manager = await connection.jetstreamManager({ checkAPI: false });
+    await t.throwsAsync(manager.consumers.info('QUEUE', command));
+    await client.flush(5000);
+    t.deepEqual(seen, []);
+    t.true(client.isConnected());
+  });
 
   test('the permissions of a pool are what a NATS server reads', (t) => {
     const config = toServerConfig(permissionsOf({ prefix: '', agents: ['default'], revisions: [] }));

@@ -18,6 +18,7 @@ import {
   type MsgHdrs,
   type NatsConnection,
 } from 'nats';
+import { checkSubjects } from './checked-subjects.ts';
 import { createRefusals, type RefusableOperation } from './refusals.ts';
 
 export interface NatsClientOptions {
@@ -94,7 +95,7 @@ export async function openNatsClient(options: NatsClientOptions, signal?: AbortS
     },
   });
   health.works();
-  return createClient(connection, { ...options, health });
+  return createClient(checkSubjects(connection), { ...options, health });
 }
 
 async function toConnectionOptions(options: NatsClientOptions): Promise<ConnectionOptions> {

@@ -2,6 +2,7 @@ import { defaultAgent } from '@agent-workflow/kit/agents';
 import { invalid } from '@agent-workflow/kit/errors';
 import { hashOfAgent } from '../client/pools.ts';
 import { hashOf, type StreamNames } from '../client/streams.ts';
+import { isRunId } from '../client/subject-text.ts';
 
 /** The shards that the version before spreads runs over. Hashes of agents are longer. */
 const shards = 16;
@@ -12,7 +13,7 @@ export function eventSubjectOf(
   word: string,
   runId: string,
 ): string {
-  if (!/^[\w-]{1,256}$/.test(runId)) throw invalid(['runId'], 'is not an id of a run');
+  if (!isRunId(runId)) throw invalid(['runId'], 'is not an id of a run');
   return `${eventSubject}.${word}.${runId}`;
 }
 

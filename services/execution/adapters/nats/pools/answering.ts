@@ -5,6 +5,7 @@ import { headers as createHeaders, type Msg } from 'nats';
 import type { RunQueue } from '../../../ports/queue.ts';
 import { hashOfAgent, lanesOfPool, type Pool } from '../client/pools.ts';
 import { isStreamAway, type Streams } from '../client/streams.ts';
+import { isRunId } from '../client/subject-text.ts';
 import { toPayload, type StoredFrame } from '../log/frame.ts';
 import { eventSubjectOf } from '../log/places.ts';
 import { createReader, pageBytes, type Reader } from '../log/reader.ts';
@@ -155,7 +156,7 @@ function readPool(message: Msg): Pool | undefined {
 
 function readLogQuestion(message: Msg): LogQuestion | undefined {
   const { runId, read, from, maxBytes } = readFields(message);
-  if (typeof runId !== 'string' || !/^[\w-]{1,256}$/.test(runId)) return undefined;
+  if (!isRunId(runId)) return undefined;
   if (read === 'last') return { runId, read };
   if (!isCount(from)) return undefined;
   if (read === 'next') return { runId, read, from };

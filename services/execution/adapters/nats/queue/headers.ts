@@ -17,9 +17,20 @@ export function toRunHeaders({ owner, trace = {} }: RunnableRun): MsgHdrs {
   return headers;
 }
 
+/** A run has a trace and a request id. What is more, or longer, a worker of another team may have sent; it is left out. */
+const maxTraces = 8;
+const maxTraceLength = 1024;
+
+const isTrace = (name: string, value: string): boolean =>
+  name.startsWith(tracePrefix) && name.length + value.length <= maxTraceLength;
+
 /** The trace of a message; `undefined` when there is none. */
 export function readTrace({ headers }: Pick<Msg, 'headers'>): Readonly<Record<string, string>> | undefined {
-  const names = headers?.keys().filter((name) => name.startsWith(tracePrefix)) ?? [];
+  const names =
+    headers
+      ?.keys()
+      .filter((name) => isTrace(name, headers.get(name)))
+      .slice(0, maxTraces) ?? [];
   if (names.length === 0) return undefined;
   return Object.fromEntries(names.map((name) => [name.slice(tracePrefix.length), decoded(headers?.get(name) ?? '')]));
 }

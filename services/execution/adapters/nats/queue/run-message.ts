@@ -1,17 +1,49 @@
+import { isAgentName, isRevision } from '@agent-workflow/kit/agents';
+import { idFault } from '@agent-workflow/protos/message';
 import type { Msg } from 'nats';
 import type { RunnableRun } from '../../../ports/queue.ts';
+import { isRunId } from '../client/subject-text.ts';
 import { readTrace } from './headers.ts';
 
 /** A run as the payload of its message; its trace is in the headers. */
 export const toRunPayload = (run: RunnableRun): Uint8Array => Buffer.from(JSON.stringify(withoutTrace(run)));
 
-/** The run of a message; `undefined` when the message is not one of this queue. */
+/**
+ * The run of a message; `undefined` when the message is not one of this queue. Workers of other teams also send runs, and what is read here
+ * becomes part of subjects and of messages that this process sends with more rights than they have.
+ */
 export function readRun(message: Msg): RunnableRun | undefined {
   const trace = readTrace(message);
   const run = parsed(message);
-  const isRun = [run?.owner, run?.threadId, run?.runId].every((text) => typeof text === 'string');
-  return run && isRun ? { ...withoutTrace(run), ...(trace ? { trace } : {}) } : undefined;
+  return run && isRun(run) ? { ...withoutTrace(run), ...(trace ? { trace } : {}) } : undefined;
 }
+
+/** More than the longest user id takes. */
+const maxOwnerBytes = 1024;
+
+/** Before its fields are checked, a run may hold anything. */
+type Unchecked = Readonly<Partial<Record<keyof RunnableRun, unknown>>>;
+
+const isRun = (run: RunnableRun): boolean => {
+  const { owner, threadId, runId, agent, revision, takeoverEpoch }: Unchecked = run;
+  return (
+    isOwner(owner) &&
+    isThreadId(threadId) &&
+    isRunId(runId) &&
+    (agent === undefined || (typeof agent === 'string' && isAgentName(agent))) &&
+    (revision === undefined || (typeof revision === 'string' && isRevision(revision))) &&
+    (takeoverEpoch === undefined || (Number.isSafeInteger(takeoverEpoch) && Number(takeoverEpoch) >= 0))
+  );
+};
+
+const isOwner = (owner: unknown): boolean =>
+  typeof owner === 'string' &&
+  owner !== '' &&
+  owner.length <= maxOwnerBytes &&
+  Buffer.byteLength(owner) <= maxOwnerBytes &&
+  owner.isWellFormed();
+
+const isThreadId = (id: unknown): boolean => typeof id === 'string' && idFault(id) === undefined;
 
 const withoutTrace = ({ owner, threadId, runId, agent, revision, takeoverEpoch }: RunnableRun): RunnableRun => ({
   owner,
@@ -24,7 +56,8 @@ const withoutTrace = ({ owner, threadId, runId, agent, revision, takeoverEpoch }
 
 function parsed(message: Msg): RunnableRun | undefined {
   try {
-    return message.json<RunnableRun>();
+    const value = message.json<unknown>();
+    return typeof value === 'object' && value !== null ? (value as RunnableRun) : undefined;
   } catch {
     return undefined;
   }
