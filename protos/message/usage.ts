@@ -11,9 +11,26 @@ export type Usage = readonly ModelUsage[];
 
 export const noUsage: Usage = [];
 
-/** Reads the `usage_json` of a run; absent: none. */
-export const fromUsageJson = (json: string | undefined): Usage =>
-  json === undefined ? noUsage : (JSON.parse(json) as Usage);
+/** Reads the `usage_json` of a run; absent: none. What cannot be read counts as none: no list and no end of a run depends on it. */
+export function fromUsageJson(json: string | undefined): Usage {
+  if (json === undefined) return noUsage;
+  try {
+    const usage: unknown = JSON.parse(json);
+    return isUsage(usage) ? usage : noUsage;
+  } catch {
+    return noUsage;
+  }
+}
+
+/** Whether a value is what {@link fromUsageJson} reads. */
+export const isUsage = (value: unknown): value is Usage => Array.isArray(value) && value.every(isModelUsage);
+
+function isModelUsage(value: unknown): value is ModelUsage {
+  const { model, inputTokens, outputTokens } = (value ?? {}) as Partial<Record<keyof ModelUsage, unknown>>;
+  return typeof model === 'string' && [inputTokens, outputTokens].every(isCount);
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** The sum of two counts of tokens. One that no number can hold exactly stays at the largest that one can. */
 export const addTokens = (one: number, other: number): number => Math.min(one + other, Number.MAX_SAFE_INTEGER);

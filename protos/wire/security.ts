@@ -77,9 +77,10 @@ export function createGuard({ token, alsoTaken = [], pools }: WireSecurity): (me
   const expected = [token, ...alsoTaken].map(digest);
   return (metadata) => {
     const given = String(metadata.get(tokenKey)[0] ?? '');
-    const shown = digest(given.startsWith(scheme) ? given.slice(scheme.length) : '');
-    if (given.startsWith(scheme) && expected.filter((good) => timingSafeEqual(shown, good)).length > 0)
-      return () => 'platform';
+    // No token, and an empty one, are nobody's.
+    if (!given.startsWith(scheme) || given.length === scheme.length) return () => undefined;
+    const shown = digest(given.slice(scheme.length));
+    if (expected.filter((good) => timingSafeEqual(shown, good)).length > 0) return () => 'platform';
     return () => pools?.poolOf(shown.toString('hex'));
   };
 }

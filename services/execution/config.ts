@@ -1,9 +1,9 @@
 import { budgetSettings, inFlightBytes } from '@agent-workflow/runtime/budget';
-import { choice, integer, required, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import { choice, integer, required, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
 import { isRevision } from '@agent-workflow/kit/agents';
 import { filesSecret } from '@agent-workflow/runtime/files-secret';
 import { memoryBudget } from '@agent-workflow/runtime/memory-budget';
-import { poolSettings } from '@agent-workflow/runtime/pool-credentials';
+import { poolName, poolSettings } from '@agent-workflow/runtime/pool-credentials';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
 import { natsSettings } from './adapters/nats/settings.ts';
@@ -95,10 +95,7 @@ export const executionProcessSettings = {
     'all',
     'What a process of the execution service does: accept, follow and stop runs (`api`, which needs no agents of its own), drive them (`worker`), or both',
   ),
-  POOL: text(
-    undefined,
-    'Name of the pool whose token `SERVICE_TOKEN` is, of a worker: it drives runs with their grants, and leaves to the processes with `ROLE=api` what is not about its own runs',
-  ),
+  POOL: poolName,
   ...poolSettings,
   THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
   MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),

@@ -45,6 +45,9 @@ test('every entry that does not hold is named at the start', async (t) => {
     { ...billing, pool: 'copy' },
     { ...billing, pool: 'ours', sha256: sha256('of the platform') },
     { ...billing, pool: 'idle', sha256: sha256('idle'), agents: [] },
+    { ...billing, pool: 'nothing', sha256: sha256(''), agents: ['nothing'] },
+    { ...billing, pool: 'thief', sha256: sha256('thief'), agents: ['own', 'refunds'] },
+    { ...billing, pool: 'wordy', sha256: sha256('wordy'), agents: ['wordy'], agent: 'x' },
     'billing',
     null,
   ];
@@ -56,8 +59,11 @@ test('every entry that does not hold is named at the start', async (t) => {
     'POOL_CREDENTIALS: entry 4 ("copy"): another entry has the same token',
     'POOL_CREDENTIALS: entry 5 ("ours"): its token is SERVICE_TOKEN',
     'POOL_CREDENTIALS: entry 6 ("idle"): agents must be a list of 1 to 100 names of agents',
-    'POOL_CREDENTIALS: entry 7: pool must be 1 to 63 of a-z, A-Z, 0-9, . _ and -',
-    'POOL_CREDENTIALS: entry 8: pool must be 1 to 63 of a-z, A-Z, 0-9, . _ and -',
+    'POOL_CREDENTIALS: entry 7 ("nothing"): sha256 is that of an empty token',
+    'POOL_CREDENTIALS: entry 8 ("thief"): the agent "refunds" is of the pool "billing" already',
+    'POOL_CREDENTIALS: entry 9 ("wordy"): has "agent", and may have only pool, sha256 and agents',
+    'POOL_CREDENTIALS: entry 10: pool must be 1 to 63 of a-z, A-Z, 0-9, . _ and -',
+    'POOL_CREDENTIALS: entry 11: pool must be 1 to 63 of a-z, A-Z, 0-9, . _ and -',
   ]);
 });
 
@@ -89,10 +95,14 @@ test('pools need a token of the platform, and a secret for grants', async (t) =>
   t.throws(() => openPoolCredentials({ values, log, count: () => undefined }), {
     message: /SERVICE_TOKEN must be set/,
   });
-  t.throws(() => grantSecretsOf({ POOL_CREDENTIALS: path, GRANT_SECRET: undefined }), {
+  t.throws(() => grantSecretsOf({ POOL_CREDENTIALS: path, GRANT_SECRET: undefined, SERVICE_TOKEN: undefined }), {
     message: 'GRANT_SECRET must be set where POOL_CREDENTIALS is',
   });
-  t.is(grantSecretsOf({ POOL_CREDENTIALS: undefined, GRANT_SECRET: undefined }), undefined);
+  t.throws(() => grantSecretsOf({ POOL_CREDENTIALS: path, GRANT_SECRET: ['of all'], SERVICE_TOKEN: ['of all'] }), {
+    message: 'GRANT_SECRET must be none of SERVICE_TOKEN, which workers have',
+  });
+  const none = { POOL_CREDENTIALS: undefined, GRANT_SECRET: undefined, SERVICE_TOKEN: undefined };
+  t.is(grantSecretsOf(none), undefined);
 });
 
 test('of refusals of one kind one in a minute is logged, and each is counted', async (t) => {
@@ -108,4 +118,11 @@ test('of refusals of one kind one in a minute is logged, and each is counted', a
   credentials?.onRefused({ ...refusal, method: 'threads.getThread' });
   t.is(counted, 6);
   t.deepEqual(lines, [refusal, { ...refusal, method: 'threads.getThread' }]);
+});
+
+test('while the token of a pool is changed, two entries have its name and its agents', async (t) => {
+  const path = await fileWith(t, [billing, { ...billing, sha256: sha256('new token') }]);
+  await using credentials = openFile(path);
+  for (const token of ['token of billing', 'new token'])
+    t.is(credentials?.poolOf(sha256(token))?.name, 'billing', token);
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isAgentName } from '@agent-workflow/kit/agents';
-import { ConfigError, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { ConfigError, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { PoolRefusal } from './calls.ts';
@@ -27,10 +27,24 @@ export const grantSettings = { GRANT_SECRET: grantSecrets } satisfies Settings;
 export function grantSecretsOf({
   POOL_CREDENTIALS: path,
   GRANT_SECRET: secrets,
-}: Values<typeof poolSettings & typeof grantSettings>): readonly [string, ...string[]] | undefined {
+  SERVICE_TOKEN: tokens,
+}: Values<typeof poolSettings & typeof grantSettings & Pick<typeof securitySettings, 'SERVICE_TOKEN'>>):
+  readonly [string, ...string[]] | undefined {
   if (path !== undefined && !secrets) throw new ConfigError('GRANT_SECRET must be set where POOL_CREDENTIALS is');
+  if (secrets?.some((secret) => tokens?.includes(secret) === true))
+    throw new ConfigError('GRANT_SECRET must be none of SERVICE_TOKEN, which workers have');
   return secrets;
 }
+
+/** The names of pools. */
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+/** The name of a pool, as a worker of it says it. */
+export const poolName: Setting<string | undefined> = {
+  doc: 'Name of the pool whose token `SERVICE_TOKEN` is, of a worker: it drives runs with their grants, and leaves to the processes with `ROLE=api` what is not about its own runs',
+  fallback: undefined,
+  read: (value) => (namePattern.test(value) ? value : { problem: 'must be 1 to 63 of a-z, A-Z, 0-9, . _ and -' }),
+};
 
 interface Pool {
   readonly name: string;
@@ -111,6 +125,8 @@ function createOnRefused({ log, count }: Pick<PoolCredentialsOptions, 'log' | 'c
 function readPools(path: string, ours: ReadonlySet<string>): ReadonlyMap<string, Pool> {
   const entries = readEntries(path);
   const pools = new Map<string, Pool>();
+  /** Two entries of one pool may have the same agents: its token is being changed. */
+  const poolOfAgent = new Map<string, string>();
   const problems = entries.flatMap((entry, index) => {
     const { pool: name, sha256, agents } = (entry ?? {}) as Readonly<Record<string, unknown>>;
     const where = `POOL_CREDENTIALS: entry ${String(index + 1)}${typeof name === 'string' ? ` ("${name.slice(0, 63)}")` : ''}`;
@@ -119,10 +135,18 @@ function readPools(path: string, ours: ReadonlySet<string>): ReadonlyMap<string,
     if (typeof sha256 !== 'string' || !hashPattern.test(sha256))
       return [`${where}: sha256 must be 64 hexadecimal digits`];
     const hash = sha256.toLowerCase();
+    if (hash === ofNothing) return [`${where}: sha256 is that of an empty token`];
     if (ours.has(hash)) return [`${where}: its token is SERVICE_TOKEN`];
     if (pools.has(hash)) return [`${where}: another entry has the same token`];
     if (!Array.isArray(agents) || agents.length === 0 || agents.length > maxAgents || !agents.every(isName))
       return [`${where}: agents must be a list of 1 to ${String(maxAgents)} names of agents`];
+    const unknown = Object.keys(entry as object).filter((key) => !keys.has(key));
+    if (unknown.length > 0)
+      return [`${where}: has ${JSON.stringify(unknown[0]?.slice(0, 63))}, and may have only pool, sha256 and agents`];
+    const shared = agents.find((agent) => (poolOfAgent.get(agent) ?? name) !== name);
+    if (shared !== undefined)
+      return [`${where}: the agent "${shared}" is of the pool "${poolOfAgent.get(shared) ?? ''}" already`];
+    for (const agent of agents) poolOfAgent.set(agent, name);
     pools.set(hash, { name, agents: new Set(agents) });
     return [];
   });
@@ -130,7 +154,9 @@ function readPools(path: string, ours: ReadonlySet<string>): ReadonlyMap<string,
   return pools;
 }
 
-const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+const keys: ReadonlySet<string> = new Set(['pool', 'sha256', 'agents']);
+/** What a script writes whose variable with the token is empty. */
+const ofNothing = createHash('sha256').update('').digest('hex');
 const hashPattern = /^[0-9a-f]{64}$/i;
 const isName = (name: unknown): name is string => typeof name === 'string' && isAgentName(name);
 

@@ -32,6 +32,18 @@ export function threadsEndsContract(test: TestFn, name: string, open: OpenThread
     t.is(await iterationsOf(threads, 'r1'), 3);
   });
 
+  check('a run whose progress cannot be read is stopped, and its thread is deleted', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    await commit(threads, 'r1', epoch, { next: ['b'], progressJson: bytes('not json') });
+    await accept(threads, 'r2');
+    t.true((await threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call())).endedNow);
+    t.is(await iterationsOf(threads, 'r1'), 0);
+    const other = await claim(threads, 'r2');
+    await commit(threads, 'r2', other.epoch, { next: ['b'], progressJson: bytes('{"visits":null}') });
+    t.deepEqual((await threads.beginDelete(thread1, call())).stoppedRunIds, ['r2']);
+    await threads.finishDelete(thread1, call());
+  });
+
   for (const multitaskStrategy of ['interrupt', 'rollback'] as const)
     check(`a run that gives way by ${multitaskStrategy} has them`, async (t, threads) => {
       await underWay(threads, 'r1');

@@ -55,6 +55,14 @@ test('a caller with the service token is let in, one without or with another is 
   }
 });
 
+test('a caller without a token, or with an empty one, is of no pool, whatever hash a pool has', async (t) => {
+  const everything = { name: 'all', agents: new Set(['billing']) };
+  const pools = { poolOf: () => everything, onRefused: () => undefined };
+  const server = await serveWith(t, { token: 'of the platform', pools });
+  for (const security of [{}, { token: '' }]) t.is(await codeFor(server, security), 'Unavailable');
+  t.is(await codeFor(server, { token: 'of a pool' }), 'PermissionDenied');
+});
+
 test('a token is changed while calls go on: what shows the old one and what shows the new one call each other', async (t) => {
   // As the operator's page goes about it: first all take both, then all show the new one, then the old one is no longer good.
   const stages: readonly WireSecurity[] = [

@@ -1,7 +1,7 @@
 import { OwnRunList, OwnRunsQuery } from '../../schemas/runs.ts';
 import { pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
-import { toRunItem } from './run-item.ts';
+import { toRunItems } from './run-item.ts';
 import * as examples from './examples.ts';
 
 /** The runs of the owner, whatever their threads, newest first. */
@@ -17,7 +17,7 @@ export const listOwnRuns = endpoint({
   access: { resource: 'checkpointer', action: 'read' },
   input: OwnRunsQuery,
   reply: OwnRunList,
-  handle: async ({ owner, input, call }, { threads }) => {
+  handle: async ({ owner, input, call }, { threads, log }) => {
     const { limit, cursor: after } = pageOf({ ...input, offset: 0 });
     const { status: statuses = [], agent } = input;
     const request = {
@@ -26,6 +26,6 @@ export const listOwnRuns = endpoint({
       ...(after !== undefined && { cursor: after }),
     };
     const { runs, cursor } = await threads.listOwnRuns(request, call());
-    return JSON.stringify({ runs: runs.map(toRunItem), has_more: cursor !== undefined, cursor });
+    return JSON.stringify({ runs: toRunItems(runs, log), has_more: cursor !== undefined, cursor });
   },
 });

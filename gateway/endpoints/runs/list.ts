@@ -2,7 +2,7 @@ import { RunList, RunsQuery } from '../../schemas/runs.ts';
 import { ThreadParams } from '../../schemas/threads.ts';
 import { pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
-import { toRunItem } from './run-item.ts';
+import { toRunItems } from './run-item.ts';
 import * as examples from './examples.ts';
 
 /** The runs of a thread, newest first. */
@@ -18,8 +18,8 @@ export const listRuns = endpoint({
   params: ThreadParams,
   input: RunsQuery,
   reply: RunList,
-  handle: async ({ owner, params, input, call }, { threads }) => {
+  handle: async ({ owner, params, input, call }, { threads, log }) => {
     const { runs, cursor } = await threads.listRuns({ owner, threadId: params.thread_id, ...pageOf(input) }, call());
-    return JSON.stringify({ runs: runs.map(toRunItem), has_more: cursor !== undefined, cursor });
+    return JSON.stringify({ runs: toRunItems(runs, log), has_more: cursor !== undefined, cursor });
   },
 });

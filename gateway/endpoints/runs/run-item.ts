@@ -1,4 +1,5 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
+import type { Log } from '@agent-workflow/kit/log';
 import type { Run } from '@agent-workflow/protos/threads';
 import { fromUsageJson, toUsageItem } from '@agent-workflow/protos/usage';
 import { wireCodeOf } from '../../http/errors.ts';
@@ -21,3 +22,17 @@ export const toRunItem = (run: Run): Record<string, unknown> => ({
     error: run.end.error && { ...run.end.error, code: wireCodeOf(run.end.error.code) },
   }),
 });
+
+/** Runs as lists show them. One that cannot be shown is left out and logged, so that the others are. */
+export const toRunItems = (runs: readonly Run[], log: Pick<Log, 'error'>): readonly Record<string, unknown>[] =>
+  runs.flatMap((run) => {
+    try {
+      return [toRunItem(run)];
+    } catch (error) {
+      log.error(
+        { err: error, runId: run.runId, threadId: run.threadId },
+        'a run is left out of a list: it cannot be shown',
+      );
+      return [];
+    }
+  });

@@ -178,7 +178,7 @@ interface Output {
   readonly steps: readonly CommittedStep[];
 }
 
-/** Empty when the thread is gone. */
+/** Empty when the thread is gone, or what is on record cannot be read. */
 async function outputOf(threads: RunReadCalls, { owner, runId, status }: Run): Promise<Output> {
   try {
     const messages = await listAdded(threads, { owner, runId });
@@ -187,7 +187,8 @@ async function outputOf(threads: RunReadCalls, { owner, runId, status }: Run): P
     const published = status === 'failed' ? steps.filter(({ nodes }) => nodes.length > 0) : steps;
     return { added: asCommitted(messages, steps), steps: published };
   } catch (error) {
-    if (isServiceError(error, 'NotFound')) return { added: [], steps: [] };
+    // Neither a run whose thread is gone nor one whose texts cannot be read may keep its followers waiting.
+    if (isServiceError(error, 'NotFound') || error instanceof SyntaxError) return { added: [], steps: [] };
     throw error;
   }
 }
@@ -226,11 +227,19 @@ async function endOf(
     iterations: run.end?.iterations ?? 0,
     recursionLimitReached: run.end?.recursionLimitReached ?? false,
     added: keepNewest(added, nothingAdded),
-    interrupts: JSON.parse(run.end?.interruptsJson ?? '[]') as Interrupt[],
+    interrupts: interruptsOf(run),
     state: await stateOf(parts, run),
     usage: fromUsageJson(run.usageJson),
   } as const;
   return toInvokeResult(run, outcome, run.updatedAt);
+}
+
+function interruptsOf({ end }: Run): Interrupt[] {
+  try {
+    return JSON.parse(end?.interruptsJson ?? '[]') as Interrupt[];
+  } catch {
+    return [];
+  }
 }
 
 const noState: EngineState = { values: { context_summary: '' }, context: [] };
@@ -243,7 +252,7 @@ async function stateOf({ threads, known }: EndParts, run: Run): Promise<EngineSt
   try {
     return fromState(agent, await keptState(threads, run)).state;
   } catch (error) {
-    if (isServiceError(error, 'NotFound')) return noState;
+    if (isServiceError(error, 'NotFound') || error instanceof SyntaxError) return noState;
     throw error;
   }
 }
