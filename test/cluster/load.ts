@@ -34,7 +34,6 @@ export interface Caller {
 export interface LoadCall extends Called {
   readonly caller: string;
   readonly kind: string;
-  readonly ms: number;
 }
 
 const usualCount = 6;
@@ -107,14 +106,12 @@ export async function replace(
   return pods.length;
 }
 
-interface Load {
+export interface Load {
   readonly answered: () => number;
   /** Resolves with the next answer. */
   readonly next: () => Promise<undefined>;
   /** Resolves after so many more rounds of all callers. */
   readonly rounds: (count: number) => Promise<void>;
-  /** The calls that were answered so far. */
-  readonly calls: readonly LoadCall[];
   /** Resolves with all calls, once none is under way any more. */
   readonly stop: () => Promise<readonly LoadCall[]>;
   readonly clients: Clients;
@@ -133,9 +130,7 @@ export async function startLoad({ urls }: Pick<Cluster, 'urls'>, callers: readon
       const kinds = Object.entries(each);
       for (let round = 0; !isOver; round++) {
         const [kind, call] = kinds[round === 0 ? 0 : (round + index) % kinds.length] as (typeof kinds)[number];
-        const begun = performance.now();
-        const called = await call(clients, caller, round);
-        calls.push({ ...called, caller, kind, ms: performance.now() - begun });
+        calls.push({ ...(await call(clients, caller, round)), caller, kind });
         first[index]?.resolve(undefined);
         answer.resolve(undefined);
         answer = Promise.withResolvers();
@@ -145,7 +140,7 @@ export async function startLoad({ urls }: Pick<Cluster, 'urls'>, callers: readon
   await Promise.race([Promise.all(first.map(({ promise }) => promise)), work]);
   const next = (): Promise<undefined> => answer.promise;
   return {
-    ...{ clients, callers, calls, next },
+    ...{ clients, callers, next },
     answered: () => calls.length,
     rounds: async (count) => {
       const until = calls.length + count * callers.length;
