@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import protobuf from 'protobufjs';
 import { definitionOf, methodName, poolRuleOf } from './definitions.ts';
-import { poolChecks, poolMessages, poolTextFault } from './pool-texts.ts';
+import { poolChecks, poolMessages } from './pool-checks.ts';
+import { poolTextFault } from './pool-texts.ts';
 
 const needsCheck = ({ name, type }: protobuf.Field): boolean =>
   ['bytes', 'int64', 'double'].includes(type) || name.endsWith('Json') || name === 'messageId';
