@@ -35,6 +35,7 @@ import { writeAll } from './flow.ts';
 import { fail, link, type Method } from './link.ts';
 import { requestFault } from './listed.ts';
 import { createPoolGate, type Caller, type PoolAccess } from './pool-gate.ts';
+import { poolTextFault } from './pool-texts.ts';
 import { createGuard, grantKey, toServerCredentials, type CallerOf, type WireSecurity } from './security.ts';
 import { errorKey, notBegunKey, toStatus } from './status.ts';
 
@@ -224,6 +225,7 @@ function addService(server: Server, served: Served): void {
     const { path, responseStream, responseSerialize: serialize } = described;
     const name = methodName(rpc);
     const faultOf = requestFault(context, described);
+    const textFaultOf = poolTextFault(described);
     const fullName = `${context}.${name}`;
     const passGate = createPoolGate(fullName, poolRuleOf(context, name), pools);
     const method: ServedMethod = (request, call, from) =>
@@ -231,7 +233,7 @@ function addService(server: Server, served: Served): void {
         passGate({ ...from, request }, () => {
           const serving = provided()?.[name];
           if (!serving) return starting.call(request, call);
-          const fault = faultOf(request);
+          const fault = faultOf(request) ?? (from.caller === 'platform' ? undefined : textFaultOf(request));
           return fault ? fail(fault) : serving(request, call);
         }),
       );

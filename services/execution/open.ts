@@ -111,7 +111,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   opening.use(control);
   opening.use(codeCalls);
   const known = agents.areRegistered
-    ? createRegisteredAgents({ threads, defaultName: agents.defaultName })
+    ? createRegisteredAgents({ threads, defaultName: agents.defaultName, log })
     : heldAgents(agents);
   const onSweepError = (error: unknown): void => {
     log.error({ err: error }, 'the sweep failed; the next one tries again');

@@ -233,3 +233,43 @@ test('a pool that is taken out of the file is refused, also on the streams that 
   ground.remove('billing');
   await t.throwsAsync(renew());
 });
+
+test('texts of a pool that are no JSON are refused before they come to a service, those of the platform are not read', async (t) => {
+  const { ground, reached, own, codeOf } = await openMatrix(t);
+  const junk = bytes('1},"injected":{"a":1');
+  const bad: Readonly<Record<string, readonly object[]>> = {
+    'threads.commitStep': [
+      { fields: { n: junk } },
+      { progressJson: junk },
+      { usageJson: '{{' },
+      { at: 8.7e15 },
+      { wakeAt: 9e15 },
+      { end: { status: 'interrupted', iterations: 1, interruptsJson: '{{' } },
+      { messages: [{ messageId: 'm', json: junk }] },
+      { messages: [{ messageId: '', json: bytes('{}') }] },
+      { work: { startedAt: -1, attempt: 1, inputTokens: 0, outputTokens: 0 } },
+      { fused: { at: 1, messages: [{ messageId: 'm', json: junk }] } },
+    ],
+    'threads.noteToolResult': [{ resultJson: junk }],
+    'threads.registerRevision': [{ definition: { graphJson: junk, fieldsJson: bytes('{}'), toolsJson: bytes('[]') } }],
+    'memory.store': [{ metadataJson: junk }],
+    'memory.search': [{ optionsJson: junk }, { selection: { filtersJson: bytes('[]') } }],
+  };
+  reached.length = 0;
+  for (const [name, parts] of Object.entries(bad)) {
+    const rpc = rpcs.find((one) => one.name === name);
+    if (!rpc) return t.fail(name);
+    for (const part of parts)
+      t.is(await codeOf(rpc, { ...naming(own), ...part }, { grant: own.grant }), 'Invalid', JSON.stringify(part));
+  }
+  t.deepEqual(reached, []);
+  await t.throwsAsync(
+    ground
+      .as('threads', platformToken)
+      .noteToolResult(
+        { ...own.ids, epoch: own.ids.epoch + 1, step: 0, callKey: 'k', resultJson: junk },
+        within(30_000),
+      ),
+    { code: 'Stale' },
+  );
+});

@@ -16,7 +16,7 @@ export const listAgents = endpoint({
   path: '/v1/agents',
   access: { resource: 'graph', action: 'read' },
   reply: AgentList,
-  handle: async ({ call }, { execution, threads }) => {
+  handle: async ({ call }, { execution, threads, log }) => {
     const [held, registered, counted] = await Promise.all([
       execution.listAgents({}, call()),
       threads.listRegisteredAgents({}, call()),
@@ -30,13 +30,21 @@ export const listAgents = endpoint({
         const item = { name, description, is_default: isDefault, tools: toolNames(toolsJson) };
         return known ? { ...item, ...toRevisions(known, counted) } : item;
       }),
-      ...(await Promise.all(
-        others.map(async (other) => {
-          const { agent: name, description = null } = other;
-          const { toolsJson } = await threads.getRevision({ agent: name }, call());
-          return { name, description, is_default: false, tools: toolNames(toolsJson), ...toRevisions(other, counted) };
-        }),
-      )),
+      ...(
+        await Promise.all(
+          others.map(async (other) => {
+            const { agent: name, description = null } = other;
+            const { toolsJson } = await threads.getRevision({ agent: name }, call());
+            try {
+              const tools = toolNames(toolsJson);
+              return [{ name, description, is_default: false, tools, ...toRevisions(other, counted) }];
+            } catch (error) {
+              log.error({ err: error, agent: name }, 'an agent is left out of the list: its definition cannot be read');
+              return [];
+            }
+          }),
+        )
+      ).flat(),
     ];
     return JSON.stringify({ agents: agents.toSorted(defaultFirst) });
   },

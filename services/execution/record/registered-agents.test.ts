@@ -22,8 +22,15 @@ const agentWith = (current: string, percent = 0): RegisteredAgent => ({
 });
 
 /** A registry that counts how often it is read, and a clock. */
-function counted(title = '') {
-  const seen = { lists: 0, revisions: [] as (string | undefined)[], now: 0, isAway: false, agents: [agentWith('a')] };
+function counted(title = '', parts: Partial<RevisionDefinition> = {}) {
+  const seen = {
+    lines: [] as object[],
+    lists: 0,
+    revisions: [] as (string | undefined)[],
+    now: 0,
+    isAway: false,
+    agents: [agentWith('a')],
+  };
   const known = createRegisteredAgents({
     threads: {
       listRegisteredAgents: () => {
@@ -32,10 +39,11 @@ function counted(title = '') {
       },
       getRevision: ({ revision }) => {
         seen.revisions.push(revision);
-        return Promise.resolve({ ...definition, graphJson: json({ nodes: [], title }) });
+        return Promise.resolve({ ...definition, graphJson: json({ nodes: [], title }), ...parts });
       },
     },
     defaultName: 'support',
+    log: { error: (line: object) => void seen.lines.push(line) },
     elapsed: () => seen.now,
   });
   return { seen, known };
@@ -85,4 +93,10 @@ test('what is kept of revisions has a bound in bytes', async (t) => {
   const { seen, known } = counted('x'.repeat(9 * 1024 * 1024));
   for (const revision of ['a', 'b', 'a']) await known.find('support', { revision });
   t.deepEqual(seen.revisions, ['a', 'b', 'a']);
+});
+
+test('an agent whose definition cannot be read is left out of the list, and the log names it', async (t) => {
+  const { seen, known } = counted(undefined, { toolsJson: Buffer.from('{') });
+  t.deepEqual(await known.list(), []);
+  t.like(seen.lines, [{ agent: 'support' }]);
 });

@@ -1,3 +1,4 @@
+import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import { revisionFor } from '@agent-workflow/protos/routing';
 import type { AgentCalls, RegisteredAgent, RevisionDefinition } from '@agent-workflow/protos/threads';
@@ -8,6 +9,7 @@ import { noDefault, noneNamed, type KnownAgents, type RevisionMeant } from './kn
 interface RegisteredAgentsOptions {
   readonly threads: Pick<AgentCalls, 'listRegisteredAgents' | 'getRevision'>;
   readonly defaultName: string | undefined;
+  readonly log: Pick<Log, 'error'>;
   /** Milliseconds of a clock that only rises. */
   readonly elapsed?: () => number;
 }
@@ -23,7 +25,7 @@ const keptBytes = 16 * 1024 * 1024;
  * is bounded. What a revision looks like never changes, and is kept within a bound of bytes.
  */
 export function createRegisteredAgents(options: RegisteredAgentsOptions): KnownAgents {
-  const { threads, defaultName, elapsed = () => performance.now() } = options;
+  const { threads, defaultName, log, elapsed = () => performance.now() } = options;
   const readAll = createSharedRead(async () => {
     const { agents } = await threads.listRegisteredAgents({}, within(callTimeoutMs));
     return new Map(agents.map((agent) => [agent.agent, agent]));
@@ -62,7 +64,18 @@ export function createRegisteredAgents(options: RegisteredAgentsOptions): KnownA
     find,
     list: async () => {
       const agents = [...(await readAll.get()).values()];
-      const found = await Promise.all(agents.map((agent) => atRevision(agent, agent.routing.current)));
+      const found = await Promise.all(
+        agents.map(async (agent) =>
+          atRevision(agent, agent.routing.current).catch((error: unknown) => {
+            if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
+            log.error(
+              { err: error, agent: agent.agent },
+              'an agent is left out of the list: its definition cannot be read',
+            );
+            return undefined;
+          }),
+        ),
+      );
       return found.filter((shape) => shape !== undefined);
     },
     absence: (name = defaultName) => {

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import protobuf from 'protobufjs';
+import { definitionOf, methodName, poolRuleOf } from './definitions.ts';
+import { poolChecks, poolMessages } from './pool-checks.ts';
+import { poolTextFault } from './pool-texts.ts';
+
+const needsCheck = ({ name, type }: protobuf.Field): boolean =>
+  ['bytes', 'int64', 'double'].includes(type) || name.endsWith('Json') || name === 'messageId';
+
+for (const context of ['threads', 'execution', 'memory'] as const)
+  test(`every JSON, number and id that a pool may send to ${context} is checked`, (t) => {
+    const { root } = protobuf.parse(readFileSync(new URL(`../${context}.proto`, import.meta.url), 'utf8'));
+    const see = (type: protobuf.Type): void => {
+      for (const field of type.fieldsArray) {
+        const inner = field.type.includes('.') || /^[A-Z]/.test(field.type) ? type.lookupType(field.type) : undefined;
+        const place = `${type.name}.${field.name}`;
+        if (!inner) t.is(poolChecks[type.name]?.[field.name] !== undefined, needsCheck(field), place);
+        else if (inner.fieldsArray.some((each) => needsCheck(each) || /^[A-Z]/.test(each.type))) {
+          t.is(poolMessages[type.name]?.[field.name], inner.name, place);
+          see(inner);
+        }
+      }
+    };
+    for (const [rpc, { requestType }] of Object.entries(definitionOf(context)))
+      if (poolRuleOf(context, methodName(rpc)) !== 'never')
+        see(root.lookupType((requestType.type as { name: string }).name));
+    t.pass();
+  });
+
+const rpcOf = (name: string) => {
+  const rpc = definitionOf('threads')[name];
+  if (!rpc) throw new Error(name);
+  return rpc;
+};
+
+const bytes = (text: string): Buffer => Buffer.from(text);
+const good = '{"message_id":"m","role":"user","content":[],"timestamp":"2026-01-01T00:00:00.000Z"}';
+
+test('what a worker of a pool commits is refused by its field where it is none of its kind', (t) => {
+  const faultOf = poolTextFault(rpcOf('CommitStep'));
+  const commit = { epoch: 1, step: 0, at: 1, fields: {}, messages: [{ messageId: 'm', json: bytes(good) }] };
+  t.is(faultOf({ ...commit, fields: { n: bytes('{"a":[1]}') }, progressJson: bytes('{"visits":{"a":1}}') }), undefined);
+  const bad: Readonly<Record<string, object>> = {
+    'fields.n': { fields: { n: bytes('1},"injected":{"a":1') } },
+    progressJson: { progressJson: bytes('not json') },
+    usageJson: { usageJson: '{{' },
+    'end.interruptsJson': { end: { iterations: 1, interruptsJson: '{{' } },
+    'end.iterations': { end: { iterations: -5 } },
+    at: { at: 8.7e15 },
+    wakeAt: { wakeAt: 9e15 },
+    'work.startedAt': { work: { startedAt: -1, attempt: 1, inputTokens: 0, outputTokens: 0 } },
+    'messages.0.messageId': { messages: [{ messageId: '', json: bytes('{}') }] },
+    'messages.0.json': { messages: [{ messageId: 'm', json: bytes('not json') }] },
+    'messages.0.json.message_id': { messages: [{ messageId: 'other', json: bytes(good) }] },
+    'fused.messages.0.json': { fused: { at: 1, messages: [{ messageId: 'm', json: bytes(`${good} `) }] } },
+    'fused.usageJson': { fused: { at: 1, messages: [], usageJson: 'null' } },
+  };
+  for (const [place, parts] of Object.entries(bad)) {
+    const fault = faultOf({ ...commit, ...parts });
+    t.is(fault?.code, 'Invalid', place);
+    t.is(fault?.details[0]?.field.join('.'), place);
+  }
+  for (const text of [Buffer.from([0x22, 0xff, 0x22]), bytes('['.repeat(2000) + ']'.repeat(2000)), bytes('')])
+    t.is(faultOf({ ...commit, fields: { n: text } })?.details[0]?.field.join('.'), 'fields.n');
+});
