@@ -45,7 +45,8 @@ test('the permissions of a pool on NATS are printed, and a name that is none is 
   t.regex(printed, /"team\.events\.37a8eec1\.\*"/);
   t.is((await run(folder, 'nats-permissions')).code, 2);
   t.is((await run(folder, 'nats-permissions', '--agent', 'a"}')).code, 2);
-  t.is((await run(folder, ...given, '--inbox-prefix', '>')).code, 2);
+  for (const prefix of ['>', '_INBOX', '_INBOX_8ed3f6ad'])
+    t.is((await run(folder, ...given, '--inbox-prefix', prefix)).code, 2, prefix);
 });
 
 test('a check ends, though the agent keeps something open that would hold its process', async (t) => {

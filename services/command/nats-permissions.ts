@@ -1,4 +1,4 @@
-import { permissionsOf, toServerConfig } from '@agent-workflow/execution/adapters/nats/pools/permissions';
+import { inboxFault, permissionsOf, toServerConfig } from '@agent-workflow/execution/adapters/nats/pools/permissions';
 import { isAgentName, isRevision } from '@agent-workflow/kit/agents';
 
 interface NatsPermissionsOptions {
@@ -13,12 +13,13 @@ interface NatsPermissionsOptions {
  * @returns 0; 2 with a line that says which name is none.
  */
 export function natsPermissions({ agents, revisions, prefix, inboxPrefix }: NatsPermissionsOptions): number {
+  const inboxProblem = inboxPrefix === undefined ? undefined : inboxFault(inboxPrefix, agents);
   const [problem] = [
     ...(agents.length === 0 ? ['--agent must name an agent of the pool; it may be given several times'] : []),
     ...agents.filter((name) => !isAgentName(name)).map((name) => `"${name}" is no name of an agent`),
     ...revisions.filter((name) => !isRevision(name)).map((name) => `"${name}" is no revision`),
     ...(/^[\w-]*$/.test(prefix) ? [] : [`"${prefix}" is no prefix: letters, digits, - and _`]),
-    ...(/^_INBOX[\w-]*(\.[\w-]+)*$/.test(inboxPrefix ?? '_INBOX') ? [] : ['--inbox-prefix must begin with _INBOX']),
+    ...(inboxProblem === undefined ? [] : [`--inbox-prefix ${inboxProblem}`]),
   ];
   if (problem !== undefined) {
     process.stderr.write(`${problem}\n`);

@@ -9,6 +9,7 @@ import {
   tokenOfAgents,
   toServerConfig,
 } from '@agent-workflow/execution/adapters/nats/pools/permissions';
+import { ConfigError } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
 import { never, within } from '@agent-workflow/protos/call';
 import { eventOf, scopeOf } from '../events.ts';
@@ -229,6 +230,17 @@ withServer(test, privateNats(), () => {
     await pool.close();
     await tap.close();
   });
+
+  test.serial(
+    'a process with the user of a pool that lacks NATS_ACCESS=pool does not start, and says why',
+    async (t) => {
+      await using server = await openNatsWithPools(['support']);
+      await t.throwsAsync(openNatsAt(server.urlOf('support')), {
+        instanceOf: ConfigError,
+        message: /NATS_ACCESS=pool/,
+      });
+    },
+  );
 
   test.serial('a client sends no subject that holds a command', async (t) => {
     await using server = await openNatsWithPools([]);

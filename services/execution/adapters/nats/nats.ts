@@ -1,3 +1,4 @@
+import { ConfigError } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { retry } from '@agent-workflow/kit/retry';
@@ -7,7 +8,14 @@ import type { RunControl } from '../../ports/control.ts';
 import type { WorkerLeases } from '../../ports/leases.ts';
 import type { RunLog } from '../../ports/log.ts';
 import type { HeldAgents, RunQueue } from '../../ports/queue.ts';
-import { isNotReady, openNatsClient, steadily, type NatsClient, type NatsClientOptions } from './client/client.ts';
+import {
+  isForbidden,
+  isNotReady,
+  openNatsClient,
+  steadily,
+  type NatsClient,
+  type NatsClientOptions,
+} from './client/client.ts';
 import { openNatsCodeCalls } from './code-calls/code-calls.ts';
 import { openNatsControl } from './control.ts';
 import { checkDurability, checkVersion, readSyncInterval } from './durability.ts';
@@ -62,12 +70,20 @@ export async function openNats(options: NatsOptions, signal?: AbortSignal): Prom
   const version = client.connection.info?.version ?? '';
   checkVersion(version);
   const streams = await createStreams(client, options);
-  if (!options.pool) await ensureStreams(streams, version, options, signal);
+  if (!options.pool) await ensureStreams(streams, version, options, signal).catch(refuseForbidden);
   // Also waits for a server that becomes unreachable meanwhile.
   const open = options.pool ? openPortsOfPool(options.pool) : openPorts;
   const ports = opened.use(await untilReady(async () => open(client, streams, options), options, signal));
   const rest = opened.move();
   return { ...ports, isConnected: client.isConnected, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
+}
+
+/** @throws ConfigError for a user that may not manage streams; any other error as it is. */
+function refuseForbidden(error: unknown): never {
+  if (!isForbidden(error)) throw error;
+  throw new ConfigError(
+    'the NATS user of this process may not manage streams: a worker with the user of a pool needs NATS_ACCESS=pool',
+  );
 }
 
 async function ensureStreams(

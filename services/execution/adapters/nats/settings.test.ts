@@ -40,9 +40,12 @@ test('replies go to the inboxes of the agents of a pool, unless a prefix is set 
   t.is(inboxOf({}), undefined);
   t.is(inboxOf({}, ['default']), '_INBOX_37a8eec1');
   t.is(inboxOf({}, ['support', 'billing']), inboxOf({}, ['billing', 'support']));
-  t.is(inboxOf({ NATS_INBOX_PREFIX: '_INBOX.team' }, ['default']), '_INBOX.team');
+  t.is(inboxOf({ NATS_INBOX_PREFIX: '_INBOX_team.a' }, ['default']), '_INBOX_team.a');
   for (const prefix of ['events', '_INBOX.>', '_INBOX.*', '_INBOX..a', '_INBOX.a b'])
     t.throws(() => inboxOf({ NATS_INBOX_PREFIX: prefix }), { message: /NATS_INBOX_PREFIX/ });
+  for (const prefix of ['_INBOX', '_INBOX.team', '_INBOX_8ed3f6ad', '_INBOX_8ed3f6ad.a'])
+    t.throws(() => inboxOf({ NATS_INBOX_PREFIX: prefix }, ['default']), { instanceOf: ConfigError });
+  t.is(inboxOf({ NATS_INBOX_PREFIX: '_INBOX_37a8eec1' }, ['default']), '_INBOX_37a8eec1');
 });
 
 test('events that would go before their retention is over are refused', (t) => {

@@ -11,10 +11,10 @@ import {
 import type { Log } from '@agent-workflow/kit/log';
 import type { HeldAgents } from '../../ports/queue.ts';
 import type { NatsOptions } from './nats.ts';
-import { inboxPrefixOf } from './pools/permissions.ts';
+import { inboxFault, inboxPrefixOf } from './pools/permissions.ts';
 
 const inboxPrefix: Setting<string | undefined> = {
-  doc: 'What the subjects of replies to this process begin with: `_INBOX`, and more words if need be; unset, `_INBOX`, and for `NATS_ACCESS=pool` one of the agents that it holds',
+  doc: 'What the subjects of replies to this process begin with: `_INBOX`, and more words if need be; unset, `_INBOX`, and for `NATS_ACCESS=pool` one of the agents that it holds, where it may not be `_INBOX` itself',
   fallback: undefined,
   read: (value) =>
     /^_INBOX[\w-]*(\.[\w-]+)*$/.test(value)
@@ -81,6 +81,10 @@ export function toNatsOptions({ values, name, retention, leaseMs, pool, log }: N
     );
   if (!/^[\w-]*$/.test(values.NATS_PREFIX))
     throw new ConfigError(`NATS_PREFIX must be of letters, digits, - and _, not ${JSON.stringify(values.NATS_PREFIX)}`);
+  const { NATS_INBOX_PREFIX: inbox } = values;
+  const inboxProblem = pool && inbox !== undefined ? inboxFault(inbox, pool.agents) : undefined;
+  if (inboxProblem !== undefined)
+    throw new ConfigError(`NATS_INBOX_PREFIX ${inboxProblem}, not ${JSON.stringify(inbox)}`);
   return {
     url: values.NATS_URL,
     name,

@@ -28,6 +28,21 @@ export const tokenOfAgents = (agents: readonly string[]): string => hashOfAgent(
 /** What the inboxes of a pool's workers begin with, unless it is set. */
 export const inboxPrefixOf = (agents: readonly string[]): string => `${inboxRoot}_${tokenOfAgents(agents)}`;
 
+/**
+ * Why the replies to a pool's workers may not begin so; `undefined` when they may. Below `_INBOX` are the replies to the service, and the
+ * default of each pool is its own alone.
+ */
+export function inboxFault(prefix: string, agents: readonly string[]): string | undefined {
+  if (!/^_INBOX[\w-]*(\.[\w-]+)*$/.test(prefix))
+    return 'must begin with `_INBOX` and be of letters, digits, -, _ and single dots';
+  const [first = ''] = prefix.split('.');
+  if (first === inboxRoot)
+    return 'must be another word than `_INBOX` for a pool: the replies to the service begin with that';
+  const isOfSomePool = new RegExp(`^${inboxRoot}_[0-9a-f]{8}$`).test(first);
+  if (isOfSomePool && first !== inboxPrefixOf(agents)) return 'must not be what the replies of other agents begin with';
+  return undefined;
+}
+
 /** What a pool needs of one kind of subject. */
 interface PoolNeeds {
   readonly publish?: readonly string[];
