@@ -1,11 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism, loadavg } from 'node:os';
 import { processEnv } from '@agent-workflow/kit/env';
 import axe from 'axe-core';
-import type { ExecutionContext } from 'ava';
-import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import test, { type ExecutionContext } from 'ava';
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 
 /** Where Debian and Ubuntu put it. */
 const executablePath = processEnv()['CHROMIUM'] ?? '/usr/bin/chromium';
@@ -31,22 +29,28 @@ interface WatchedPage {
   readonly faults: readonly string[];
 }
 
-/** Opens a tab at an address; it goes with the test, which fails when the tab did what no page of ours may do. */
-export async function openPage(t: ExecutionContext, url: string, options: PageOptions = {}): Promise<WatchedPage> {
-  const profile = await mkdtemp(join(tmpdir(), 'browser-'));
-  const context = await chromium.launchPersistentContext(profile, {
+let opening: Promise<Browser> | undefined;
+
+/** The one browser of a test file: each tab has a profile of its own in it, which takes a fraction of the time of a start. */
+const browser = (): Promise<Browser> =>
+  (opening ??= chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--host-resolver-rules=MAP *.test 127.0.0.1'],
-    viewport: sizes[options.size ?? 'desktop'],
-    colorScheme: options.colorScheme ?? 'light',
-  });
+  }));
+
+test.after.always(async () => (await opening)?.close());
+
+/** Opens a tab at an address; it goes with the test, which fails when the tab did what no page of ours may do. */
+export async function openPage(t: ExecutionContext, url: string, options: PageOptions = {}): Promise<WatchedPage> {
+  const { size = 'desktop', colorScheme = 'light' } = options;
+  const shared = await browser();
+  const context = await shared.newContext({ viewport: sizes[size], colorScheme });
   const faults: string[] = [];
   t.teardown(async () => {
     await context.close();
-    await rm(profile, { recursive: true, force: true });
     if (faults.length > 0) throw new Error(`the page did what it must not: ${faults.join('; ')}`);
   });
-  const page = context.pages()[0] ?? (await context.newPage());
+  const page = await context.newPage();
   watch(page, new URL(url).origin, options.expected ?? [], faults);
   await page.goto(url);
   return { page, context, faults };
