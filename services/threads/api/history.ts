@@ -27,11 +27,11 @@ export function createHistoryCalls({ store, references, now }: HistoryCallsOptio
       return { checkpoint, state: ofAgent(state, head) };
     },
 
-    forkThread: async (request) => {
+    forkThread: async (request, call) => {
       refuseMetadata(request.metadataJson, ['config', 'metadata']);
       await liveHead(store, keyOf(request));
       const { owner, newThreadId: threadId } = request;
-      const made = await references.withCopy(keyOf(request), { owner, threadId }, () => forks.make(request));
+      const made = await references.withCopy(keyOf(request), { owner, threadId }, () => forks.make(request, call));
       return toThread({ threadId, ...made });
     },
   };

@@ -61,7 +61,39 @@ test('a fork on its way to be is absent, and not among what is to be removed', a
   await t.throwsAsync(threads.getThread(fork, call()), { message: /does not exist/ });
   t.deepEqual((await threads.listDeleting({ limit: 10 }, call())).threads, []);
   const request = { owner, threadId: 't1', checkpointId, newThreadId: 'fork' };
-  await t.throwsAsync(threads.forkThread(request, call()), { name: 'Unavailable' });
+  await t.throwsAsync(threads.forkThread(request, within(200)), { message: /is being made/, code: 'Unavailable' });
+});
+
+test('a request that is made again at another replica waits for the fork that the first is making', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const again = createThreads({ store });
+  const checkpointId = await makeThread(again);
+  const [begun, goOn] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  const slowStore: ThreadStore = {
+    ...store,
+    getFields: async (...read) => {
+      begun.resolve(undefined);
+      await goOn.promise;
+      return store.getFields(...read);
+    },
+  };
+  const first = createThreads({ store: slowStore });
+  const request = { owner, threadId: 't1', checkpointId, newThreadId: 'fork' };
+  const made = first.forkThread(request, call());
+  await begun.promise;
+  const polled = Promise.withResolvers<undefined>();
+  const pollingStore: ThreadStore = {
+    ...store,
+    getHead: async (key) => {
+      const head = await store.getHead(key);
+      if (key.threadId === 'fork') polled.resolve(undefined);
+      return head;
+    },
+  };
+  const second = createThreads({ store: pollingStore }).forkThread(request, call());
+  await Promise.race([polled.promise, second]);
+  goOn.resolve(undefined);
+  t.deepEqual(await second, await made);
 });
 
 test('what a fork left behind that was cut short is removed, by the sweeper or by the same request again', async (t) => {

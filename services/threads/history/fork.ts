@@ -1,4 +1,6 @@
 import { conflict, isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { backoffMs, pause, type Backoff } from '@agent-workflow/kit/retry';
+import type { Call } from '@agent-workflow/protos/call';
 import type { ForkThreadRequest } from '@agent-workflow/protos/threads';
 import { absent, checkpointOf } from './checkpoints.ts';
 import { fromJson, toJson } from '../record/json.ts';
@@ -17,8 +19,11 @@ import type { ThreadSweeps } from '../ports/sweeps.ts';
 export type ForkStore = ThreadChanges & ThreadReads & ThreadHistory & ThreadSweeps;
 
 interface Forks {
-  /** The head of the fork: made, or found as the same request has made it. */
-  readonly make: (request: ForkThreadRequest) => Promise<Head>;
+  /**
+   * The head of the fork: made, or found as the same request has made it.
+   * @throws Unavailable when it is still being made elsewhere after {@link elsewhereMs}, or at the deadline.
+   */
+  readonly make: (request: ForkThreadRequest, call: Call) => Promise<Head>;
 }
 
 /** What one change copies at most: entries, and bytes unless one entry alone is larger. */
@@ -28,23 +33,34 @@ const bytesAtOnce = 1024 * 1024;
 /** How long the making of a fork may take before its rows count as abandoned, in milliseconds. */
 const makingMs = 60_000;
 
+/** How long a fork that another replica is making is waited for, in milliseconds: a call is made again where a replica is slow. */
+const elsewhereMs = 5000;
+
+/** How often its head is read meanwhile. */
+const polling: Backoff = { firstMs: 50, maxMs: 500 };
+
 /** Forks threads; two requests for the same fork at once are one here. */
 export function createForks(store: ForkStore, now: () => number): Forks {
-  const making = new Map<string, Promise<Head>>();
+  const making = new Map<string, Promise<Head | undefined>>();
+  const makeShared = async (request: ForkThreadRequest): Promise<Head | undefined> => {
+    const { owner, newThreadId, threadId, checkpointId, threadName } = request;
+    const name = JSON.stringify([owner, newThreadId, threadId, checkpointId, threadName]);
+    const known = making.get(name);
+    if (known) return known;
+    const made = makeFork(store, request, now).finally(() => making.delete(name));
+    making.set(name, made);
+    return made;
+  };
   return {
-    make: async (request) => {
-      const name = JSON.stringify([
-        request.owner,
-        request.newThreadId,
-        request.threadId,
-        request.checkpointId,
-        request.threadName,
-      ]);
-      const known = making.get(name);
-      if (known) return known;
-      const made = makeFork(store, request, now).finally(() => making.delete(name));
-      making.set(name, made);
-      return made;
+    make: async (request, { deadline, signal }) => {
+      const until = Math.min(deadline, Date.now() + elsewhereMs);
+      for (let attempt = 1; ; attempt++) {
+        const made = await makeShared(request);
+        if (made) return made;
+        const ms = backoffMs(polling, attempt);
+        if (Date.now() + ms > until) throw unavailable(`thread "${request.newThreadId}" is being made`);
+        await pause(ms, signal);
+      }
     },
   };
 }
@@ -66,19 +82,21 @@ export async function withoutFork(
 const isInTheMaking = ({ deleting, epoch, createdAt }: Head, now: number): boolean =>
   deleting && epoch === 0 && now - createdAt < makingMs;
 
-async function makeFork(store: ForkStore, request: ForkThreadRequest, now: () => number): Promise<Head> {
+/** Gives nothing while another replica makes the fork. */
+async function makeFork(store: ForkStore, request: ForkThreadRequest, now: () => number): Promise<Head | undefined> {
   const { owner } = request;
   const from = { owner, threadId: request.threadId };
   const to = { owner, threadId: request.newThreadId };
   const known = await store.getHead(to);
   if (known && !known.deleting) return knownFork(store, request, known);
-  if (known && isInTheMaking(known, now())) throw unavailable(`thread "${to.threadId}" is being made`);
+  if (known && isInTheMaking(known, now())) return undefined;
   if (known) await store.purge(to);
 
   const { version } = await checkpointOf(store, from, request.checkpointId);
   const source = await store.getHead(from);
   if (!source) throw absent(from, request.checkpointId);
   const copy = await beginCopy(store, to, forkHead(request, source, now()), now);
+  if (!copy) return undefined;
   try {
     return await copyThread(store, { from, to, version, source, copy, request });
   } catch (error) {
@@ -140,15 +158,20 @@ interface Copy {
   readonly write: (rows: Omit<Change, 'head'>, parts?: Partial<Head>) => Promise<void>;
 }
 
-async function beginCopy(store: ThreadChanges, to: ThreadKey, first: Head, now: () => number): Promise<Copy> {
+/** Gives nothing when another replica has begun the fork. */
+async function beginCopy(
+  store: ThreadChanges,
+  to: ThreadKey,
+  first: Head,
+  now: () => number,
+): Promise<Copy | undefined> {
   let head = first;
-  await store.change(to, {}, (snapshot) => {
-    // The same fork may be under way at another replica.
-    if (snapshot.head && isInTheMaking(snapshot.head, now()))
-      throw unavailable(`thread "${to.threadId}" is being made`);
+  const isBegun = await store.change(to, {}, (snapshot) => {
+    if (snapshot.head && isInTheMaking(snapshot.head, now())) return { reply: false };
     if (snapshot.head) throw conflict(`thread "${to.threadId}" exists already`);
-    return { change: { head }, reply: undefined };
+    return { change: { head }, reply: true };
   });
+  if (!isBegun) return undefined;
   return {
     head: () => head,
     write: async (rows, parts = {}) => {
