@@ -3,8 +3,10 @@ import test, { type ExecutionContext } from 'ava';
 import { byAgent } from '../backends/authorization.ts';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
-import { openShape } from './shape.ts';
+import { oneByOne, openShape } from './shape.ts';
 import { twoAgents } from './two-agents.ts';
+
+const declare = oneByOne(test);
 
 const secret = 's'.repeat(32);
 const module = fileURLToPath(new URL('../backends/authorization.ts', import.meta.url));
@@ -36,54 +38,57 @@ const askedOf = (userId: string): typeof byAgent.asked =>
 const hello = (config: object = {}): object => ({ messages: [user('hello')], config });
 const statusOf = async (reply: ReturnType<Client['send']>): Promise<number> => (await reply).status;
 
-test('a backend that decides by agent is asked with the agent that is named, that of the thread or run, or the default', async (t) => {
-  const { as } = await open(t);
-  const all = as('ada', 'support', 'office');
-  const onlySupport = as('ada', 'support');
-  const made = await all.send('POST', '/v1/runs', hello({ thread_id: 'of-office', agent: 'office' }));
-  t.is(made.status, 202);
-  const { run_id: runId } = made.body.data as { run_id: string };
-  await all.send('GET', `/v1/runs/${runId}/wait`);
-  t.is(await statusOf(onlySupport.send('POST', '/v1/graph/invoke', hello({ thread_id: 'of-support' }))), 200);
+declare(
+  'a backend that decides by agent is asked with the agent that is named, that of the thread or run, or the default',
+  async (t) => {
+    const { as } = await open(t);
+    const all = as('ada', 'support', 'office');
+    const onlySupport = as('ada', 'support');
+    const made = await all.send('POST', '/v1/runs', hello({ thread_id: 'of-office', agent: 'office' }));
+    t.is(made.status, 202);
+    const { run_id: runId } = made.body.data as { run_id: string };
+    await all.send('GET', `/v1/runs/${runId}/wait`);
+    t.is(await statusOf(onlySupport.send('POST', '/v1/graph/invoke', hello({ thread_id: 'of-support' }))), 200);
 
-  for (const [method, path, body] of [
-    ['POST', '/v1/graph/invoke', hello({ agent: 'office' })],
-    ['POST', '/v1/runs', hello({ thread_id: 'of-office' })],
-    ['POST', '/v1/graph/stream', hello({ thread_id: 'of-office' })],
-    ['POST', '/v1/graph/stop', { thread_id: 'of-office' }],
-    ['POST', '/v1/graph/setup', { tools: [], config: { agent: 'office' } }],
-    ['GET', '/v1/agents/office'],
-    ['GET', '/v1/graph?agent=office'],
-    ['GET', '/v1/graph:StateSchema?agent=office'],
-    ['GET', '/v1/threads/of-office'],
-    ['GET', '/v1/threads/of-office/state'],
-    ['GET', '/v1/threads/of-office/runs'],
-    ['DELETE', '/v1/threads/of-office'],
-    ['GET', `/v1/runs/${runId}`],
-    ['GET', `/v1/runs/${runId}/stream`],
-    ['POST', `/v1/runs/${runId}/ticket`, {}],
-    ['POST', `/v1/runs/${runId}/cancel`, {}],
-  ] as const)
-    t.is(await statusOf(onlySupport.send(method, path, body)), 403, `${method} ${path}`);
+    for (const [method, path, body] of [
+      ['POST', '/v1/graph/invoke', hello({ agent: 'office' })],
+      ['POST', '/v1/runs', hello({ thread_id: 'of-office' })],
+      ['POST', '/v1/graph/stream', hello({ thread_id: 'of-office' })],
+      ['POST', '/v1/graph/stop', { thread_id: 'of-office' }],
+      ['POST', '/v1/graph/setup', { tools: [], config: { agent: 'office' } }],
+      ['GET', '/v1/agents/office'],
+      ['GET', '/v1/graph?agent=office'],
+      ['GET', '/v1/graph:StateSchema?agent=office'],
+      ['GET', '/v1/threads/of-office'],
+      ['GET', '/v1/threads/of-office/state'],
+      ['GET', '/v1/threads/of-office/runs'],
+      ['DELETE', '/v1/threads/of-office'],
+      ['GET', `/v1/runs/${runId}`],
+      ['GET', `/v1/runs/${runId}/stream`],
+      ['POST', `/v1/runs/${runId}/ticket`, {}],
+      ['POST', `/v1/runs/${runId}/cancel`, {}],
+    ] as const)
+      t.is(await statusOf(onlySupport.send(method, path, body)), 403, `${method} ${path}`);
 
-  for (const [method, path, body] of [
-    ['GET', '/v1/graph'],
-    ['GET', '/v1/agents'],
-    ['GET', '/v1/agents/support'],
-    ['GET', '/v1/threads'],
-    ['GET', '/v1/runs'],
-    ['GET', '/v1/threads/of-support'],
-    [
-      'POST',
-      '/v1/store/memories',
-      { content: 'tea', memory_type: 'semantic', category: 'taste', config: { thread_id: 'nowhere' } },
-    ],
-    ['POST', '/v1/graph/setup', { tools: [] }],
-  ] as const)
-    t.true((await statusOf(onlySupport.send(method, path, body))) < 300, `${method} ${path}`);
-});
+    for (const [method, path, body] of [
+      ['GET', '/v1/graph'],
+      ['GET', '/v1/agents'],
+      ['GET', '/v1/agents/support'],
+      ['GET', '/v1/threads'],
+      ['GET', '/v1/runs'],
+      ['GET', '/v1/threads/of-support'],
+      [
+        'POST',
+        '/v1/store/memories',
+        { content: 'tea', memory_type: 'semantic', category: 'taste', config: { thread_id: 'nowhere' } },
+      ],
+      ['POST', '/v1/graph/setup', { tools: [] }],
+    ] as const)
+      t.true((await statusOf(onlySupport.send(method, path, body))) < 300, `${method} ${path}`);
+  },
+);
 
-test('a foreign thread stays absent, and an unread request is refused before the backend is asked', async (t) => {
+declare('a foreign thread stays absent, and an unread request is refused before the backend is asked', async (t) => {
   const { as } = await open(t);
   t.is(
     await statusOf(as('ada', 'office').send('POST', '/v1/graph/invoke', hello({ thread_id: 't1', agent: 'office' }))),
@@ -97,7 +102,7 @@ test('a foreign thread stays absent, and an unread request is refused before the
   t.deepEqual(askedOf('nobody'), []);
 });
 
-test('a request about memories is about their thread, whichever way it names it', async (t) => {
+declare('a request about memories is about their thread, whichever way it names it', async (t) => {
   const { as } = await open(t);
   const all = as('mona', 'support', 'office');
   for (const [thread_id, agent] of [
@@ -134,7 +139,7 @@ test('a request about memories is about their thread, whichever way it names it'
     t.is(await statusOf(all.send('DELETE', path, {}, deletion)), 200, `attempt ${String(attempt)}`);
 });
 
-test('a list of runs of one agent is asked about that agent, and a list of tools about no thread', async (t) => {
+declare('a list of runs of one agent is asked about that agent, and a list of tools about no thread', async (t) => {
   const { as } = await open(t);
   const all = as('rosa', 'support', 'office');
   t.is(await statusOf(all.send('POST', '/v1/graph/invoke', hello({ thread_id: 'mine', agent: 'office' }))), 200);
@@ -145,7 +150,7 @@ test('a list of runs of one agent is asked about that agent, and a list of tools
   t.is(await statusOf(all.send('POST', '/v1/graph/setup', { tools: [], config: { thread_id: 'nowhere' } })), 200);
 });
 
-test('what is no name of an agent is refused before the backend is asked', async (t) => {
+declare('what is no name of an agent is refused before the backend is asked', async (t) => {
   const { as } = await open(t);
   const vera = as('vera', 'support');
   for (const agent of ['Support', '', 'support\u0000', 5, ['support'], { support: true }])
@@ -153,7 +158,7 @@ test('what is no name of an agent is refused before the backend is asked', async
   t.deepEqual(askedOf('vera'), []);
 });
 
-test('a field that is not read does not say what a request is about', async (t) => {
+declare('a field that is not read does not say what a request is about', async (t) => {
   const { as } = await open(t);
   const all = as('eve', 'support', 'office');
   const made = await all.send('POST', '/v1/runs', hello({ thread_id: 'allowed' }));
@@ -169,7 +174,7 @@ test('a field that is not read does not say what a request is about', async (t) 
     t.is(await statusOf(eve.send('POST', path, body)), 403, path);
 });
 
-test('the run goes to the agent for which its caller was authorized', async (t) => {
+declare('the run goes to the agent for which its caller was authorized', async (t) => {
   const { as } = await open(t);
   const caller = as('grace', 'support');
   t.is(await statusOf(caller.send('POST', '/v1/graph/invoke', hello({ thread_id: 'mine' }))), 200);
@@ -184,7 +189,7 @@ test('the run goes to the agent for which its caller was authorized', async (t) 
   );
 });
 
-test('where the agent has no name, the name in a request is none of the backend’s business', async (t) => {
+declare('where the agent has no name, the name in a request is none of the backend’s business', async (t) => {
   const { as } = await open(t, { agent: twoAgents.agents.support });
   const caller = as('ada', 'default');
   t.is(await statusOf(caller.send('POST', '/v1/graph/invoke', hello({ agent: 'office' }))), 200);

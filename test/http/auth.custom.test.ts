@@ -3,9 +3,11 @@ import { ConfigError } from '@agent-workflow/kit/env';
 import { sizes } from '@agent-workflow/kit/sizes';
 import test, { type ExecutionContext } from 'ava';
 import { addedConfig, createClient, user, type Client, type Reply } from '../servers/client.ts';
-import { embeddedOnly, openShape } from './shape.ts';
+import { embeddedOnly, oneByOne, openShape } from './shape.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { encode } from '../servers/tokens.ts';
+
+const declare = oneByOne(test);
 
 const module = fileURLToPath(new URL('../backends/custom.ts', import.meta.url));
 const custom = (name: string): Readonly<Record<string, unknown>> => ({
@@ -51,7 +53,7 @@ async function configIn(client: Client, config: object): Promise<unknown> {
 }
 
 for (const [name, headersOf] of forms) {
-  test(`${name}: the user that it gives owns what the request makes, and reaches the graph`, async (t) => {
+  declare(`${name}: the user that it gives owns what the request makes, and reaches the graph`, async (t) => {
     const url = await openService(t, name);
     const client = createClient(url, headersOf('user ada'));
     t.deepEqual(await userIn(client), { user_id: 'ada', roles: ['reader'] });
@@ -67,7 +69,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  test(`${name}: the user that it gives is in the graph's config, over what the body says`, async (t) => {
+  declare(`${name}: the user that it gives is in the graph's config, over what the body says`, async (t) => {
     const client = createClient(await openService(t, name), headersOf('user ada'));
     t.deepEqual(await configIn(client, { user_id: 'bob', mine: 1 }), {
       ...addedConfig,
@@ -77,7 +79,7 @@ for (const [name, headersOf] of forms) {
     });
   });
 
-  test(`${name}: nobody is 401, and the service goes no further`, async (t) => {
+  declare(`${name}: nobody is 401, and the service goes no further`, async (t) => {
     const url = await openService(t, name);
     for (const order of ['null', 'undefined']) {
       const reply = await createClient(url, headersOf(order)).send('POST', '/v1/graph/invoke', { messages: [] });
@@ -87,7 +89,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  test(`${name}: an error with a status of 400 to 499 is answered with it and its message`, async (t) => {
+  declare(`${name}: an error with a status of 400 to 499 is answered with it and its message`, async (t) => {
     const url = await openService(t, name);
     for (const [status, code] of [
       [400, 'BAD_REQUEST'],
@@ -108,7 +110,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  test(`${name}: anything else that is thrown is 500 without its text`, async (t) => {
+  declare(`${name}: anything else that is thrown is 500 without its text`, async (t) => {
     const url = await openService(t, name);
     for (const order of ['throw', 'text 401', 'status 200', 'status 399', 'status 500', 'status 401.5', 'json {']) {
       const reply = await createClient(url, headersOf(order)).send('GET', '/v1/threads');
@@ -117,7 +119,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  test(`${name}: a user that names no owner is 500, not somebody`, async (t) => {
+  declare(`${name}: a user that names no owner is 500, not somebody`, async (t) => {
     const url = await openService(t, name);
     const users = [
       '{"email":"x"}',
@@ -135,7 +137,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  test(`${name}: a user that is too large is 500, which blames no field of the request`, async (t) => {
+  declare(`${name}: a user that is too large is 500, which blames no field of the request`, async (t) => {
     const url = await openService(t, name);
     const send = async (bytes: number, note: string): Promise<Reply> =>
       createClient(url, headersOf(`large ${bytes}`)).send('POST', '/v1/graph/invoke', {
@@ -155,14 +157,14 @@ for (const [name, headersOf] of forms) {
     );
   });
 
-  test(`${name}: no answer in time is 503`, async (t) => {
+  declare(`${name}: no answer in time is 503`, async (t) => {
     const url = await openService(t, name);
     const reply = await createClient(url, headersOf('never')).send('GET', '/v1/threads');
     t.is(reply.status, 503);
     t.truthy(reply.headers.get('retry-after'));
   });
 
-  test(`${name}: probes do without it, and unknown paths do not`, async (t) => {
+  declare(`${name}: probes do without it, and unknown paths do not`, async (t) => {
     const url = await openService(t, name);
     t.is((await fetch(`${url}/healthz`)).status, 200);
     t.is((await fetch(`${url}/v1/nothing`)).status, 401);
@@ -170,7 +172,7 @@ for (const [name, headersOf] of forms) {
   });
 }
 
-test('the request form sees the request, and an empty user is 500', async (t) => {
+declare('the request form sees the request, and an empty user is 500', async (t) => {
   const url = await openService(t, 'ByRequest');
   const client = createClient(url, { 'x-order': 'echo' });
   const { user_id: id, ...seen } = (await userIn(client)) as Readonly<Record<string, unknown>>;
@@ -179,29 +181,32 @@ test('the request form sees the request, and an empty user is 500', async (t) =>
   t.is((await createClient(url, { 'x-order': 'json {}' }).send('GET', '/v1/threads')).status, 500);
 });
 
-test('the credentials form sets headers and cookies, is handed null without a token, and may let anyone in', async (t) => {
-  const url = await openService(t, 'ByCredentials');
-  const without = await createClient(url).send('GET', '/v1/threads');
-  t.is(without.status, 401);
-  t.is(without.headers.get('x-checked'), 'nothing');
-  for (const authorization of ['Basic YWRhOnB3', 'Bearer', 'Bearer a b']) {
-    const reply = await createClient(url, { authorization }).send('GET', '/v1/threads');
-    t.is(reply.headers.get('x-checked'), 'nothing', authorization);
-  }
-  const nobody = createClient(url, { authorization: `Bearer ${encode('json {}')}` });
-  t.deepEqual(await userIn(nobody), {});
-  const { headers, body } = await nobody.send('GET', '/v1/threads');
-  t.is(headers.get('x-checked'), 'Bearer');
-  t.regex(headers.get('set-cookie') ?? '', /^seen=yes; .*httponly/i);
-  const { threads } = body.data as { threads: readonly { user_id: unknown }[] };
-  t.deepEqual(
-    threads.map(({ user_id }) => user_id),
-    [null],
-  );
-  t.deepEqual(await configIn(nobody, { user_id: 'ada', mine: 1 }), { ...addedConfig, mine: 1 });
-});
+declare(
+  'the credentials form sets headers and cookies, is handed null without a token, and may let anyone in',
+  async (t) => {
+    const url = await openService(t, 'ByCredentials');
+    const without = await createClient(url).send('GET', '/v1/threads');
+    t.is(without.status, 401);
+    t.is(without.headers.get('x-checked'), 'nothing');
+    for (const authorization of ['Basic YWRhOnB3', 'Bearer', 'Bearer a b']) {
+      const reply = await createClient(url, { authorization }).send('GET', '/v1/threads');
+      t.is(reply.headers.get('x-checked'), 'nothing', authorization);
+    }
+    const nobody = createClient(url, { authorization: `Bearer ${encode('json {}')}` });
+    t.deepEqual(await userIn(nobody), {});
+    const { headers, body } = await nobody.send('GET', '/v1/threads');
+    t.is(headers.get('x-checked'), 'Bearer');
+    t.regex(headers.get('set-cookie') ?? '', /^seen=yes; .*httponly/i);
+    const { threads } = body.data as { threads: readonly { user_id: unknown }[] };
+    t.deepEqual(
+      threads.map(({ user_id }) => user_id),
+      [null],
+    );
+    t.deepEqual(await configIn(nobody, { user_id: 'ada', mine: 1 }), { ...addedConfig, mine: 1 });
+  },
+);
 
-test('a class that extends nothing will do', async (t) => {
+declare('a class that extends nothing will do', async (t) => {
   t.is((await createClient(await openService(t, 'Unrelated')).send('GET', '/v1/threads')).status, 200);
 });
 
@@ -211,13 +216,13 @@ for (const [name, why] of [
   ['Throws', 'cannot be made: TypeError: no directory is set'],
   ['object', 'is not a class'],
 ] as const) {
-  test(`a start is stopped by ${name}, which ${why}`, async (t) => {
+  declare(`a start is stopped by ${name}, which ${why}`, async (t) => {
     const error = await t.throwsAsync(openShape('who', {}, custom(name)), { instanceOf: ConfigError });
     t.is(error.message, `auth.path ${JSON.stringify(`${module}:${name}`)}: ${why}`);
   });
 }
 
-test('a start is stopped by a class that is not there', async (t) => {
+declare('a start is stopped by a class that is not there', async (t) => {
   const error = await t.throwsAsync(openShape('who', {}, custom('Gone')), { instanceOf: ConfigError });
   t.regex(error.message, /^auth\.path ".*:Gone": .*custom\.ts exports no "Gone", only .*ByRequest.*$/);
 });

@@ -2,10 +2,12 @@ import { createSecretKey } from 'node:crypto';
 import { algorithms } from '@agent-workflow/gateway/auth/algorithms';
 import test, { type ExecutionContext } from 'ava';
 import { addedConfig, createClient, user, type Reply } from '../servers/client.ts';
-import { embeddedOnly, openShape, replicas } from './shape.ts';
+import { embeddedOnly, oneByOne, openShape, replicas } from './shape.ts';
 import { away, openIssuer } from '../servers/issuer.ts';
 import { startStandalone, makeWorkspace } from '../servers/standalone.ts';
 import { audience, goodClaims, inSeconds, issuer, jwkOf, makeToken, pairFor, pemOf } from '../servers/tokens.ts';
+
+const declare = oneByOne(test);
 
 const home = { HOST: '127.0.0.1' };
 const secret = 'a secret that is long enough for HS256';
@@ -26,7 +28,7 @@ async function openService(t: ExecutionContext, env: Readonly<Record<string, str
 }
 
 for (const algorithm of algorithms) {
-  test(`a token signed with ${algorithm} is let in where that is the algorithm`, async (t) => {
+  declare(`a token signed with ${algorithm} is let in where that is the algorithm`, async (t) => {
     const symmetric = algorithm.startsWith('HS');
     const pair = symmetric ? undefined : pairFor(algorithm);
     const key = pair?.privateKey ?? createSecretKey(Buffer.from('s'.repeat(64)));
@@ -38,7 +40,7 @@ for (const algorithm of algorithms) {
   });
 }
 
-test('the claims reach the graph, the token does not', async (t) => {
+declare('the claims reach the graph, the token does not', async (t) => {
   const url = await openService(t);
   const claims = { user_id: 'ada', email: 'ada@example.test', roles: ['admin'], exp: inSeconds(60) };
   const token = tokenOf(claims);
@@ -50,14 +52,14 @@ test('the claims reach the graph, the token does not', async (t) => {
   t.false(reply.includes(token));
 });
 
-test('a token whose claims are too large does not fit into the headers: 431', async (t) => {
+declare('a token whose claims are too large does not fit into the headers: 431', async (t) => {
   const url = await openService(t);
   const reply = await fetch(`${url}/v1/ping`, { headers: withToken(tokenOf({ sub: 'cy', note: 'n'.repeat(15_000) })) });
   t.is(reply.status, 431);
   t.like(await reply.json(), { error: { code: 'PAYLOAD_TOO_LARGE' } });
 });
 
-test("the claims are in the graph's config over what the body says, which can forge no user", async (t) => {
+declare("the claims are in the graph's config over what the body says, which can forge no user", async (t) => {
   const url = await openService(t);
   const claims = { sub: 'cy', locale: 'fr', thread_id: 'theirs', metadata: { a: 1 }, exp: inSeconds(60) };
   const client = createClient(url, withToken(tokenOf(claims)));
@@ -81,7 +83,7 @@ test("the claims are in the graph's config over what the body says, which can fo
   t.not(meta.thread_id, 'theirs');
 });
 
-test('the owner is user_id, else sub', async (t) => {
+declare('the owner is user_id, else sub', async (t) => {
   const url = await openService(t);
   const nameIn = async (claims: Readonly<Record<string, unknown>>): Promise<unknown> => {
     const client = createClient(url, withToken(tokenOf(claims)));
@@ -95,7 +97,7 @@ test('the owner is user_id, else sub', async (t) => {
   t.is(await nameIn({ user_id: 42 }), '42');
 });
 
-test('ids that look alike, or like an owner key of the service, are owners of their own', async (t) => {
+declare('ids that look alike, or like an owner key of the service, are owners of their own', async (t) => {
   const url = await openService(t);
   const ids = ['alice', 'Alice', 'аlice', 'ａlice', 'u:alice', 'anon', 'null', 'é', 'e\u0301', '%61lice', "'; --", '0'];
   const clients = ids.map((id) => createClient(url, withToken(tokenOf({ sub: id }))));
@@ -114,7 +116,7 @@ test('ids that look alike, or like an owner key of the service, are owners of th
   }
 });
 
-test('clocks may be half a minute apart', async (t) => {
+declare('clocks may be half a minute apart', async (t) => {
   const url = await openService(t);
   const status = async (claims: Readonly<Record<string, unknown>>): Promise<number> =>
     (await ping(url, tokenOf({ sub: 'ada', ...claims }))).status;
@@ -127,7 +129,7 @@ test('clocks may be half a minute apart', async (t) => {
   t.is(await status({ exp: Date.now() / 1000 + 1.5, iat: 0, nbf: 1.5 }), 200);
 });
 
-test('issuer and audience count when they are set, the audience also among others', async (t) => {
+declare('issuer and audience count when they are set, the audience also among others', async (t) => {
   const url = await openService(t, { JWT_ISSUER: issuer, JWT_AUDIENCE: audience });
   const status = async (claims: Readonly<Record<string, unknown>>): Promise<number> =>
     (await ping(url, tokenOf(goodClaims(claims)))).status;
@@ -137,7 +139,7 @@ test('issuer and audience count when they are set, the audience also among other
   t.is(await status({ iss: 'https://other.test/' }), 401);
 });
 
-test('the scheme is read in any case, and typ may be absent or that of an access token', async (t) => {
+declare('the scheme is read in any case, and typ may be absent or that of an access token', async (t) => {
   const url = await openService(t);
   const plain = tokenOf({ sub: 'ada' });
   for (const authorization of [`bearer ${plain}`, `BEARER ${plain}`, `Bearer  ${plain}`]) {
@@ -149,7 +151,7 @@ test('the scheme is read in any case, and typ may be absent or that of an access
   }
 });
 
-test('without a token: 401 that asks for one; the open paths ask for none', async (t) => {
+declare('without a token: 401 that asks for one; the open paths ask for none', async (t) => {
   const url = await openService(t);
   const { status, headers, body } = await createClient(url).send('GET', '/v1/threads');
   t.is(status, 401);
@@ -159,7 +161,7 @@ test('without a token: 401 that asks for one; the open paths ask for none', asyn
   t.is((await fetch(`${url}/v1/nothing`)).status, 401, 'nobody learns what paths there are');
 });
 
-test('keys that the issuer publishes are taken, rotated without a restart, and kept when it is away', async (t) => {
+declare('keys that the issuer publishes are taken, rotated without a restart, and kept when it is away', async (t) => {
   const [old, fresh] = [pairFor('ES256'), pairFor('ES256')];
   await using keys = await openIssuer(jwkOf(old.publicKey, { kid: 'old', use: 'sig' }));
   const url = await openService(t, {
@@ -185,7 +187,7 @@ test('keys that the issuer publishes are taken, rotated without a restart, and k
   t.is((await ping(url, token(fresh, 'fresh'))).status, 200);
 });
 
-test('while no keys could ever be read, callers are told to come back', async (t) => {
+declare('while no keys could ever be read, callers are told to come back', async (t) => {
   const pair = pairFor('ES256');
   await using keys = await openIssuer();
   keys.answer(away);

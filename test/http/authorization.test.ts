@@ -5,8 +5,10 @@ import { ConfigError } from '@agent-workflow/kit/env';
 import test, { type ExecutionContext } from 'ava';
 import { byUser } from '../backends/authorization.ts';
 import { createClient, user, type Reply } from '../servers/client.ts';
-import { openShape } from './shape.ts';
+import { oneByOne, openShape } from './shape.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
+
+const declare = oneByOne(test);
 
 const module = fileURLToPath(new URL('../backends/authorization.ts', import.meta.url));
 const secret = 's'.repeat(32);
@@ -38,7 +40,7 @@ const routes = endpoints.flatMap((row) =>
 const guarded = routes.filter(({ row }) => accessOf(row));
 const codeIn = ({ body }: Reply): string => (body.error as { readonly code: string }).code;
 
-test('a backend that allows reads alone: every read passes, everything else is 403, aliases included', async (t) => {
+declare('a backend that allows reads alone: every read passes, everything else is 403, aliases included', async (t) => {
   const url = await openService(t, withAuthorization('readsOnly'));
   const client = createClient(url, as({ sub: 'ada' }));
   t.true(guarded.length >= 20);
@@ -52,17 +54,20 @@ test('a backend that allows reads alone: every read passes, everything else is 4
   }
 });
 
-test('every endpoint under /v1 but ping asks; every POST, PUT and DELETE that is allowed to readers is one that reads', (t) => {
-  for (const { row, method, path } of routes) {
-    const open = ['ping', 'healthz', 'readyz', 'openApi'].includes(row.name);
-    t.is(row.access === 'every caller', open, `${method} ${path}`);
-    if (method !== 'GET' && accessOf(row)?.action === 'read') {
-      t.true(['searchMemories', 'listMemories', 'getMemory'].includes(row.name), row.name);
+declare(
+  'every endpoint under /v1 but ping asks; every POST, PUT and DELETE that is allowed to readers is one that reads',
+  (t) => {
+    for (const { row, method, path } of routes) {
+      const open = ['ping', 'healthz', 'readyz', 'openApi'].includes(row.name);
+      t.is(row.access === 'every caller', open, `${method} ${path}`);
+      if (method !== 'GET' && accessOf(row)?.action === 'read') {
+        t.true(['searchMemories', 'listMemories', 'getMemory'].includes(row.name), row.name);
+      }
     }
-  }
-});
+  },
+);
 
-test('a refusal says what is not allowed, and comes before anything of the request is looked at', async (t) => {
+declare('a refusal says what is not allowed, and comes before anything of the request is looked at', async (t) => {
   const url = await openService(t, withAuthorization('readsOnly'));
   const response = await fetch(`${url}/v1/graph/invoke`, {
     method: 'POST',
@@ -75,7 +80,7 @@ test('a refusal says what is not allowed, and comes before anything of the reque
   t.is((await createClient(url, as({ sub: 'ada' })).send('GET', '/v1/ping')).status, 200);
 });
 
-test('it is asked about each row with the claims of the caller', async (t) => {
+declare('it is asked about each row with the claims of the caller', async (t) => {
   const url = await openService(t, withAuthorization('byUser'));
   const claims = { sub: 'an editor', may: 'all', roles: ['editor'], exp: inSeconds(300) };
   const client = createClient(url, as(claims));
@@ -91,7 +96,7 @@ test('it is asked about each row with the claims of the caller', async (t) => {
 });
 
 for (const may of ['throw', 'reject', 'hang', 'truthy', 'nothing']) {
-  test(`a backend that fails (${may}) is 503 on every row, never a pass`, async (t) => {
+  declare(`a backend that fails (${may}) is 503 on every row, never a pass`, async (t) => {
     const url = await openService(t, withAuthorization('byUser'));
     const client = createClient(url, as({ sub: 'ada', may }));
     const replies = await Promise.all(guarded.map(({ method, path }) => client.send(method, path)));
@@ -103,7 +108,7 @@ for (const may of ['throw', 'reject', 'hang', 'truthy', 'nothing']) {
   });
 }
 
-test('without authentication the user is empty, and the backend still decides', async (t) => {
+declare('without authentication the user is empty, and the backend still decides', async (t) => {
   const url = await openService(t, { authorization: `${module}:readsOnly` });
   const client = createClient(url);
   t.is((await client.send('GET', '/v1/threads')).status, 200);
@@ -121,7 +126,7 @@ for (const [name, why] of [
   ['unclear', 'has a needsAgent that is neither true nor false'],
   ['gone', `${module} exports no "gone", only byAgent, byUser, readsOnly, unclear, wrong (${module}:`],
 ] as const) {
-  test(`a start is stopped by authorization ${name}`, async (t) => {
+  declare(`a start is stopped by authorization ${name}`, async (t) => {
     const error = await t.throwsAsync(openShape('echo', { JWT_SECRET_KEY: secret }, withAuthorization(name)), {
       instanceOf: ConfigError,
     });

@@ -4,7 +4,9 @@ import { text } from 'node:stream/consumers';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
 import test, { type ExecutionContext } from 'ava';
 import { user } from '../servers/client.ts';
-import { openShape } from './shape.ts';
+import { oneByOne, openShape } from './shape.ts';
+
+const declare = oneByOne(test);
 
 const page = 'https://app.example.com';
 
@@ -45,7 +47,7 @@ function isSafe(t: ExecutionContext, headers: Headers, what: string): void {
   for (const banner of ['server', 'x-powered-by']) t.false(headers.has(banner), what);
 }
 
-test('every reply has the headers that keep a browser from harm, and no banner', async (t) => {
+declare('every reply has the headers that keep a browser from harm, and no banner', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page });
   const json = { 'content-type': 'application/json' };
   const requests: [string, RequestInit][] = [
@@ -69,7 +71,7 @@ test('every reply has the headers that keep a browser from harm, and no banner',
   isSafe(t, (await preflight(`${url}/v1/ping`, page)).headers, 'preflight');
 });
 
-test('what is not HTTP is answered with them too', async (t) => {
+declare('what is not HTTP is answered with them too', async (t) => {
   const url = await open(t, {});
   for (const [sent, status] of [
     ['nonsense\r\n\r\n', 400],
@@ -89,35 +91,38 @@ test('what is not HTTP is answered with them too', async (t) => {
   }
 });
 
-test('Strict-Transport-Security is sent when the operator says for how long', async (t) => {
+declare('Strict-Transport-Security is sent when the operator says for how long', async (t) => {
   const without = await fetch(`${await open(t, {})}/v1/ping`);
   t.is(without.headers.get('strict-transport-security'), null);
   const reply = await fetch(`${await open(t, { HSTS_SECONDS: '31536000' })}/v1/ping`);
   t.is(reply.headers.get('strict-transport-security'), 'max-age=31536000');
 });
 
-test('a page of a listed origin may call: its preflight needs no credentials and names exactly what may be sent', async (t) => {
-  const url = await open(t, { CORS_ORIGINS: `https://other.example.com, ${page}`, CORS_CREDENTIALS: 'true' }, 'jwt');
-  const { status, headers } = await preflight(`${url}/v1/graph/invoke`, page);
-  t.is(status, 204);
-  t.is(headers.get('access-control-allow-origin'), page);
-  t.is(headers.get('access-control-allow-credentials'), 'true');
-  t.is(headers.get('access-control-allow-methods'), 'GET,POST,PUT,DELETE');
-  t.is(
-    headers.get('access-control-allow-headers'),
-    'Authorization,Content-Type,Idempotency-Key,Last-Event-ID,X-Request-Id,traceparent',
-  );
-  t.is(headers.get('access-control-max-age'), '600');
-  t.is(headers.get('vary'), 'Origin');
+declare(
+  'a page of a listed origin may call: its preflight needs no credentials and names exactly what may be sent',
+  async (t) => {
+    const url = await open(t, { CORS_ORIGINS: `https://other.example.com, ${page}`, CORS_CREDENTIALS: 'true' }, 'jwt');
+    const { status, headers } = await preflight(`${url}/v1/graph/invoke`, page);
+    t.is(status, 204);
+    t.is(headers.get('access-control-allow-origin'), page);
+    t.is(headers.get('access-control-allow-credentials'), 'true');
+    t.is(headers.get('access-control-allow-methods'), 'GET,POST,PUT,DELETE');
+    t.is(
+      headers.get('access-control-allow-headers'),
+      'Authorization,Content-Type,Idempotency-Key,Last-Event-ID,X-Request-Id,traceparent',
+    );
+    t.is(headers.get('access-control-max-age'), '600');
+    t.is(headers.get('vary'), 'Origin');
 
-  const refused = await fetch(`${url}/v1/ping`, { headers: { origin: page } });
-  t.is(refused.status, 401);
-  t.is(refused.headers.get('access-control-allow-origin'), page, 'the page may read why');
-  t.regex(refused.headers.get('access-control-expose-headers') ?? '', /X-Request-Id/);
-  t.is(refused.headers.get('vary'), 'Origin');
-});
+    const refused = await fetch(`${url}/v1/ping`, { headers: { origin: page } });
+    t.is(refused.status, 401);
+    t.is(refused.headers.get('access-control-allow-origin'), page, 'the page may read why');
+    t.regex(refused.headers.get('access-control-expose-headers') ?? '', /X-Request-Id/);
+    t.is(refused.headers.get('vary'), 'Origin');
+  },
+);
 
-test('a page of another origin gets no word of permission', async (t) => {
+declare('a page of another origin gets no word of permission', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page, CORS_CREDENTIALS: 'true' });
   const lookalikes = [
     'https://evil.example',
@@ -141,7 +146,7 @@ test('a page of another origin gets no word of permission', async (t) => {
   }
 });
 
-test('all origins may be let in, without credentials', async (t) => {
+declare('all origins may be let in, without credentials', async (t) => {
   const url = await open(t, { CORS_ORIGINS: '*' });
   for (const reply of [
     await preflight(`${url}/v1/ping`, page),
@@ -152,7 +157,7 @@ test('all origins may be let in, without credentials', async (t) => {
   }
 });
 
-test('streams may be read by pages, too', async (t) => {
+declare('streams may be read by pages, too', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page });
   const { headers, body } = await fetch(`${url}/v1/graph/stream`, {
     method: 'POST',
@@ -164,7 +169,7 @@ test('streams may be read by pages, too', async (t) => {
   t.is(headers.get('cache-control'), 'no-store, no-transform');
 });
 
-test('unless origins are listed, no page may call', async (t) => {
+declare('unless origins are listed, no page may call', async (t) => {
   const url = await open(t, {});
   for (const reply of [
     await preflight(`${url}/v1/ping`, page),

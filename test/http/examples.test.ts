@@ -70,7 +70,8 @@ interface Made {
 /** Makes what the examples name, anew. Gives the ids that the service made in place of those of the examples. */
 async function prepare(): Promise<Readonly<Record<string, string>>> {
   await send('DELETE', `/v1/threads/${ids.thread}`);
-  const config = { thread_id: ids.thread, thread_name: 'Support' };
+  // The agent of the examples, also in a run of the suite in which requests name another.
+  const config = { agent: 'default', thread_id: ids.thread, thread_name: 'Support' };
   const messages = [{ message_id: ids.message, role: 'user', content: 'Hello' }];
   const { meta } = (await send('POST', '/v1/graph/invoke', { messages, config })).body.data as Made;
   const memory = {

@@ -3,11 +3,13 @@ import { request, type IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply, type Sent } from '../servers/client.ts';
-import { embeddedOnly, openShape } from './shape.ts';
+import { embeddedOnly, oneByOne, openShape } from './shape.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
 import { until } from '../until.ts';
+
+const declare = oneByOne(test);
 
 const secret = 's'.repeat(32);
 const as = (userId: string): Sent => ({
@@ -78,7 +80,7 @@ embeddedOnly(
 );
 
 for (const path of ['/v1/graph/invoke', '/v1/graph/stream']) {
-  test(`a body counts no longer once its run is accepted, however long the caller waits: ${path}`, async (t) => {
+  declare(`a body counts no longer once its run is accepted, however long the caller waits: ${path}`, async (t) => {
     await using gate = await openGate();
     const { url } = await open(t, { IN_FLIGHT_MB: '1' }, 'gated');
     const body = JSON.stringify({ messages: [user('x'.repeat(120_000))], config: { gate: gate.url } });
@@ -97,7 +99,7 @@ for (const path of ['/v1/graph/invoke', '/v1/graph/stream']) {
   });
 }
 
-test('a body of unknown length counts for what it came to once it is read', async (t) => {
+declare('a body of unknown length counts for what it came to once it is read', async (t) => {
   await using gate = await openGate();
   const { url } = await open(t, { IN_FLIGHT_MB: '4' }, 'gated');
   const json = JSON.stringify({ messages: [user('x'.repeat(10_000))], config: { gate: gate.url } });
@@ -115,7 +117,7 @@ test('a body of unknown length counts for what it came to once it is read', asyn
   for (const reply of await Promise.all(replies)) t.is(reply.status, 200);
 });
 
-test('a principal beyond its rate is 429 and told when to come back; others are served', async (t) => {
+declare('a principal beyond its rate is 429 and told when to come back; others are served', async (t) => {
   const { send } = await open(t, { RATE_LIMIT_REQUESTS: '3' });
   for (const left of [2, 1, 0]) {
     const { status, headers } = await send('GET', '/v1/threads', undefined, as('ada'));
@@ -130,7 +132,7 @@ test('a principal beyond its rate is 429 and told when to come back; others are 
   t.is((await send('GET', '/v1/threads', undefined, as('bob'))).status, 200);
 });
 
-test('whatever is asked counts, known or not, but for the probes of the process', async (t) => {
+declare('whatever is asked counts, known or not, but for the probes of the process', async (t) => {
   const { send } = await open(t, { RATE_LIMIT_REQUESTS: '2' });
   t.is((await send('GET', '/v1/nothing', undefined, as('ada'))).status, 404);
   t.is((await send('DELETE', '/v1/ping', undefined, as('ada'))).status, 405);
@@ -139,7 +141,7 @@ test('whatever is asked counts, known or not, but for the probes of the process'
     for (const path of ['/healthz', '/readyz', '/openapi.json']) t.is((await send('GET', path)).status, 200, path);
 });
 
-test('anonymous callers are told apart by the address that the trusted proxies saw', async (t) => {
+declare('anonymous callers are told apart by the address that the trusted proxies saw', async (t) => {
   const { send } = await open(t, { RATE_LIMIT_REQUESTS: '1', TRUST_PROXY_HOPS: '1' }, 'echo', null);
   const from = (address: string): Promise<Reply> => send('GET', '/v1/ping', undefined, { 'x-forwarded-for': address });
   t.is((await from('203.0.113.1')).status, 200);
@@ -148,32 +150,35 @@ test('anonymous callers are told apart by the address that the trusted proxies s
   t.is((await from('203.0.113.2')).status, 200);
 });
 
-test('without trusted proxies nobody is somebody else by a header', async (t) => {
+declare('without trusted proxies nobody is somebody else by a header', async (t) => {
   const { send } = await open(t, { RATE_LIMIT_REQUESTS: '1' }, 'echo', null);
   t.is((await send('GET', '/v1/ping')).status, 200);
   isRefused(t, await send('GET', '/v1/ping', undefined, { 'x-forwarded-for': '203.0.113.5' }));
 });
 
-test('where nobody signs in there is no rate unless it is set, and where callers do there is one', async (t) => {
+declare('where nobody signs in there is no rate unless it is set, and where callers do there is one', async (t) => {
   const anonymous = await open(t, {}, 'echo', null);
   t.is((await anonymous.send('GET', '/v1/ping')).headers.get('ratelimit-limit'), null);
   const signedIn = await open(t, {});
   t.is((await signedIn.send('GET', '/v1/ping', undefined, as('ada'))).headers.get('ratelimit-limit'), '6000');
 });
 
-test('an address that fails to sign in too often is not heard, not even with a good token, and others are', async (t) => {
-  const { send } = await open(t, { RATE_LIMIT_AUTH_FAILURES: '3', TRUST_PROXY_HOPS: '1' });
-  const from = (address: string, token: Sent): Promise<Reply> =>
-    send('GET', '/v1/ping', undefined, { ...token, 'x-forwarded-for': address });
-  for (let good = 0; good < 5; good++) t.is((await from('203.0.113.1', as('ada'))).status, 200);
-  for (const token of [badToken, {}, badToken]) t.is((await from('203.0.113.1', token)).status, 401);
-  isRefused(t, await from('203.0.113.1', badToken));
-  isRefused(t, await from('203.0.113.1', as('ada')));
-  t.is((await from('203.0.113.2', as('ada'))).status, 200);
-  t.is((await send('GET', '/healthz', undefined, { 'x-forwarded-for': '203.0.113.1' })).status, 200);
-});
+declare(
+  'an address that fails to sign in too often is not heard, not even with a good token, and others are',
+  async (t) => {
+    const { send } = await open(t, { RATE_LIMIT_AUTH_FAILURES: '3', TRUST_PROXY_HOPS: '1' });
+    const from = (address: string, token: Sent): Promise<Reply> =>
+      send('GET', '/v1/ping', undefined, { ...token, 'x-forwarded-for': address });
+    for (let good = 0; good < 5; good++) t.is((await from('203.0.113.1', as('ada'))).status, 200);
+    for (const token of [badToken, {}, badToken]) t.is((await from('203.0.113.1', token)).status, 401);
+    isRefused(t, await from('203.0.113.1', badToken));
+    isRefused(t, await from('203.0.113.1', as('ada')));
+    t.is((await from('203.0.113.2', as('ada'))).status, 200);
+    t.is((await send('GET', '/healthz', undefined, { 'x-forwarded-for': '203.0.113.1' })).status, 200);
+  },
+);
 
-test('streams beyond the bound are 429, and one that ends or loses its reader makes room', async (t) => {
+declare('streams beyond the bound are 429, and one that ends or loses its reader makes room', async (t) => {
   await using gate = await openGate();
   const client = await open(t, { MAX_STREAMS_PER_PRINCIPAL: '2' }, 'gated');
   const body = { messages: [user('go')], config: { gate: gate.url } };
@@ -199,7 +204,7 @@ test('streams beyond the bound are 429, and one that ends or loses its reader ma
   await (await untilOpen(() => begin('ada'))).return(undefined);
 });
 
-test('a stream that is refused for another reason holds no place', async (t) => {
+declare('a stream that is refused for another reason holds no place', async (t) => {
   const client = await open(t, { MAX_STREAMS_PER_PRINCIPAL: '1' }, 'obedient');
   for (let time = 0; time < 3; time++) {
     const reply = await client.send('POST', '/v1/graph/stream', { messages: [] }, as('ada'));
@@ -209,22 +214,25 @@ test('a stream that is refused for another reason holds no place', async (t) => 
   }
 });
 
-test('while as many runs wait as may, more are 503 with Retry-After, and taken again when there is room', async (t) => {
-  await using gate = await openGate();
-  const client = await open(t, { RUN_CONCURRENCY: '1', RUN_BACKLOG: '2' }, 'gated');
-  const body = { messages: [user('go')], config: { gate: gate.url } };
-  const stream = openStream(client, body);
-  await gate.visited(1);
-  const accept = (): Promise<Reply> => client.send('POST', '/v1/runs', body, as('bob'));
-  const reply = await untilStatus(503, accept);
-  t.is(codeIn(reply), 'SERVICE_UNAVAILABLE');
-  t.true(Number(reply.headers.get('retry-after')) >= 1);
-  gate.open();
-  t.is(await stream, 'on_chain_end');
-  await untilStatus(202, accept);
-});
+declare(
+  'while as many runs wait as may, more are 503 with Retry-After, and taken again when there is room',
+  async (t) => {
+    await using gate = await openGate();
+    const client = await open(t, { RUN_CONCURRENCY: '1', RUN_BACKLOG: '2' }, 'gated');
+    const body = { messages: [user('go')], config: { gate: gate.url } };
+    const stream = openStream(client, body);
+    await gate.visited(1);
+    const accept = (): Promise<Reply> => client.send('POST', '/v1/runs', body, as('bob'));
+    const reply = await untilStatus(503, accept);
+    t.is(codeIn(reply), 'SERVICE_UNAVAILABLE');
+    t.true(Number(reply.headers.get('retry-after')) >= 1);
+    gate.open();
+    t.is(await stream, 'on_chain_end');
+    await untilStatus(202, accept);
+  },
+);
 
-test('counts beyond their bound are 422 and named', async (t) => {
+declare('counts beyond their bound are 422 and named', async (t) => {
   const { send } = await open(t, {}, 'echo', null);
   const many = (count: number, item: unknown): unknown[] => Array.from({ length: count }, () => item);
   const cases: readonly [body: Record<string, unknown>, loc: unknown][] = [
@@ -245,7 +253,7 @@ test('counts beyond their bound are 422 and named', async (t) => {
   t.is((await send('POST', '/v1/graph/invoke', most)).status, 200);
 });
 
-test('an address that is too long is 414', async (t) => {
+declare('an address that is too long is 414', async (t) => {
   const { send } = await open(t, {}, 'echo', null);
   const reply = await send('GET', `/v1/threads?search=${'x'.repeat(9000)}`);
   t.deepEqual([reply.status, codeIn(reply)], [414, 'PAYLOAD_TOO_LARGE']);
