@@ -81,17 +81,17 @@ test('a request that is made again at another replica waits for the fork that th
   const request = { owner, threadId: 't1', checkpointId, newThreadId: 'fork' };
   const made = first.forkThread(request, call());
   await begun.promise;
-  const looked = Promise.withResolvers<undefined>();
-  const lookingStore: ThreadStore = {
+  const polled = Promise.withResolvers<undefined>();
+  const pollingStore: ThreadStore = {
     ...store,
     getHead: async (key) => {
       const head = await store.getHead(key);
-      if (key.threadId === 'fork') looked.resolve(undefined);
+      if (key.threadId === 'fork') polled.resolve(undefined);
       return head;
     },
   };
-  const second = createThreads({ store: lookingStore }).forkThread(request, call());
-  await Promise.race([looked.promise, second]);
+  const second = createThreads({ store: pollingStore }).forkThread(request, call());
+  await Promise.race([polled.promise, second]);
   goOn.resolve(undefined);
   t.deepEqual(await second, await made);
 });

@@ -36,13 +36,13 @@ const makingMs = 60_000;
 /** How long a fork that another replica is making is waited for, in milliseconds: a call is made again where a replica is slow. */
 const elsewhereMs = 5000;
 
-/** How often it is looked meanwhile. */
-const looks: Backoff = { firstMs: 50, maxMs: 500 };
+/** How often its head is read meanwhile. */
+const polling: Backoff = { firstMs: 50, maxMs: 500 };
 
 /** Forks threads; two requests for the same fork at once are one here. */
 export function createForks(store: ForkStore, now: () => number): Forks {
   const making = new Map<string, Promise<Head | undefined>>();
-  const makeOnce = async (request: ForkThreadRequest): Promise<Head | undefined> => {
+  const makeShared = async (request: ForkThreadRequest): Promise<Head | undefined> => {
     const { owner, newThreadId, threadId, checkpointId, threadName } = request;
     const name = JSON.stringify([owner, newThreadId, threadId, checkpointId, threadName]);
     const known = making.get(name);
@@ -55,9 +55,9 @@ export function createForks(store: ForkStore, now: () => number): Forks {
     make: async (request, { deadline, signal }) => {
       const until = Math.min(deadline, Date.now() + elsewhereMs);
       for (let attempt = 1; ; attempt++) {
-        const made = await makeOnce(request);
+        const made = await makeShared(request);
         if (made) return made;
-        const ms = backoffMs(looks, attempt);
+        const ms = backoffMs(polling, attempt);
         if (Date.now() + ms > until) throw unavailable(`thread "${request.newThreadId}" is being made`);
         await pause(ms, signal);
       }
