@@ -53,7 +53,8 @@ export function createPoolGate(method: string, rule: PoolRule, access: PoolAcces
     // A caller that is not known does not come here.
     if (!caller || !access) return fail(denied('the caller is not known'));
     const grant = token === undefined ? undefined : access.grants?.read(token);
-    const found = refusalOf({ rule, request, caller, grant, isExpired: access.grants?.isExpired });
+    const isUnread = token !== undefined && !grant;
+    const found = refusalOf({ rule, request, caller, grant, isUnread, isExpired: access.grants?.isExpired });
     if (found) {
       access.onRefused({ ...found, pool: caller.name, method });
       return fail(denied(`pool "${caller.name}" may not call ${method}: ${found.why}`));
@@ -70,12 +71,21 @@ interface Asked {
   readonly request: NamedRun & { readonly agent?: string };
   readonly caller: Pool;
   readonly grant: GrantedRun | undefined;
+  /** Whether it shows something that is no grant here. */
+  readonly isUnread: boolean;
   readonly isExpired: Grants['isExpired'] | undefined;
 }
 
 type NamedRun = Partial<Pick<GrantedRun, 'owner' | 'threadId' | 'runId' | 'epoch'>>;
 
-function refusalOf({ rule, request, caller, grant, isExpired }: Asked): Pick<Refusal, 'reason' | 'why'> | undefined {
+function refusalOf({
+  rule,
+  request,
+  caller,
+  grant,
+  isUnread,
+  isExpired,
+}: Asked): Pick<Refusal, 'reason' | 'why'> | undefined {
   switch (rule) {
     case 'never':
       return { reason: 'never', why: 'no pool may' };
@@ -88,14 +98,16 @@ function refusalOf({ rule, request, caller, grant, isExpired }: Asked): Pick<Ref
     case 'run':
     case 'run, also expired': {
       const why = misfitOf(request, caller, grant);
-      if (why !== undefined || !grant) return { reason: 'grant', why: why ?? noGrant };
+      if (why !== undefined || !grant) return { reason: 'grant', why: isUnread ? unreadGrant : (why ?? noGrant) };
       const isLate = rule === 'run' && isExpired?.(grant) !== false;
-      return isLate ? { reason: 'grant', why: 'the grant has expired' } : undefined;
+      return isLate ? { reason: 'grant', why: lateGrant } : undefined;
     }
   }
 }
 
-const noGrant = 'it shows no grant of a run';
+const noGrant = 'it shows no grant of a run, as a worker with the token of a pool does where POOL is set';
+const unreadGrant = 'what it shows was not signed with the GRANT_SECRET that is known here';
+const lateGrant = 'the grant has expired, or the clocks of two processes are more than 10 seconds apart';
 
 const names = { owner: 'owner', threadId: 'thread', runId: 'run', epoch: 'claim' } as const satisfies Record<
   keyof NamedRun,

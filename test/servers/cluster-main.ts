@@ -15,8 +15,16 @@ import { weaviate } from './weaviate.ts';
  * agents are in worker pools of their own, and the other processes have no code of agents; with `--config` each execution process holds
  * the agents of that file.
  */
+const usage = `usage: npm run cluster -- [options]
+  --gateways N, --threads N, --executions N   processes of each kind (2)
+  --workers N                                 workers of each of the two agents (1)
+  --port N                                    port of the first gateway (8000)
+  --config FILE                               a service.json, whose agents each execution process holds
+  --level LEVEL                               level of the logs (info)`;
+
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', short: 'h', default: false },
     gateways: { type: 'string', default: '2' },
     threads: { type: 'string', default: '2' },
     executions: { type: 'string', default: '2' },
@@ -100,8 +108,9 @@ async function register({ threads }: Pick<Cluster, 'threads'>): Promise<void> {
   }
 }
 
-const absence = clusterAbsence() ?? weaviate.absence();
-if (absence === undefined) await play();
+const absence = values.help ? undefined : (clusterAbsence() ?? weaviate.absence());
+if (values.help) process.stdout.write(`${usage}\n`);
+else if (absence === undefined) await play();
 else {
   process.stderr.write(`${absence}\n`);
   process.exitCode = 1;
