@@ -97,13 +97,17 @@ const commands: Readonly<Record<string, Command>> = {
     },
   },
   'nats-permissions': {
-    usage: '--agent <name> [--revision <revision>] [--prefix <NATS_PREFIX>] [--inbox-prefix <NATS_INBOX_PREFIX>]',
-    summary: "Prints what the NATS user of a pool's workers needs; agents and revisions may be several",
+    usage:
+      '--agent <name> [--revision <revision>] [--account <name>] [--service-account <name>] [--prefix <NATS_PREFIX>] [--inbox-prefix <NATS_INBOX_PREFIX>]',
+    summary:
+      "Prints what the NATS account of a pool's workers needs, or their user; agents and revisions may be several",
     options: {
       agent: { type: 'string', multiple: true, default: [] },
       revision: { type: 'string', multiple: true, default: [] },
       prefix: { type: 'string', default: '' },
       'inbox-prefix': { type: 'string' },
+      account: { type: 'string' },
+      'service-account': { type: 'string', default: 'SERVICE' },
     },
     arguments: 0,
     run: async ({ flags }) => {
@@ -113,6 +117,8 @@ const commands: Readonly<Record<string, Command>> = {
         agents: flags['agent'] as readonly string[],
         revisions: flags['revision'] as readonly string[],
         ...{ prefix: flags['prefix'] as string, inboxPrefix },
+        account: flags['account'] as string | undefined,
+        serviceAccount: flags['service-account'] as string,
       });
     },
   },

@@ -13,64 +13,15 @@ import { ConfigError } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
 import { never, within } from '@agent-workflow/protos/call';
 import { eventOf, scopeOf } from '../events.ts';
-import { openNatsAt, openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
+import { openNatsAt, openNatsWithAccounts, openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
 import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { until } from '../until.ts';
+import { foreignRights } from './foreign-rights.ts';
 
 const revision = 'v1';
 const { rules, names } = rulesWith(poolsPrefix);
 const userOf = (agent: string) => ({ prefix: poolsPrefix, agents: [agent], revisions: [revision] });
-
-/** A subject that a pattern with wildcards matches. */
-const literalOf = (pattern: string): string => pattern.replaceAll('*', 'x').replace(/>$/, 'x.y');
-
-/** Every right that the pool of another agent has, every kind of subject as a whole, and the calls that manage streams and read them. */
-function foreignRights(own: string, other: string): { readonly publish: string[]; readonly subscribe: string[] } {
-  const mine = permissionsOf(userOf(own));
-  const theirs = permissionsOf(userOf(other));
-  const all = rules.map(([, { all: of }]) => of({ prefix: poolsPrefix, names }));
-  const calls = [
-    'CREATE',
-    'UPDATE',
-    'DELETE',
-    'PURGE',
-    'INFO',
-    'MSG.GET',
-    'MSG.DELETE',
-    'SNAPSHOT',
-    'RESTORE',
-    'PEER.REMOVE',
-  ];
-  const streams = [names.runs, names.events, names.olderRuns];
-  const [lane = ''] = theirs.publish
-    .filter((subject) => subject.includes('.NEXT.'))
-    .map((subject) => subject.split('.').at(-1));
-  const jetStream = streams.flatMap((stream) => [
-    ...calls.map((name) => `$JS.API.STREAM.${name}.${stream}`),
-    `$JS.API.DIRECT.GET.${stream}`,
-    `$JS.API.DIRECT.GET.${stream}.${names.eventSubject}.${hashOfAgent(other)}.r`,
-    ...['CREATE', 'DURABLE.CREATE', 'DELETE', 'INFO', 'PAUSE', 'MSG.NEXT'].map(
-      (name) => `$JS.API.CONSUMER.${name}.${stream}.${lane}`,
-    ),
-    ...['LIST', 'NAMES'].map((name) => `$JS.API.CONSUMER.${name}.${stream}`),
-  ]);
-  const runOfOther = `${names.runSubject}.${hashOfAgent(other)}.0.owner.r.new`;
-  const events = [`${names.eventSubject}.${hashOfAgent(other)}.r`, `${names.eventSubject}.3.r`];
-  return {
-    publish: [
-      ...[...theirs.publish, ...theirs.subscribe, ...all].map(literalOf),
-      ...[...jetStream, '$JS.API.INFO', '$JS.API.STREAM.LIST', '$JS.API.STREAM.NAMES', runOfOther, ...events],
-      `${poolsPrefix}.alive.w`,
-      `${poolsPrefix}.alive.${tokenOfAgents([other])}.w`,
-      `${poolsPrefix}.control.r`,
-      `${poolsPrefix}.control.${hashOfAgent(own)}.r`,
-    ].filter((subject) => !mine.publish.includes(subject)),
-    subscribe: [...theirs.subscribe, ...theirs.publish, ...all, '>', `${poolsPrefix}.>`, '_INBOX.>', ...events].filter(
-      (subject) => !mine.subscribe.includes(subject),
-    ),
-  };
-}
 
 /** What the server refused of these messages and subscriptions. */
 async function refusedOf(
@@ -101,7 +52,7 @@ withServer(test, privateNats(), () => {
         ['support', 'billing'],
         ['billing', 'support'],
       ] as const) {
-        const rights = foreignRights(own, other);
+        const rights = foreignRights(userOf(own), userOf(other));
         const connection = await connect({
           ...{ servers: new URL(server.urlOf(own)).host, user: own, pass: 'x', inboxPrefix: inboxPrefixOf([own]) },
         });
@@ -117,83 +68,92 @@ withServer(test, privateNats(), () => {
     },
   );
 
-  test.serial('every subject that is sent has a rule', async (t) => {
-    await using server = await openNatsWithPools(['support'], [revision]);
-    const tap = await connect({ servers: new URL(server.urlOf('api')).host, user: 'api', pass: 'x' });
-    const seen = new Set<string>();
-    tap.subscribe('>', { callback: (_error, { subject }) => void seen.add(subject) });
-    await tap.flush();
-    await using api = await openNatsAt(server.urlOf('api'));
-    const held = { agents: ['support'], revision };
-    await using worker = await openNatsAt(server.urlOf('support'), held);
-    const taking = worker.queue.take(held, never);
-    await api.queue.enqueue({ owner: 'u:ada', threadId: 't', runId: 'r', agent: 'support', revision });
-    (await taking).settle();
-    await worker.queue.enqueue({ owner: 'u:ada', threadId: 't', runId: 'next', agent: 'support', revision: 'v2' });
-    worker.eventLog.setAgent('r', 'support');
-    await worker.eventLog.append(scopeOf('r'), 0, [eventOf(1, 'messages_chunk', 'a')]);
-    t.is(await worker.eventLog.last('r'), 1);
-    t.is(await api.eventLog.last('r'), 1);
-    await worker.leases.renew(worker.workerId, 60_000);
-    t.true(await api.leases.isAlive(worker.workerId));
-    api.control.stop('r');
-    api.control.stop('r', 'support');
-    await using _service = await worker.codeCalls.serve(held, async ({ given }) =>
-      Promise.resolve({ text: Buffer.from(JSON.stringify(given['text'])) }),
-    );
-    // In several parts there and back.
-    const text = 'x'.repeat(1_500_000);
-    const reduced = await api.codeCalls.reduce(
-      { agent: 'support', revision, current: {}, given: { text } },
-      within(30_000),
-    );
-    t.is(JSON.parse(Buffer.from(reduced['text'] ?? []).toString()), text);
-    await tap.flush();
-    const patterns = rules.map(([name, { all }]) => [name, toRegExp(all({ prefix: poolsPrefix, names }))] as const);
-    const ruled = (subject: string): readonly string[] =>
-      patterns.filter(([, pattern]) => pattern.test(subject)).map(([name]) => name);
-    t.deepEqual(
-      [...seen].filter((subject) => ruled(subject).length === 0),
-      [],
-    );
-    // The rules that this test does not reach are of replicas of earlier versions.
-    const used = new Set([...seen].flatMap(ruled));
-    t.deepEqual(
-      rules.map(([name]) => name).filter((name) => !used.has(name)),
-      ['runsOfOlderReplicas'],
-    );
-    await tap.close();
-  });
-
-  test.serial(
-    'a pool speaks for its own workers alone, and what the server sends of itself is no heartbeat and no stop',
-    async (t) => {
-      await using server = await openNatsWithPools(['support', 'billing']);
+  for (const openServer of [openNatsWithPools, openNatsWithAccounts])
+    test.serial(`every subject that is sent has a rule, and reaches who it is for (${openServer.name})`, async (t) => {
+      await using server = await openServer(['support'], [revision]);
+      const tap = await connect({ servers: new URL(server.urlOf('api')).host, user: 'api', pass: 'x' });
+      const seen = new Set<string>();
+      tap.subscribe('>', { callback: (_error, { subject }) => void seen.add(subject) });
+      await tap.flush();
       await using api = await openNatsAt(server.urlOf('api'));
-      await using worker = await openNatsAt(server.urlOf('support'), { agents: ['support'] });
-      await using other = await openNatsAt(server.urlOf('billing'), { agents: ['billing'] });
+      const held = { agents: ['support'], revision };
+      await using worker = await openNatsAt(server.urlOf('support'), held);
+      const taking = worker.queue.take(held, never);
+      await api.queue.enqueue({ owner: 'u:ada', threadId: 't', runId: 'r', agent: 'support', revision });
+      (await taking).settle();
+      // The run has left the queue: its acknowledgement has arrived.
+      const manager = await tap.jetstreamManager();
+      await until(async () => (await manager.streams.info(names.runs)).state.messages === 0);
+      await worker.queue.enqueue({ owner: 'u:ada', threadId: 't', runId: 'next', agent: 'support', revision: 'v2' });
+      worker.eventLog.setAgent('r', 'support');
+      await worker.eventLog.append(scopeOf('r'), 0, [eventOf(1, 'messages_chunk', 'a')]);
+      t.is(await worker.eventLog.last('r'), 1);
+      t.is(await api.eventLog.last('r'), 1);
       await worker.leases.renew(worker.workerId, 60_000);
-      await other.leases.release(worker.workerId);
       t.true(await api.leases.isAlive(worker.workerId));
-      const stops: string[] = [];
-      using _listening = worker.control.onStop((runId) => stops.push(runId));
-      const connection = await connect({ servers: new URL(server.urlOf('billing')).host, user: 'billing', pass: 'x' });
-      const [mine = ''] = permissionsOf({ ...userOf('billing'), revisions: [] }).publish.filter((each) =>
-        each.startsWith(names.eventSubject),
+      api.control.stop('r');
+      api.control.stop('r', 'support');
+      await using _service = await worker.codeCalls.serve(held, async ({ given }) =>
+        Promise.resolve({ text: Buffer.from(JSON.stringify(given['text'])) }),
       );
-      for (const reply of [
-        `${poolsPrefix}.control.${hashOfAgent('support')}.r`,
-        `${poolsPrefix}.alive.${tokenOfAgents(['support'])}.${worker.workerId}`,
-      ])
-        connection.publish(mine.replace('*', 'r'), 'x', { reply });
-      await connection.flush();
-      t.true(await api.leases.isAlive(worker.workerId));
-      api.control.stop('own', 'support');
-      await until(() => stops.includes('own'));
-      t.deepEqual(stops, ['own']);
-      await connection.close();
-    },
-  );
+      // In several parts there and back.
+      const text = 'x'.repeat(1_500_000);
+      const reduced = await api.codeCalls.reduce(
+        { agent: 'support', revision, current: {}, given: { text } },
+        within(30_000),
+      );
+      t.is(JSON.parse(Buffer.from(reduced['text'] ?? []).toString()), text);
+      await tap.flush();
+      const patterns = rules.map(([name, { all }]) => [name, toRegExp(all({ prefix: poolsPrefix, names }))] as const);
+      const ruled = (subject: string): readonly string[] =>
+        patterns.filter(([, pattern]) => pattern.test(subject)).map(([name]) => name);
+      t.deepEqual(
+        [...seen].filter((subject) => ruled(subject).length === 0),
+        [],
+      );
+      // The rules that this test does not reach are of replicas of earlier versions.
+      const used = new Set([...seen].flatMap(ruled));
+      t.deepEqual(
+        rules.map(([name]) => name).filter((name) => !used.has(name)),
+        [...(openServer === openNatsWithPools ? ['inboxesOfOtherAccounts'] : []), 'runsOfOlderReplicas'],
+      );
+      await tap.close();
+    });
+
+  for (const openServer of [openNatsWithPools, openNatsWithAccounts])
+    test.serial(
+      `a pool speaks for its own workers alone, and what the server sends of itself is no heartbeat and no stop (${openServer.name})`,
+      async (t) => {
+        await using server = await openServer(['support', 'billing']);
+        await using api = await openNatsAt(server.urlOf('api'));
+        await using worker = await openNatsAt(server.urlOf('support'), { agents: ['support'] });
+        await using other = await openNatsAt(server.urlOf('billing'), { agents: ['billing'] });
+        await worker.leases.renew(worker.workerId, 60_000);
+        await other.leases.release(worker.workerId);
+        t.true(await api.leases.isAlive(worker.workerId));
+        const stops: string[] = [];
+        using _listening = worker.control.onStop((runId) => stops.push(runId));
+        const connection = await connect({
+          servers: new URL(server.urlOf('billing')).host,
+          user: 'billing',
+          pass: 'x',
+        });
+        const [mine = ''] = permissionsOf({ ...userOf('billing'), revisions: [] }).publish.filter((each) =>
+          each.startsWith(names.eventSubject),
+        );
+        for (const reply of [
+          `${poolsPrefix}.control.${hashOfAgent('support')}.r`,
+          `${poolsPrefix}.alive.${tokenOfAgents(['support'])}.${worker.workerId}`,
+        ])
+          connection.publish(mine.replace('*', 'r'), 'x', { reply });
+        await connection.flush();
+        t.true(await api.leases.isAlive(worker.workerId));
+        api.control.stop('own', 'support');
+        await until(() => stops.includes('own'));
+        t.deepEqual(stops, ['own']);
+        await connection.close();
+      },
+    );
 
   test.serial('no text of a pool becomes a command on a connection of the service', async (t) => {
     await using server = await openNatsWithPools(['support']);

@@ -18,7 +18,7 @@ import { resultOf, toChunk } from '../contract/execution/chunks.ts';
 import { gates, passGate } from '../contract/execution/gates.ts';
 import { lastUser, user } from '../contract/execution/messages.ts';
 import { areWhole } from '../numbers.ts';
-import { openNatsAt, openNatsWithPools } from '../servers/nats-pools.ts';
+import { openNatsAt, openNatsWithAccounts, openNatsWithPools } from '../servers/nats-pools.ts';
 import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { until } from '../until.ts';
@@ -52,11 +52,11 @@ interface Ground extends AsyncDisposable {
   readonly urlOf: (user: string) => string;
 }
 
-async function openGround(): Promise<Ground> {
+async function openGround(openServer: typeof openNatsWithPools): Promise<Ground> {
   await using opened = new AsyncDisposableStack();
   const store = opened.use(openSqliteThreadStore({ path: ':memory:' }));
   const { memory } = opened.use(await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) }));
-  const { urlOf } = opened.use(await openNatsWithPools(['support', 'billing']));
+  const { urlOf } = opened.use(await openServer(['support', 'billing']));
   const rest = opened.move();
   return {
     ...{ threads: link(createThreads({ store })), memory: link(memory), urlOf },
@@ -98,12 +98,13 @@ async function isSupportsRun(t: ExecutionContext, execution: Execution, runId: s
   t.true(JSON.stringify(events.map(toChunk)).includes('support ends'));
 }
 
+const places = { 'with a user of its own': openNatsWithPools, 'with an account of its own': openNatsWithAccounts };
+
 withServer(test, privateNats(), () => {
-  test.serial(
-    'a worker whose user may do only what its pool needs runs, streams, stops and continues runs',
-    async (t) => {
+  for (const [place, openServer] of Object.entries(places)) {
+    test.serial(`${place}: a worker runs, streams, stops and continues runs, and is refused nothing`, async (t) => {
       t.timeout(120_000);
-      await using ground = await openGround();
+      await using ground = await openGround(openServer);
       await using api = await openProcess(ground);
       const { execution } = api;
       await using worker = await openProcess(ground, support);
@@ -131,42 +132,42 @@ withServer(test, privateNats(), () => {
       t.is(resultOf(await endOf(execution, next.runId)).meta.status, 'completed');
       t.deepEqual(worker.refused, []);
       t.deepEqual(api.refused, []);
-    },
-  );
+    });
 
-  test.serial(
-    'the api alone takes over the runs of a dead worker of a pool, and the next worker continues the log',
-    async (t) => {
-      t.timeout(120_000);
-      await using ground = await openGround();
-      await using api = await openProcess(ground);
-      const { execution } = api;
-      const gate = gates.next();
-      const dying = await openProcess(ground, support);
-      const { runId } = await start(execution, { agent: 'support', messages: [user(gate.name)] });
-      const following = followAll(execution, runId);
-      await gate.entered;
-      await dying[Symbol.asyncDispose]();
-      await using worker = await openProcess(ground, support);
-      await until(async () => (await ground.threads.getRun({ owner, runId }, call())).epoch === 2, {
-        timeoutMs: 30_000,
-      });
-      gate.open();
-      t.true(areWhole((await following).map(({ seq }) => seq)));
-      await isSupportsRun(t, execution, runId);
-      t.deepEqual(worker.refused, []);
-    },
-  );
+    test.serial(
+      `${place}: the api alone takes over the runs of a dead worker of a pool, and the next worker continues the log`,
+      async (t) => {
+        t.timeout(120_000);
+        await using ground = await openGround(openServer);
+        await using api = await openProcess(ground);
+        const { execution } = api;
+        const gate = gates.next();
+        const dying = await openProcess(ground, support);
+        const { runId } = await start(execution, { agent: 'support', messages: [user(gate.name)] });
+        const following = followAll(execution, runId);
+        await gate.entered;
+        await dying[Symbol.asyncDispose]();
+        await using worker = await openProcess(ground, support);
+        await until(async () => (await ground.threads.getRun({ owner, runId }, call())).epoch === 2, {
+          timeoutMs: 30_000,
+        });
+        gate.open();
+        t.true(areWhole((await following).map(({ seq }) => seq)));
+        await isSupportsRun(t, execution, runId);
+        t.deepEqual(worker.refused, []);
+      },
+    );
 
-  test.serial('a worker of a pool waits for a process of the role api, and says so', async (t) => {
-    await using ground = await openGround();
-    const reasons: string[] = [];
-    const health = { fails: (reason: string) => void reasons.push(reason), works: () => void reasons.push('works') };
-    const opening = openNatsAt(ground.urlOf('support'), { agents: ['support'] }, { health });
-    await until(() => reasons.includes('no process of the role api has created its consumers yet'));
-    await using _api = await openNatsAt(ground.urlOf('api'));
-    await using worker = await opening;
-    t.true(worker.isConnected());
-    t.is(reasons.at(-1), 'works');
-  });
+    test.serial(`${place}: a worker of a pool waits for a process of the role api, and says so`, async (t) => {
+      await using ground = await openGround(openServer);
+      const reasons: string[] = [];
+      const health = { fails: (reason: string) => void reasons.push(reason), works: () => void reasons.push('works') };
+      const opening = openNatsAt(ground.urlOf('support'), { agents: ['support'] }, { health });
+      await until(() => reasons.includes('no process of the role api has created its consumers yet'));
+      await using _api = await openNatsAt(ground.urlOf('api'));
+      await using worker = await opening;
+      t.true(worker.isConnected());
+      t.is(reasons.at(-1), 'works');
+    });
+  }
 });

@@ -8,13 +8,13 @@ import { within } from '@agent-workflow/protos/call';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { createClient, user } from '../servers/client.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
-import { openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
+import { openNatsWithAccounts, poolsPrefix } from '../servers/nats-pools.ts';
 import { freePorts } from '../servers/real-process.ts';
 import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { uploadTo } from '../servers/uploads.ts';
 import { until } from '../until.ts';
 
-/** Each worker process is of a pool with a token and a NATS user of its own, and holds one agent. */
+/** Each worker process is of a pool with a token and a NATS account of its own, and holds one agent. */
 const revision = 'v1';
 const agents = { support: agentAt('working'), billing: agentAt('remembering'), archive: agentAt('filing') };
 const tokenOf = (pool: string): string => `the token of ${pool}`;
@@ -36,7 +36,7 @@ const options = async () => {
   }));
   await writeFile(credentials, JSON.stringify(entries));
   const [port = 0] = await freePorts(1);
-  const { urlOf } = opened.use(await openNatsWithPools(Object.keys(agents), [revision]));
+  const { urlOf } = opened.use(await openNatsWithAccounts(Object.keys(agents), [revision]));
   return {
     agent: null,
     service: { agent: null, default_agent: 'support' },

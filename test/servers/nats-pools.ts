@@ -1,4 +1,5 @@
 import { openNats, type NatsOptions } from '@agent-workflow/execution/adapters/nats/nats';
+import { accountOf } from '@agent-workflow/execution/adapters/nats/pools/accounts';
 import {
   permissionsOf,
   toServerConfig,
@@ -24,6 +25,43 @@ export async function openNatsWithPools(
   };
   const users = ['{ user: "api", password: "x" }', ...agents.map(userOf)];
   const server = await openNatsCluster({ servers: 1, lines: `authorization { users: [\n${users.join('\n')}\n] }` });
+  return {
+    urlOf: (user) => server.url.replace('nats://', `nats://${user}:x@`),
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** The same with an account for each agent, whose user may do everything in it. */
+export async function openNatsWithAccounts(
+  agents: readonly string[],
+  revisions: readonly string[] = [],
+): Promise<AsyncDisposable & { readonly urlOf: (user: string) => string }> {
+  const accounts = agents.map((agent) => {
+    const pool = agent.toUpperCase();
+    return {
+      agent,
+      pool,
+      ...accountOf({ prefix: poolsPrefix, agents: [agent], revisions }, { service: 'SERVICE', pool }),
+    };
+  });
+  const list = (lines: readonly string[]): string => `[\n${[...new Set(lines)].join('\n')}\n]`;
+  const server = await openNatsCluster({
+    servers: 1,
+    lines: `accounts {
+      SERVICE: {
+        jetstream: enabled
+        users: [{ user: "api", password: "x" }]
+        exports: ${list(accounts.flatMap(({ serviceExports }) => serviceExports))}
+        imports: ${list(accounts.flatMap(({ serviceImports }) => serviceImports))}
+      }
+      ${accounts
+        .map(
+          ({ agent, pool, exports, imports }) =>
+            `${pool}: { users: [{ user: "${agent}", password: "x" }], exports: ${list(exports)}, imports: ${list(imports)} }`,
+        )
+        .join('\n')}
+    }`,
+  });
   return {
     urlOf: (user) => server.url.replace('nats://', `nats://${user}:x@`),
     [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),

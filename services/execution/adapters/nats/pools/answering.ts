@@ -87,7 +87,7 @@ export function answerPools({ streams, queue, log }: AnsweringOptions): AsyncDis
     queue: 'api',
     callback: (error, message) => {
       // An answer to another subject would be published with the rights of this process.
-      if (!error && message.reply?.startsWith(inboxRoot) === true) void answer(message);
+      if (!error && isReplySubject(message.reply)) void answer(message);
     },
   });
   return {
@@ -96,6 +96,9 @@ export function answerPools({ streams, queue, log }: AnsweringOptions): AsyncDis
     },
   };
 }
+
+/** A reply to a request from another account has a subject that the server has made. */
+const isReplySubject = (subject = ''): boolean => subject.startsWith(inboxRoot) || subject.startsWith('_R_.');
 
 /** Each consumer costs the servers memory: a pool cannot have any number of them created. */
 function createRevisionBound(): (pool: Pool) => boolean {

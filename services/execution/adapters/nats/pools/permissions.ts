@@ -54,8 +54,17 @@ interface Place extends PoolUser {
   readonly pools: readonly Pool[];
 }
 
+/**
+ * How messages of a kind get from one account of NATS to another, where the pool has an account of its own. From the pool to the service: as
+ * requests with one reply (`asks`) or several (`asks for many`), or without one (`tells`). From the service to the pool: as requests (`is asked`), or
+ * without a reply (`is told`).
+ */
+export type Crossing = 'asks' | 'asks for many' | 'tells' | 'is asked' | 'is told';
+
 /** One kind of subject on NATS. */
 interface SubjectRule {
+  /** Absent: messages of the kind stay within an account. */
+  readonly crosses?: Crossing;
   /** All subjects of the kind, with the wildcards of NATS. */
   readonly all: (place: Pick<Place, 'prefix' | 'names'>) => string;
   /** What a pool needs of them; nothing when absent. */
@@ -77,14 +86,18 @@ const subjectRules = {
     all: () => `${inboxRoot}*.>`,
     needs: ({ agents, inboxPrefix = inboxPrefixOf(agents) }) => ({ subscribe: [`${inboxPrefix}.>`] }),
   },
+  /** The server makes them for a request that comes from another account. */
+  inboxesOfOtherAccounts: { all: () => '_R_.>' },
   runs: { all: ({ names }) => `${names.runSubject}.>` },
   runsOfOlderReplicas: { all: ({ names }) => `${names.olderRunSubject}.>` },
   pulls: {
     all: () => '$JS.API.CONSUMER.MSG.NEXT.>',
+    crosses: 'asks for many',
     needs: (place) => ({ publish: lanesOf(place).map((lane) => `$JS.API.CONSUMER.MSG.NEXT.${lane}`) }),
   },
   acknowledgements: {
     all: () => '$JS.ACK.>',
+    crosses: 'asks',
     needs: (place) => ({ publish: lanesOf(place).map((lane) => `$JS.ACK.${lane}.>`) }),
   },
   /** Streams, consumers, and what is read from them: the name of what is read is in the body, which no permission sees. */
@@ -93,24 +106,29 @@ const subjectRules = {
   advisories: { all: () => '$JS.EVENT.>' },
   events: {
     all: ({ names }) => `${names.eventSubject}.>`,
+    crosses: 'asks',
     needs: (place) => ({ publish: ofAgents(place, (hash) => `${place.names.eventSubject}.${hash}.*`) }),
   },
   liveEvents: { all: ({ names }) => `${names.liveSubject}.>` },
   heartbeats: {
     all: ({ prefix }) => `${aliveSubject(prefix)}.>`,
+    crosses: 'tells',
     needs: (place) => ({ publish: [`${aliveSubject(place.prefix)}.${tokenOfAgents(place.agents)}.*`] }),
   },
   rollCalls: {
     all: ({ prefix }) => `${subjectPrefix(prefix)}rollcall.>`,
+    crosses: 'is told',
     needs: ({ prefix }) => ({ subscribe: [rollCallSubject(prefix)] }),
   },
   rollCallOfOlderReplicas: { all: ({ prefix }) => `${subjectPrefix(prefix)}rollcall` },
   stops: {
     all: ({ prefix }) => `${controlSubject(prefix)}.>`,
+    crosses: 'is told',
     needs: (place) => ({ subscribe: ofAgents(place, (hash) => `${controlSubject(place.prefix)}.${hash}.*`) }),
   },
   questions: {
     all: ({ names }) => `${names.helpSubject}.>`,
+    crosses: 'asks for many',
     needs: (place) => ({
       publish: questions.flatMap((question) =>
         ofAgents(place, (hash) => questionSubject(place.names.helpSubject, hash, question)),
@@ -120,6 +138,7 @@ const subjectRules = {
   /** A worker answers each message of a call once. */
   codeCalls: {
     all: ({ prefix }) => `${subjectPrefix(prefix)}code.>`,
+    crosses: 'is asked',
     needs: ({ prefix, pools }) => ({
       subscribe: pools.flatMap((pool) => [subjectOfPool(prefix, pool), `${subjectOfPool(prefix, pool)}.*.*`]),
     }),
@@ -136,16 +155,24 @@ export const rulesWith = (
 
 /** What the user of a pool's workers needs, and no more. */
 export function permissionsOf(user: PoolUser): Permissions {
+  const needs = needsOf(user);
+  return {
+    publish: needs.flatMap(({ publish = [] }) => publish),
+    subscribe: needs.flatMap(({ subscribe = [] }) => subscribe),
+  };
+}
+
+/** What a pool needs of each kind of subject, and how that gets to another account. */
+export function needsOf(user: PoolUser): readonly (PoolNeeds & Pick<SubjectRule, 'crosses'>)[] {
   const { rules, names } = rulesWith(user.prefix);
   const pools = user.agents.flatMap((agent): Pool[] => [
     { agent },
     ...user.revisions.map((revision) => ({ agent, revision })),
   ]);
-  const needs = rules.map(([, { needs: of }]) => of?.({ ...user, names, pools }) ?? {});
-  return {
-    publish: needs.flatMap(({ publish = [] }) => publish),
-    subscribe: needs.flatMap(({ subscribe = [] }) => subscribe),
-  };
+  return rules.map(([, { needs: of, crosses }]) => ({
+    ...of?.({ ...user, names, pools }),
+    ...(crosses === undefined ? {} : { crosses }),
+  }));
 }
 
 /** The permissions as they stand in the configuration of a NATS server, for a user or a group of users. */

@@ -1,0 +1,75 @@
+import { needsOf, type Crossing, type PoolUser } from './permissions.ts';
+
+/** The names of two accounts of a NATS server. */
+export interface AccountNames {
+  /** Of the service, with JetStream. */
+  readonly service: string;
+  /** Of the pool's workers alone. */
+  readonly pool: string;
+}
+
+/** What two accounts let through to each other, each a line of the configuration of a NATS server. */
+interface PoolAccount {
+  /** Belong to the `exports` and `imports` of the account of the service. */
+  readonly serviceExports: readonly string[];
+  readonly serviceImports: readonly string[];
+  /** Are those of the account of the pool. */
+  readonly exports: readonly string[];
+  readonly imports: readonly string[];
+}
+
+/**
+ * What the account of a pool's workers needs, and no more. A server sends the reply to a request to any subject that the request names, also
+ * to one that its sender may not publish to. Between two accounts it gives the request a subject for the reply that it has made itself, and brings
+ * the reply back into the account that it came from. So nothing that a pool names as a reply subject is a subject of the service.
+ */
+export function accountOf(user: PoolUser, { service, pool }: AccountNames): PoolAccount {
+  const lines: Record<keyof PoolAccount, string[]> = {
+    serviceExports: [],
+    serviceImports: [],
+    exports: [],
+    imports: [],
+  };
+  for (const { publish = [], subscribe = [], crosses } of needsOf(user)) {
+    if (crosses === undefined) continue;
+    const { kind, isOfService, options = '' } = ways[crosses];
+    const [exports, imports] = isOfService
+      ? [lines.serviceExports, lines.imports]
+      : [lines.exports, lines.serviceImports];
+    const [from, to] = isOfService ? [service, pool] : [pool, service];
+    for (const each of [...publish, ...subscribe]) {
+      const subject = JSON.stringify(each);
+      exports.push(`{ ${kind}: ${subject}${options}, accounts: [${to}] }`);
+      imports.push(`{ ${kind}: { account: ${from}, subject: ${subject} } }`);
+    }
+  }
+  return lines;
+}
+
+/** What is exported for a way, and whether the account of the service exports it. */
+interface Way {
+  readonly kind: 'service' | 'stream';
+  readonly isOfService: boolean;
+  readonly options?: string;
+}
+
+/** The two accounts as they stand in the configuration of a NATS server, with places for the credentials of the pool's user. */
+export function toAccountsConfig(account: PoolAccount, { service, pool }: AccountNames): string {
+  const list = (lines: readonly string[], indent: string): string =>
+    lines.map((line) => `${indent}  ${line}\n`).join('');
+  return [
+    `# To add to the exports and imports of the account ${service}:\n`,
+    `exports: [\n${list(account.serviceExports, '')}]\nimports: [\n${list(account.serviceImports, '')}]\n`,
+    `# To add to the accounts:\n`,
+    `${pool}: {\n  users: [{ user: ${pool.toLowerCase()}, password: $${pool}_PASSWORD }]\n`,
+    `  exports: [\n${list(account.exports, '  ')}  ]\n  imports: [\n${list(account.imports, '  ')}  ]\n}\n`,
+  ].join('');
+}
+
+const ways: Readonly<Record<Crossing, Way>> = {
+  asks: { kind: 'service', isOfService: true },
+  'asks for many': { kind: 'service', isOfService: true, options: ', response_type: Stream' },
+  tells: { kind: 'stream', isOfService: false },
+  'is asked': { kind: 'service', isOfService: false },
+  'is told': { kind: 'stream', isOfService: true },
+};

@@ -1,0 +1,136 @@
+import test, { type ExecutionContext } from 'ava';
+import { connect, type NatsConnection } from 'nats';
+import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
+import { needsOf, permissionsOf, rulesWith } from '@agent-workflow/execution/adapters/nats/pools/permissions';
+import { eventOf, scopeOf } from '../events.ts';
+import { openNatsAt, openNatsWithAccounts, openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
+import { privateNats } from '../servers/nats.ts';
+import { withServer } from '../servers/real-suite.ts';
+import { foreignRights, literalOf } from './foreign-rights.ts';
+
+const { names } = rulesWith(poolsPrefix);
+const userOf = (agent: string) => ({ prefix: poolsPrefix, agents: [agent], revisions: [] });
+
+const connectTo = async (url: string): Promise<NatsConnection> => {
+  const { host, username: user } = new URL(url);
+  return connect({ servers: host, user, pass: 'x', inboxPrefix: `_INBOX_${user}` });
+};
+
+type Openers = typeof openNatsWithPools;
+
+/** What is left of the streams after a pool has named what it may not reach as the subjects of replies. */
+async function afterAttack(t: ExecutionContext, openServer: Openers) {
+  await using server = await openServer(['support', 'billing']);
+  await using api = await openNatsAt(server.urlOf('api'));
+  await using _worker = await openNatsAt(server.urlOf('support'), { agents: ['support'] });
+  await using _other = await openNatsAt(server.urlOf('billing'), { agents: ['billing'] });
+  api.eventLog.setAgent('r', 'billing');
+  await api.eventLog.append(scopeOf('r'), 0, [eventOf(1, 'messages_chunk', 'a')]);
+  const service = await connectTo(server.urlOf('api'));
+  const manager = await service.jetstreamManager();
+  const createdBefore = (await manager.streams.info(names.events)).created;
+  const pool = await connectTo(server.urlOf('support'));
+  const rights = permissionsOf(userOf('support')).publish;
+  const pull = rights.find((each) => each.includes('.MSG.NEXT.')) ?? '';
+  const event = (rights.find((each) => each.startsWith(names.eventSubject)) ?? '').replace('*', 'mine');
+  for (const reply of [
+    `$JS.API.STREAM.PURGE.${names.events}`,
+    `$JS.API.STREAM.DELETE.${names.events}`,
+    `$JS.API.STREAM.DELETE.${names.runs}`,
+    `${names.eventSubject}.${hashOfAgent('billing')}.r`,
+    `${names.runSubject}.${hashOfAgent('billing')}.0.owner.r.new`,
+  ]) {
+    pool.publish(pull, JSON.stringify({ batch: 1, no_wait: true }), { reply });
+    pool.publish(event, 'x', { reply });
+  }
+  await pool.flush();
+  await service.flush();
+  const [events, runs] = await Promise.all(
+    [names.events, names.runs].map(async (name) =>
+      manager.streams.info(name, { subjects_filter: '>' }).catch(() => undefined),
+    ),
+  );
+  t.log(
+    openServer.name,
+    events?.state.subjects ?? 'the events are gone',
+    runs ? 'the queue is there' : 'the queue is gone',
+  );
+  await pool.close();
+  await service.close();
+  return { areWhole: events?.created === createdBefore, events: events?.state.subjects, runs: runs?.state };
+}
+
+withServer(test, privateNats(), () => {
+  test.serial(
+    'what a pool in its own account names as the subject of a reply is no subject of the service',
+    async (t) => {
+      const { areWhole, events, runs } = await afterAttack(t, openNatsWithAccounts);
+      t.true(areWhole);
+      const ofPool = `${names.eventSubject}.${hashOfAgent('support')}.mine`;
+      t.deepEqual(events, { [`${names.eventSubject}.${hashOfAgent('billing')}.r`]: 1, [ofPool]: 5 });
+      t.is(runs?.messages, 0);
+    },
+  );
+
+  test.serial('a pool in the account of the service has streams deleted that way, as the documents say', async (t) => {
+    const { areWhole } = await afterAttack(t, openNatsWithPools);
+    t.false(areWhole);
+  });
+
+  test.serial(
+    'nothing that a pool in its own account publishes for others arrives, and nothing of theirs reaches it',
+    async (t) => {
+      await using server = await openNatsWithAccounts(['support', 'billing']);
+      await using _api = await openNatsAt(server.urlOf('api'));
+      const service = await connectTo(server.urlOf('api'));
+      const arrived = new Set<string>();
+      service.subscribe('>', {
+        callback: (_error, message) => {
+          if (message.string() === 'of a pool') arrived.add(message.subject);
+        },
+      });
+      await service.flush();
+      for (const [own, other] of [
+        ['support', 'billing'],
+        ['billing', 'support'],
+      ] as const) {
+        const { publish, subscribe } = foreignRights(userOf(own), userOf(other));
+        const pool = await connectTo(server.urlOf(own));
+        const received = new Set<string>();
+        // Its own inboxes are in its own account, as everything that it publishes for itself.
+        for (const subject of subscribe)
+          pool.subscribe(subject, {
+            callback: (_error, message) => {
+              if (message.string() === 'of the service') received.add(message.subject);
+            },
+          });
+        await pool.flush();
+        for (const subject of publish) pool.publish(subject, 'of a pool');
+        await pool.flush();
+        await service.flush();
+        t.deepEqual([...arrived], []);
+        const sent = subscribe.map(literalOf).filter((subject) => !subject.startsWith('$') && !subject.startsWith('>'));
+        for (const subject of sent) service.publish(subject, 'of the service');
+        await service.flush();
+        await pool.flush();
+        const mine = needsOf(userOf(own)).flatMap(({ subscribe: each = [] }) => each.map(literalOf));
+        t.deepEqual(
+          [...received].filter((subject) => !mine.includes(subject)),
+          [],
+        );
+        t.true(publish.length + sent.length > 100, `${publish.length + sent.length} tried`);
+        t.log(`${own}: ${publish.length} published, ${sent.length} subscribed`);
+        await pool.close();
+      }
+      await service.close();
+    },
+  );
+
+  test('every kind of message that a pool needs has a way between two accounts, but for its inboxes', (t) => {
+    const stays = needsOf(userOf('support')).filter(
+      ({ publish = [], subscribe = [], crosses }) => crosses === undefined && publish.length + subscribe.length > 0,
+    );
+    t.is(stays.length, 1);
+    t.true(stays[0]?.subscribe?.every((subject) => subject.startsWith('_INBOX')));
+  });
+});
