@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** The agent that a service with a single one serves, and that every thread belongs to that names none. */
 export const defaultAgent = 'default';
 
@@ -22,3 +24,16 @@ const revision = new RegExp(revisionPattern, 'u');
 
 /** Whether a text may name a revision of an agent: paths name it, so that `.` and `..` are none. */
 export const isRevision = (text: string): boolean => revision.test(text) && text !== '.' && text !== '..';
+
+const hashLength = 8;
+
+/** The name of a pool in texts: `agent` or `agent@revision`. */
+export const nameOfPool = (agent: string, revision?: string): string =>
+  revision === undefined ? agent : `${agent}@${revision}`;
+
+/**
+ * A pool in subjects and in names of consumers: the first 8 hexadecimal digits of the SHA-256 of its name. Names can be chosen
+ * that have one hash, so the record registers no second one.
+ */
+export const hashOfPoolName = (name: string): string =>
+  createHash('sha256').update(name).digest('hex').slice(0, hashLength);

@@ -191,6 +191,29 @@ withServer(test, privateNats(), () => {
     await tap.close();
   });
 
+  test.serial('a flood of questions of one pool leaves those of another their places', async (t) => {
+    await using server = await openNatsWithPools(['support', 'billing']);
+    await using _api = await openNatsAt(server.urlOf('api'));
+    const connectAs = async (user: string): Promise<NatsConnection> =>
+      connect({ servers: new URL(server.urlOf(user)).host, user, pass: 'x', inboxPrefix: inboxPrefixOf([user]) });
+    const [flooding, other] = [await connectAs('support'), await connectAs('billing')];
+    const send = async (connection: NatsConnection, agent: string, runId: string): Promise<string> => {
+      const subject = `${names.helpSubject}.${hashOfAgent(agent)}.log`;
+      const reply = await connection.request(subject, JSON.stringify({ runId, read: 'last' }), { timeout: 20_000 });
+      return reply.headers?.get('help-outcome') ?? '';
+    };
+    for (let round = 0; round < 5; round++) {
+      const flood = Array.from({ length: 400 }, async (_, index) => send(flooding, 'support', `r${index}`));
+      await flooding.flush();
+      t.is(await send(other, 'billing', 'r'), 'none');
+      const outcomes = new Set(await Promise.all(flood));
+      t.true(outcomes.has('failed'), 'the flood met its bound');
+      t.true(outcomes.has('none'));
+    }
+    await flooding.close();
+    await other.close();
+  });
+
   test.serial(
     'a process with the user of a pool that lacks NATS_ACCESS=pool does not start, and says why',
     async (t) => {

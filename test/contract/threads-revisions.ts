@@ -103,6 +103,14 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
     await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
   });
 
+  check('an agent that the queue would take for another one is refused', async (t, threads) => {
+    // The first eight digits of the SHA-256 of both are ea5c7a7f.
+    await register(threads, 'r1', { agent: 'support-214154' });
+    await refused(t, register(threads, 'r1', { agent: 'billing-23848' }), 'Conflict');
+    await refused(t, threads.getRegisteredAgent({ agent: 'billing-23848' }, call()), 'NotFound');
+    await register(threads, 'r2', { agent: 'support-214154' });
+  });
+
   check('of many revisions the oldest retired one makes room; without one there is no room', async (t, threads) => {
     for (let index = 0; index < sizes.revisions; index++) await register(threads, `r${index}`);
     await refused(t, register(threads, 'more'), 'Conflict');

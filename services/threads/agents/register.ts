@@ -1,5 +1,5 @@
 import { conflict, invalid } from '@agent-workflow/kit/errors';
-import { isAgentName, isRevision } from '@agent-workflow/kit/agents';
+import { defaultAgent, hashOfPoolName, isAgentName, isRevision, nameOfPool } from '@agent-workflow/kit/agents';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RegisterRevisionRequest } from '@agent-workflow/protos/threads';
 import type { AgentRow, RevisionRow } from '../ports/agents.ts';
@@ -42,16 +42,20 @@ export function refuseRegistration(request: RegisterRevisionRequest): void {
 }
 
 /**
- * Adds a revision to an agent, or finds that it is there.
- * @throws Conflict when the revision is registered otherwise or is retired, when there are too many, and when the routing has another
+ * Adds a revision to an agent, or finds that it is there. `agents` are all that are registered; they are read for a new revision alone.
+ * @throws Conflict when the queue would know it by the name of another one, when the revision is registered otherwise or is retired, when there are too many, and when the routing has another
  * version than the request names.
  */
 export function decideRegister(
   request: RegisterRevisionRequest,
-  { known, agents, now }: { readonly known: AgentRow | undefined; readonly agents: number; readonly now: number },
+  {
+    known,
+    agents,
+    now,
+  }: { readonly known: AgentRow | undefined; readonly agents: readonly AgentRow[]; readonly now: number },
 ): AgentDecision {
   const { agent, description, revision, schemaHash, makeCurrent } = request;
-  if (!known && agents >= sizes.agents)
+  if (!known && agents.length >= sizes.agents)
     throw conflict(`${String(sizes.agents)} agents are registered, which is the most`);
   const before = known ?? { name: agent, changes: 0, routing: { version: 0, retired: [] }, revisions: [] };
   if (isRetired(before.routing, revision)) throw conflict(`revision "${revision}" of agent "${agent}" is retired`);
@@ -60,6 +64,7 @@ export function decideRegister(
     throw conflict(
       `revision "${revision}" of agent "${agent}" is registered with another schema: name this build by another revision`,
     );
+  if (!same) refuseSameHash(request, agents);
   const { row: roomy, dropped } = same ? { row: before } : withRoom(before);
   const added = same
     ? roomy
@@ -70,6 +75,22 @@ export function decideRegister(
   const row = isRouted ? routedTo(described, makeCurrent.version, { current: revision }, now) : described;
   const isChanged = !same || isRouted || known?.description !== description;
   return { row: isChanged ? { ...row, changes: before.changes + 1 } : before, isChanged, dropped };
+}
+
+/** Two pools with one hash would share their queue, and the rights of their users on NATS. */
+function refuseSameHash({ agent, revision }: RegisterRevisionRequest, agents: readonly AgentRow[]): void {
+  const known = [
+    defaultAgent,
+    ...agents.flatMap((row) => [row.name, ...row.revisions.map((each) => nameOfPool(row.name, each.revision))]),
+  ];
+  const byHash = new Map(known.map((name) => [hashOfPoolName(name), name]));
+  for (const name of [agent, nameOfPool(agent, revision)]) {
+    const other = byHash.get(hashOfPoolName(name));
+    if (other !== undefined && other !== name)
+      throw conflict(
+        `"${name}" has the hash of "${other}", by which the queue would take one for the other: choose another name`,
+      );
+  }
 }
 
 /** The agent with room for one more revision: the oldest of the retired ones makes room. */

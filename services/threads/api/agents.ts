@@ -46,7 +46,8 @@ export function createAgentCalls({ store, routings, now }: AgentCallsOptions): A
       const { agent, definition } = request;
       return untilWritten(agent, async () => {
         const known = await store.getAgent(agent);
-        const agents = known ? 0 : (await store.listAgents()).length;
+        const isThere = known?.revisions.some(({ revision }) => revision === request.revision) === true;
+        const agents = isThere ? [] : await store.listAgents();
         const { row, isChanged, dropped } = decideRegister(request, { known, agents, now: now() });
         if (!isChanged) return row;
         // The definition comes first, so that no row names one that is not there.

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { defaultAgent } from '@agent-workflow/kit/agents';
+import { defaultAgent, hashOfPoolName, nameOfPool as toName } from '@agent-workflow/kit/agents';
 
 /** The workers that may take a run: those of its agent, at its revision if it has one. */
 export interface Pool {
@@ -35,14 +34,10 @@ export const laneCountsOf = ({ agent }: Pool): LaneCounts =>
   agent === defaultAgent ? countsOfDefault : countsOfOthers;
 
 /** The name of a pool in texts: `agent` or `agent@revision`. */
-export const nameOfPool = ({ agent, revision }: Pool): string =>
-  revision === undefined ? agent : `${agent}@${revision}`;
+export const nameOfPool = ({ agent, revision }: Pool): string => toName(agent, revision);
 
-const hashLength = 8;
-
-/** A pool in subjects and names of consumers: the first 8 hexadecimal digits of the SHA-256 of its name. */
-export const hashOfPool = (pool: Pool): string =>
-  createHash('sha256').update(nameOfPool(pool)).digest('hex').slice(0, hashLength);
+/** A pool in subjects and names of consumers. */
+export const hashOfPool = (pool: Pool): string => hashOfPoolName(nameOfPool(pool));
 
 /** An agent in subjects: as the pool of its runs without a revision. */
 export const hashOfAgent = (agent: string): string => hashOfPool({ agent });

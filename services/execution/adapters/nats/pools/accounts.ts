@@ -1,7 +1,7 @@
 import { needsOf, type Crossing, type PoolUser } from './permissions.ts';
 
 /** The names of two accounts of a NATS server. */
-export interface AccountNames {
+interface AccountNames {
   /** Of the service, with JetStream. */
   readonly service: string;
   /** Of the pool's workers alone. */
@@ -69,7 +69,7 @@ export function toAccountsConfig(account: PoolAccount, { service, pool }: Accoun
 const ways: Readonly<Record<Crossing, Way>> = {
   asks: { kind: 'service', isOfService: true },
   'asks for many': { kind: 'service', isOfService: true, options: ', response_type: Stream' },
-  tells: { kind: 'stream', isOfService: false },
+  notifies: { kind: 'stream', isOfService: false },
   'is asked': { kind: 'service', isOfService: false },
-  'is told': { kind: 'stream', isOfService: true },
+  'is notified': { kind: 'stream', isOfService: true },
 };

@@ -18,8 +18,8 @@ interface AnsweringOptions {
   readonly log: Log;
 }
 
-/** Questions that are answered at once. Those beyond are to be asked again. */
-const atOnce = 64;
+/** Questions that are answered at once, of all agents and of one. Those beyond are to be asked again. */
+const atOnce = { all: 64, agent: 16 };
 /** Revisions of one agent whose consumers are created within an hour. */
 const maxRevisions = 64;
 const agentsRemembered = 10_000;
@@ -33,6 +33,7 @@ export function answerPools({ streams, queue, log }: AnsweringOptions): AsyncDis
   const reader = createReader(client, names);
   const mayCreate = createRevisionBound();
   let underWay = 0;
+  const underWayOf = new Map<string, number>();
 
   const answers: Readonly<Record<Question, Answer>> = {
     lanes: async (agentHash, message) => {
@@ -66,11 +67,13 @@ export function answerPools({ streams, queue, log }: AnsweringOptions): AsyncDis
   const answer = async (message: Msg): Promise<void> => {
     const [agentHash = '', word = ''] = message.subject.slice(names.helpSubject.length + 1).split('.');
     const question = questions.find((each) => each === word);
-    if (!question || underWay >= atOnce) {
+    const ofAgent = underWayOf.get(agentHash) ?? 0;
+    if (!question || underWay >= atOnce.all || ofAgent >= atOnce.agent) {
       respond(message, question ? 'failed' : 'refused');
       return;
     }
     underWay++;
+    underWayOf.set(agentHash, ofAgent + 1);
     try {
       const outcome = await answers[question](agentHash, message);
       // A frame that was found is the answer itself.
@@ -80,6 +83,9 @@ export function answerPools({ streams, queue, log }: AnsweringOptions): AsyncDis
       respond(message, 'failed');
     } finally {
       underWay--;
+      const left = (underWayOf.get(agentHash) ?? 0) - 1;
+      if (left > 0) underWayOf.set(agentHash, left);
+      else underWayOf.delete(agentHash);
     }
   };
 

@@ -56,10 +56,10 @@ interface Place extends PoolUser {
 
 /**
  * How messages of a kind get from one account of NATS to another, where the pool has an account of its own. From the pool to the service: as
- * requests with one reply (`asks`) or several (`asks for many`), or without one (`tells`). From the service to the pool: as requests (`is asked`), or
- * without a reply (`is told`).
+ * requests with one reply (`asks`) or several (`asks for many`), or without one (`notifies`). From the service to the pool: as requests (`is asked`), or
+ * without a reply (`is notified`).
  */
-export type Crossing = 'asks' | 'asks for many' | 'tells' | 'is asked' | 'is told';
+export type Crossing = 'asks' | 'asks for many' | 'notifies' | 'is asked' | 'is notified';
 
 /** One kind of subject on NATS. */
 interface SubjectRule {
@@ -112,18 +112,18 @@ const subjectRules = {
   liveEvents: { all: ({ names }) => `${names.liveSubject}.>` },
   heartbeats: {
     all: ({ prefix }) => `${aliveSubject(prefix)}.>`,
-    crosses: 'tells',
+    crosses: 'notifies',
     needs: (place) => ({ publish: [`${aliveSubject(place.prefix)}.${tokenOfAgents(place.agents)}.*`] }),
   },
   rollCalls: {
     all: ({ prefix }) => `${subjectPrefix(prefix)}rollcall.>`,
-    crosses: 'is told',
+    crosses: 'is notified',
     needs: ({ prefix }) => ({ subscribe: [rollCallSubject(prefix)] }),
   },
   rollCallOfOlderReplicas: { all: ({ prefix }) => `${subjectPrefix(prefix)}rollcall` },
   stops: {
     all: ({ prefix }) => `${controlSubject(prefix)}.>`,
-    crosses: 'is told',
+    crosses: 'is notified',
     needs: (place) => ({ subscribe: ofAgents(place, (hash) => `${controlSubject(place.prefix)}.${hash}.*`) }),
   },
   questions: {
