@@ -38,7 +38,7 @@ export function inboxFault(prefix: string, agents: readonly string[]): string | 
   const [first = ''] = prefix.split('.');
   if (first === inboxRoot)
     return 'must be another word than `_INBOX` for a pool: the replies to the service begin with that';
-  const isOfSomePool = new RegExp(`^${inboxRoot}_[0-9a-f]{8}$`).test(first);
+  const isOfSomePool = first.startsWith(`${inboxRoot}_`) && /^[0-9a-f]{8}$/.test(first.slice(inboxRoot.length + 1));
   if (isOfSomePool && first !== inboxPrefixOf(agents)) return 'must not be what the replies of other agents begin with';
   return undefined;
 }
