@@ -47,8 +47,7 @@ test('the permissions of a pool on NATS are printed, and a name that is none is 
   t.is(inAccount.code, 0, inAccount.printed);
   t.regex(inAccount.printed, /service: "team\.events\.37a8eec1\.\*", accounts: \[TEAM\]/);
   t.regex(inAccount.printed, /stream: \{ account: SERVICE, subject: "team\.control\.37a8eec1\.\*" \}/);
-  for (const name of ['a b', '', 'SERVICE', '}'])
-    t.is((await run(folder, ...given, '--account', name)).code, 2, name);
+  for (const name of ['a b', '', 'SERVICE', '}']) t.is((await run(folder, ...given, '--account', name)).code, 2, name);
   t.is((await run(folder, 'nats-permissions')).code, 2);
   t.is((await run(folder, 'nats-permissions', '--agent', 'a"}')).code, 2);
   for (const prefix of ['>', '_INBOX', '_INBOX_8ed3f6ad'])
