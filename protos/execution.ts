@@ -106,6 +106,11 @@ export interface StartRequest {
   readonly resumeJson?: Uint8Array;
   /** The agent that the caller names. Absent: the thread's, or the default for a new thread. A service with a single agent does not read it. */
   readonly agent?: string;
+  /**
+   * How long the reply may wait for the end of a run that this replica drives, in milliseconds; absent: not at all. A replica of the version
+   * before does not wait.
+   */
+  readonly awaitEndMs?: number;
 }
 
 /** A tool that the caller runs. */
@@ -133,6 +138,8 @@ export interface StartReply {
   readonly threadId: string;
   readonly isNewThread: boolean;
   readonly status: RunStatus;
+  /** The run's last event, where it ended within `await_end_ms`: `Wait` would reply with the same. */
+  readonly end?: RunEvent;
 }
 
 export interface WaitRequest {

@@ -44,6 +44,20 @@ withServer(test, privateNats(), () => {
     },
   );
 
+  test.serial('a log that began after a moment is looked for when the connection was lost since', async (t) => {
+    await using server = await privateNats().open();
+    await using log = await openLogsOn(server.url, 'began');
+    await using elsewhere = await openLogsOn(server.url, 'began');
+    const moment = log.moment();
+    await server.kill();
+    await server.restart();
+    await until(() => log.moment() > moment);
+    await elsewhere.append(scopeOf('r'), 0, [end(1)]);
+    log.setAgent('r', 'default');
+    log.beganAfter('r', moment);
+    t.is((await log.end('r', never)).seq, 1);
+  });
+
   for (const [title, lose] of [
     [
       'deleted',

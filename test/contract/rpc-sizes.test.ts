@@ -134,7 +134,7 @@ const start: Whole<StartRequest> = {
   userJson: json(sizes.metadata),
   resumeJson: json(sizes.resume),
   tools: [tool],
-  agent: id,
+  ...{ agent: id, awaitEndMs: large },
 };
 
 /** A message of this many bytes as JSON. */

@@ -48,6 +48,18 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.is(await log.last('other'), 0);
   });
 
+  check('a log that began after a moment is followed, and waited for, before it has events', async (t, log) => {
+    const moment = log.moment();
+    log.setAgent('r', 'default');
+    log.beganAfter('r', moment);
+    t.is(await log.last('r'), 0);
+    const [events, last] = [followAll(log, 'r'), log.end('r', never)];
+    await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
+    t.deepEqual(numbers(await events), [1, 2]);
+    t.is((await last).seq, 2);
+    t.true(await log.isEnded('r'));
+  });
+
   check('events come back as they were written', async (t, log) => {
     const events = [...chunksOf(1, 3), chunkOf(4, 'line\nbreak "quoted" Ω 🫖 \\'), end(5)];
     await log.append(scopeOf('r'), 0, events);

@@ -14,11 +14,14 @@ interface Awaited extends Pick<EndpointRequest, 'owner' | 'call'> {
   readonly threadId: string;
   /** Whether this request has started it. */
   readonly justStarted?: boolean;
+  /** Its last event, where that is known. */
+  readonly end?: RunEvent | undefined;
 }
 
 /** The result of a run when it has ended. @throws Timeout after `INVOKE_TIMEOUT_MS`; the run goes on. */
 export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string | JsonParts> {
-  const { owner, runId, justStarted = false, call } = run;
+  const { owner, runId, justStarted = false, end, call } = run;
+  if (end) return resultOf(end);
   try {
     return resultOf(await execution.wait({ owner, runId, justStarted }, call(config.INVOKE_TIMEOUT_MS)));
   } catch (error) {

@@ -7,9 +7,11 @@ import type { AcceptRunReply, RunCalls, RunReadCalls, ThreadReadCalls } from '@a
 import { named } from '../record/agents.ts';
 import type { KnownAgents } from '../record/known-agents.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
+import type { RunLog } from '../ports/log.ts';
 import type { Worker } from '../worker/worker.ts';
 import { messageField, withFields } from './fields-of-record.ts';
 import { refuseTools, toAcceptRequest, traceOfRequest, withFittingTools } from './accept-request.ts';
+import { endSoon } from './end-soon.ts';
 import { createChooseAgent, type ChosenAgent } from './choose-agent.ts';
 import type { StartedRuns } from './follow.ts';
 import type { FinishStop, RunAside } from './stop.ts';
@@ -18,6 +20,7 @@ interface StartOptions {
   readonly known: KnownAgents;
   readonly threads: RunCalls & RunReadCalls & ThreadReadCalls;
   readonly queue: RunQueue;
+  readonly eventLog: Pick<RunLog, 'end'>;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
   /** Runs that may wait in the queue, of all agents and of one; while so many do, no more are accepted. */
@@ -29,7 +32,7 @@ interface StartOptions {
 
 /** Accepts runs. A thread's idle state and a free slot here let the same write claim the run for this replica's worker. */
 export function createStart(options: StartOptions): Execution['start'] {
-  const { known, threads, queue, worker, backlog, started, finishStop, runAside } = options;
+  const { known, threads, queue, eventLog, worker, backlog, started, finishStop, runAside } = options;
   const choose = createChooseAgent(known, threads);
 
   /** Offers the run to the record for this agent. A run of another agent is not accepted. */
@@ -74,9 +77,9 @@ export function createStart(options: StartOptions): Execution['start'] {
   return async (request, call) => {
     if (queue.waiting() >= backlog.all)
       throw unavailable(`${String(backlog.all)} runs wait already, which is the limit`);
-    const { owner, runId } = request;
+    const { owner } = request;
     // A repeated request that reaches another replica must name the same thread.
-    const threadId = request.threadId ?? idFrom(runId, 'thread');
+    const threadId = request.threadId ?? idFrom(request.runId, 'thread');
     let of: string | undefined;
     // The replica of the record that accepts the run knows its thread from then on. For a moment after a change of routing two replicas name
     // different revisions, so a run that is offered again goes to the same one.
@@ -95,7 +98,12 @@ export function createStart(options: StartOptions): Execution['start'] {
       worker?.forget(owner, reply.threadId);
       await runAside(finishStop({ owner, runId: reply.stoppedRunId }, call));
     }
-    return { runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status };
+    const ms = worker?.drives(reply.runId) === true ? (request.awaitEndMs ?? 0) : 0;
+    const end = ms > 0 ? await endSoon(eventLog, { runId: reply.runId, ms }, call) : undefined;
+    return {
+      ...{ runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status },
+      ...(end && { end }),
+    };
   };
 }
 

@@ -33,6 +33,13 @@ export interface RunLog extends AsyncDisposable {
    * `default`.
    */
   readonly setAgent: (runId: string, agent: string) => void;
+  /** A moment of this log, for `beganAfter`. */
+  readonly moment: () => number;
+  /**
+   * Says that the run was accepted after that moment, so that no event of it was stored before: the log need not be looked for where it is
+   * stored. To be called behind `setAgent`.
+   */
+  readonly beganAfter: (runId: string, moment: number) => void;
   /**
    * Adds events of the run that `scope` names. Their numbers follow `after`; in an empty log, `after` being 0, they begin where a
    * log may begin. Once it has resolved, the events survive the death of the process; no follower sees them before. Appends of one

@@ -62,6 +62,8 @@ interface RunToDrive {
   readonly cached: ThreadState | undefined;
   /** The replicas that it was made with. */
   readonly replicas: Replicas;
+  /** A moment of the event log before the run was accepted, where that is known. */
+  readonly before?: number;
 }
 
 type DrivenRun = Pick<RunnableRun, 'owner' | 'threadId' | 'runId' | 'agent'>;
@@ -101,9 +103,10 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     else if (!(await ends.fail(run)) && !isSwept) requeue(run);
   };
 
-  return async ({ owner, claimed, cached, replicas }) => {
+  return async ({ owner, claimed, cached, replicas, before }) => {
     const { runId, threadId, epoch, agent, revision } = claimed;
     options.eventLog.setAgent(runId, agent ?? defaultAgent);
+    if (before !== undefined) options.eventLog.beganAfter(runId, before);
     const run: DrivenRun = { owner, threadId, runId, ...named(agent) };
     using driving = active.begin({ ...run, ...named(agent, revision), takeoverEpoch: epoch });
     const { signal } = driving;

@@ -175,11 +175,12 @@ export function createWorker(options: WorkerOptions): Worker {
     reserve: ({ owner, threadId, runId }) => {
       if (contexts.isFull() || signal.aborted || !slots.tryTake()) return undefined;
       const answered = active.expectClaim(runId);
+      const before = options.eventLog.moment();
       const cached = cache.get(owner, threadId);
       return {
         intent: intentOf(workerId, options.agents, cached),
         run: (claimed, replicas) => {
-          void drive({ owner, claimed, cached, replicas }).finally(slots.release);
+          void drive({ owner, claimed, cached, replicas, before }).finally(slots.release);
           answered();
         },
         release: () => {

@@ -4,7 +4,8 @@ import { partsOfData } from '@agent-workflow/protos/event-parts';
 import { call, endOf, fieldOf, invoke, logOf, owner, start } from './calls.ts';
 import { checksOf, type Opener } from './checks.ts';
 import { resultOf, toChunk, type Result } from './chunks.ts';
-import { echo } from './graphs.ts';
+import { gates } from './gates.ts';
+import { echo, gated } from './graphs.ts';
 import { user } from './messages.ts';
 
 /** What a run that is started and waited for answers. */
@@ -34,6 +35,36 @@ export function replyTests(test: TestFn, name: string, open: Opener): void {
       'metadata',
       'recursion_limit_reached',
     ]);
+  });
+
+  check(
+    'a start that may wait for the end has the last event of a short run in its reply',
+    echo,
+    async (t, { execution }) => {
+      // Half a second at most, which a busy machine may need for itself.
+      for (;;) {
+        const { runId, end } = await start(execution, { messages: [user('hello')], awaitEndMs: 60_000 });
+        const last = await execution.wait({ owner, runId }, call());
+        if (end) {
+          t.deepEqual(end, last);
+          return;
+        }
+      }
+    },
+  );
+
+  check('a start that may not wait replies without the end', echo, async (t, { execution }) => {
+    const { runId, end } = await start(execution);
+    t.is(end, undefined);
+    t.is((await endOf(execution, runId)).event, 'on_chain_end');
+  });
+
+  check('a start waits no longer than it may for a run that goes on', gated(), async (t, { execution }) => {
+    const gate = gates.next();
+    const { runId, end } = await start(execution, { messages: [user(gate.name)], awaitEndMs: 1 });
+    t.is(end, undefined);
+    gate.open();
+    t.is((await endOf(execution, runId)).event, 'on_chain_end');
   });
 
   check('a reply holds what its granularity asks for', echo, async (t, { execution }) => {

@@ -85,6 +85,9 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   return {
     // The logs of all agents are in one file.
     setAgent: () => undefined,
+    // What is stored is looked up in the same process.
+    moment: () => 0,
+    beganAfter: () => undefined,
 
     append: async (scope, after, events, options) =>
       writer.append(tailOf(scope.runId), { scope, after, events }, options),

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { defaultAgent, hashOfPoolName, nameOfPool as toName } from '@agent-workflow/kit/agents';
 
 /** The workers that may take a run: those of its agent, at its revision if it has one. */
@@ -37,7 +38,17 @@ export const laneCountsOf = ({ agent }: Pool): LaneCounts =>
 export const nameOfPool = ({ agent, revision }: Pool): string => toName(agent, revision);
 
 /** A pool in subjects and names of consumers. */
-export const hashOfPool = (pool: Pool): string => hashOfPoolName(nameOfPool(pool));
+export function hashOfPool(pool: Pool): string {
+  const name = nameOfPool(pool);
+  const known = hashes.get(name);
+  if (known !== undefined) return known;
+  const hash = hashOfPoolName(name);
+  hashes.set(name, hash);
+  return hash;
+}
+
+/** The hashes of names that are in use: each run needs some. */
+const hashes = new LRUCache<string, string>({ max: 1000 });
 
 /** An agent in subjects: as the pool of its runs without a revision. */
 export const hashOfAgent = (agent: string): string => hashOfPool({ agent });

@@ -94,7 +94,7 @@ export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
 
     end: async (tail, signal) => {
       for (;;) {
-        await repeat(async () => refresh(tail), signal);
+        if (!isFresh(tail)) await repeat(async () => refresh(tail), signal);
         if (tail.ended) return tail.end ?? readEnd(tail, signal);
         await changed(tail, signal);
       }

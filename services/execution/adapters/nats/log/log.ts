@@ -129,6 +129,8 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
 
   return {
     setAgent: tails.setAgent,
+    moment: live.gaps,
+    beganAfter: (runId, gaps) => sync.trust(tails.of(runId), gaps),
 
     append: async (scope, after, events, options) => {
       const { runId } = scope;

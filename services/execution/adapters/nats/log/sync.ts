@@ -27,6 +27,8 @@ export interface LogSync {
   readonly isLive: boolean;
   /** Whether the tail can have missed nothing. */
   readonly isFresh: (tail: Tail) => boolean;
+  /** The tail is known to have missed nothing before this count of gaps: its log is as empty as the tail. */
+  readonly trust: (tail: Tail, gaps: number) => void;
   /** Marks a tail as not fresh, because it does not fit what was read of its log. */
   readonly invalidate: (tail: Tail) => void;
   /** Reads the position of the log's end, unless the tail is fresh. @throws Unavailable when NATS does not answer. */
@@ -78,6 +80,10 @@ export function createLogSync({ streams, reader, live, places, retentionMs, clos
     readPosition,
     isLive: live.isLive,
     isFresh,
+
+    trust: (tail, gaps) => {
+      if (tail.streamSeq === 0 && tail.syncedAtGap === neverSynced) tail.syncedAtGap = gaps;
+    },
 
     invalidate: (tail) => {
       tail.syncedAtGap = neverSynced;
