@@ -12,8 +12,13 @@ const request = toRequest('POST', '/v1/graph/invoke', {
   response_granularity: 'low',
 });
 
-/** How many times as long as it is measured the cluster is at work before: it compiles what it does most, on the same cores. */
-const warmingFor = 3;
+/**
+ * The cluster is at work before it is measured, because it compiles what it does most on the same cores: until a part of the warm-up takes
+ * no less processor time an invoke than the least of those before by this ratio, three times in turn, and for so many parts at most.
+ */
+const steadyRatio = 0.98;
+const steadyFor = 3;
+const mostParts = 24;
 
 /**
  * Invokes a second with many callers at once, and what each takes of processor time: of our processes by kind, and of the
@@ -26,7 +31,7 @@ export async function load(seconds: number, isProfiled: boolean): Promise<Figure
   {
     await using cluster = await openMeasuredCluster({ agent: 'echo', profileTo });
     for (const { name, pid } of cluster.replicas) kindOf.set(String(pid()), kindIn(name));
-    await invoke(cluster, 16, warmingFor * seconds);
+    await warmUp(cluster, seconds);
     for (const callers of [16, 64]) figures.push(...(await measured(cluster, callers, seconds)));
   }
   if (profileTo !== undefined)
@@ -39,13 +44,35 @@ export async function load(seconds: number, isProfiled: boolean): Promise<Figure
 
 const kindIn = (name: string): string => name.split(' ')[0] ?? name;
 
-async function measured(cluster: MeasuredCluster, callers: number, seconds: number): Promise<Figure[]> {
+async function warmUp(cluster: MeasuredCluster, seconds: number): Promise<void> {
+  let least = Infinity;
+  let steady = 0;
+  for (let part = 1; part <= mostParts && steady < steadyFor; part++) {
+    const each = sum((await cpuOfInvokes(cluster, 16, seconds)).each.map(([, ms]) => ms));
+    console.log(`warming up, part ${String(part)}: ${each.toFixed(1)} ms of processor time an invoke`);
+    steady = each < least * steadyRatio ? 0 : steady + 1;
+    least = Math.min(least, each);
+  }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+
+/** Invokes for a while. @returns their number, and the processor time in milliseconds that each took, by kind. */
+async function cpuOfInvokes(
+  cluster: MeasuredCluster,
+  callers: number,
+  seconds: number,
+): Promise<{ readonly invokes: number; readonly each: readonly (readonly [kind: string, ms: number])[] }> {
   const before = cpuByKind(cluster);
   const invokes = await invoke(cluster, callers, seconds);
   const after = cpuByKind(cluster);
-  const each = [...after].map(([kind, ms]) => [kind, (ms - (before.get(kind) ?? 0)) / invokes] as const);
+  return { invokes, each: [...after].map(([kind, ms]) => [kind, (ms - (before.get(kind) ?? 0)) / invokes] as const) };
+}
+
+async function measured(cluster: MeasuredCluster, callers: number, seconds: number): Promise<Figure[]> {
+  const { invokes, each } = await cpuOfInvokes(cluster, callers, seconds);
   const sumOf = (isOurs: boolean): number =>
-    each.filter(([kind]) => ourKinds.has(kind) === isOurs).reduce((sum, [, ms]) => sum + ms, 0);
+    sum(each.filter(([kind]) => ourKinds.has(kind) === isOurs).map(([, ms]) => ms));
   const perSecond = invokes / seconds;
   const isAimed = callers === 16;
   return [
