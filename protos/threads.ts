@@ -1063,6 +1063,8 @@ export interface BeginDeleteReply {
   readonly stoppedRunIds: readonly string[];
   /** The same runs with what their last events contain; a run that is not on record any more is left out. */
   readonly stoppedRuns: readonly StoppedRun[];
+  /** The agent that the thread belonged to. Absent: the default agent, or none as the thread had no run. */
+  readonly agent?: string;
 }
 
 export interface StoppedRun {

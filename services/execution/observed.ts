@@ -7,13 +7,14 @@ import { LRUCache } from 'lru-cache';
 import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
 import { totalOf, type Usage } from '@agent-workflow/protos/usage';
 import { executionMetrics } from './metrics.ts';
+import { createRegistry } from './record/registry.ts';
 import type { RunOptions } from './record/run-options.ts';
 import type { Agents } from './record/agents.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
 import { createRevisionRuns } from './revision-runs.ts';
-import type { SweptRuns } from './worker/open-run-counts.ts';
+import { drivenOf, type SweptRuns } from './worker/open-run-counts.ts';
 import type { Watchdog } from './watchdog/watchdog.ts';
 
 /** The parts of the execution service that are measured and traced. */
@@ -30,6 +31,8 @@ interface ObservedParts {
   readonly onUsage?: (added: Usage) => void;
   /** Called with what each whole sweep has found. */
   readonly onSwept?: (swept: SweptRuns) => void;
+  /** Counts the runs of each revision anew; to be called every few seconds where runs are accepted. */
+  readonly countRuns?: () => Promise<void>;
 }
 
 interface ObserveOptions {
@@ -64,7 +67,7 @@ export function observeExecution<P extends ObservedParts>(
     threads: countRuns(parts.threads, meters),
     leases: watchLease(parts.leases, meters),
     eventLog: countEvents(parts.eventLog, meters),
-    onSwept: observeSweeps(parts, meters),
+    ...observeSweeps(parts, meters),
     onUsage: (added) => {
       for (const { model, inputTokens, outputTokens } of added) {
         meters.tokens.add({ model, type: 'input' }, inputTokens);
@@ -203,23 +206,26 @@ function countRuns(threads: Threads, meters: Meters): Threads {
 }
 
 /** Shows what the last whole sweep has found. What scales workers finds each agent that is configured or registered, also without runs. */
-function observeSweeps({ agents, queue }: ObservedParts, meters: Meters): (swept: SweptRuns) => void {
+function observeSweeps(
+  { agents, queue, leases, threads }: ObservedParts,
+  meters: Meters,
+): Required<Pick<ObservedParts, 'onSwept' | 'countRuns'>> {
   const configured = agents.list.map(({ name }) => name);
-  const revisionRuns = createRevisionRuns(queue);
+  const revisionRuns = createRevisionRuns({ queue, leases, registry: createRegistry(threads) });
   let last: SweptRuns | undefined;
   meters.agentRuns.collectEach(() => {
     const named = agents.areRegistered === true ? (last?.registered.map(({ agent }) => agent) ?? []) : configured;
     const runs = new Map(named.map((agent) => [agent, 0]));
-    for (const { agent, waiting, driven } of last?.pools.values() ?? [])
-      runs.set(agent, (runs.get(agent) ?? 0) + waiting + driven);
+    for (const pool of last?.pools.values() ?? [])
+      runs.set(pool.agent, (runs.get(pool.agent) ?? 0) + pool.waiting + drivenOf(pool));
     return [...runs].map(([agent, value]) => ({ labels: { agent }, value }));
   });
   meters.revisionRuns.collectEach(() =>
     revisionRuns.read().map(({ agent, revision, runs: value }) => ({ labels: { agent, revision }, value })),
   );
-  return (swept) => {
+  const onSwept = (swept: SweptRuns): void => {
     last = swept;
-    void revisionRuns.see(swept);
+    revisionRuns.see(swept);
     const pools = [...swept.pools.values()];
     const now = Date.now();
     meters.waiting.set(
@@ -228,11 +234,12 @@ function observeSweeps({ agents, queue }: ObservedParts, meters: Meters): (swept
     );
     meters.underWay.set(
       {},
-      pools.reduce((sum, { driven }) => sum + driven, 0),
+      pools.reduce((sum, pool) => sum + drivenOf(pool), 0),
     );
     meters.oldestWait.set({}, Math.max(0, now - (swept.oldestAt ?? now)) / 1000);
     meters.swept.set({}, now / 1000);
   };
+  return { onSwept, countRuns: revisionRuns.count };
 }
 
 function watchLease(leases: WorkerLeases, meters: Meters): WorkerLeases {

@@ -80,6 +80,8 @@ interface OpenExecutionOptions {
   readonly onUsage?: WorkerOptions['onUsage'];
   /** Called with what each whole sweep has found. */
   readonly onSwept?: (swept: SweptRuns) => void;
+  /** Called every two seconds where runs are accepted: counts what scales workers. */
+  readonly countRuns?: () => Promise<void>;
 }
 
 /** An execution service that runs: disposing of it closes its queue, leases, log and control. */
@@ -91,6 +93,9 @@ interface OpenExecution extends AsyncDisposable {
 
 /** How often a waiting run is enqueued again, in case the queue lost it, in milliseconds. */
 const waitingMs = 30_000;
+
+/** How often workers show how many runs they drive, and how often runs are counted, in milliseconds. */
+const countMs = 2000;
 
 /** Requeues the runs of dead workers, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
@@ -142,39 +147,52 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
 
   const hasAgents = agents.list.length > 0;
   if (drives) opening.use(await openRegistration({ agents, threads, log, isOnly: options.registers === true }));
+  // A process that only accepts runs holds one, too: the sweep after its death enqueues the runs that it had put on record and not into the queue.
   const lease =
-    hasAgents && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log })) : undefined;
+    (hasAgents && drives) || accepts
+      ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log }))
+      : undefined;
   if (tends && accepts) await sweep().catch(onSweepError);
   const worker =
-    lease &&
-    createWorker({
-      workerId,
-      agents,
-      known,
-      threads,
-      memory,
-      files,
-      queue,
-      eventLog,
-      log,
-      watchdog,
-      lease,
-      concurrency: values.RUN_CONCURRENCY,
-      contextBytes: inFlightBytes(values),
-      threadCacheBytes: threadCacheBytes(values),
-      onClaimed: options.onClaimed,
-      onDriven: options.onDriven,
-      isSwept: tends,
-      now,
-      onUsage: options.onUsage,
-    });
-  if (worker) opening.use(control.onStop(worker.stop));
+    !lease || !hasAgents || !drives
+      ? undefined
+      : createWorker({
+          workerId,
+          agents,
+          known,
+          threads,
+          memory,
+          files,
+          queue,
+          eventLog,
+          log,
+          watchdog,
+          lease,
+          concurrency: values.RUN_CONCURRENCY,
+          contextBytes: inFlightBytes(values),
+          threadCacheBytes: threadCacheBytes(values),
+          onClaimed: options.onClaimed,
+          onDriven: options.onDriven,
+          isSwept: tends,
+          now,
+          onUsage: options.onUsage,
+        });
+  if (worker) {
+    opening.use(control.onStop(worker.stop));
+    const show = async (): Promise<void> => leases.showDriven(workerId, worker.driven());
+    await show();
+    opening.use(every(countMs, show, () => undefined));
+  }
   const { list, revision } = agents;
   const held = { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
   const serving =
     worker && opening.use(await codeCalls.serve(held, createReduce({ agents, log, onCode: watchdog.begin })));
 
   const parts = { threads, memory, eventLog, control, codeCalls, worker, known };
+  if (accepts && options.countRuns) {
+    await options.countRuns();
+    opening.use(every(countMs, options.countRuns, () => undefined));
+  }
   if (tends) {
     const sweepMs = accepts ? options.sweepMs : Math.max(options.sweepMs, waitingMs);
     opening.use(every(sweepMs, async () => (pace.isDue() ? sweep(worker) : undefined), onSweepError));

@@ -1,63 +1,104 @@
-import type { AgentBacklog, RunQueue } from './ports/queue.ts';
+import type { Registry } from './record/registry.ts';
+import type { ShownRuns, WorkerLeases } from './ports/leases.ts';
+import type { RunPool, RunQueue } from './ports/queue.ts';
+import type { RegisteredAgent } from '@agent-workflow/protos/threads';
 import { poolKey, type SweptRuns } from './worker/open-run-counts.ts';
 
-/** How many runs a registered revision has that wait to be claimed or are driven. */
+/** How many runs a registered revision has that a worker may claim or drives. */
 interface RevisionCount {
   readonly agent: string;
   readonly revision: string;
   readonly runs: number;
 }
 
-/** The runs of each revision, as the last whole sweep and the queue show them. */
+/** The runs of each revision, of all processes. */
 interface RevisionRuns {
   /** Shows what a sweep has found. */
-  readonly see: (swept: SweptRuns) => Promise<void>;
+  readonly see: (swept: SweptRuns) => void;
+  /** Counts the queue anew, and reads which revisions are registered. Never rejects. */
+  readonly count: () => Promise<void>;
+  /** None before the first sweep has been seen and the first count is made. */
   readonly read: () => readonly RevisionCount[];
 }
 
-/**
- * A run that was claimed between two looks would be counted twice by a sweep that finds it driven and an older count of the queue that still
- * has it. So the queue is counted anew behind each sweep before that one is shown, and is not asked where it cannot be counted.
- */
-export function createRevisionRuns(queue: Pick<RunQueue, 'backlogs' | 'recount'>): RevisionRuns {
-  let shown: { readonly swept: SweptRuns; readonly isCounted: boolean } | undefined;
-  return {
-    see: async (swept) => {
-      const isCounted = await queue.recount().then(
-        () => true,
-        () => false,
-      );
-      if (!shown || swept.at >= shown.swept.at) shown = { swept, isCounted };
-    },
-    read: () => (shown ? revisionRuns(shown.swept, shown.isCounted ? queue.backlogs() : []) : []),
-  };
+interface RevisionRunsParts {
+  readonly queue: Pick<RunQueue, 'backlogs' | 'recount'>;
+  readonly leases: Pick<WorkerLeases, 'driven'>;
+  readonly registry: Pick<Registry, 'read'>;
 }
 
 /**
- * The runs of every registered revision that is not retired, also of those without any: what scales workers down to none needs a 0. Runs
- * that name no revision count as those of the current one, whose workers take them. The queue is asked as well: a sleeping run whose time
- * has come is in the queue and in no sweep.
+ * Counts what waits by the queue and what is driven by what the workers show, because a sweep over thousands of runs takes long and is up to
+ * half a minute old. The sweep stands in for a queue that cannot be counted, and for workers that show nothing: those of the version before,
+ * and those that have died, whose runs nobody has taken over yet.
  */
-function revisionRuns({ registered, pools }: SweptRuns, backlogs: readonly AgentBacklog[]): readonly RevisionCount[] {
-  const currents = new Map(registered.map(({ agent, routing }) => [agent, routing.current]));
-  const waiting = new Map<string, number>();
-  const driven = new Map<string, number>();
-  const queued = new Map<string, number>();
-  const add = (sums: Map<string, number>, { agent, revision }: Pick<AgentBacklog, 'agent' | 'revision'>, n: number) => {
-    const key = poolKey(agent, revision ?? currents.get(agent));
-    sums.set(key, (sums.get(key) ?? 0) + n);
+export function createRevisionRuns({ queue, leases, registry }: RevisionRunsParts): RevisionRuns {
+  let swept: SweptRuns | undefined;
+  let counted: { readonly registered: readonly RegisteredAgent[]; readonly isCounted: boolean } | undefined;
+  return {
+    see: (found) => {
+      if (!swept || found.at >= swept.at) swept = found;
+    },
+    count: async () => {
+      const registered = await registry.read();
+      const isCounted = await queue.recount(poolsOf(registered)).then(
+        () => true,
+        () => false,
+      );
+      counted = { registered, isCounted };
+    },
+    read: () => {
+      if (!swept || !counted) return [];
+      const { registered, isCounted } = counted;
+      const waiting = isCounted
+        ? queue.backlogs().map((backlog) => ({ ...backlog, runs: backlog.waiting }))
+        : [...swept.pools.values()].map((pool) => ({ ...pool, runs: pool.runnable }));
+      return sumsOf(registered, [...waiting, ...drivenRuns(leases.driven(), swept)]);
+    },
   };
-  for (const pool of pools.values()) {
-    add(waiting, pool, pool.waiting);
-    add(driven, pool, pool.driven);
+}
+
+/** The revisions of an agent that may have runs. */
+const revisionsOf = ({ revisions }: RegisteredAgent): readonly string[] =>
+  revisions.filter(({ state }) => state !== 'retired').map(({ revision }) => revision);
+
+/** Where runs of registered agents wait: at their revisions, and without one. */
+const poolsOf = (registered: readonly RegisteredAgent[]): readonly RunPool[] =>
+  registered.flatMap((each) => [
+    { agent: each.agent },
+    ...revisionsOf(each).map((revision) => ({ agent: each.agent, revision })),
+  ]);
+
+type PoolRuns = RunPool & { readonly runs: number };
+
+/** What workers show, and what the sweep found with workers that show nothing of the agent. */
+function drivenRuns(shown: readonly ShownRuns[], { pools }: SweptRuns): readonly PoolRuns[] {
+  const showing = new Set(shown.map(({ agent, workerId }) => JSON.stringify([agent, workerId])));
+  return [
+    ...shown.flatMap(({ agent, revisions }) => revisions.map((each) => ({ ...each, agent }))),
+    ...[...pools.values()].flatMap((pool) =>
+      [...pool.drivenBy]
+        .filter(([workerId]) => !showing.has(JSON.stringify([pool.agent, workerId])))
+        .map(([, runs]) => ({ ...pool, runs })),
+    ),
+  ];
+}
+
+/**
+ * Of every registered revision that is not retired, also of those without any runs: what scales workers down to none needs a 0. Runs that name
+ * no revision count as those of the current one, whose workers take them.
+ */
+function sumsOf(registered: readonly RegisteredAgent[], all: readonly PoolRuns[]): readonly RevisionCount[] {
+  const currents = new Map(registered.map(({ agent, routing }) => [agent, routing.current]));
+  const sums = new Map<string, number>();
+  for (const { agent, revision, runs } of all) {
+    const key = poolKey(agent, revision ?? currents.get(agent));
+    sums.set(key, (sums.get(key) ?? 0) + runs);
   }
-  for (const backlog of backlogs) add(queued, backlog, backlog.waiting);
-  return registered.flatMap(({ agent, revisions }) =>
-    revisions
-      .filter(({ state }) => state !== 'retired')
-      .map(({ revision }) => {
-        const of = (sums: ReadonlyMap<string, number>): number => sums.get(poolKey(agent, revision)) ?? 0;
-        return { agent, revision, runs: of(driven) + Math.max(of(waiting), of(queued)) };
-      }),
+  return registered.flatMap((each) =>
+    revisionsOf(each).map((revision) => ({
+      ...{ agent: each.agent, revision },
+      runs: sums.get(poolKey(each.agent, revision)) ?? 0,
+    })),
   );
 }

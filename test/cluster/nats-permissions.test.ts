@@ -91,6 +91,10 @@ withServer(test, privateNats(), () => {
       t.is(await api.eventLog.last('r'), 1);
       await worker.leases.renew(worker.workerId, 60_000);
       t.true(await api.leases.isAlive(worker.workerId));
+      const driven = { agent: 'support', revisions: [{ revision, runs: 1 }] };
+      worker.leases.showDriven(worker.workerId, [driven, { ...driven, agent: 'billing' }]);
+      await until(() => api.leases.driven().length > 0);
+      t.deepEqual(api.leases.driven(), [{ ...driven, workerId: worker.workerId }]);
       api.control.stop('r');
       api.control.stop('r', 'support');
       await using _service = await worker.codeCalls.serve(held, async ({ given }) =>

@@ -1,10 +1,11 @@
 import test from 'ava';
 import { createClient, user } from '../servers/client.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
+import { openGate } from '../servers/gate.ts';
 import { openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
 import { agentAt } from '../servers/standalone.ts';
 
-const agents = { support: agentAt('working'), billing: agentAt('working') };
+const agents = { support: agentAt('working'), billing: agentAt('working'), dunning: agentAt('held') };
 const refusals: string[] = [];
 const opened = new AsyncDisposableStack();
 test.after.always(async () => opened.disposeAsync());
@@ -48,6 +49,25 @@ withCluster(test, open, (cluster) => {
       t.is(await ranIn('billing'), billing?.pid() ?? 0);
       await support?.start();
       t.is(await waiting, support?.pid() ?? 0);
+      t.deepEqual(refusals, []);
+    },
+  );
+
+  test.serial(
+    'the deletion of a thread stops its run at once, also in a worker that receives only what names its agent',
+    async (t) => {
+      t.timeout(60_000);
+      const client = createClient(cluster().urls[0] ?? '');
+      await using gate = await openGate();
+      // The tool waits for the gate without an event or a commit.
+      const body = {
+        messages: [user('go')],
+        config: { agent: 'dunning', thread_id: 'deleted', gate: gate.url, once: true },
+      };
+      t.is((await client.send('POST', '/v1/runs', body)).status, 202);
+      await gate.visited(1);
+      t.is((await client.send('DELETE', '/v1/threads/deleted')).status, 200);
+      await gate.left(1);
       t.deepEqual(refusals, []);
     },
   );

@@ -92,6 +92,33 @@ export function workerLeasesContract(test: TestFn, name: string, open: () => Pro
     t.false(await there.isAlive('w1'));
   });
 
+  check('what a worker drives is known to every replica that counts, while its lease holds', async (t, leases) => {
+    const { here, there } = leases;
+    const billing = { agent: 'billing', revisions: [{ revision: 'v1', runs: 3 }, { runs: 1 }] };
+    const support = { agent: 'support', revisions: [{ revision: 'v1', runs: 2 }] };
+    const shownTo = (each: WorkerLeases): readonly unknown[] =>
+      each.driven().toSorted((a, b) => (a.agent + a.workerId < b.agent + b.workerId ? -1 : 1));
+    await here.renew('w1', long);
+    await here.renew('w2', short);
+    here.showDriven('w1', [billing, support]);
+    here.showDriven('w2', [support]);
+    here.showDriven('dead', [billing]);
+    // That of w2 is over then.
+    for (const each of [here, there]) await until(async () => each.driven().length === 2 && !each.living().has('w2'));
+    t.deepEqual(shownTo(there), [
+      { ...billing, workerId: 'w1' },
+      { ...support, workerId: 'w1' },
+    ]);
+    here.showDriven('w1', [{ agent: 'billing', revisions: [] }]);
+    for (const each of [here, there])
+      await until(async () =>
+        each.driven().some(({ agent, revisions }) => agent === 'billing' && revisions.length === 0),
+      );
+    await here.release('w1');
+    for (const each of [here, there]) await until(async () => each.driven().length === 0);
+    t.deepEqual(shownTo(here), []);
+  });
+
   check('each of many workers has a lease of its own', async (t, { here, there }) => {
     const workers = Array.from({ length: 50 }, (_, index) => `w${String(index)}`);
     await Promise.all(workers.map((worker) => here.renew(worker, long)));

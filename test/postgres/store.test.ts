@@ -6,6 +6,7 @@ import { bytes, checkpoint, entry, key, newHead, owner, put, run, text } from '.
 import { openClient, openSchema, type Schema } from '../servers/postgres-schema.ts';
 import { postgres } from '../servers/postgres.ts';
 import { withServer } from '../servers/real-suite.ts';
+import { until } from '../until.ts';
 
 withServer(test, postgres, (server) => {
   const openOwn = async (): Promise<Schema> => openSchema(await server());
@@ -28,6 +29,49 @@ withServer(test, postgres, (server) => {
     await put(store, { head: newHead, fields: { 'x\0': bytes('1') } });
     t.deepEqual(Object.keys(await store.getFields(key)), ['x\0']);
     t.is((await store.measure(key))?.fields, 3);
+  });
+
+  test('a page of the runs of one agent reads no runs of others, also behind many of them', async (t) => {
+    await using schema = await openOwn();
+    await using store = await schema.open();
+    await using client = await openClient(schema.options);
+    for (const agent of ['billing', 'support']) {
+      const of = { owner, threadId: agent };
+      await put(store, { head: { ...newHead, agent }, runs: [run(agent, { threadId: agent })] }, of);
+    }
+    const columns =
+      'owner, ref, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, options, answers, has_new_input, of_agent';
+    const copyOf = (agent: string, at: number): string => `INSERT INTO runs (run_id, ${columns})
+      SELECT '${agent}' || n, ${columns.replace('created_at', `${at} + n`)} FROM runs, generate_series(1, 20000) AS n WHERE run_id = '${agent}'`;
+    await client.query(copyOf('billing', 0));
+    await client.query(copyOf('support', 100_000));
+    await client.query('ANALYZE');
+    await client.query('SELECT pg_stat_force_next_flush()');
+    const { rows: before } = await client.query<{ read: string }>(readRows);
+    const { runs } = await store.listOwnRuns(owner, { limit: 100, agent: 'billing' });
+    t.is(runs.length, 100);
+    t.true(runs.every(({ head }) => head.agent === 'billing'));
+    const read = async (): Promise<number> => {
+      await client.query('SELECT pg_stat_clear_snapshot()');
+      return Number((await client.query<{ read: string }>(readRows)).rows[0]?.read) - Number(before[0]?.read);
+    };
+    await until(async () => (await read()) > 0);
+    t.true((await read()) <= 2 * runs.length, `${await read()} rows of runs were read`);
+  });
+
+  test('runs that a replica of the version before has made are in the list of their agent', async (t) => {
+    await using schema = await openOwn();
+    await using store = await schema.open();
+    await using client = await openClient(schema.options);
+    const billing = { head: { ...newHead, agent: 'billing' } };
+    await put(store, { ...billing, runs: [1, 2, 3].map((at) => run(`r${String(at)}`, { createdAt: at })) });
+    await client.query("UPDATE runs SET of_agent = NULL WHERE run_id <> 'r2'");
+    const ids = async (): Promise<string[]> =>
+      (await store.listOwnRuns(owner, { limit: 10, agent: 'billing' })).runs.map(({ runId }) => runId);
+    t.deepEqual(await ids(), ['r3', 'r2', 'r1']);
+    await put(store, { head: { ...billing.head, version: 2 }, runs: [run('r1', { createdAt: 1, status: 'failed' })] });
+    t.deepEqual(await ids(), ['r3', 'r2', 'r1']);
+    t.is((await client.query('SELECT 1 FROM runs WHERE of_agent IS NULL')).rows.length, 1);
   });
 
   test('names and ids of kilobytes are found again', async (t) => {
@@ -249,3 +293,7 @@ async function openProxy(port: number): Promise<Proxy> {
     },
   };
 }
+
+/** Rows of runs that were read so far. Sessions report them when they are idle. */
+const readRows =
+  "SELECT seq_tup_read + idx_tup_fetch AS read FROM pg_stat_user_tables WHERE relname = 'runs' AND schemaname = current_schema";

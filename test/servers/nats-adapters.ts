@@ -85,7 +85,10 @@ export async function openLeasesOn(
   const open = async (): Promise<WorkerLeases> => {
     const opened = await openPlace(url, place);
     const { prefix } = opened.streams.settings;
-    return joined(await openNatsWorkerLeases({ client: opened.client, prefix, leaseMs: silenceMs }), opened);
+    return joined(
+      await openNatsWorkerLeases({ client: opened.client, prefix, leaseMs: silenceMs, counts: true }),
+      opened,
+    );
   };
   const [here, there] = [await open(), await open()];
   return {

@@ -1,3 +1,4 @@
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
@@ -5,6 +6,7 @@ import type { DeleteThreadRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { DeletionCalls, StoppedRun, SweepCalls, ThreadKey, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { RunControl } from '../ports/control.ts';
+import { named } from '../record/agents.ts';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
 import type { Worker } from '../worker/worker.ts';
 
@@ -22,13 +24,13 @@ export interface DeleteParts extends EndParts {
 export async function deleteThread(parts: DeleteParts, request: DeleteThreadRequest, call: Call): Promise<void> {
   const { threads, memory, worker } = parts;
   const { owner, threadId } = request;
-  const { stoppedRunIds, stoppedRuns } = await threads.beginDelete(request, call);
+  const { stoppedRunIds, stoppedRuns, agent } = await threads.beginDelete(request, call);
   const mayBeRepeated = request.attemptId !== undefined || request.onceKey !== undefined;
   if (mayBeRepeated && (await isThere(threads, { owner, threadId }, call))) return;
   worker?.forget(owner, threadId);
   const known = new Map(stoppedRuns.map((run) => [run.runId, run]));
   for (const runId of stoppedRunIds)
-    await publishStop(parts, { owner, threadId }, known.get(runId) ?? { runId, requestId: '', isNewThread: false });
+    await publishStop(parts, { owner, threadId, ...named(agent) }, known.get(runId) ?? unknownRun(runId));
   await memory.forget({ owner, selection: { threadId }, all: false }, call);
   await threads.finishDelete({ owner, threadId }, call);
 }
@@ -44,9 +46,16 @@ async function isThere(threads: ThreadReadCalls, key: ThreadKey, call: Call): Pr
   }
 }
 
-/** Stops a run of the deleted thread, and publishes that to its followers. */
-async function publishStop(parts: DeleteParts, key: ThreadKey, run: StoppedRun): Promise<void> {
+const unknownRun = (runId: string): StoppedRun => ({ runId, requestId: '', isNewThread: false });
+
+/** Stops a run of the deleted thread, also at the workers that receive only the stops of their agents, and publishes that to its followers. */
+async function publishStop(
+  parts: DeleteParts,
+  key: ThreadKey & { readonly agent?: string },
+  run: StoppedRun,
+): Promise<void> {
   parts.control.stop(run.runId);
+  parts.control.stop(run.runId, key.agent ?? defaultAgent);
   const now = Date.now();
   const ended = { status: 'stopped', iterations: run.iterations ?? 0, recursionLimitReached: false } as const;
   await publishEnd(parts, {

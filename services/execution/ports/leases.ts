@@ -14,4 +14,18 @@ export interface WorkerLeases extends AsyncDisposable {
   readonly isAlive: (workerId: string) => Promise<boolean>;
   /** The workers whose leases are known here to hold, without asking anybody. One that is absent may be alive. */
   readonly living: () => ReadonlySet<string>;
+  /** Publishes to every replica how many runs the worker drives of these agents. It may get lost, and nothing waits for its arrival. */
+  readonly showDriven: (workerId: string, driven: readonly DrivenRuns[]) => void;
+  /** What the workers that are known here to live have shown last of each agent. */
+  readonly driven: () => readonly ShownRuns[];
+}
+
+/** How many runs of an agent a worker drives. */
+export interface DrivenRuns {
+  readonly agent: string;
+  readonly revisions: readonly { readonly revision?: string; readonly runs: number }[];
+}
+
+export interface ShownRuns extends DrivenRuns {
+  readonly workerId: string;
 }

@@ -21,10 +21,14 @@ export interface HeldAgents {
   readonly revision?: string;
 }
 
-/** How many runs of an agent wait. */
-export interface AgentBacklog {
+/** The runs of an agent, at a revision or without one. */
+export interface RunPool {
   readonly agent: string;
   readonly revision?: string;
+}
+
+/** How many runs of an agent wait. */
+export interface AgentBacklog extends RunPool {
   readonly waiting: number;
 }
 
@@ -65,8 +69,9 @@ export interface RunQueue extends AsyncDisposable {
   /** The same by agent and revision, for those of which this replica has seen runs. */
   readonly backlogs: () => readonly AgentBacklog[];
   /**
-   * Counts them anew: what `backlogs` says from then on is not older than this call. A run that is being claimed may be in it.
+   * Counts them anew, and with them `pools`, of which this replica need not have seen runs: what `backlogs` says from then on is not older
+   * than this call. A run that is being claimed may be in it.
    * @throws Unavailable when they cannot be counted; then nothing is counted anew.
    */
-  readonly recount: () => Promise<void>;
+  readonly recount: (pools?: readonly RunPool[]) => Promise<void>;
 }

@@ -1,3 +1,5 @@
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import type { DrivenRuns } from '../ports/leases.ts';
 import type { RunnableRun } from '../ports/queue.ts';
 
 /** A run with the epoch of this worker's claim, from which another worker may take it over. */
@@ -85,3 +87,19 @@ export function createActiveRuns(): ActiveRuns {
 }
 
 const stopped = (): Error => new Error('the run was stopped');
+
+/** How many of the runs each agent has, by revision; an agent without any has none. */
+export function countDriven(agents: readonly string[], runs: readonly RunnableRun[]): readonly DrivenRuns[] {
+  const counts = new Map(agents.map((agent) => [agent, new Map<string | undefined, number>()]));
+  for (const { agent = defaultAgent, revision } of runs) {
+    const ofAgent = counts.get(agent);
+    ofAgent?.set(revision, (ofAgent.get(revision) ?? 0) + 1);
+  }
+  return [...counts].map(([agent, revisions]) => ({
+    agent,
+    revisions: [...revisions].map(([revision, count]) => ({ ...revisionNamed(revision), runs: count })),
+  }));
+}
+
+const revisionNamed = (revision: string | undefined): { readonly revision?: string } =>
+  revision === undefined ? {} : { revision };

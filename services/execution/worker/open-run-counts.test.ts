@@ -47,13 +47,17 @@ test('a whole sweep is shown once, with what waits, what is driven, and the olde
     { ...v1, createdAt: 5 },
     { ...v1, createdAt: 3 },
     { ...v1, createdAt: 2, runnable: false },
-    { ...v1, createdAt: 1, status: 'running' },
+    { ...v1, createdAt: 1, status: 'running', workerId: 'w1' },
   ]);
   sweep(counts, 2, []);
   t.deepEqual(
     shown.map(({ at, oldestAt, pools }) => ({ at, oldestAt, pools: [...pools.values()] })),
     [
-      { at: 1, oldestAt: 3, pools: [{ agent: 'support', revision: 'v1', waiting: 3, driven: 1 }] },
+      {
+        at: 1,
+        oldestAt: 3,
+        pools: [{ agent: 'support', revision: 'v1', waiting: 3, runnable: 2, drivenBy: new Map([['w1', 1]]) }],
+      },
       { at: 2, oldestAt: undefined, pools: [] },
     ],
   );

@@ -8,8 +8,21 @@ interface SweptPool {
   readonly revision?: string;
   /** Those that wait to be claimed. */
   readonly waiting: number;
-  /** Those that a worker drives. */
-  readonly driven: number;
+  /** Of those, the ones that hold their thread, so that a worker may claim them. */
+  readonly runnable: number;
+  /** Those that a worker drives, by its id; it is empty where a run names none. */
+  readonly drivenBy: ReadonlyMap<string, number>;
+}
+
+/** The runs of a pool that a worker drives. */
+export const drivenOf = ({ drivenBy }: Pick<SweptPool, 'drivenBy'>): number =>
+  [...drivenBy.values()].reduce((sum, runs) => sum + runs, 0);
+
+/** The same while it is counted. */
+interface GrowingPool extends SweptPool {
+  waiting: number;
+  runnable: number;
+  readonly drivenBy: Map<string, number>;
 }
 
 /** What one whole sweep has found. */
@@ -27,7 +40,7 @@ export interface SweptRuns {
 /** What one sweep has found so far. */
 interface Counting {
   /** Shows an open run of the sweep. */
-  readonly see: (run: Pick<Run, 'agent' | 'revision' | 'status' | 'runnable' | 'createdAt'>) => void;
+  readonly see: (run: Pick<Run, 'agent' | 'revision' | 'status' | 'runnable' | 'createdAt' | 'workerId'>) => void;
   /** The sweep has seen every open run. One that fails before is not counted. */
   readonly end: () => void;
 }
@@ -48,20 +61,29 @@ export function createOpenRunCounts(onSwept: (swept: SweptRuns) => void = () => 
   let before: SweptRuns | undefined;
   return {
     begin: (sweep) => {
-      const pools = new Map<string, SweptPool>();
+      const pools = new Map<string, GrowingPool>();
       let oldestAt: number | undefined;
       return {
-        see: ({ agent = defaultAgent, revision, status, runnable, createdAt }) => {
+        see: ({ agent = defaultAgent, revision, status, runnable, createdAt, workerId = '' }) => {
           if (status !== 'queued' && status !== 'running') return;
           const key = poolKey(agent, revision);
-          const of = { agent, ...(revision === undefined ? {} : { revision }) };
-          const { waiting, driven } = pools.get(key) ?? { waiting: 0, driven: 0 };
+          const none = {
+            agent,
+            ...(revision === undefined ? {} : { revision }),
+            waiting: 0,
+            runnable: 0,
+            drivenBy: new Map<string, number>(),
+          };
+          const pool = pools.get(key) ?? none;
+          pools.set(key, pool);
           if (status === 'running') {
-            pools.set(key, { ...of, waiting, driven: driven + 1 });
+            pool.drivenBy.set(workerId, (pool.drivenBy.get(workerId) ?? 0) + 1);
             return;
           }
-          pools.set(key, { ...of, waiting: waiting + 1, driven });
-          if (runnable) oldestAt = Math.min(oldestAt ?? Infinity, createdAt);
+          pool.waiting++;
+          if (!runnable) return;
+          pool.runnable++;
+          oldestAt = Math.min(oldestAt ?? Infinity, createdAt);
         },
         end: () => {
           before = last;
@@ -73,7 +95,7 @@ export function createOpenRunCounts(onSwept: (swept: SweptRuns) => void = () => 
     read: () => {
       const gone = [...(before?.pools ?? [])].filter(([key]) => last?.pools.has(key) !== true);
       const counts = [
-        ...[...(last?.pools.values() ?? [])].map((pool) => toOpenRuns(pool, pool.waiting + pool.driven)),
+        ...[...(last?.pools.values() ?? [])].map((pool) => toOpenRuns(pool, pool.waiting + drivenOf(pool))),
         ...gone.map(([, pool]) => toOpenRuns(pool, 0)),
       ];
       return { counts, ...(before === undefined ? {} : { twoSweepsSince: before.at }) };

@@ -20,10 +20,11 @@ import type {
   ToolRecordCalls,
 } from '@agent-workflow/protos/threads';
 import type { RunOptions } from '../record/run-options.ts';
+import type { DrivenRuns } from '../ports/leases.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue, TakenRun } from '../ports/queue.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
-import { createActiveRuns } from './active-runs.ts';
+import { countDriven, createActiveRuns } from './active-runs.ts';
 import { createClaimAndDrive, intentOf } from './claim.ts';
 import { createDriveClaimed, type DriveClaimed } from './drive-claimed.ts';
 import { handOff } from './hand-off.ts';
@@ -78,6 +79,8 @@ export interface Worker {
   readonly drives: (runId: string) => boolean;
   /** Whether the run is driven here, or a claim of it is under way. */
   readonly has: (runId: string) => boolean;
+  /** How many runs are driven here, of each agent that is held. */
+  readonly driven: () => readonly DrivenRuns[];
   /** Drops the cached state of a thread. */
   readonly forget: (owner: string, threadId: string) => void;
   /**
@@ -193,6 +196,7 @@ export function createWorker(options: WorkerOptions): Worker {
     stop: active.stop,
     drives: active.drives,
     has: active.has,
+    driven: () => countDriven(held.agents, active.all()),
     forget: cache.forget,
 
     drain: async (ms) => {

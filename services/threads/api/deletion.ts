@@ -36,6 +36,7 @@ export function createDeletionCalls({ store, states, changing, references, now }
     return {
       stoppedRunIds,
       stoppedRuns: await stoppedRunsOf(store, { owner: key.owner, runIds: stoppedRunIds, held }),
+      ...(held.agent === undefined ? {} : { agent: held.agent }),
     };
   };
 

@@ -1,8 +1,11 @@
-import type { WorkerLeases } from '../../ports/leases.ts';
+import type { ShownRuns, WorkerLeases } from '../../ports/leases.ts';
 
 /** Leases of the workers in this process. They end with the process, as its workers do. */
 export function openInProcessWorkerLeases(): WorkerLeases {
   const until = new Map<string, number>();
+  const shown = new Map<string, readonly ShownRuns[]>();
+  const living = (): ReadonlySet<string> =>
+    new Set([...until].flatMap(([workerId, end]) => (end > performance.now() ? [workerId] : [])));
   return {
     renew: (workerId, leaseMs) => {
       // The monotonic clock: one that can be set could end leases or keep dead workers alive.
@@ -12,15 +15,25 @@ export function openInProcessWorkerLeases(): WorkerLeases {
 
     release: (workerId) => {
       until.delete(workerId);
+      shown.delete(workerId);
       return Promise.resolve();
     },
 
     isAlive: (workerId) => Promise.resolve((until.get(workerId) ?? -Infinity) > performance.now()),
 
-    living: () => new Set([...until].flatMap(([workerId, end]) => (end > performance.now() ? [workerId] : []))),
+    living,
+
+    showDriven: (workerId, driven) => {
+      const agents = new Set(driven.map(({ agent }) => agent));
+      const others = shown.get(workerId)?.filter(({ agent }) => !agents.has(agent)) ?? [];
+      shown.set(workerId, [...others, ...driven.map((each) => ({ ...each, workerId }))]);
+    },
+
+    driven: () => [...living()].flatMap((workerId) => shown.get(workerId) ?? []),
 
     [Symbol.asyncDispose]: () => {
       until.clear();
+      shown.clear();
       return Promise.resolve();
     },
   };

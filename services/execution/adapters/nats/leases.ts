@@ -2,7 +2,9 @@ import type { NatsError, Msg } from 'nats';
 import type { WorkerLeases } from '../../ports/leases.ts';
 import { called, fromNatsError, type NatsClient } from './client/client.ts';
 import { rollCallSubject, type OlderReplicas } from './client/older-replicas.ts';
-import { aliveSubject } from './client/subjects.ts';
+import { hashOfAgent } from './client/pools.ts';
+import { aliveSubject, drivenSubject } from './client/subjects.ts';
+import { createShownDriven, toPayload } from './driven.ts';
 
 interface NatsLeasesOptions {
   readonly client: NatsClient;
@@ -16,6 +18,8 @@ interface NatsLeasesOptions {
    * more: they would take over its runs again and again.
    */
   readonly older?: Pick<OlderReplicas, 'readByShard'> | undefined;
+  /** Whether this replica counts what workers drive; no when absent. */
+  readonly counts?: boolean | undefined;
 }
 
 /**
@@ -38,10 +42,12 @@ export async function openNatsWorkerLeases({
   leaseMs,
   token,
   older,
+  counts = false,
 }: NatsLeasesOptions): Promise<WorkerLeases> {
   const subject = aliveSubject(prefix);
   const rollCall = rollCallSubject(prefix);
   const heartbeats = createHeartbeats();
+  const shown = createShownDriven();
   /** Leases that are renewed here, with the time until which they hold. */
   const own = new Map<string, number>();
   const changes = new Set<() => void>();
@@ -137,6 +143,14 @@ export async function openNatsWorkerLeases({
     );
     opening.use(subscribe(answers, (message) => recordAnswer(message.string())));
   }
+  if (counts) {
+    opening.use(
+      subscribe(`${drivenSubject(prefix)}.*.*`, ({ subject: of, data }) => {
+        const [workerId = '', hash = ''] = of.split('.').toReversed();
+        shown.receive({ hash, workerId }, data);
+      }),
+    );
+  }
   opening.use(
     client.onReconnect(() => {
       listeningSince = performance.now();
@@ -176,6 +190,14 @@ export async function openNatsWorkerLeases({
     },
 
     living: heartbeats.living,
+
+    showDriven: (workerId, driven) => {
+      if (!client.isConnected()) return;
+      for (const each of driven)
+        client.connection.publish(`${drivenSubject(prefix)}.${hashOfAgent(each.agent)}.${workerId}`, toPayload(each));
+    },
+
+    driven: () => shown.of(heartbeats.isAlive),
 
     [Symbol.asyncDispose]: async () => {
       opened.dispose();

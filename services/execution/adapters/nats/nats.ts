@@ -111,7 +111,10 @@ async function openPorts(client: NatsClient, streams: Streams, options: NatsOpti
   const eventLog = opened.use(await openNatsRunLog({ streams, retentionMs, log, older }));
   const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs, olderReplicas: older }));
   const leases = opened.use(
-    await openNatsWorkerLeases({ client, prefix, leaseMs, older: options.answersPools === true ? older : undefined }),
+    await openNatsWorkerLeases({
+      ...{ client, prefix, leaseMs, counts: options.answersPools },
+      older: options.answersPools === true ? older : undefined,
+    }),
   );
   const control = opened.use(openNatsControl({ client, prefix }));
   const codeCalls = opened.use(openNatsCodeCalls({ client, prefix }));

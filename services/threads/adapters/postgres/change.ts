@@ -20,7 +20,7 @@ export async function applyChange(
     ...(found ? [updateHead(transaction, found, change, contextNumber)] : []),
     ...applyToFields(transaction, ref, change),
     ...applyToLog(transaction, ref, contextNumber, change),
-    ...(change.runs ?? []).map((run) => putRun(transaction, ref, key, run)),
+    ...(change.runs ?? []).map((run) => putRun(transaction, { ...key, ref, agent: change.head.agent }, run)),
     ...(change.applies ? putApplied(transaction, ref, change.applies) : []),
     ...(change.toolCall ? putToolCall(transaction, ref, change.toolCall) : []),
     ...applyToCheckpoints(transaction, ref, change),
@@ -136,15 +136,21 @@ const lastOfEach = (messages: readonly LogEntry[]): LogEntry[] => [
   ...new Map(messages.map((entry) => [entry.position, entry])).values(),
 ];
 
-async function putRun({ write }: Transaction, ref: number, { owner }: ThreadKey, run: RunRecord): Promise<void> {
-  const values: Readonly<Record<string, Param>> = { owner, ref, ...runValues(run) };
+interface ThreadOfRun {
+  readonly owner: string;
+  readonly ref: number;
+  readonly agent: string | undefined;
+}
+
+async function putRun({ write }: Transaction, { owner, ref, agent }: ThreadOfRun, run: RunRecord): Promise<void> {
+  const values: Readonly<Record<string, Param>> = { owner, ref, of_agent: agent ?? '', ...runValues(run) };
   const names = Object.keys(values);
   const putting = write(
     `INSERT INTO runs (${names.join(', ')}) VALUES (${placeholders(1, names.length)})
      ON CONFLICT (owner, run_id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,
        resumes = excluded.resumes, "end" = excluded."end", input = excluded.input, output_from = excluded.output_from,
        output_to = excluded.output_to, wake_at = excluded.wake_at, usage = excluded.usage,
-       served_by = excluded.served_by
+       served_by = excluded.served_by, of_agent = excluded.of_agent
        WHERE runs.ref = excluded.ref`,
     Object.values(values),
   );

@@ -50,19 +50,20 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
       return take(await read(page, [owner, threadId, ...mark]), toRunRow, runBytes, limits.bytes);
     },
 
-    listOwnRuns: async (owner, { after, ...limits }) => {
+    listOwnRuns: async (owner, { after, agent, ...limits }) => {
       const mark = after ? [after.createdAt, after.runId] : [Number.MAX_SAFE_INTEGER, ''];
+      const of = agent === undefined ? [] : [agent];
       const page = pageOf({
         columns: ownRunColumns,
         size: '512 + octet_length(run_id) + coalesce(octet_length("end"), 0)',
         from: `FROM (
-          SELECT * FROM runs JOIN (SELECT ${headOfRunColumns} FROM threads) AS head ON head.thread_ref = runs.ref
-          WHERE owner = $1 AND (created_at, run_id) < ($2, $3)) AS x`,
+          SELECT * FROM (${agent === undefined ? ownRuns : ownRunsOfAgent}) AS runs
+            JOIN (SELECT ${headOfRunColumns} FROM threads) AS head ON head.thread_ref = runs.ref) AS x`,
         order: 'x.created_at DESC, x.run_id DESC',
-        firstParam: 4,
+        firstParam: 4 + of.length,
         ...limits,
       });
-      return toOwnRunsPart(await read(page, [owner, ...mark]), limits);
+      return toOwnRunsPart(await read(page, [owner, ...mark, ...of]), limits);
     },
 
     listMessages: async ({ owner, threadId }, asked) => {
@@ -99,3 +100,14 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
     },
   };
 }
+
+/** The runs of the owner `$1` behind a mark. */
+const ownRuns = 'SELECT * FROM runs WHERE owner = $1 AND (created_at, run_id) < ($2, $3)';
+
+/**
+ * Those of the agent `$4`, and those that a replica of the version before has made, at most `$5` of each. Each part has an index of its own, in
+ * the order of the page. With the bound around both, the server reads all runs of the agent and sorts them.
+ */
+const ownRunsOfAgent = ["of_agent = $4 AND of_agent <> ''", 'of_agent IS NULL']
+  .map((which) => `(${ownRuns} AND ${which} ORDER BY created_at DESC, run_id DESC LIMIT $5::bigint)`)
+  .join(' UNION ALL ');

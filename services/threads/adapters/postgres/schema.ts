@@ -182,4 +182,12 @@ export const migrations: readonly string[] = [
   `ALTER TABLE threads ADD COLUMN revision text;
    ALTER TABLE threads ADD COLUMN last_revision text;
    ALTER TABLE runs ADD COLUMN served_by text`,
+  // The agent of the run's thread, for the list of the runs of one agent: empty for `default`, null where a replica of the version before has
+  // made the run. A default that is dropped again is not written into the rows that are there. The name is another than that of the thread's
+  // column, as that version joins the two.
+  `ALTER TABLE runs ADD COLUMN of_agent text COLLATE "C" DEFAULT '';
+   ALTER TABLE runs ALTER COLUMN of_agent DROP DEFAULT;
+   UPDATE runs SET of_agent = threads.agent FROM threads WHERE threads.ref = runs.ref AND threads.agent IS NOT NULL;
+   CREATE INDEX runs_of_agent ON runs (owner, of_agent, created_at, run_id) WHERE of_agent <> '';
+   CREATE INDEX runs_of_unknown_agent ON runs (owner, created_at, run_id) WHERE of_agent IS NULL`,
 ];

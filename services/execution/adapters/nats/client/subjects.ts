@@ -5,3 +5,6 @@ export const aliveSubject = (prefix: string): string => `${subjectPrefix(prefix)
 
 /** The subjects of stops: of each run, and once more below the agent for workers that may receive no others. */
 export const controlSubject = (prefix: string): string => `${subjectPrefix(prefix)}control`;
+
+/** The subject of what workers drive: below it the agent and the worker. */
+export const drivenSubject = (prefix: string): string => `${subjectPrefix(prefix)}driven`;

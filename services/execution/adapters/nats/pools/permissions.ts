@@ -1,7 +1,7 @@
 import { subjectOfPool } from '../code-calls/messages.ts';
 import { rollCallSubject } from '../client/older-replicas.ts';
 import { hashOfAgent, lanesOfPool, type Pool } from '../client/pools.ts';
-import { aliveSubject, controlSubject } from '../client/subjects.ts';
+import { aliveSubject, controlSubject, drivenSubject } from '../client/subjects.ts';
 import { namesOf, subjectPrefix, type StreamNames } from '../client/streams.ts';
 import { questions, inboxRoot, questionSubject } from './questions.ts';
 
@@ -114,6 +114,12 @@ const subjectRules = {
     all: ({ prefix }) => `${aliveSubject(prefix)}.>`,
     crosses: 'notifies',
     needs: (place) => ({ publish: [`${aliveSubject(place.prefix)}.${tokenOfAgents(place.agents)}.*`] }),
+  },
+  /** How many runs of an agent a worker drives. */
+  driven: {
+    all: ({ prefix }) => `${drivenSubject(prefix)}.>`,
+    crosses: 'notifies',
+    needs: (place) => ({ publish: ofAgents(place, (hash) => `${drivenSubject(place.prefix)}.${hash}.*`) }),
   },
   rollCalls: {
     all: ({ prefix }) => `${subjectPrefix(prefix)}rollcall.>`,

@@ -2,6 +2,7 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { LRUCache } from 'lru-cache';
 import type { Msg } from 'nats';
 import type { AgentBacklog } from '../../../ports/queue.ts';
+import { fromNatsError } from '../client/client.ts';
 import { isOfOlder, poolFilter, nameOfPool, type Pool } from '../client/pools.ts';
 import { readStream, type Streams } from '../client/streams.ts';
 import { createEstimate, type Estimate } from './estimate.ts';
@@ -13,8 +14,8 @@ export interface Backlog {
   /** Of one pool; of all, as long as the server has not said how many of this pool. */
   readonly waitingOf: (pool: Pool) => number;
   readonly backlogs: () => readonly AgentBacklog[];
-  /** Asks the server for each pool that is known here. @throws Unavailable when it does not answer. */
-  readonly recount: () => Promise<void>;
+  /** Asks the server for each pool that is known here, and for these. @throws Unavailable when it does not answer. */
+  readonly recount: (pools?: readonly Pool[]) => Promise<void>;
   /** Counts a run that is being put. Call the result with whether the run was new. */
   readonly put: (pool: Pool) => (isNew: boolean) => void;
   readonly take: (pool: Pool) => void;
@@ -49,6 +50,16 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
     return known;
   };
 
+  /** What changes with every run that is put into the stream or settled. */
+  const readSeen = async (): Promise<string> => {
+    const info = await manager.streams.info(names.runs).catch((error: unknown) => {
+      throw fromNatsError(error);
+    });
+    return `${info.state.messages} ${info.state.last_seq}`;
+  };
+  /** Where the pools were counted last: as long as it is the same, none has changed. */
+  let lastSeen: string | undefined;
+
   return {
     waiting: (agent) => {
       if (agent === undefined) return total.waiting();
@@ -63,7 +74,15 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
 
     backlogs: () => [...pools.values()].map(({ pool, waiting }) => ({ ...pool, waiting: waiting() })),
 
-    recount: async () => eachOf([...pools.values()], requestsAtOnce, async ({ recount }) => recount()),
+    recount: async (more = []) => {
+      for (const pool of more.slice(0, maxPools)) of(pool);
+      const seen = await readSeen();
+      const isSame = seen === lastSeen && !areOlderThere();
+      await eachOf([...pools.values()], requestsAtOnce, async ({ recount, isCounted }) => {
+        if (!isSame || !isCounted()) await recount();
+      });
+      lastSeen = seen;
+    },
 
     put: (pool) => {
       const done = [total.put(), of(pool).put()];
