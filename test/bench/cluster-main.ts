@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { clusterAbsence } from '../servers/cluster-ground.ts';
+import { clusterAgents } from './cluster-agents.ts';
 import { cost } from './cluster-cost.ts';
 import { frozen } from './cluster-frozen.ts';
 import { load } from './cluster-load.ts';
@@ -9,23 +10,28 @@ import { toTable, type Figure } from './figure.ts';
 import { scaling } from './cluster-scaling.ts';
 
 /** The figures of the cluster: every process and server on this machine, and no core held for any of them. */
-const groups: Readonly<Record<string, (seconds: number, isProfiled: boolean) => Promise<Figure[]>>> = {
+const groups: Readonly<Record<string, (seconds: number, isProfiled: boolean, threads: number) => Promise<Figure[]>>> = {
   cost,
   load,
   frozen,
   scaling,
   speculative,
   streams: idleStreams,
+  agents: (seconds, _isProfiled, threads) => clusterAgents(seconds, threads),
 };
+
+/** Runs only when it is named. */
+const long = 'agents';
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
     profile: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '5' },
+    threads: { type: 'string', default: '100000' },
   },
 });
-const chosen = values.only ?? Object.keys(groups);
+const chosen = values.only ?? Object.keys(groups).filter((name) => name !== long);
 const unknown = chosen.filter((name) => !Object.hasOwn(groups, name));
 if (unknown.length > 0) throw new Error(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`);
 const absence = clusterAbsence();
@@ -34,7 +40,7 @@ if (absence !== undefined) throw new Error(absence);
 const figures: Figure[] = [];
 for (const name of chosen) {
   process.stderr.write(`${name} …\n`);
-  figures.push(...((await groups[name]?.(Number(values.seconds), values.profile)) ?? []));
+  figures.push(...((await groups[name]?.(Number(values.seconds), values.profile, Number(values.threads))) ?? []));
 }
 console.log(toTable(figures));
 if (figures.some(({ aim }) => aim?.met === false)) process.exitCode = 1;

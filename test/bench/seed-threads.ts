@@ -9,19 +9,21 @@ interface Seed {
   readonly threads: number;
   /** The agents of the threads, in turn. */
   readonly agents: readonly string[];
+  /** Changes that are made together, and on SQLite share a write to the disk; 1,000 when absent. */
+  readonly atOnce?: number;
 }
-
-/** Commits that are made together, and share a write to the disk. */
-const changesAtOnce = 1000;
 
 export const seededThread = (index: number): string => `thread-${index}`;
 
 /** Puts threads of one completed run and two messages on record, as the service leaves them, without running anything. */
-async function seedThreads(store: Pick<ThreadStore, 'change'>, { threads, agents }: Seed): Promise<void> {
+export async function seedThreads(
+  store: Pick<ThreadStore, 'change'>,
+  { threads, agents, atOnce = 1000 }: Seed,
+): Promise<void> {
   const begin = Date.now() - threads;
-  for (let from = 0; from < threads; from += changesAtOnce)
+  for (let from = 0; from < threads; from += atOnce)
     await Promise.all(
-      Array.from({ length: Math.min(changesAtOnce, threads - from) }, (_, offset) => {
+      Array.from({ length: Math.min(atOnce, threads - from) }, (_, offset) => {
         const index = from + offset;
         const change = changeOf(seededThread(index), agents[index % agents.length] ?? '', begin + index);
         const key = { owner: anonymousOwner, threadId: seededThread(index) };
