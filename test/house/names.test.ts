@@ -10,6 +10,7 @@ test('kit is a closed list', (t) => {
     'each.ts',
     'env.ts',
     'errors.ts',
+    'first-of-kind.ts',
     'ids.ts',
     'keyed-lock.ts',
     'life.ts',

@@ -8,16 +8,31 @@ import { openFileStore, openOwnFiles } from '@agent-workflow/gateway/files';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores } from '@agent-workflow/gateway/stores';
 import { readEnv } from '@agent-workflow/kit/env';
-import { createLog } from '@agent-workflow/kit/log';
+import { createLog, type Log } from '@agent-workflow/kit/log';
+import type { Execution } from '@agent-workflow/protos/execution';
+import type { Threads } from '@agent-workflow/protos/threads';
 import { openReplicas } from '../contract/replicas.ts';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { agentAt } from '../servers/standalone.ts';
 
-const log = createLog('test', 'silent');
+const silent = createLog('test', 'silent');
 const config = readEnv(gatewaySettings, { PORT: '0', HOST: '127.0.0.1' });
 
+interface Changed {
+  readonly threads: Threads;
+  readonly execution: Execution;
+}
+
+interface Given {
+  /** Changes what the gateway is given. */
+  readonly change?: (services: Changed) => Changed;
+  readonly log?: Log;
+}
+
 /** A gateway before an execution process without code of agents; the agents are registered, and a worker holds them. */
-async function openRegistered(): Promise<Client & AsyncDisposable> {
+async function openRegistered({ change = (services) => services, log = silent }: Given = {}): Promise<
+  Client & AsyncDisposable
+> {
   await using opened = new AsyncDisposableStack();
   const replicas = opened.use(await openReplicas());
   const locations = { support: agentAt('obedient'), office: agentAt('clerk') };
@@ -31,7 +46,8 @@ async function openRegistered(): Promise<Client & AsyncDisposable> {
   const own = opened.use(await openOwnFiles(() => ':memory:'));
   const files = opened.use(await openFileStore({ config, log, own }));
   const app = createApp({
-    ...{ threads: replicas.threads, memory: replicas.memory, execution, files, config, log },
+    ...change({ threads: replicas.threads, execution }),
+    ...{ memory: replicas.memory, files, config, log },
     readiness: {} as never,
     ...opened.use(openInProcessStores()),
   });
@@ -60,6 +76,38 @@ test('agents whose code is elsewhere are listed and described, the default first
     t.deepEqual(schema, agent['state_schema']);
   }
   t.is((await client.send('GET', '/v1/agents/nobody')).status, 404);
+});
+
+test('an agent whose definition cannot be read is left out of the list, and logged once for many requests', async (t) => {
+  const logged: unknown[] = [];
+  const log = Object.assign(createLog('test', 'silent'), { error: (fields: unknown) => void logged.push(fields) });
+  const toolsJson = Buffer.from('no JSON');
+  const change = ({ threads, execution }: Changed): Changed => ({
+    execution: {
+      ...execution,
+      listAgents: async (request, call) => {
+        const { agents } = await execution.listAgents(request, call);
+        return { agents: agents.filter(({ name }) => name !== 'office') };
+      },
+    },
+    threads: {
+      ...threads,
+      getRevision: async (request, call) => {
+        const revision = await threads.getRevision(request, call);
+        return request.agent === 'office' ? { ...revision, toolsJson } : revision;
+      },
+    },
+  });
+  await using client = await openRegistered({ change, log });
+  for (let asked = 0; asked < 3; asked++) {
+    const { agents } = (await client.send('GET', '/v1/agents')).body.data as { agents: Record<string, unknown>[] };
+    t.deepEqual(
+      agents.map(({ name }) => name),
+      ['support'],
+    );
+  }
+  t.is(logged.length, 1);
+  t.like(logged[0], { agent: 'office' });
 });
 
 test('requests for them are answered as where the code is; what only the code can say ends the run', async (t) => {

@@ -1,3 +1,4 @@
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { jsonText } from '../../http/json.ts';
 import { AgentList } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
@@ -39,7 +40,11 @@ export const listAgents = endpoint({
               const tools = toolNames(toolsJson);
               return [{ name, description, is_default: false, tools, ...toRevisions(other, counted) }];
             } catch (error) {
-              log.error({ err: error, agent: name }, 'an agent is left out of the list: its definition cannot be read');
+              if (isFirstOfAgent(name))
+                log.error(
+                  { err: error, agent: name },
+                  'an agent is left out of the list: its definition cannot be read',
+                );
               return [];
             }
           }),
@@ -49,6 +54,9 @@ export const listAgents = endpoint({
     return JSON.stringify({ agents: agents.toSorted(defaultFirst) });
   },
 });
+
+/** An agent that cannot be read is logged once in ten minutes, however often the list is asked for. */
+const isFirstOfAgent = createFirstOfKind({ silentMs: 10 * 60_000, max: 1000 });
 
 const toolNames = (toolsJson: Uint8Array): readonly string[] =>
   (JSON.parse(jsonText(toolsJson)) as readonly { readonly name: string }[]).map((tool) => tool.name);

@@ -95,8 +95,15 @@ test('what is kept of revisions has a bound in bytes', async (t) => {
   t.deepEqual(seen.revisions, ['a', 'b', 'a']);
 });
 
-test('an agent whose definition cannot be read is left out of the list, and the log names it', async (t) => {
+test('an agent whose definition cannot be read is left out of the list, and the log names it once in ten minutes', async (t) => {
   const { seen, known } = counted(undefined, { toolsJson: Buffer.from('{') });
-  t.deepEqual(await known.list(), []);
-  t.like(seen.lines, [{ agent: 'support' }]);
+  for (const now of [0, 3000, 599_999]) {
+    seen.now = now;
+    t.deepEqual(await known.list(), []);
+  }
+  t.is(seen.lines.length, 1);
+  t.like(seen.lines[0], { agent: 'support' });
+  seen.now = 600_000;
+  await known.list();
+  t.is(seen.lines.length, 2);
 });

@@ -1,3 +1,4 @@
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import { revisionFor } from '@agent-workflow/protos/routing';
@@ -17,6 +18,9 @@ interface RegisteredAgentsOptions {
 /** How old what is known of registered agents may be, in milliseconds. */
 const keptMs = 2000;
 const callTimeoutMs = 10_000;
+/** How often an agent that cannot be read is logged, in milliseconds. */
+const loggedEveryMs = 10 * 60_000;
+const rememberedAgents = 1000;
 /** Definitions that are kept, in bytes of their JSON. */
 const keptBytes = 16 * 1024 * 1024;
 
@@ -31,6 +35,7 @@ export function createRegisteredAgents(options: RegisteredAgentsOptions): KnownA
     return new Map(agents.map((agent) => [agent.agent, agent]));
   }, elapsed);
   const shapes = createShapes(threads);
+  const isFirst = createFirstOfKind({ silentMs: loggedEveryMs, max: rememberedAgents, now: elapsed });
 
   /** The agent at a revision. One that is not registered any more is shown as the newest one. */
   const atRevision = async (agent: RegisteredAgent, revision: string | undefined): Promise<AgentShape | undefined> => {
@@ -68,10 +73,11 @@ export function createRegisteredAgents(options: RegisteredAgentsOptions): KnownA
         agents.map(async (agent) =>
           atRevision(agent, agent.routing.current).catch((error: unknown) => {
             if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
-            log.error(
-              { err: error, agent: agent.agent },
-              'an agent is left out of the list: its definition cannot be read',
-            );
+            if (isFirst(agent.agent))
+              log.error(
+                { err: error, agent: agent.agent },
+                'an agent is left out of the list: its definition cannot be read',
+              );
             return undefined;
           }),
         ),

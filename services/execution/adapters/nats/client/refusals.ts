@@ -1,5 +1,5 @@
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
-import { LRUCache } from 'lru-cache';
 import type { NatsError } from 'nats';
 
 /** What NATS refused: its server reports that some time after the message or the subscription was sent. */
@@ -22,13 +22,11 @@ export function createRefusals(
   log: Log,
   onRefused: (operation: RefusableOperation) => void = () => undefined,
 ): (refusal: Refusal) => void {
-  const logged = new LRUCache<string, true>({ max: remembered, ttl: silentMs });
+  const isFirst = createFirstOfKind({ silentMs, max: remembered });
   return ({ operation, subject }) => {
     if (isOperation(operation)) onRefused(operation);
     const stem = subject.split('.').slice(0, stemWords).join('.');
-    const kind = `${operation} ${stem}`;
-    if (logged.has(kind)) return;
-    logged.set(kind, true);
+    if (!isFirst(`${operation} ${stem}`)) return;
     log.error({ operation, subject }, 'NATS refused this: the user of this process lacks the permission');
   };
 }
