@@ -1,6 +1,7 @@
 import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { FieldSpec } from '@agent-workflow/graph/state/field';
 import { allFields } from '@agent-workflow/graph/state/merge';
+import { isUsualSchema } from '@agent-workflow/graph/state/usual-schema';
 import type { Graph } from '@agent-workflow/protos/execution';
 import type { NodeNames, RevisionDefinition } from '@agent-workflow/protos/threads';
 import type { Agent } from './agents.ts';
@@ -39,21 +40,44 @@ export const shapeOf = ({ graph, ...agent }: Agent): AgentShape => ({
   toolsJson: describeTools(graph),
 });
 
-/** The shape of a revision as it is registered. Where that does not say which fields need code, each may. */
+/**
+ * The shape of a revision as it is registered. Where that does not say which fields need code, each may. Its schemas come from another team:
+ * those that may take long to check a value by are left to the workers of that team.
+ */
 export function shapeOfRegistered(named: Named, definition: RevisionDefinition): AgentShape {
   const { graphJson, fieldsJson, toolsJson, nodes, codeFields } = definition;
-  const { context: _, context_summary: _summary, ...fields } = fromJson(fieldsJson) as Fields;
-  const { reduced, checked } = codeFields ?? { reduced: Object.keys(fields), checked: [] };
+  const { context: _, context_summary: _summary, ...described } = fromJson(fieldsJson) as Fields;
+  const { reduced, checked } = codeFields ?? { reduced: Object.keys(described), checked: [] };
+  const slow = Object.keys(described).filter((name) => !isQuick(described[name]?.schema));
+  const fields = Object.fromEntries(
+    Object.entries(described).map(([name, { schema, ...spec }]) => [
+      name,
+      schema === undefined || slow.includes(name) ? spec : { ...spec, schema },
+    ]),
+  );
   return {
     ...namedBy(named),
     fields,
-    elsewhere: { reduced: new Set(reduced), checked: new Set(checked) },
+    elsewhere: { reduced: new Set(reduced), checked: new Set([...checked, ...slow]) },
     toolNames: new Set((fromJson(toolsJson) as readonly { readonly name: string }[]).map((tool) => tool.name)),
     nodes: { names: nodes, first: [] },
     ownNodes: ownNodesOf(fromJson(graphJson) as Drawing),
     graph: { graphJson, fieldsJson },
     toolsJson,
   };
+}
+
+/** The largest schema that a value of a caller is checked by here, in bytes of JSON. */
+const quickBytes = 4096;
+
+/**
+ * Whether the time to check a value grows with the size of the value alone: patterns and references may take any time, unique items the square of
+ * their number, and a large schema may check each item of an array in a thousand ways.
+ */
+function isQuick(schema: unknown): boolean {
+  if (schema === undefined) return true;
+  const json = JSON.stringify(schema);
+  return Buffer.byteLength(json) <= quickBytes && !json.includes('"uniqueItems":true') && isUsualSchema(schema);
 }
 
 /** How a graph is drawn and its fields are described, to callers and to the registry. */

@@ -66,6 +66,31 @@ test('agents are read once in two seconds, together, and each revision once', as
   t.deepEqual([seen.lists, seen.revisions], [2, ['a', 'b']]);
 });
 
+const fieldSchemas: readonly (readonly [title: string, schema: unknown, isLeft: boolean])[] = [
+  ['no schema', undefined, false],
+  ['a usual schema', { type: 'string', minLength: 2 }, false],
+  ['a pattern', { type: 'string', pattern: '^(a+)+$' }, true],
+  ['a pattern inside', { type: 'array', items: { type: 'string', pattern: '^(a+)+$' } }, true],
+  ['patterns of names', { type: 'object', patternProperties: { '^(a+)+$': {} } }, true],
+  ['a reference', { $ref: '#' }, true],
+  ['unique items', { type: 'array', uniqueItems: true }, true],
+  ['many alternatives', { enum: Array.from({ length: 2000 }, (_, index) => index) }, true],
+  ['no known type', { type: 'emperor' }, true],
+  ['no schema at all', 42, true],
+];
+
+for (const [title, schema, isLeft] of fieldSchemas) {
+  test(`a registered field with ${title} is ${isLeft ? 'left to its workers' : 'checked where it comes in'}`, async (t) => {
+    const { known } = counted('', {
+      fieldsJson: json({ title: { type: 'any', schema } }),
+      codeFields: { reduced: [], checked: [] },
+    });
+    const shape = await known.find('support');
+    t.deepEqual(shape?.elsewhere.checked, new Set(isLeft ? ['title'] : []));
+    t.deepEqual(shape?.fields['title']?.schema, isLeft ? undefined : schema);
+  });
+}
+
 test('a revision that is not known yet is looked for at once; one that is gone is shown as the newest', async (t) => {
   const { seen, known } = counted();
   await known.find('support', { revision: 'b' });
