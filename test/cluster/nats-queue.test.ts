@@ -45,6 +45,21 @@ withServerForLong(test, privateNats(), () => {
     t.is(queue.waiting(), 0);
   });
 
+  test.serial('a worker takes runs of each of 180 agents', async (t) => {
+    await using server = await privateNats().open();
+    await using queue = await openQueue(server.url, 'agents');
+    const agents = Array.from({ length: 180 }, (_, index) => `agent-${String(index)}`);
+    const seen = new Set<string | undefined>();
+    const taken = agents.map(async () => {
+      const { run: each, settle } = await queue.take({ agents }, never);
+      seen.add(each.agent);
+      settle();
+    });
+    for (const agent of agents) await queue.enqueue({ ...run('u:one', `of-${agent}`), agent });
+    await Promise.all(taken);
+    t.deepEqual([...seen].toSorted(), agents.toSorted());
+  });
+
   test.serial('a run that is put in again while it waits is not added, however many wait', async (t) => {
     await using server = await privateNats().open();
     await using queue = await openQueue(server.url, 'again');

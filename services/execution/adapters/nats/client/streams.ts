@@ -89,8 +89,12 @@ const runsStream = ({ prefix, replicas }: StreamSettings): Wanted => {
     max_age: nanos(longestWaitMs),
     duplicate_window: nanos(minWindowMs),
     allow_direct: true,
+    max_consumers: mostConsumers,
   };
 };
+
+/** Each agent that workers hold has some at each revision. Unless it is given a number, the server takes 1,000, which a hundred agents exceed. */
+const mostConsumers = 100_000;
 
 const longestWaitMs = 3_600_000;
 

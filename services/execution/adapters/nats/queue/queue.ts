@@ -1,3 +1,5 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every, settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { pause } from '@agent-workflow/kit/retry';
@@ -42,6 +44,8 @@ const maxFilled = 10_000;
 const pullsPerLease = 2;
 /** How long the server may take to close the pull requests of a replica that leaves, in milliseconds. */
 const leaveMs = 1000;
+/** After so long the log says again that consumers cannot be created. */
+const silentMs = 10 * 60_000;
 
 /** Opens the queue on a stream, and creates stream and consumers where they are missing, or has them created. */
 export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQueue> {
@@ -82,6 +86,14 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     if (ofPool) await Promise.all(pools.map(ofPool.ensureLanes));
     else await streams.ensureLanes(pools.flatMap((pool) => lanesOfPool(names, pool)));
   };
+  const isFirst = createFirstOfKind({ silentMs, max: 1 });
+  /** Their first pull requests try it again. What does not pass with a server that is away is the operator's to mend. */
+  const noteUncreated = (error: unknown): void => {
+    const mayPass = isStreamAway(error) || isServiceError(error, 'Unavailable') || !client.isConnected();
+    if (mayPass) log.debug({ err: error }, 'consumers of the queue could not be created yet');
+    else if (isFirst('consumers'))
+      log.warn({ err: error }, 'consumers of the queue could not be created: runs of some agents wait until they are');
+  };
   /** Takes runs also from the pools of what a taker holds, once their consumers exist. */
   const serve = (held: HeldAgents): void => {
     const added = poolsHeld(held).filter((pool) => !served.has(nameOfPool(pool)));
@@ -89,7 +101,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     for (const pool of added) served.set(nameOfPool(pool), pool);
     const own = added.flatMap((pool) => lanesOfPool(names, pool));
     void ensureLanes(added)
-      .catch(() => log.debug({}, 'consumers of the queue could not be created yet; their first pull requests do it'))
+      .catch(noteUncreated)
       .then(() => {
         for (const lane of own) lanes.set(lane.consumer, lane);
         pullAll();
@@ -193,7 +205,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
       if (!ofPool) await streams.ensureRuns();
       await ensureLanes([...served.values()]);
     } catch (error) {
-      log.debug({ err: error }, 'the queue could not be created again yet');
+      noteUncreated(error);
       if (ofPool) await pause(lanesRetryMs, closing.signal).catch(() => undefined);
     }
     await pullSoon();
