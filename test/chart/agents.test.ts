@@ -122,6 +122,34 @@ withServer(test, chartTools, () => {
     t.deepEqual(await job('--set', 'registration.enabled=false'), []);
   });
 
+  test('of Secrets the Job gets its token, and those that registration names', async (t) => {
+    const more = [
+      ...['--set', 'config.MODEL=m,extraEnv[0].name=REGION,extraEnv[0].value=eu,extraEnvFrom[0].secretRef.name=all'],
+      ...[
+        '--set',
+        'extraEnv[1].name=KEY,extraEnv[1].valueFrom.secretKeyRef.name=keys,extraEnv[1].valueFrom.secretKeyRef.key=k',
+      ],
+    ];
+    const jobWith = async (...set: readonly string[]) =>
+      workloadsOf(manifestsOf(await render(pool, { more: [...more, ...set] }))).find(({ kind }) => kind === 'Job')?.pod
+        .containers[0];
+    const job = await jobWith();
+    t.deepEqual(
+      job?.env?.map(({ name }) => name),
+      ['AGENT_REVISION', 'MODEL', 'POOL', 'SERVICE_CONFIG', 'THREADS_ADDRESS', 'SERVICE_TOKEN', 'REGION'],
+    );
+    t.is(job?.envFrom, undefined);
+    const given = await jobWith(
+      ...[
+        '--set',
+        'registration.secretEnv.ORDERS_API_KEY.name=support-orders,registration.secretEnv.ORDERS_API_KEY.key=k',
+      ],
+      ...['--set', 'registration.extraEnvFrom[0].secretRef.name=some'],
+    );
+    t.true(given?.env?.some(({ name }) => name === 'ORDERS_API_KEY'));
+    t.deepEqual(given?.envFrom, [{ secretRef: { name: 'some' } }]);
+  });
+
   test('two builds whose names read alike have resources of their own', async (t) => {
     const alike = ['1.4.0', '1-4-0', '1.4.0-', 'A', 'a', 'v'.repeat(128)].map((name) => ({
       name,
