@@ -7,9 +7,10 @@ import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/servi
 import test, { type ExecutionContext } from 'ava';
 import { workloadsOf } from './pods.ts';
 import { withServer } from '../servers/real-suite.ts';
-import { manifestsOf, render, type Helm } from './render.ts';
+import { manifestsOf, render, type Helm, type Manifest } from './render.ts';
 import { charts } from './scenarios.ts';
 import { chartTools } from './tools.ts';
+import { upgradeOf } from './upgrade-order.ts';
 
 const umbrella = {
   chartFolder: join(charts, 'agent-workflow'),
@@ -148,6 +149,23 @@ withServer(test, chartTools, () => {
     );
     t.true(given?.env?.some(({ name }) => name === 'ORDERS_API_KEY'));
     t.deepEqual(given?.envFrom, [{ secretRef: { name: 'some' } }]);
+  });
+
+  test('a pool that gets a token of its own keeps its Deployments, and new pods come before old ones go', async (t) => {
+    const without = [
+      '--set',
+      'config=null,global.serviceToken.existingSecret=of-platform',
+    ];
+    const [before, after] = await Promise.all(
+      [without, []].map(async (more) => manifestsOf(await render(pool, { more }))),
+    );
+    const kept = (manifests: readonly Manifest[] = []) =>
+      manifests
+        .filter(({ kind }) => kind === 'Deployment')
+        .map(({ metadata, spec }) => [metadata.name, (spec as { readonly selector: unknown }).selector]);
+    t.is(kept(before).length, 2);
+    t.deepEqual(kept(before), kept(after));
+    for (const roll of upgradeOf(after ?? []).rolls) t.deepEqual([roll.maxUnavailable, roll.maxSurge > 0], [0, true]);
   });
 
   test('two builds whose names read alike have resources of their own', async (t) => {

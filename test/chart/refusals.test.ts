@@ -210,8 +210,8 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
   ],
   [
     'a pool that reaches no queue',
-    pool,
-    'config=null',
+    alone('agent'),
+    'global.instance=demo,global.serviceToken.existingSecret=a,agents.a=/a.ts:graph,revisions[0].name=1.4.0',
     /demo, revision 1.4.0: NATS_URL must be set, in config or secretEnv/,
   ],
   [
