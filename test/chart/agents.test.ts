@@ -152,10 +152,7 @@ withServer(test, chartTools, () => {
   });
 
   test('a pool that gets a token of its own keeps its Deployments, and new pods come before old ones go', async (t) => {
-    const without = [
-      '--set',
-      'config=null,global.serviceToken.existingSecret=of-platform',
-    ];
+    const without = ['--set', 'config=null,global.serviceToken.existingSecret=of-platform'];
     const [before, after] = await Promise.all(
       [without, []].map(async (more) => manifestsOf(await render(pool, { more }))),
     );
