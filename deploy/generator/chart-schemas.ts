@@ -63,8 +63,8 @@ export async function chartSchemas(): Promise<Readonly<Record<string, Schema>>> 
   };
 }
 
-/** Settings that the chart of a pool sets itself, and that other charts do not. */
-const ofPools: ReadonlySet<string> = new Set(['AGENT_REVISION']);
+/** Settings of workers that are no values of a pool: the chart sets the first itself, the other is of the platform. */
+const ofPools: ReadonlySet<string> = new Set(['AGENT_REVISION', 'POOL_CREDENTIALS']);
 
 /** `defaults` is the library chart: Helm puts its values there. */
 const partSchema = (values: Readonly<Record<string, Schema>>): Schema => ({

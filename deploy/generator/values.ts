@@ -222,7 +222,7 @@ export function poolValues(process: Readonly<Record<string, Schema>>): Readonly<
     agents,
     revisions: { type: 'array', items: closed(build, ['name']) },
     current: text,
-    registration: closed({ ...job, routing: choice('auto', 'none') }),
+    registration: closed({ ...job, secretEnv, extraEnvFrom: maps, routing: choice('auto', 'none') }),
   };
 }
 

@@ -7,9 +7,10 @@ import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/servi
 import test, { type ExecutionContext } from 'ava';
 import { workloadsOf } from './pods.ts';
 import { withServer } from '../servers/real-suite.ts';
-import { manifestsOf, render, type Helm } from './render.ts';
+import { manifestsOf, render, type Helm, type Manifest } from './render.ts';
 import { charts } from './scenarios.ts';
 import { chartTools } from './tools.ts';
+import { upgradeOf } from './upgrade-order.ts';
 
 const umbrella = {
   chartFolder: join(charts, 'agent-workflow'),
@@ -120,6 +121,48 @@ withServer(test, chartTools, () => {
     t.deepEqual(await job(), [[`${image}:1.5.0`, '1.5.0']]);
     t.deepEqual(await job('--set', 'current=1.4.0'), [[`${image}:1.4.0`, '1.4.0']]);
     t.deepEqual(await job('--set', 'registration.enabled=false'), []);
+  });
+
+  test('of Secrets the Job gets its token, and those that registration names', async (t) => {
+    const more = [
+      ...['--set', 'config.MODEL=m,extraEnv[0].name=REGION,extraEnv[0].value=eu,extraEnvFrom[0].secretRef.name=all'],
+      ...[
+        '--set',
+        'extraEnv[1].name=KEY,extraEnv[1].valueFrom.secretKeyRef.name=keys,extraEnv[1].valueFrom.secretKeyRef.key=k',
+      ],
+    ];
+    const jobWith = async (...set: readonly string[]) =>
+      workloadsOf(manifestsOf(await render(pool, { more: [...more, ...set] }))).find(({ kind }) => kind === 'Job')?.pod
+        .containers[0];
+    const job = await jobWith();
+    t.deepEqual(
+      job?.env?.map(({ name }) => name),
+      ['AGENT_REVISION', 'MODEL', 'POOL', 'SERVICE_CONFIG', 'THREADS_ADDRESS', 'SERVICE_TOKEN', 'REGION'],
+    );
+    t.is(job?.envFrom, undefined);
+    const given = await jobWith(
+      ...[
+        '--set',
+        'registration.secretEnv.ORDERS_API_KEY.name=support-orders,registration.secretEnv.ORDERS_API_KEY.key=k',
+      ],
+      ...['--set', 'registration.extraEnvFrom[0].secretRef.name=some'],
+    );
+    t.true(given?.env?.some(({ name }) => name === 'ORDERS_API_KEY'));
+    t.deepEqual(given?.envFrom, [{ secretRef: { name: 'some' } }]);
+  });
+
+  test('a pool that gets a token of its own keeps its Deployments, and new pods come before old ones go', async (t) => {
+    const without = ['--set', 'config=null,global.serviceToken.existingSecret=of-platform'];
+    const [before, after] = await Promise.all(
+      [without, []].map(async (more) => manifestsOf(await render(pool, { more }))),
+    );
+    const kept = (manifests: readonly Manifest[] = []) =>
+      manifests
+        .filter(({ kind }) => kind === 'Deployment')
+        .map(({ metadata, spec }) => [metadata.name, (spec as { readonly selector: unknown }).selector]);
+    t.is(kept(before).length, 2);
+    t.deepEqual(kept(before), kept(after));
+    for (const roll of upgradeOf(after ?? []).rolls) t.deepEqual([roll.maxUnavailable, roll.maxSurge > 0], [0, true]);
   });
 
   test('two builds whose names read alike have resources of their own', async (t) => {

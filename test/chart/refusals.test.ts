@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { settingReaders } from '@agent-workflow/runtime/setting-readers';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { render } from './render.ts';
@@ -209,8 +210,8 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
   ],
   [
     'a pool that reaches no queue',
-    pool,
-    'config=null',
+    alone('agent'),
+    'global.instance=demo,global.serviceToken.existingSecret=a,agents.a=/a.ts:graph,revisions[0].name=1.4.0',
     /demo, revision 1.4.0: NATS_URL must be set, in config or secretEnv/,
   ],
   [
@@ -251,6 +252,66 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     /agents: travel has a serviceToken of its own: its config.POOL must say/,
   ],
   [
+    'a pool with a name and the token of the platform',
+    pools,
+    'agents.travel.config.POOL=travel',
+    /agents: travel has config.POOL and the token of the platform, .* must name a Secret of its own/,
+  ],
+  [
+    'a pool with a name whose token is that of the platform',
+    pools,
+    'agents.billing.serviceToken.existingSecret=agent-workflow-token',
+    /agents: billing has config.POOL and the token of the platform/,
+  ],
+  [
+    'a pool with a token of its own and a secret of the gateway under another name',
+    pools,
+    'agents.billing.secretEnv.KEY.name=agent-workflow-jwt,agents.billing.secretEnv.KEY.key=secret',
+    /agents: billing has a token of its own, but its secretEnv.KEY is a secret of gateway/,
+  ],
+  [
+    'the secret for grants in a pool of the same release',
+    pools,
+    'agents.travel.secretEnv.GRANT_SECRET.name=a,agents.travel.secretEnv.GRANT_SECRET.key=b',
+    /demo-travel: secretEnv.GRANT_SECRET is a secret of the platform/,
+  ],
+  [
+    'the Secret with the secret for grants in a pool of the same release',
+    pools,
+    'agents.travel.volumes[0].name=a,agents.travel.volumes[0].secret.secretName=agent-workflow-pools',
+    /demo-travel: the Secret agent-workflow-pools is that of global.poolCredentials, which no pool may read/,
+  ],
+  [
+    'the list of pools in a pool',
+    pool,
+    'config.POOL_CREDENTIALS=/a',
+    /at '\/config': additional properties 'POOL_CREDENTIALS' not allowed/,
+  ],
+  [
+    'the secret of files in a pool that has the grants of its runs',
+    pool,
+    'secretEnv.FILES_SECRET.name=a,secretEnv.FILES_SECRET.key=b',
+    /demo: secretEnv.FILES_SECRET opens the files of every owner: with config.POOL the grants of its runs/,
+  ],
+  [
+    'a secret of the platform in one revision of a pool',
+    pool,
+    'revisions[0].secretEnv.REDIS_URL.name=a,revisions[0].secretEnv.REDIS_URL.key=b',
+    /demo: revision 1.4.0: secretEnv.REDIS_URL is a secret of the platform/,
+  ],
+  [
+    'a secret of the platform beside the settings of a pool',
+    pool,
+    'extraEnv[0].name=JWT_SECRET_KEY,extraEnv[0].value=x',
+    /demo: extraEnv.JWT_SECRET_KEY is a secret of the platform/,
+  ],
+  [
+    'a secret of the platform in the Job of a pool',
+    pool,
+    'registration.secretEnv.SERVICE_TOKEN.name=a,registration.secretEnv.SERVICE_TOKEN.key=b',
+    /demo: registration.secretEnv.SERVICE_TOKEN is a secret of the platform/,
+  ],
+  [
     'a pool that is elsewhere than its release',
     pools,
     'agents.billing.platform.namespace=x',
@@ -265,7 +326,21 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
   ['an image that no registry has', small, 'global.image.digest=latest', /'\/global\/image\/digest'.* does not match/],
 ];
 
+/** Settings that only parts of the service read, and that are secrets by their names; those that workers read, too, are a pool's own. */
+const secretsOfPlatform = Object.entries(settingReaders)
+  .filter(([name, readers]) => name === 'SERVICE_TOKEN' || !readers.includes('execution'))
+  .map(([name]) => name)
+  .filter((name) => /_(?:SECRET|PASSWORD|TOKEN|API_KEY|ACCESS_KEY|ACCESS_KEY_ID|SECRET_KEY)$|^REDIS_URL$/.test(name));
+
 withServer(test, chartTools, () => {
+  test.serial('refused: every secret of the platform in a pool, each named', async (t) => {
+    const names = secretsOfPlatform;
+    t.true(names.length >= 8, names.join());
+    const more = names.flatMap((name) => ['--set', `secretEnv.${name}.name=a,secretEnv.${name}.key=b`]);
+    const { message } = await t.throwsAsync(render(pool, { more }));
+    for (const name of names) t.true(message.includes(`secretEnv.${name} is a secret of the platform`), name);
+  });
+
   for (const [about, on, set, expected] of refusals) {
     test.serial(`refused: ${about}`, async (t) => {
       for (const helm of ['helm', 'helm3'] as const) {

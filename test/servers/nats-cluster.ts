@@ -14,7 +14,8 @@ interface NatsCluster extends AsyncDisposable {
   /** Addresses of their monitoring ports, likewise. */
   readonly monitorUrl: string;
   readonly kill: (index: number) => Promise<void>;
-  readonly restart: (index: number) => Promise<void>;
+  /** With other lines of configuration, if they are given, for this server and all that are started after it. */
+  readonly restart: (index: number, lines?: string) => Promise<void>;
 }
 
 interface ClusterOptions {
@@ -28,7 +29,7 @@ interface ClusterOptions {
 /** Starts servers that only the caller knows; resolves when they answer. One alone is a cluster of its own. */
 export async function openNatsCluster({
   servers,
-  lines = '',
+  lines: given = '',
   sync = '"2m"',
   scheme = 'nats',
 }: ClusterOptions): Promise<NatsCluster> {
@@ -39,6 +40,7 @@ export async function openNatsCluster({
   const portsOf = (index: number): readonly number[] => ports.slice(index * 3, index * 3 + 3);
   const routes = Array.from({ length: servers }, (_, index) => `nats://127.0.0.1:${String(portsOf(index)[1])}`);
   const running: (ChildProcess | undefined)[] = [];
+  let lines = given;
 
   const start = async (index: number): Promise<void> => {
     const [port = 0, route = 0, monitor = 0] = portsOf(index);
@@ -64,7 +66,12 @@ export async function openNatsCluster({
   };
 
   const ready = async (index: number): Promise<void> => {
-    while (!(await isHealthy(index))) await pause(50);
+    while (!(await isHealthy(index))) {
+      const child = running[index];
+      if (child?.exitCode !== null || child.signalCode !== null)
+        throw new Error('NATS has ended before it was healthy');
+      await pause(50);
+    }
   };
 
   const kill = async (index: number): Promise<void> => {
@@ -82,7 +89,8 @@ export async function openNatsCluster({
     url: all.map((index) => `${scheme}://127.0.0.1:${String(portsOf(index)[0])}`).join(),
     monitorUrl: all.map((index) => `http://127.0.0.1:${String(portsOf(index)[2])}`).join(),
     kill,
-    restart: async (index) => {
+    restart: async (index, others = lines) => {
+      lines = others;
       await start(index);
       await ready(index);
     },

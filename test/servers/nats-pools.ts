@@ -36,6 +36,15 @@ export async function openNatsWithAccounts(
   agents: readonly string[],
   revisions: readonly string[] = [],
 ): Promise<AsyncDisposable & { readonly urlOf: (user: string) => string }> {
+  const server = await openNatsCluster({ servers: 1, lines: accountsWith(agents, revisions) });
+  return {
+    urlOf: (user) => server.url.replace('nats://', `nats://${user}:x@`),
+    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** The lines of a server's configuration with the account of the service, which has the user `api`, and one for each agent. */
+export function accountsWith(agents: readonly string[], revisions: readonly string[] = []): string {
   const accounts = agents.map((agent) => {
     const pool = agent.toUpperCase();
     return {
@@ -45,27 +54,20 @@ export async function openNatsWithAccounts(
     };
   });
   const list = (lines: readonly string[]): string => `[\n${[...new Set(lines)].join('\n')}\n]`;
-  const server = await openNatsCluster({
-    servers: 1,
-    lines: `accounts {
-      SERVICE: {
-        jetstream: enabled
-        users: [{ user: "api", password: "x" }]
-        exports: ${list(accounts.flatMap(({ serviceExports }) => serviceExports))}
-        imports: ${list(accounts.flatMap(({ serviceImports }) => serviceImports))}
-      }
-      ${accounts
-        .map(
-          ({ agent, pool, exports, imports }) =>
-            `${pool}: { users: [{ user: "${agent}", password: "x" }], exports: ${list(exports)}, imports: ${list(imports)} }`,
-        )
-        .join('\n')}
-    }`,
-  });
-  return {
-    urlOf: (user) => server.url.replace('nats://', `nats://${user}:x@`),
-    [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose](),
-  };
+  return `accounts {
+    SERVICE: {
+      jetstream: enabled
+      users: [{ user: "api", password: "x" }]
+      exports: ${list(accounts.flatMap(({ serviceExports }) => serviceExports))}
+      imports: ${list(accounts.flatMap(({ serviceImports }) => serviceImports))}
+    }
+    ${accounts
+      .map(
+        ({ agent, pool, exports, imports }) =>
+          `${pool}: { users: [{ user: "${agent}", password: "x" }], exports: ${list(exports)}, imports: ${list(imports)} }`,
+      )
+      .join('\n')}
+  }`;
 }
 
 const retention = 3600;

@@ -29,8 +29,40 @@ release and a token of the pool's own. Takes `root`, `name` and `pool`; as YAML.
 {{- end -}}
 {{- $_ := set $holders . $name -}}
 {{- end -}}
-{{- if and (dig "serviceToken" "existingSecret" "" $pool) (not (dig "config" "POOL" "" $pool)) -}}
+{{- $own := dig "serviceToken" "existingSecret" "" $pool -}}
+{{- $isPool := or (dig "config" "POOL" "" $pool) (dig "config" "POOL" "" $.Values.agent) -}}
+{{- $ofPlatform := $.Values.global.serviceToken.existingSecret -}}
+{{- if and $isPool $ofPlatform (or (not $own) (and (eq $own $ofPlatform) (eq (dig "serviceToken" "key" "token" $pool) ($.Values.global.serviceToken.key | default "token")))) -}}
+{{- fail (printf "\nagents: %s has config.POOL and the token of the platform, which opens everything: its serviceToken.existingSecret must name a Secret of its own" $name) -}}
+{{- end -}}
+{{- if $isPool -}}
+{{- include "agent-workflow.sharedSecrets" (dict "root" $ "name" $name "pool" $pool) -}}
+{{- end -}}
+{{- if and $own (not $isPool) -}}
 {{- fail (printf "\nagents: %s has a serviceToken of its own: its config.POOL must say by which name global.poolCredentials knows it" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Fails when a pool with a token of its own is given a value of a Secret that a part of the service is given, as the NATS user of the
+service. Takes `root`, `name` and `pool`.
+*/}}
+{{- define "agent-workflow.sharedSecrets" -}}
+{{- $places := list .pool (.root.Values.agent | default dict) -}}
+{{- range .pool.revisions }}{{ $places = append $places . }}{{ end -}}
+{{- $mine := dict -}}
+{{- range $places }}{{ range $variable, $from := .secretEnv }}{{ $_ := set $mine (printf "%s/%s" $from.name $from.key) $variable }}{{ end }}{{ end -}}
+{{- $parts := dict -}}
+{{- range $part := list "gateway" "threads" "execution" "memory" -}}
+{{- $values := get $.root.Values $part | default dict -}}
+{{- range list $values ($values.api | default dict) ($values.worker | default dict) -}}
+{{- range .secretEnv }}{{ $_ := set $parts (printf "%s/%s" .name .key) $part }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- range $secret, $variable := $mine -}}
+{{- with get $parts $secret -}}
+{{- fail (printf "\nagents: %s has a token of its own, but its secretEnv.%s is a secret of %s: it must be one of its own" $.name $variable .) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

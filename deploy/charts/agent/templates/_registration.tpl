@@ -21,7 +21,21 @@ spec:
 {{- end -}}
 {{- end -}}
 
+{{/*
+The context of the Job. It needs its token or certificates and the address of threads, which the chart sets: of the variables of
+workers it gets the values that are no secrets, and of Secrets those that `registration` names.
+*/}}
 {{- define "agent.registrationContext" -}}
 {{- $revision := include "agent.current" . | fromYaml -}}
-{{- include "service.context" (dict "root" . "own" (omit $revision "name" "image" "agents" "command") "facts" (include "agent.registrationFacts" (dict "root" . "revision" $revision) | fromYaml)) -}}
+{{- $c := include "service.context" (dict "root" . "own" (omit $revision "name" "image" "agents" "command") "facts" (include "agent.registrationFacts" (dict "root" . "revision" $revision) | fromYaml)) | fromYaml -}}
+{{- $plain := list -}}
+{{- range $c.values.extraEnv }}{{ if not .valueFrom }}{{ $plain = append $plain . }}{{ end }}{{ end -}}
+{{- $config := omit $c.values.config "FILES_SECRET" "OPENAI_API_KEY" -}}
+{{- range $name, $_ := $config }}{{ if hasPrefix "NATS_" $name }}{{ $config = omit $config $name }}{{ end }}{{ end -}}
+{{- $_ := set $c "values" (mustMergeOverwrite (omit $c.values "config" "extraEnv" "extraEnvFrom" "secretEnv") (dict
+      "config" $config
+      "extraEnv" $plain
+      "extraEnvFrom" ($c.values.registration.extraEnvFrom | default list)
+      "secretEnv" ($c.values.registration.secretEnv | default dict))) -}}
+{{- toYaml $c -}}
 {{- end -}}
