@@ -26,7 +26,7 @@ interface NatsQueueOptions {
 
 /** What others do for a queue that only takes runs. */
 interface QueueHelp {
-  readonly ensureLanes: (pool: Pool) => Promise<void>;
+  readonly ensureLanes: (pools: readonly Pool[]) => Promise<void>;
   readonly put: RunQueue['enqueue'];
 }
 
@@ -79,7 +79,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
   /** What is held here, whose consumers exist or are being created. */
   const served = new Map<string, Pool>();
   const ensureLanes = async (pools: readonly Pool[]): Promise<void> => {
-    if (ofPool) await Promise.all(pools.map(ofPool.ensureLanes));
+    if (ofPool) await ofPool.ensureLanes(pools);
     else await streams.ensureLanes(pools.flatMap((pool) => lanesOfPool(names, pool)));
   };
   /** Takes runs also from the pools of what a taker holds, once their consumers exist. */
