@@ -30,7 +30,23 @@ function readJson(value: Uint8Array | string, at: Field): unknown {
     throw invalid(at, 'must be JSON', 'json_invalid');
   }
   if (depthOf(bytes) > maxDepth) throw invalid(at, `has more than ${String(maxDepth)} levels`, 'too_deep');
+  if (hasHugeNumber(text))
+    throw invalid(at, 'must not hold a number that is too large for JSON readers', 'finite_number');
   return read;
+}
+
+/** A number that is read as Infinity has an exponent of three digits or very many digits; 200 digits with an exponent of two are finite. */
+const mayBeHuge = /\d[eE]\+?\d{3}|\d{200}/;
+
+/** Of a text that is JSON: whether a number of it is read as Infinity, which is written as `null`. */
+function hasHugeNumber(text: string): boolean {
+  if (!mayBeHuge.test(text)) return false;
+  let isHuge = false;
+  JSON.parse(text, (_key, read: unknown) => {
+    if (typeof read === 'number' && !Number.isFinite(read)) isHuge = true;
+    return read;
+  });
+  return isHuge;
 }
 
 const [quote, backslash] = [0x22, 0x5c];
@@ -61,6 +77,17 @@ const json =
   };
 
 const value = json('JSON');
+
+const control = /[\u0000-\u001f\u007f-\u009f]/u;
+
+/** A field of the state with its JSON. The name is the last part of `at`. */
+const stateField: Check = (given: Uint8Array | string, at) => {
+  const name = String(at.at(-1));
+  if (name === '' || name === '__proto__' || control.test(name) || !name.isWellFormed())
+    throw invalid(at, 'must have a name without control characters that is not "__proto__"', 'string_pattern_mismatch');
+  const read = readJson(given, at);
+  if (name === 'context_summary' && typeof read !== 'string') throw invalid(at, 'must be a string', 'type');
+};
 const object = json('a JSON object', isObject);
 const list = json('a JSON array of objects', (items) => Array.isArray(items) && items.every(isObject));
 const usage = json('a list of the tokens of models', isUsage);
@@ -84,6 +111,15 @@ const number: Check = (given: number, at) => {
 const time: Check = (given: number, at) => {
   if (!isCount(given) || given > lastTime)
     throw invalid(at, 'must be a time of the years 1970 to 9999, in milliseconds', 'datetime_parsing');
+};
+
+/** The longest sleep of a run, ten years, in milliseconds. */
+const longestSleepMs = 10 * 365.25 * 24 * 3600 * 1000;
+
+const wakeTime: Check = (given: number, at) => {
+  time(given as never, at, {});
+  if (given > Date.now() + aheadMs + longestSleepMs)
+    throw invalid(at, 'must be at most ten years ahead', 'datetime_future');
 };
 
 /** How far the clock of a worker may be ahead, in milliseconds. */
@@ -120,8 +156,8 @@ export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>
   ReleaseRunRequest: { epoch: count },
   MessageEntry: { messageId: id, json: message },
   CommitStepRequest: {
-    ...{ epoch: count, step: count, at: past, wakeAt: time },
-    ...{ fields: value, progressJson: progress, usageJson: usage },
+    ...{ epoch: count, step: count, at: past, wakeAt: wakeTime },
+    ...{ fields: stateField, progressJson: progress, usageJson: usage },
   },
   FusedStep: { at: past, progressJson: progress, usageJson: usage },
   StepWork: { startedAt: past, attempt: count, retries: count, inputTokens: count, outputTokens: count },
@@ -130,7 +166,7 @@ export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>
   NoteToolStartedRequest: { epoch: count, step: count },
   NoteToolResultRequest: { epoch: count, step: count, resultJson: value, keepSeconds: count },
   ListCheckpointsRequest: { limit: count, offset: count },
-  StoreRequest: { metadataJson: object },
+  StoreRequest: { memoryId: id, metadataJson: object },
   Selection: { filtersJson: object },
   SearchRequest: { limit: count, scoreThreshold: number, maxTokens: count, optionsJson: object },
 };

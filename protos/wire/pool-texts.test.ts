@@ -5,8 +5,12 @@ import { definitionOf, methodName, poolRuleOf } from './definitions.ts';
 import { poolChecks, poolMessages } from './pool-checks.ts';
 import { poolTextFault } from './pool-texts.ts';
 
-const needsCheck = ({ name, type }: protobuf.Field): boolean =>
-  ['bytes', 'int64', 'double'].includes(type) || name.endsWith('Json') || name === 'messageId';
+const needsCheck = ({ name, type, parent }: protobuf.Field): boolean =>
+  ['bytes', 'int64', 'double'].includes(type) ||
+  name.endsWith('Json') ||
+  name === 'messageId' ||
+  // A memory that has another id already can still be deleted.
+  (name === 'memoryId' && parent?.name === 'StoreRequest');
 
 for (const context of ['threads', 'execution', 'memory'] as const)
   test(`every JSON, number and id that a pool may send to ${context} is checked`, (t) => {
@@ -63,4 +67,45 @@ test('what a worker of a pool commits is refused by its field where it is none o
   }
   for (const text of [Buffer.from([0x22, 0xff, 0x22]), bytes('['.repeat(2000) + ']'.repeat(2000)), bytes('')])
     t.is(faultOf({ ...commit, fields: { n: text } })?.details[0]?.field.join('.'), 'fields.n');
+});
+
+const faultPlace = (rpc: ReturnType<typeof rpcOf>, request: object): string | undefined =>
+  poolTextFault(rpc)(request)?.details[0]?.field.join('.');
+
+test('a state field of a pool has a plain name, a finite value, and a summary that is a text', (t) => {
+  const placeOf = (fields: object) =>
+    faultPlace(rpcOf('CommitStep'), { epoch: 1, step: 0, at: 1, messages: [], fields });
+  t.is(placeOf({ context_summary: bytes('"short"'), n: bytes('[1e300,"1e999"]') }), undefined);
+  t.is(placeOf({ n: bytes('"\\ud800"') }), undefined, 'written as an escape, it is JSON again');
+  t.is(placeOf({ context_summary: bytes('{"a":1}') }), 'fields.context_summary');
+  t.is(placeOf({ 'a\nb': bytes('1') }), 'fields.a\nb');
+  t.is(placeOf(Object.fromEntries([['__proto__', bytes('1')]])), 'fields.__proto__');
+  for (const huge of ['1e999999', '[{"a":-1E400}]', '9'.repeat(100_000)])
+    t.is(placeOf({ n: bytes(huge) }), 'fields.n', huge.slice(0, 20));
+});
+
+test('a run of a pool sleeps for ten years at most', (t) => {
+  const year = 365.25 * 24 * 3600 * 1000;
+  const placeOf = (years: number) =>
+    faultPlace(rpcOf('CommitStep'), { epoch: 1, step: 0, at: 1, wakeAt: Math.ceil(Date.now() + years * year) });
+  t.is(placeOf(9.99), undefined);
+  t.is(placeOf(11), 'wakeAt');
+});
+
+test('owners, ids and lists of a pool are bounded', (t) => {
+  const claim = { owner: 'o', threadId: 't', runId: 'r', workerId: 'w' };
+  const nodes = (count: number) => ({ nodes: { names: Array<string>(count).fill('n'), first: [] } });
+  t.is(faultPlace(rpcOf('ClaimRun'), { ...claim, ...nodes(10_000) }), undefined);
+  t.is(faultPlace(rpcOf('ClaimRun'), { ...claim, ...nodes(300_000) }), 'nodes.names');
+  t.is(faultPlace(rpcOf('ClaimRun'), { ...claim, owner: 'o'.repeat(5_000_000) }), 'owner');
+  t.is(faultPlace(rpcOf('ClaimRun'), { ...claim, workerId: 'é'.repeat(5000) }), 'workerId');
+  t.is(faultPlace(rpcOf('CommitStep'), { removedFromContext: ['m'.repeat(10_000)] }), 'removedFromContext.0');
+});
+
+test('a memory of a pool has an id as messages have', (t) => {
+  const rpc = definitionOf('memory')['Store'];
+  t.truthy(rpc);
+  if (!rpc) return;
+  t.is(faultPlace(rpc, { owner: 'o', memoryId: 'm1' }), undefined);
+  for (const memoryId of ['', 'a\u0007b', 'a/b']) t.is(faultPlace(rpc, { owner: 'o', memoryId }), 'memoryId');
 });

@@ -51,7 +51,7 @@ export function readServiceFile(path: string): ServiceFile {
   if (unknown.length > 0) throw fail(`unknown key "${unknown.join('", "')}"; known are ${known.join(', ')}`);
   const { agent, auth = null, authorization = null } = object;
   if (agent !== undefined && agent !== null && !isLocation(agent))
-    throw fail(`agent must be "<module>:<object>", not ${show(agent)}`);
+    throw fail(`agent must be "<module>:<object>", not ${show(agent)}${agent === 'none' ? noAgent : ''}`);
   if (!isAuthMode(auth))
     throw fail(`auth must be null, "jwt" or {"method": "custom", "path": "<module>:<class>"}, not ${show(auth)}`);
   if (authorization !== null && !isLocation(authorization))
@@ -64,6 +64,8 @@ export function readServiceFile(path: string): ServiceFile {
     folder: dirname(resolve(path)),
   };
 }
+
+const noAgent = ': a process without agents leaves the key out, or has null';
 
 const known = ['agent', 'agents', 'default_agent', 'auth', 'authorization'];
 

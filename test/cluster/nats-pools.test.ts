@@ -163,11 +163,30 @@ withServer(test, privateNats(), () => {
       const reasons: string[] = [];
       const health = { fails: (reason: string) => void reasons.push(reason), works: () => void reasons.push('works') };
       const opening = openNatsAt(ground.urlOf('support'), { agents: ['support'] }, { health });
-      await until(() => reasons.includes('no process of the role api has created its consumers yet'));
+      const causes =
+        /^nobody answers at \S+\.lanes: no process with ROLE=api runs, or this NATS account does not import this subject for agent support \(/;
+      await until(() => reasons.some((reason) => causes.test(reason)));
       await using _api = await openNatsAt(ground.urlOf('api'));
       await using worker = await opening;
       t.true(worker.isConnected());
       t.is(reasons.at(-1), 'works');
     });
   }
+
+  test.serial(
+    'a worker whose account does not import the subjects of one of its agents says that this is the cause',
+    async (t) => {
+      await using ground = await openGround(openNatsWithAccounts);
+      await using _api = await openNatsAt(ground.urlOf('api'));
+      const reasons: string[] = [];
+      const health = { fails: (reason: string) => void reasons.push(reason), works: () => undefined };
+      const left = new AbortController();
+      const opening = openNatsAt(ground.urlOf('support'), { agents: ['support', 'billing'] }, { health }, left.signal);
+      const cause =
+        /^nobody answers at \S+\.lanes: this NATS account does not import this subject for agent billing \(/;
+      await until(() => reasons.some((reason) => cause.test(reason)));
+      left.abort(new Error('left'));
+      await t.throwsAsync(opening, { message: 'left' });
+    },
+  );
 });

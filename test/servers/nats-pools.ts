@@ -78,9 +78,10 @@ export const openNatsAt = (
   url: string,
   pool?: HeldAgents,
   given: Partial<NatsOptions> = {},
+  signal: AbortSignal = AbortSignal.timeout(30_000),
 ): ReturnType<typeof openNats> => {
   const values = readEnv(natsSettings, { NATS_URL: url, NATS_PREFIX: poolsPrefix });
   const log = createLog('test', 'silent');
   const options = toNatsOptions({ values, name: 'test', retention, leaseMs, pool, log });
-  return openNats({ ...options, answersPools: pool === undefined, ...given }, AbortSignal.timeout(30_000));
+  return openNats({ ...options, answersPools: pool === undefined, ...given }, signal);
 };

@@ -137,7 +137,7 @@ const openPortsOfPool =
     const { log, prefix, retentionMs, leaseMs } = options;
     const asking = createAsking(client, streams.names);
     const pools = poolsHeld(revision === undefined ? { agents } : { agents, revision });
-    await Promise.all(pools.map(asking.ensureLanes));
+    await asking.ensureLanes(pools);
     const token = tokenOfAgents(agents);
     const ofPool = { agents, reader: asking.reader };
     const eventLog = opened.use(await openNatsRunLog({ streams, retentionMs, log, ofPool }));
@@ -166,7 +166,7 @@ async function untilReady<T>(
     signal,
     mayHelp: (error) => isNotReady(error) || isServiceError(error, 'Unavailable'),
     onRetry: (error) => {
-      if (pool) health.fails(waitsForApi, error);
+      if (pool) health.fails(isServiceError(error, 'Unavailable') ? error.message : waitsForApi, error);
       else if (!isLogged) log.warn({ err: error }, 'JetStream is not ready yet; it is tried again');
       isLogged = true;
     },

@@ -2,7 +2,7 @@ import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Msg, MsgHdrs } from 'nats';
 import type { RunnableRun } from '../../../ports/queue.ts';
-import { fromNatsError, type NatsClient } from '../client/client.ts';
+import { fromNatsError, isNoResponder, type NatsClient } from '../client/client.ts';
 import { hashOfAgent, type Pool } from '../client/pools.ts';
 import type { StreamNames } from '../client/streams.ts';
 import { toStored, type Reader } from '../log/reader.ts';
@@ -12,8 +12,8 @@ import { outcomeHeader, questionSubject, type LogQuestion, type Outcome, type Qu
 
 /** What replicas of the role `api` do for a worker of a pool. */
 interface Asking {
-  /** Creates the pool's consumers. @throws Unavailable when nobody answers. */
-  readonly ensureLanes: (pool: Pool) => Promise<void>;
+  /** Creates the consumers of all pools. @throws Unavailable when nobody answers for one, and says what the cause may be. */
+  readonly ensureLanes: (pools: readonly Pool[]) => Promise<void>;
   /** Reads the logs of the pool's agents. */
   readonly reader: Reader;
   /** Enqueues a run of one of the pool's agents. @throws Unavailable when nobody answers. */
@@ -53,8 +53,18 @@ export function createAsking(client: NatsClient, { helpSubject, eventSubject }: 
   };
 
   return {
-    ensureLanes: async (pool) => {
-      await request('lanes', hashOfAgent(pool.agent), { body: toJson(pool) });
+    ensureLanes: async (pools) => {
+      const asked = await Promise.allSettled(
+        pools.map(async (pool) => request('lanes', hashOfAgent(pool.agent), { body: toJson(pool) })),
+      );
+      const failed = asked.flatMap((each, index) => (each.status === 'rejected' ? [{ ...each, index }] : []));
+      const [first] = failed;
+      if (!first) return;
+      const agent = pools[first.index]?.agent ?? defaultAgent;
+      const subject = questionSubject(helpSubject, hashOfAgent(agent), 'lanes');
+      const reason: unknown = first.reason;
+      if (!isUnanswered(reason)) throw reason;
+      throw unavailable(unanswered({ agent, subject, isApiThere: failed.length < asked.length }), reason);
     },
 
     put: async (run) => {
@@ -74,6 +84,24 @@ export function createAsking(client: NatsClient, { helpSubject, eventSubject }: 
       },
     },
   };
+}
+
+/** Whether the server knows of nobody who takes the question; it says so at once. */
+const isUnanswered = (error: unknown): boolean =>
+  isNoResponder(error) || (error instanceof Error && isNoResponder(error.cause));
+
+interface Unanswered {
+  readonly agent: string;
+  readonly subject: string;
+  /** Whether the same question was answered for another agent. */
+  readonly isApiThere: boolean;
+}
+
+/** What an operator looks at. The server says the same of a process that is away and of a subject that no import lets through. */
+function unanswered({ agent, subject, isApiThere }: Unanswered): string {
+  const noImport = `this NATS account does not import this subject for agent ${agent}`;
+  const causes = isApiThere ? noImport : `no process with ROLE=api runs, or ${noImport}`;
+  return `nobody answers at ${subject}: ${causes} (agent-workflow nats-permissions prints it)`;
 }
 
 interface Asked {

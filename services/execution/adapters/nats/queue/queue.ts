@@ -28,7 +28,7 @@ interface NatsQueueOptions {
 
 /** What others do for a queue that only takes runs. */
 interface QueueHelp {
-  readonly ensureLanes: (pool: Pool) => Promise<void>;
+  readonly ensureLanes: (pools: readonly Pool[]) => Promise<void>;
   readonly put: RunQueue['enqueue'];
 }
 
@@ -83,7 +83,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
   /** What is held here, whose consumers exist or are being created. */
   const served = new Map<string, Pool>();
   const ensureLanes = async (pools: readonly Pool[]): Promise<void> => {
-    if (ofPool) await Promise.all(pools.map(ofPool.ensureLanes));
+    if (ofPool) await ofPool.ensureLanes(pools);
     else await streams.ensureLanes(pools.flatMap((pool) => lanesOfPool(names, pool)));
   };
   const isFirst = createFirstOfKind({ silentMs, max: 1 });
