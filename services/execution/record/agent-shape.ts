@@ -5,6 +5,7 @@ import type { Graph } from '@agent-workflow/protos/execution';
 import type { NodeNames, RevisionDefinition } from '@agent-workflow/protos/threads';
 import type { Agent } from './agents.ts';
 import { fromJson } from './json.ts';
+import { isQuickSchema } from './quick-schema.ts';
 
 type Fields = Readonly<Record<string, FieldSpec<unknown>>>;
 
@@ -12,7 +13,7 @@ type Fields = Readonly<Record<string, FieldSpec<unknown>>>;
 export interface AgentShape extends Pick<Agent, 'name' | 'description'> {
   /** Its own fields. Of a registered agent they have neither reducers nor checks of code. */
   readonly fields: Fields;
-  /** The fields whose reducer, or check, is not here. */
+  /** The fields whose reducer is not here, and those whose check is not, or whose schema may take long. */
   readonly elsewhere: { readonly reduced: ReadonlySet<string>; readonly checked: ReadonlySet<string> };
   readonly toolNames: ReadonlySet<string>;
   readonly nodes: NodeNames;
@@ -42,17 +43,31 @@ export const shapeOf = ({ graph, ...agent }: Agent): AgentShape => ({
 /** The shape of a revision as it is registered. Where that does not say which fields need code, each may. */
 export function shapeOfRegistered(named: Named, definition: RevisionDefinition): AgentShape {
   const { graphJson, fieldsJson, toolsJson, nodes, codeFields } = definition;
-  const { context: _, context_summary: _summary, ...fields } = fromJson(fieldsJson) as Fields;
-  const { reduced, checked } = codeFields ?? { reduced: Object.keys(fields), checked: [] };
+  const { context: _, context_summary: _summary, ...declared } = fromJson(fieldsJson) as Fields;
+  const { reduced, checked } = codeFields ?? { reduced: Object.keys(declared), checked: [] };
+  const { fields, slow } = withQuickSchemas(declared);
   return {
     ...namedBy(named),
     fields,
-    elsewhere: { reduced: new Set(reduced), checked: new Set(checked) },
+    elsewhere: { reduced: new Set(reduced), checked: new Set([...checked, ...slow]) },
     toolNames: new Set((fromJson(toolsJson) as readonly { readonly name: string }[]).map((tool) => tool.name)),
     nodes: { names: nodes, first: [] },
     ownNodes: ownNodesOf(fromJson(graphJson) as Drawing),
     graph: { graphJson, fieldsJson },
     toolsJson,
+  };
+}
+
+/** The fields without the schemas that may take long: `slow` are the names of those fields, whose values a worker of the agent checks. */
+function withQuickSchemas(declared: Fields): { readonly fields: Fields; readonly slow: readonly string[] } {
+  const isSlow = ({ schema }: FieldSpec<unknown>): boolean => schema !== undefined && !isQuickSchema(schema);
+  const entries = Object.entries(declared).map(([name, spec]) => {
+    const { schema: _, ...bare } = spec;
+    return [name, isSlow(spec) ? bare : spec] as const;
+  });
+  return {
+    fields: Object.fromEntries(entries),
+    slow: Object.keys(declared).filter((name) => declared[name] && isSlow(declared[name])),
   };
 }
 
