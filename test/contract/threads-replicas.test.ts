@@ -11,7 +11,7 @@ test('a thread that went to a new revision does not go back where a replica know
   const makeCurrent = async (revision: string, version: number): Promise<void> => {
     const codeFields = { reduced: [], checked: [] };
     const definition = {
-      graphJson: bytes('{}'),
+      graphJson: bytes('{"nodes":[],"edges":[]}'),
       fieldsJson: bytes('{}'),
       toolsJson: bytes('[]'),
       nodes: ['a'],

@@ -23,6 +23,9 @@ import type { OpenThreads } from './thread-stores/threads-open.ts';
 const agent = 'support';
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
+const drawingOf = (node: string): Uint8Array =>
+  bytes(JSON.stringify({ nodes: [{ id: node, type: 'node' }], edges: [] }));
+
 const register = async (
   threads: Threads,
   revision: string,
@@ -32,7 +35,7 @@ const register = async (
     {
       ...{ agent, revision, schemaHash: hashOf(revision) },
       definition: {
-        ...{ graphJson: bytes(`"${revision}"`), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] },
+        ...{ graphJson: drawingOf(revision), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] },
         codeFields: { reduced: ['sum'], checked: [] },
       },
       ...parts,
@@ -77,7 +80,7 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
       t.deepEqual(await threads.getRegisteredAgent({ agent }, call()), first);
       t.deepEqual((await threads.listRegisteredAgents({}, call())).agents, [first]);
       const { graphJson, nodes, codeFields } = await threads.getRevision({ agent, revision: 'r1' }, call());
-      t.deepEqual([Buffer.from(graphJson).toString(), nodes], ['"r1"', ['a']]);
+      t.deepEqual([Buffer.from(graphJson), nodes], [Buffer.from(drawingOf('r1')), ['a']]);
       t.deepEqual(codeFields, { reduced: ['sum'], checked: [] });
       await refused(t, threads.getRevision({ agent, revision: 'r2' }, call()), 'NotFound');
     },
@@ -85,7 +88,7 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
 
   check('a revision with another schema is refused, and the registered one stays', async (t, threads) => {
     await register(threads, 'r1');
-    const definition = { graphJson: bytes('"x"'), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: [] };
+    const definition = { graphJson: drawingOf('x'), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: [] };
     await refused(t, register(threads, 'r1', { schemaHash: hashOf('other'), definition }), 'Conflict');
     t.deepEqual((await threads.getRevision({ agent, revision: 'r1' }, call())).nodes, ['a']);
   });
@@ -100,6 +103,31 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
       { description: 'x'.repeat(sizes.agentDescription + 1) },
     ];
     for (const part of parts) await refused(t, register(threads, 'r1', part), 'Invalid');
+    await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
+  });
+
+  check('a definition that no reader could use is refused by its field', async (t, threads) => {
+    const good = { graphJson: drawingOf('a'), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] };
+    const deep = `{"a":{"type":"any","default":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`;
+    const bad: [keyof typeof good, string][] = [
+      ...['', '[]', '{bad', '{}', '{"nodes":5}', '{"nodes":[5],"edges":[]}', '{"nodes":[],"edges":[1]}'].map(
+        (text): ['graphJson', string] => ['graphJson', text],
+      ),
+      ...['', '[1]', '{"a":5}', '{"a":{"type":"x"}}', '{"a":{"type":"any","schema":42}}', deep].map(
+        (text): ['fieldsJson', string] => ['fieldsJson', text],
+      ),
+      ['fieldsJson', '{"a":{"type":"any","description":7}}'],
+      ...['', '{}', '[1]', '[{"name":5}]', '[{"name":"a","parameters":1}]'].map((text): ['toolsJson', string] => [
+        'toolsJson',
+        text,
+      ]),
+    ];
+    for (const [field, text] of bad) {
+      const registering = register(threads, 'r1', { definition: { ...good, [field]: bytes(text) } });
+      const error = await t.throwsAsync(registering, { code: 'Invalid' }, text.slice(0, 50));
+      t.regex(error.message, new RegExp(field), text.slice(0, 50));
+    }
+    await refused(t, register(threads, 'r1', { definition: { ...good, nodes: ['a\u0000'] } }), 'Invalid');
     await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
   });
 

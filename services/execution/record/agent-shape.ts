@@ -1,11 +1,11 @@
 import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { FieldSpec } from '@agent-workflow/graph/state/field';
 import { allFields } from '@agent-workflow/graph/state/merge';
-import { isUsualSchema } from '@agent-workflow/graph/state/usual-schema';
 import type { Graph } from '@agent-workflow/protos/execution';
 import type { NodeNames, RevisionDefinition } from '@agent-workflow/protos/threads';
 import type { Agent } from './agents.ts';
 import { fromJson } from './json.ts';
+import { isQuickSchema } from './quick-schema.ts';
 
 type Fields = Readonly<Record<string, FieldSpec<unknown>>>;
 
@@ -13,7 +13,7 @@ type Fields = Readonly<Record<string, FieldSpec<unknown>>>;
 export interface AgentShape extends Pick<Agent, 'name' | 'description'> {
   /** Its own fields. Of a registered agent they have neither reducers nor checks of code. */
   readonly fields: Fields;
-  /** The fields whose reducer, or check, is not here. */
+  /** The fields whose reducer is not here, and those whose check is not, or whose schema may take long. */
   readonly elsewhere: { readonly reduced: ReadonlySet<string>; readonly checked: ReadonlySet<string> };
   readonly toolNames: ReadonlySet<string>;
   readonly nodes: NodeNames;
@@ -46,15 +46,9 @@ export const shapeOf = ({ graph, ...agent }: Agent): AgentShape => ({
  */
 export function shapeOfRegistered(named: Named, definition: RevisionDefinition): AgentShape {
   const { graphJson, fieldsJson, toolsJson, nodes, codeFields } = definition;
-  const { context: _, context_summary: _summary, ...described } = fromJson(fieldsJson) as Fields;
-  const { reduced, checked } = codeFields ?? { reduced: Object.keys(described), checked: [] };
-  const slow = Object.keys(described).filter((name) => !isQuick(described[name]?.schema));
-  const fields = Object.fromEntries(
-    Object.entries(described).map(([name, { schema, ...spec }]) => [
-      name,
-      schema === undefined || slow.includes(name) ? spec : { ...spec, schema },
-    ]),
-  );
+  const { context: _, context_summary: _summary, ...declared } = fromJson(fieldsJson) as Fields;
+  const { reduced, checked } = codeFields ?? { reduced: Object.keys(declared), checked: [] };
+  const { fields, slow } = withQuickSchemas(declared);
   return {
     ...namedBy(named),
     fields,
@@ -67,17 +61,17 @@ export function shapeOfRegistered(named: Named, definition: RevisionDefinition):
   };
 }
 
-/** The largest schema that a value of a caller is checked by here, in bytes of JSON. */
-const quickBytes = 4096;
-
-/**
- * Whether the time to check a value grows with the size of the value alone: patterns and references may take any time, unique items the square of
- * their number, and a large schema may check each item of an array in a thousand ways.
- */
-function isQuick(schema: unknown): boolean {
-  if (schema === undefined) return true;
-  const json = JSON.stringify(schema);
-  return Buffer.byteLength(json) <= quickBytes && !json.includes('"uniqueItems":true') && isUsualSchema(schema);
+/** The fields without the schemas that may take long: `slow` are the names of those fields, whose values a worker of the agent checks. */
+function withQuickSchemas(declared: Fields): { readonly fields: Fields; readonly slow: readonly string[] } {
+  const isSlow = ({ schema }: FieldSpec<unknown>): boolean => schema !== undefined && !isQuickSchema(schema);
+  const entries = Object.entries(declared).map(([name, spec]) => {
+    const { schema: _, ...bare } = spec;
+    return [name, isSlow(spec) ? bare : spec] as const;
+  });
+  return {
+    fields: Object.fromEntries(entries),
+    slow: Object.keys(declared).filter((name) => declared[name] && isSlow(declared[name])),
+  };
 }
 
 /** How a graph is drawn and its fields are described, to callers and to the registry. */

@@ -1,6 +1,7 @@
 import { conflict, invalid } from '@agent-workflow/kit/errors';
 import { defaultAgent, hashOfPoolName, isAgentName, isRevision, nameOfPool } from '@agent-workflow/kit/agents';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { refuseDefinition, refuseNoDefinition } from '@agent-workflow/protos/definition-checks';
 import type { RegisterRevisionRequest } from '@agent-workflow/protos/threads';
 import type { AgentRow, RevisionRow } from '../ports/agents.ts';
 import { refuseOver } from '../record/bounds.ts';
@@ -18,7 +19,7 @@ interface AgentDecision {
 
 /**
  * Checks the parts of a registration by themselves.
- * @throws Invalid for what is no name, no hash, or too large.
+ * @throws Invalid for what is no name, no hash, too large, or a definition that no reader could use.
  */
 export function refuseRegistration(request: RegisterRevisionRequest): void {
   const { agent, description = '', revision, schemaHash, definition } = request;
@@ -26,6 +27,7 @@ export function refuseRegistration(request: RegisterRevisionRequest): void {
   if (!isRevision(revision)) throw invalid(['revision'], 'must be 1 to 128 letters, digits or any of ._:@-');
   if (!/^[\da-f]{64}$/.test(schemaHash)) throw invalid(['schemaHash'], 'must be 64 hexadecimal digits');
   refuseOver(Buffer.byteLength(description), sizes.agentDescription, ['description']);
+  refuseNoDefinition(definition);
   refuseOver(definition.graphJson.byteLength, sizes.drawing, ['definition', 'graphJson']);
   refuseOver(definition.fieldsJson.byteLength, sizes.drawing, ['definition', 'fieldsJson']);
   refuseOver(definition.toolsJson.byteLength, sizes.toolsTogether, ['definition', 'toolsJson']);
@@ -39,6 +41,7 @@ export function refuseRegistration(request: RegisterRevisionRequest): void {
       `has ${definition.nodes.length} names, more than ${sizes.nodes}`,
       'too_large',
     );
+  refuseDefinition(definition);
 }
 
 /**

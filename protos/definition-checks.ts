@@ -1,0 +1,76 @@
+import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { readJson } from './json-text.ts';
+import type { RevisionDefinition } from './threads.ts';
+
+type At = ErrorDetail['field'];
+const at: At = ['definition'];
+type Parts = Readonly<Record<string, unknown>>;
+
+/**
+ * Checks what a revision is registered with: processes without its code read it for every request to the agent.
+ * @throws Invalid naming the part that no reader could use.
+ */
+export function refuseDefinition(given: RevisionDefinition): void {
+  refuseGraph(given.graphJson, [...at, 'graphJson']);
+  refuseFields(given.fieldsJson, [...at, 'fieldsJson']);
+  refuseTools(given.toolsJson, [...at, 'toolsJson']);
+  for (const [index, name] of given.nodes.entries()) refuseName(name, [...at, 'nodes', index]);
+}
+
+/** A message over the wire may lack it. @throws Invalid */
+export function refuseNoDefinition(given: RevisionDefinition | undefined): void {
+  if (!given) throw invalid(at, 'is required', 'missing');
+}
+
+function refuseGraph(json: Uint8Array, at: At): void {
+  const { nodes, edges } = toParts(readJson(json, at), at);
+  for (const [index, node] of toList(nodes, [...at, 'nodes']).entries()) {
+    const { id, type } = toParts(node, [...at, 'nodes', index]);
+    refuseName(id, [...at, 'nodes', index, 'id']);
+    refuseName(type, [...at, 'nodes', index, 'type']);
+  }
+  for (const [index, edge] of toList(edges, [...at, 'edges']).entries()) toParts(edge, [...at, 'edges', index]);
+}
+
+function refuseFields(json: Uint8Array, at: At): void {
+  for (const [name, spec] of Object.entries(toParts(readJson(json, at), at))) {
+    const { type, description, schema, required } = toParts(spec, [...at, name]);
+    if (!fieldTypes.has(type)) throw misfit([...at, name, 'type'], `one of ${[...fieldTypes].join(', ')}`);
+    refuseOther(description, 'string', [...at, name, 'description']);
+    refuseOther(required, 'boolean', [...at, name, 'required']);
+    if (schema !== undefined) toParts(schema, [...at, name, 'schema']);
+  }
+}
+
+function refuseTools(json: Uint8Array, at: At): void {
+  for (const [index, tool] of toList(readJson(json, at), at).entries()) {
+    const { name, description, parameters, remote } = toParts(tool, [...at, index]);
+    refuseName(name, [...at, index, 'name']);
+    refuseOther(description, 'string', [...at, index, 'description']);
+    refuseOther(remote, 'boolean', [...at, index, 'remote']);
+    if (parameters !== undefined) toParts(parameters, [...at, index, 'parameters']);
+  }
+}
+
+const fieldTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'any']);
+
+const misfit = (at: At, kind: string): Error => invalid(at, `must be ${kind}`, 'type');
+
+function toParts(value: unknown, at: At): Parts {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw misfit(at, 'an object');
+  return value as Parts;
+}
+
+function toList(value: unknown, at: At): readonly unknown[] {
+  if (!Array.isArray(value)) throw misfit(at, 'an array');
+  return value;
+}
+
+function refuseName(value: unknown, at: At): void {
+  if (typeof value !== 'string' || value === '' || /\p{Cc}/u.test(value))
+    throw misfit(at, 'a text that is not empty, without control characters');
+}
+
+function refuseOther(value: unknown, type: 'string' | 'boolean', at: At): void {
+  if (value !== undefined && typeof value !== type) throw misfit(at, `a ${type}`);
+}

@@ -1,0 +1,58 @@
+import { default as test } from 'ava';
+import { refuseInitialState } from '../api/update-state.ts';
+import { shapeOfRegistered } from './agent-shape.ts';
+
+const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+const shapeOf = (fields: object): ReturnType<typeof shapeOfRegistered> =>
+  shapeOfRegistered(
+    { name: 'support' },
+    {
+      ...{ graphJson: json({ nodes: [], edges: [] }), fieldsJson: json(fields), toolsJson: json([]), nodes: [] },
+      codeFields: { reduced: [], checked: [] },
+    },
+  );
+
+const deep = (levels: number): object =>
+  JSON.parse('{"not":'.repeat(levels) + 'true' + '}'.repeat(levels)) as Record<string, unknown>;
+
+const doubling = Object.fromEntries(
+  Array.from({ length: 30 }, (_, index) => {
+    const next = { $ref: `#/$defs/d${String(index + 1)}` };
+    return [`d${String(index)}`, { allOf: [next, next] }];
+  }),
+);
+
+const slow: Readonly<Record<string, object>> = {
+  'a pattern': { pattern: '^(a+)+$' },
+  'a pattern of names': { properties: { a: { patternProperties: { '^(a+)+$': true } } } },
+  'a pattern among others': { anyOf: [{ items: { pattern: '^(a+)+$' } }] },
+  'references that double the work': { $ref: '#/$defs/d0', $defs: { ...doubling, d30: {} } },
+  'unique items': { items: { uniqueItems: true } },
+  'a format with a slow expression': { format: 'uri-template' },
+  'many levels': deep(100),
+  'very many levels': deep(3000),
+  'many bytes': { enum: ['x'.repeat(20_000)] },
+};
+
+for (const [what, schema] of Object.entries(slow))
+  test(`a schema of another team with ${what} is left to a worker of the agent`, (t) => {
+    const shape = shapeOf({ code: { type: 'any', schema } });
+    t.deepEqual([...shape.elsewhere.checked], ['code']);
+    t.notThrows(() => refuseInitialState(shape, { code: `${'a'.repeat(40)}!` }));
+  });
+
+test('a schema of another team with usual keywords is checked here', (t) => {
+  const shape = shapeOf({
+    code: { type: 'string', schema: { type: 'string', maxLength: 3 } },
+    day: { type: 'any', schema: { type: 'object', properties: { at: { format: 'date' } } } },
+  });
+  t.deepEqual([...shape.elsewhere.checked], []);
+  t.throws(() => refuseInitialState(shape, { code: 'abcd' }), { message: /code/ });
+  t.throws(() => refuseInitialState(shape, { day: { at: 'noon' } }), { message: /day/ });
+});
+
+test('the type of a field is checked here also where its schema is not', (t) => {
+  const shape = shapeOf({ code: { type: 'string', schema: { pattern: '^a' } } });
+  t.throws(() => refuseInitialState(shape, { code: 7 }), { message: /must be a string/ });
+});
