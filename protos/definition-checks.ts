@@ -14,7 +14,10 @@ export function refuseDefinition(given: RevisionDefinition): void {
   refuseGraph(given.graphJson, [...at, 'graphJson']);
   refuseFields(given.fieldsJson, [...at, 'fieldsJson']);
   refuseTools(given.toolsJson, [...at, 'toolsJson']);
-  for (const [index, name] of given.nodes.entries()) refuseName(name, [...at, 'nodes', index]);
+  refuseNames(given.nodes, [...at, 'nodes']);
+  const { reduced = [], checked = [] } = given.codeFields ?? {};
+  refuseNames(reduced, [...at, 'codeFields', 'reduced']);
+  refuseNames(checked, [...at, 'codeFields', 'checked']);
 }
 
 /** A message over the wire may lack it. @throws Invalid */
@@ -64,6 +67,10 @@ function toParts(value: unknown, at: At): Parts {
 function toList(value: unknown, at: At): readonly unknown[] {
   if (!Array.isArray(value)) throw misfit(at, 'an array');
   return value;
+}
+
+function refuseNames(names: readonly string[], at: At): void {
+  for (const [index, name] of names.entries()) refuseName(name, [...at, index]);
 }
 
 function refuseName(value: unknown, at: At): void {

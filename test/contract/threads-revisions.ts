@@ -128,6 +128,13 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
       t.regex(error.message, new RegExp(field), text.slice(0, 50));
     }
     await refused(t, register(threads, 'r1', { definition: { ...good, nodes: ['a\u0000'] } }), 'Invalid');
+    for (const codeFields of [
+      { reduced: ['a\u0000'], checked: [] },
+      { reduced: [], checked: [''] },
+    ])
+      await refused(t, register(threads, 'r1', { definition: { ...good, codeFields } }), 'Invalid');
+    // A message over the wire may lack it.
+    await refused(t, register(threads, 'r1', { definition: undefined as never }), 'Invalid');
     await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
   });
 

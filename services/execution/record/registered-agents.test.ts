@@ -132,3 +132,15 @@ test('an agent whose definition cannot be read is left out of the list, and the 
   await known.list();
   t.is(seen.lines.length, 2);
 });
+
+test('a request to an agent whose definition cannot be read is Unavailable and names the revision, and the log has one line in ten minutes', async (t) => {
+  const { seen, known } = counted(undefined, { graphJson: json({ nodes: 5 }) });
+  for (let request = 0; request < 3; request++)
+    await t.throwsAsync(known.find('support'), {
+      code: 'Unavailable',
+      message:
+        'the registered definition of agent "support" at revision "a" cannot be read: register the agent at another revision',
+    });
+  t.is(seen.lines.length, 1);
+  t.like(seen.lines[0], { agent: 'support', revision: 'a' });
+});

@@ -1,3 +1,5 @@
+import { nameOfPool } from '@agent-workflow/kit/agents';
+import { unavailable } from '@agent-workflow/kit/errors';
 import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
@@ -18,9 +20,11 @@ interface RegisteredAgentsOptions {
 /** How old what is known of registered agents may be, in milliseconds. */
 const keptMs = 2000;
 const callTimeoutMs = 10_000;
-/** How often an agent that cannot be read is logged, in milliseconds. */
+/** How often a revision that cannot be read is logged, in milliseconds. */
 const loggedEveryMs = 10 * 60_000;
-const rememberedAgents = 1000;
+const rememberedRevisions = 1000;
+/** When a caller may try again an agent that cannot be read, in milliseconds: somebody has to register it first. */
+const unreadableRetryMs = 60_000;
 /** Definitions that are kept, in bytes of their JSON. */
 const keptBytes = 16 * 1024 * 1024;
 
@@ -34,15 +38,14 @@ export function createRegisteredAgents(options: RegisteredAgentsOptions): KnownA
     const { agents } = await threads.listRegisteredAgents({}, within(callTimeoutMs));
     return new Map(agents.map((agent) => [agent.agent, agent]));
   }, elapsed);
-  const shapes = createShapes(threads);
-  const isFirst = createFirstOfKind({ silentMs: loggedEveryMs, max: rememberedAgents, now: elapsed });
-
-  /** The agent at a revision. One that is not registered any more is shown as the newest one. */
-  const atRevision = async (agent: RegisteredAgent, revision: string | undefined): Promise<AgentShape | undefined> => {
-    const { revisions } = agent;
-    const row = revisions.find((one) => one.revision === revision) ?? revisions.at(-1);
-    return row && (await shapes.get(agent, row));
-  };
+  const isFirst = createFirstOfKind({ silentMs: loggedEveryMs, max: rememberedRevisions, now: elapsed });
+  const shapes = createShapes(threads, (err, agent, revision) => {
+    if (isFirst(nameOfPool(agent, revision)))
+      log.error(
+        { err, agent, revision },
+        'the registered definition of an agent cannot be read: its requests are refused',
+      );
+  });
 
   const find = async (
     name: string | undefined = defaultName,
@@ -59,8 +62,11 @@ export function createRegisteredAgents(options: RegisteredAgentsOptions): KnownA
     if (!agent) return undefined;
     const { routing } = agent;
     const routed = revision ?? (thread ? revisionFor(routing, thread, name) : routing.current) ?? '';
-    const shape = await atRevision(agent, routed);
-    return shape && { ...shape, checkedRevision: routed };
+    const row = rowAt(agent, routed);
+    if (!row) return undefined;
+    const shape = await shapes.get(agent, row);
+    if (!shape) throw unreadable(name, row);
+    return { ...shape, checkedRevision: routed };
   };
 
   return {
@@ -68,19 +74,11 @@ export function createRegisteredAgents(options: RegisteredAgentsOptions): KnownA
     defaultName,
     find,
     list: async () => {
-      const agents = [...(await readAll.get()).values()];
       const found = await Promise.all(
-        agents.map(async (agent) =>
-          atRevision(agent, agent.routing.current).catch((error: unknown) => {
-            if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
-            if (isFirst(agent.agent))
-              log.error(
-                { err: error, agent: agent.agent },
-                'an agent is left out of the list: its definition cannot be read',
-              );
-            return undefined;
-          }),
-        ),
+        [...(await readAll.get()).values()].map(async (agent) => {
+          const row = rowAt(agent, agent.routing.current);
+          return row && shapes.get(agent, row);
+        }),
       );
       return found.filter((shape) => shape !== undefined);
     },
@@ -118,27 +116,51 @@ function createSharedRead<T>(read: () => Promise<T>, elapsed: () => number): Sha
 
 type RevisionRow = RegisteredAgent['revisions'][number];
 
+/** The revision of an agent. One that is not registered any more is shown as the newest one. */
+const rowAt = ({ revisions }: RegisteredAgent, revision: string | undefined): RevisionRow | undefined =>
+  revisions.find((one) => one.revision === revision) ?? revisions.at(-1);
+
+/** A revision keeps what it was registered with, so that only another one mends it. */
+const unreadable = (agent: string, { revision }: RevisionRow): Error =>
+  unavailable(
+    `the registered definition of agent "${agent}" at revision "${revision}" cannot be read: register the agent at another revision`,
+    undefined,
+    unreadableRetryMs,
+  );
+
 interface Shapes {
-  readonly get: (agent: RegisteredAgent, row: RevisionRow) => Promise<AgentShape>;
+  /** `undefined` when what is registered cannot be read. */
+  readonly get: (agent: RegisteredAgent, row: RevisionRow) => Promise<AgentShape | undefined>;
 }
 
+type OnUnreadable = (error: unknown, agent: string, revision: string) => void;
+
 /** The shapes of revisions, by agent, revision and hash: the hash names all that a shape is made of but the description. */
-function createShapes(threads: Pick<AgentCalls, 'getRevision'>): Shapes {
+function createShapes(threads: Pick<AgentCalls, 'getRevision'>, onUnreadable: OnUnreadable): Shapes {
   const kept = new LRUCache<string, { readonly shape: AgentShape; readonly bytes: number }>({
     maxSize: keptBytes,
     sizeCalculation: ({ bytes }) => bytes,
   });
-  const underWay = new Map<string, Promise<AgentShape>>();
+  const underWay = new Map<string, ReturnType<Shapes['get']>>();
 
-  const read = async ({ agent }: RegisteredAgent, { revision }: RevisionRow, key: string): Promise<AgentShape> => {
+  const read = async (
+    { agent }: RegisteredAgent,
+    { revision }: RevisionRow,
+    key: string,
+  ): ReturnType<Shapes['get']> => {
     const definition = await threads.getRevision({ agent, revision }, within(callTimeoutMs));
-    const shape = shapeOfRegistered({ name: agent }, definition);
-    kept.set(key, { shape, bytes: bytesOf(definition) });
-    return shape;
+    try {
+      const shape = shapeOfRegistered({ name: agent }, definition);
+      kept.set(key, { shape, bytes: bytesOf(definition) });
+      return shape;
+    } catch (error) {
+      onUnreadable(error, agent, revision);
+      return undefined;
+    }
   };
 
   /** Calls at the same time share one read. */
-  const readShared = async (agent: RegisteredAgent, row: RevisionRow, key: string): Promise<AgentShape> => {
+  const readShared = async (agent: RegisteredAgent, row: RevisionRow, key: string): ReturnType<Shapes['get']> => {
     const reading = underWay.get(key) ?? read(agent, row, key).finally(() => underWay.delete(key));
     underWay.set(key, reading);
     return reading;
@@ -148,7 +170,7 @@ function createShapes(threads: Pick<AgentCalls, 'getRevision'>): Shapes {
     get: async (agent, row) => {
       const key = JSON.stringify([agent.agent, row.revision, row.schemaHash]);
       const shape = kept.get(key)?.shape ?? (await readShared(agent, row, key));
-      return agent.description === undefined ? shape : { ...shape, description: agent.description };
+      return !shape || agent.description === undefined ? shape : { ...shape, description: agent.description };
     },
   };
 }
