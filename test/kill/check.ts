@@ -1,4 +1,5 @@
 import { areWhole } from '../numbers.ts';
+import { until } from '../until.ts';
 import { toUsageItem, type ModelUsage } from '@agent-workflow/protos/usage';
 import { stepsByNode, stepsPerRun, usageOf } from '../agents/steps.ts';
 import type { Client } from '../servers/client.ts';
@@ -120,8 +121,13 @@ function checkChunks(chunks: readonly Chunk[]): string[] {
   return faults;
 }
 
+/** Also runs whose acceptance was never told: they are on record, and may be under way when the last of the others has ended. */
+const isIdle = async (client: Client, threadId: string): Promise<boolean> =>
+  (await runsOfThread(client, threadId)).every(({ status }) => status !== 'queued' && status !== 'running');
+
 /** Holds a thread's log against its runs: each one's input once, followed by its steps; only one given up may stop early. */
 export async function checkThread(client: Client, threadId: string): Promise<string[]> {
+  await until(() => isIdle(client, threadId));
   const messages: Message[] = [];
   for (let cursor: string | undefined; ;) {
     const page = await client.send(
@@ -157,9 +163,10 @@ function runsOf(messages: readonly Message[]): string[][] {
   return runs;
 }
 
-async function countFailed(client: Client, threadId: string): Promise<number> {
-  const { runs } = (await client.send('GET', `/v1/threads/${threadId}/runs?limit=1000`)).body.data as {
-    runs: { status: string }[];
-  };
-  return runs.filter(({ status }) => status === 'failed').length;
+const countFailed = async (client: Client, threadId: string): Promise<number> =>
+  (await runsOfThread(client, threadId)).filter(({ status }) => status === 'failed').length;
+
+async function runsOfThread(client: Client, threadId: string): Promise<readonly { readonly status: string }[]> {
+  const { body } = await client.send('GET', `/v1/threads/${threadId}/runs?limit=1000`);
+  return (body.data as { runs: { status: string }[] }).runs;
 }

@@ -6,8 +6,10 @@ import { hashOfAgent } from './client/pools.ts';
 const maxBytes = 4096;
 const maxRevisions = 16;
 const maxName = 256;
-/** Agents of workers that are remembered; those that were shown longest ago are forgotten first. */
-const maxShown = 20_000;
+/** Bound of what is remembered of all workers, in bytes; what was shown longest ago is forgotten first. */
+const maxShownBytes = 8 * 1024 * 1024;
+/** About what an entry takes beside its payload. */
+const restBytes = 256;
 
 /** What each worker has shown of each agent. */
 interface ShownDriven {
@@ -17,12 +19,13 @@ interface ShownDriven {
 }
 
 export function createShownDriven(): ShownDriven {
-  const shown = new LRUCache<string, ShownRuns>({ max: maxShown });
+  const shown = new LRUCache<string, ShownRuns>({ maxSize: maxShownBytes });
   return {
     receive: ({ hash, workerId }, data) => {
       const driven = fromPayload(data);
       // A pool may publish below its own agents alone.
-      if (driven && hashOfAgent(driven.agent) === hash) shown.set(`${hash} ${workerId}`, { ...driven, workerId });
+      if (driven && hashOfAgent(driven.agent) === hash)
+        shown.set(`${hash} ${workerId}`, { ...driven, workerId }, { size: data.length + restBytes });
     },
     of: (isAlive) => [...shown.values()].filter(({ workerId }) => isAlive(workerId)),
   };

@@ -89,12 +89,23 @@ const runsStream = ({ prefix, replicas }: StreamSettings): Wanted => {
     max_age: nanos(longestWaitMs),
     duplicate_window: nanos(minWindowMs),
     allow_direct: true,
-    max_consumers: mostConsumers,
   };
 };
 
 /** Each agent that workers hold has some at each revision. Unless it is given a number, the server takes 1,000, which a hundred agents exceed. */
 const mostConsumers = 100_000;
+
+/** Lets a stream have many consumers. An account with a limit of its own refuses that: then its limit counts. */
+async function admitConsumers(manager: JetStreamManager, info: StreamInfo): Promise<StreamInfo> {
+  if (info.config.max_consumers === mostConsumers) return info;
+  try {
+    const wanted: Wanted = { name: info.config.name, max_consumers: mostConsumers };
+    return await manager.streams.update(wanted.name, wanted);
+  } catch (error) {
+    if (apiErrorOf(error) === undefined || isStreamAway(error)) throw error;
+    return info;
+  }
+}
 
 const longestWaitMs = 3_600_000;
 
@@ -223,7 +234,7 @@ export async function createStreams(client: NatsClient, settings: StreamSettings
     manager,
     names: namesOf(settings.prefix),
     ensureEvents: shared(async () => ensureStream(manager, eventsStream(settings))),
-    ensureRuns: shared(async () => ensureStream(manager, runsStream(settings))),
+    ensureRuns: shared(async () => admitConsumers(manager, await ensureStream(manager, runsStream(settings)))),
     ensureLanes: async (lanes) =>
       eachOf(lanes, consumersAtOnce, async (lane) => ensureConsumer(manager, settings, lane)),
   };
