@@ -10,6 +10,7 @@ import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/queu
 import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import { joined, openPlace } from '../servers/nats-adapters.ts';
+import { openNatsCluster } from '../servers/nats-cluster.ts';
 import { privateNats } from '../servers/nats.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
@@ -58,6 +59,14 @@ withServerForLong(test, privateNats(), () => {
     for (const agent of agents) await queue.enqueue({ ...run('u:one', `of-${agent}`), agent });
     await Promise.all(taken);
     t.deepEqual([...seen].toSorted(), agents.toSorted());
+  });
+
+  test.serial('a queue opens in an account that has few consumers, and takes runs', async (t) => {
+    const account = 'A: { jetstream: { max_consumers: 100 }, users: [{ user: "api", password: "x" }] }';
+    await using server = await openNatsCluster({ servers: 1, lines: `accounts { ${account} }` });
+    await using queue = await openQueue(server.url.replace('nats://', 'nats://api:x@'), 'few');
+    await queue.enqueue(run('u:one', 'only'));
+    t.is(await takeOne(queue), 'only');
   });
 
   test.serial('a run that is put in again while it waits is not added, however many wait', async (t) => {
