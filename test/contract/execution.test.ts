@@ -29,7 +29,7 @@ import { call, contextOf, endOf, followAll, logOf, owner, start } from './execut
 import type { OpenServices, Services } from './execution/checks.ts';
 import { resultOf, toChunk } from './execution/chunks.ts';
 import { gates, passGate } from './execution/gates.ts';
-import { shortening } from './execution/graphs.ts';
+import { echo, shortening } from './execution/graphs.ts';
 import { executionContract } from './execution/index.ts';
 import { user } from './execution/messages.ts';
 import { eventOf, scopeOf } from '../events.ts';
@@ -95,6 +95,22 @@ async function openServices(
 
 executionContract(test, 'in process', async (options) => openServices(inProcess, options));
 executionContract(test, 'over gRPC', async (options) => openServices(overGrpc, options));
+
+/** Half a second is waited at most, which a busy machine may need for itself. */
+const attempts = 20;
+
+for (const [name, via] of [['in process', inProcess] as const, ['over gRPC', overGrpc] as const])
+  test(`${name}: where the process that accepts a short run drives it, the reply of its start has the end`, async (t) => {
+    await using services = await openServices(via, { graph: echo });
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const { runId, end } = await start(services.execution, { messages: [user('hello')], awaitEndMs: 60_000 });
+      const last = await services.execution.wait({ owner, runId }, call());
+      if (!end) continue;
+      t.deepEqual(end, last);
+      return;
+    }
+    t.fail(`${String(attempts)} starts had no end`);
+  });
 
 const steps = new StateGraph({ topic: field<string>({ type: 'string', default: '' }) })
   .addNode('first', (_state, ctx) => {
