@@ -61,6 +61,26 @@ withServerForLong(test, privateNats(), () => {
     t.deepEqual([...seen].toSorted(), agents.toSorted());
   });
 
+  test.serial('a replica opens that finds no stream while another one creates and changes it', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'together');
+    const { manager } = place.streams;
+    const info = manager.streams.info.bind(manager.streams);
+    let other: RunQueue | undefined;
+    manager.streams.info = async (name) => {
+      try {
+        return await info(name);
+      } catch (error) {
+        other ??= await openQueue(server.url, 'together');
+        throw error;
+      }
+    };
+    await using queue = await openNatsRunQueue({ streams: place.streams, log: silentLog, watchMs: 10_000 });
+    await queue.enqueue(run('u:one', 'only'));
+    t.is(other && (await takeOne(other)), 'only');
+    await other?.[Symbol.asyncDispose]();
+  });
+
   test.serial('a queue opens in an account that has few consumers, and takes runs', async (t) => {
     const account = 'A: { jetstream: { max_consumers: 100 }, users: [{ user: "api", password: "x" }] }';
     await using server = await openNatsCluster({ servers: 1, lines: `accounts { ${account} }` });

@@ -145,6 +145,7 @@ const laneConsumer = ({ settleMs }: StreamSettings, { consumer, filter }: Lane):
 });
 
 const streamNotFound = 10_059;
+const streamNameInUse = 10_058;
 const consumerNotFound = 10_014;
 const isApiError = (error: unknown, code: number): boolean => apiErrorOf(error)?.code === code;
 
@@ -166,9 +167,8 @@ export async function readStream(manager: JetStreamManager, name: string): Promi
  * @throws ConfigError when a setting cannot be changed to the one asked for.
  */
 async function ensureStream(manager: JetStreamManager, wanted: Wanted): Promise<StreamInfo> {
-  const found = await readStream(manager, wanted.name);
-  if (!found) await manager.streams.add(wanted);
-  else if (differences(wanted, found.config).length > 0) await manager.streams.update(wanted.name, wanted);
+  const found = (await readStream(manager, wanted.name)) ?? (await addStream(manager, wanted));
+  if (differences(wanted, found.config).length > 0) await manager.streams.update(wanted.name, wanted);
   const info = await manager.streams.info(wanted.name);
   const [different] = differences(wanted, info.config);
   if (different !== undefined)
@@ -176,6 +176,16 @@ async function ensureStream(manager: JetStreamManager, wanted: Wanted): Promise<
       `the stream ${wanted.name} has another ${different} than the settings say: delete it, so that it is created again, or change it by hand`,
     );
   return info;
+}
+
+/** Another replica may create the stream first, and have changed it since: then that one is read. */
+async function addStream(manager: JetStreamManager, wanted: Wanted): Promise<StreamInfo> {
+  try {
+    return await manager.streams.add(wanted);
+  } catch (error) {
+    if (!isApiError(error, streamNameInUse)) throw error;
+    return manager.streams.info(wanted.name);
+  }
 }
 
 const differences = (wanted: Wanted, found: StreamConfig): string[] =>
