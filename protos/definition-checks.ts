@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { readJson } from './json-text.ts';
 import type { RevisionDefinition } from './threads.ts';
@@ -19,6 +20,19 @@ export function refuseDefinition(given: RevisionDefinition): void {
   refuseNames(reduced, [...at, 'codeFields', 'reduced']);
   refuseNames(checked, [...at, 'codeFields', 'checked']);
 }
+
+/**
+ * The SHA-256 of a definition, as hexadecimal digits. It names all of it, so that two builds that differ for callers never share a revision.
+ */
+export function hashOfDefinition({ graphJson, fieldsJson, toolsJson, nodes, codeFields }: RevisionDefinition): string {
+  const hash = createHash('sha256');
+  const { reduced = [], checked = [] } = codeFields ?? {};
+  for (const part of [graphJson, fieldsJson, toolsJson, toJson(nodes), toJson({ reduced, checked })])
+    hash.update(`${String(part.byteLength)}\n`).update(part);
+  return hash.digest('hex');
+}
+
+const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /** A message over the wire may lack it. @throws Invalid */
 export function refuseNoDefinition(given: RevisionDefinition | undefined): void {

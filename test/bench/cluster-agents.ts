@@ -11,13 +11,14 @@ import type { Figure } from './figure.ts';
 import { cpuMs, residentMiB } from './process-counters.ts';
 import { seededThread, seedThreads } from './seed-threads.ts';
 
-const revision = 'v1';
+export const revision = 'v1';
 const settleMs = 5000;
 const idleMs = 10_000;
 /** Changes of the seed under way at once: more wait for each other in Cassandra. */
 const seededAtOnce = 256;
 
-const echo = `${fileURLToPath(new URL('./agents.ts', import.meta.url))}:echo`;
+/** The agent of these figures, as `service.json` names it. */
+export const echo = `${fileURLToPath(new URL('./agents.ts', import.meta.url))}:echo`;
 
 /**
  * A hundred agents that share the threads, beside one that has as many: each side a gateway, a threads service, an api and one worker process. The
@@ -53,9 +54,7 @@ async function openSide(agents: readonly string[], threads: number): Promise<Clu
     }),
   );
   const port = Number(cluster.gateways[0]?.address.split(':')[1]);
-  await register(cluster, held);
-  const described = `http://127.0.0.1:${port}/v1/agents/${agents.at(-1) ?? first}`;
-  await until(async () => (await fetch(described)).ok, { timeoutMs: 60_000 });
+  await registerAt(cluster, port, held.agents);
   const pids = (): readonly number[] => cluster.replicas.map((replica) => replica.pid());
   const everything = opened.move();
   return {
@@ -67,11 +66,18 @@ async function openSide(agents: readonly string[], threads: number): Promise<Clu
   };
 }
 
-async function register(cluster: Cluster, held: Readonly<Record<string, unknown>>): Promise<void> {
-  await using workspace = await makeWorkspace(null, { agent: undefined, ...held });
+/** Registers agents with a cluster, and waits until its gateway knows the last of them. */
+export async function registerAt(
+  cluster: Cluster,
+  port: number,
+  agents: Readonly<Record<string, string>>,
+): Promise<void> {
+  await using workspace = await makeWorkspace(null, { agent: undefined, agents });
   const { SERVICE_CONFIG = '' } = workspace.env;
   const place = { THREADS_ADDRESS: cluster.threads[0]?.address ?? '', SERVICE_TOKEN: serviceToken, SERVICE_CONFIG };
   await registerFrom({ ...place, AGENT_REVISION: revision }, 'auto');
+  const described = `http://127.0.0.1:${port}/v1/agents/${Object.keys(agents).at(-1) ?? ''}`;
+  await until(async () => (await fetch(described)).ok, { timeoutMs: 60_000 });
 }
 
 const sumOf = (pids: readonly number[], read: (pid: number) => number | undefined): number =>

@@ -4,6 +4,7 @@ import { clusterAgents } from './cluster-agents.ts';
 import { cost } from './cluster-cost.ts';
 import { frozen } from './cluster-frozen.ts';
 import { load } from './cluster-load.ts';
+import { noisy } from './cluster-noisy.ts';
 import { idleStreams } from './cluster-streams.ts';
 import { speculative } from './cluster-speculative.ts';
 import { toTable, type Figure } from './figure.ts';
@@ -17,11 +18,12 @@ const groups: Readonly<Record<string, (seconds: number, isProfiled: boolean, thr
   scaling,
   speculative,
   streams: idleStreams,
+  noisy,
   agents: (seconds, _isProfiled, threads) => clusterAgents(seconds, threads),
 };
 
-/** Runs only when it is named. */
-const long = 'agents';
+/** Run only when they are named. */
+const long: ReadonlySet<string> = new Set(['agents', 'noisy']);
 
 const { values } = parseArgs({
   options: {
@@ -31,7 +33,7 @@ const { values } = parseArgs({
     threads: { type: 'string', default: '100000' },
   },
 });
-const chosen = values.only ?? Object.keys(groups).filter((name) => name !== long);
+const chosen = values.only ?? Object.keys(groups).filter((name) => !long.has(name));
 const unknown = chosen.filter((name) => !Object.hasOwn(groups, name));
 if (unknown.length > 0) throw new Error(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`);
 const absence = clusterAbsence();

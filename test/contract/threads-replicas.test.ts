@@ -1,5 +1,6 @@
 import test from 'ava';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
+import { hashOfDefinition } from '@agent-workflow/protos/definition-checks';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { accept, bytes, call, claim, commit, completed } from './thread-calls.ts';
 
@@ -14,10 +15,10 @@ test('a thread that went to a new revision does not go back where a replica know
       graphJson: bytes('{"nodes":[],"edges":[]}'),
       fieldsJson: bytes('{}'),
       toolsJson: bytes('[]'),
-      nodes: ['a'],
+      nodes: [revision],
       codeFields,
     };
-    const schemaHash = revision.repeat(64);
+    const schemaHash = hashOfDefinition(definition);
     await first.registerRevision({ agent, revision, schemaHash, definition, makeCurrent: { version } }, call());
   };
   const run = async (threads: typeof first, runId: string): Promise<string | undefined> => {

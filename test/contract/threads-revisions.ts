@@ -1,7 +1,13 @@
-import { createHash } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { RegisteredAgent, RegisterRevisionRequest, SleepingRun, Threads } from '@agent-workflow/protos/threads';
+import { hashOfDefinition } from '@agent-workflow/protos/definition-checks';
+import type {
+  RegisteredAgent,
+  RegisterRevisionRequest,
+  RevisionDefinition,
+  SleepingRun,
+  Threads,
+} from '@agent-workflow/protos/threads';
 import {
   accept,
   answering,
@@ -21,27 +27,24 @@ import {
 import type { OpenThreads } from './thread-stores/threads-open.ts';
 
 const agent = 'support';
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const drawingOf = (node: string): Uint8Array =>
   bytes(JSON.stringify({ nodes: [{ id: node, type: 'node' }], edges: [] }));
+
+const definitionOf = (revision: string): RevisionDefinition => ({
+  ...{ graphJson: drawingOf(revision), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] },
+  codeFields: { reduced: ['sum'], checked: [] },
+});
 
 const register = async (
   threads: Threads,
   revision: string,
   parts: Partial<RegisterRevisionRequest> = {},
-): Promise<RegisteredAgent> =>
-  threads.registerRevision(
-    {
-      ...{ agent, revision, schemaHash: hashOf(revision) },
-      definition: {
-        ...{ graphJson: drawingOf(revision), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] },
-        codeFields: { reduced: ['sum'], checked: [] },
-      },
-      ...parts,
-    },
-    call(),
-  );
+): Promise<RegisteredAgent> => {
+  const definition = definitionOf(revision);
+  const request = { agent, revision, schemaHash: hashOfDefinition(definition), definition, ...parts };
+  return threads.registerRevision(request, call());
+};
 
 /** Registers the revision and routes all new runs to it. */
 async function makeCurrent(threads: Threads, revision: string): Promise<void> {
@@ -88,9 +91,17 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
 
   check('a revision with another schema is refused, and the registered one stays', async (t, threads) => {
     await register(threads, 'r1');
-    const definition = { graphJson: drawingOf('x'), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: [] };
-    await refused(t, register(threads, 'r1', { schemaHash: hashOf('other'), definition }), 'Conflict');
-    t.deepEqual((await threads.getRevision({ agent, revision: 'r1' }, call())).nodes, ['a']);
+    const definition = { ...definitionOf('x'), nodes: [] };
+    const schemaHash = hashOfDefinition(definition);
+    await refused(t, register(threads, 'r1', { schemaHash, definition }), 'Conflict');
+    const stays = async (): Promise<void> => {
+      t.deepEqual((await threads.getRevision({ agent, revision: 'r1' }, call())).nodes, ['a']);
+    };
+    await stays();
+    // Nor does another definition come in under the hash of the registered one.
+    const hash = hashOfDefinition(definitionOf('r1'));
+    await refused(t, register(threads, 'r1', { schemaHash: hash, definition }), 'Invalid');
+    await stays();
   });
 
   check('what is no name, no hash or too large is refused by its field', async (t, threads) => {
@@ -100,6 +111,7 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
       { revision: 'a b' },
       { revision: 'x'.repeat(129) },
       { schemaHash: 'ab' },
+      { schemaHash: 'ab'.repeat(32) },
       { description: 'x'.repeat(sizes.agentDescription + 1) },
     ];
     for (const part of parts) await refused(t, register(threads, 'r1', part), 'Invalid');

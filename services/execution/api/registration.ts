@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { nodeNames } from '@agent-workflow/graph/build/graph';
 import { within } from '@agent-workflow/protos/call';
+import { hashOfDefinition } from '@agent-workflow/protos/definition-checks';
 import type { RevisionState } from '@agent-workflow/protos/lists';
 import type {
   AgentCalls,
@@ -16,20 +16,15 @@ import type { Agent, Agents } from '../record/agents.ts';
 
 const callTimeoutMs = 30_000;
 
-/** What is registered of an agent. The hash names all of it, so that two builds that differ for callers never share a revision. */
+/** What is registered of an agent. */
 function definitionOf({ graph }: Agent): Pick<RegisterRevisionRequest, 'definition' | 'schemaHash'> {
   const { graphJson, fieldsJson } = describeGraph(graph);
   const toolsJson = describeTools(graph);
   const nodes = nodeNames(graph).names;
   const codeFields = codeFieldsOf(graph);
   const definition = { graphJson, fieldsJson, toolsJson, nodes, codeFields };
-  const hash = createHash('sha256');
-  for (const part of [graphJson, fieldsJson, toolsJson, ...[nodes, codeFields].map(toJson)])
-    hash.update(`${String(part.byteLength)}\n`).update(part);
-  return { definition, schemaHash: hash.digest('hex') };
+  return { definition, schemaHash: hashOfDefinition(definition) };
 }
-
-const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /** The fields that a process without the code of the agent can neither reduce nor check whole. */
 function codeFieldsOf({ fields }: Agent['graph']): CodeFields {

@@ -1,7 +1,7 @@
 import { conflict, invalid } from '@agent-workflow/kit/errors';
 import { defaultAgent, hashOfPoolName, isAgentName, isRevision, nameOfPool } from '@agent-workflow/kit/agents';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { refuseDefinition, refuseNoDefinition } from '@agent-workflow/protos/definition-checks';
+import { hashOfDefinition, refuseDefinition, refuseNoDefinition } from '@agent-workflow/protos/definition-checks';
 import type { RegisterRevisionRequest } from '@agent-workflow/protos/threads';
 import type { AgentRow, RevisionRow } from '../ports/agents.ts';
 import { refuseOver } from '../record/bounds.ts';
@@ -42,6 +42,9 @@ export function refuseRegistration(request: RegisterRevisionRequest): void {
       'too_large',
     );
   refuseDefinition(definition);
+  // Workers of a version before register a definition that says nothing of these fields.
+  if (codeFields && schemaHash !== hashOfDefinition(definition))
+    throw invalid(['schemaHash'], 'is not the hash of the definition');
 }
 
 /**
