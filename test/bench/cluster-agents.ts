@@ -8,12 +8,15 @@ import { makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 import { compare, first, most, names, type Side } from './agent-sides.ts';
 import type { Figure } from './figure.ts';
-import { cpuMs, residentMiB } from './process-counters.ts';
+import { cpuMs, cpuMsBelow, residentMiB } from './process-counters.ts';
 import { seededThread, seedThreads } from './seed-threads.ts';
 
 export const revision = 'v1';
 const settleMs = 5000;
 const idleMs = 10_000;
+/** Of a core, and how often it is looked at before the measuring begins anyway. */
+const idleShare = 0.1;
+const mostTurns = 60;
 /** Changes of the seed under way at once: more wait for each other in Cassandra. */
 const seededAtOnce = 256;
 
@@ -27,8 +30,18 @@ export const echo = `${fileURLToPath(new URL('./agents.ts', import.meta.url))}:e
 export async function clusterAgents(seconds: number, threads: number): Promise<Figure[]> {
   await using many = await openSide(names, threads);
   await using one = await openSide([first], threads);
+  await settled();
   const idle = await compareIdle(many, one);
   return [...(await compare(many, one, seconds)), ...idle];
+}
+
+/** Waits until the server has put in order what was written: it works on while it does. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < mostTurns; turn++) {
+    const before = cpuMsBelow().get('java') ?? 0;
+    await delay(settleMs);
+    if ((cpuMsBelow().get('java') ?? 0) - before < idleShare * settleMs) return;
+  }
 }
 
 interface ClusterSide extends Side {

@@ -15,17 +15,20 @@ interface Seed {
 
 export const seededThread = (index: number): string => `thread-${index}`;
 
+/** How far the updates of two threads are apart, in milliseconds. */
+const apartMs = 100;
+
 /** Puts threads of one completed run and two messages on record, as the service leaves them, without running anything. */
 export async function seedThreads(
   store: Pick<ThreadStore, 'change'>,
   { threads, agents, atOnce = 1000 }: Seed,
 ): Promise<void> {
-  const begin = Date.now() - threads;
+  const begin = Date.now() - threads * apartMs;
   for (let from = 0; from < threads; from += atOnce)
     await Promise.all(
       Array.from({ length: Math.min(atOnce, threads - from) }, (_, offset) => {
         const index = from + offset;
-        const change = changeOf(seededThread(index), agents[index % agents.length] ?? '', begin + index);
+        const change = changeOf(seededThread(index), agents[index % agents.length] ?? '', begin + index * apartMs);
         const key = { owner: anonymousOwner, threadId: seededThread(index) };
         return store.change(key, {}, () => ({ change, reply: undefined }));
       }),
