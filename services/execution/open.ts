@@ -118,7 +118,9 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   const known = agents.areRegistered
     ? createRegisteredAgents({ threads, defaultName: agents.defaultName, log })
     : heldAgents(agents);
+  const closing = new AbortController();
   const onSweepError = (error: unknown): void => {
+    if (closing.signal.aborted) return;
     log.error({ err: error }, 'the sweep failed; the next one tries again');
   };
   const ttlSeconds = accepts ? values.QUEUE_TTL : 0;
@@ -139,6 +141,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     registry,
     pace,
     onlyOwn: !accepts,
+    signal: closing.signal,
   });
   const sweep = async (worker?: Worker): Promise<void> => {
     const runs = await sweepRuns(worker);
@@ -199,6 +202,9 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
     opening.use(openWakes({ threads, queue, now, log }));
     opening.use(await openHousekeeping({ ...parts, log, values, now }));
+    opening.defer(() => {
+      closing.abort();
+    });
   }
   const endWatch = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
 

@@ -81,6 +81,32 @@ withServerForLong(test, privateNats(), () => {
     await other?.[Symbol.asyncDispose]();
   });
 
+  test.serial('the waiting runs of a hundred agents are counted in as many requests as those of one', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'counted');
+    await using queue = await openQueue(server.url, 'counted');
+    const counting = await openNatsRunQueue({ streams: place.streams, log: silentLog, watchMs: 10_000 });
+    const agents = Array.from({ length: 100 }, (_, index) => `agent-${String(index)}`);
+    const waitingIn = (): Record<string, number> =>
+      Object.fromEntries(counting.backlogs().map(({ agent, waiting }) => [agent, waiting]));
+    const pools = agents.map((agent) => ({ agent }));
+    await counting.recount(pools);
+    t.deepEqual(new Set(Object.values(waitingIn())), new Set([0]));
+    for (const [index, agent] of agents.entries())
+      for (let turn = 0; turn < index % 3; turn++)
+        await queue.enqueue({ ...run('u:one', `${agent}-${String(turn)}`), agent });
+    const before = place.client.connection.stats().outMsgs;
+    await counting.recount(pools);
+    t.true(place.client.connection.stats().outMsgs - before <= 3);
+    t.like(waitingIn(), Object.fromEntries(agents.map((agent, index) => [agent, index % 3])));
+    // More than the server is asked to list.
+    for (let turn = 0; turn < 500; turn++)
+      await queue.enqueue({ ...run('u:one', `many-${String(turn)}`), agent: 'agent-0' });
+    await counting.recount(pools);
+    t.like(waitingIn(), { 'agent-0': 500, 'agent-1': 1, 'agent-2': 2 });
+    await counting[Symbol.asyncDispose]();
+  });
+
   test.serial('a queue opens in an account that has few consumers, and takes runs', async (t) => {
     const account = 'A: { jetstream: { max_consumers: 100 }, users: [{ user: "api", password: "x" }] }';
     await using server = await openNatsCluster({ servers: 1, lines: `accounts { ${account} }` });

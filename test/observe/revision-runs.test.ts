@@ -7,6 +7,7 @@ import { createOpenRunCounts } from '@agent-workflow/execution/worker/open-run-c
 import { createSweep } from '@agent-workflow/execution/worker/sweep';
 import { END, START, StateGraph } from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
+import { never } from '@agent-workflow/protos/call';
 import { call, start } from '../contract/execution/calls.ts';
 import { user } from '../contract/execution/messages.ts';
 import { openReplicas, withoutTaking, type Replicas } from '../contract/replicas.ts';
@@ -36,8 +37,9 @@ function createCounting({ threads, queue, leases }: Pick<Replicas, 'threads' | '
     ...{ threads, leases, queue: { ...queue, enqueue: async () => Promise.resolve() }, waitingMs: 30_000 },
     counts: createOpenRunCounts(revisionRuns.see),
     registry,
-    pace: { begin: () => ({ isAfterDeath: false, end: () => undefined }) },
+    pace: { begin: () => ({ isAfterDeath: false, partRuns: 100, pauseMs: () => 0, end: () => undefined }) },
     onlyOwn: false,
+    signal: never,
   });
   const counts = () =>
     Object.fromEntries(revisionRuns.read().map(({ agent, revision, runs }) => [`${agent} ${revision}`, runs]));

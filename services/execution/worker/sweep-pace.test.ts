@@ -16,8 +16,8 @@ test('sweeps are the rarer the more runs are open, and never rarer than the long
   const { clock, pace } = paceFor();
   t.true(pace.isDue(), 'the first one');
   for (const [openRuns, ms] of [
-    [50, 500],
-    [1000, 10_000],
+    [50, 1000],
+    [1000, 20_000],
     [1_000_000, longestMs],
   ] as const) {
     pace.begin().end(openRuns);
@@ -32,7 +32,7 @@ test('sweeps are the rarer the more runs are open, and never rarer than the long
 test('a backlog that was taken from the queue since delays no sweep', (t) => {
   const { clock, queue, pace } = paceFor();
   queue.waiting = 2000;
-  pace.begin().end(2040);
+  pace.begin().end(2020);
   clock.ms = 500;
   t.false(pace.isDue());
   queue.waiting = 3000;
@@ -71,4 +71,28 @@ test('a sweep that fails is due again, whatever it began for', (t) => {
   t.true(again.isAfterDeath, 'no whole sweep has begun after the death');
   again.end(1000);
   t.false(pace.begin().isAfterDeath);
+});
+
+test('a sweep reads few runs at a time, takes no longer than the longest time for pauses, and pauses no more after a death', (t) => {
+  const { living, pace } = paceFor();
+  living.add('one');
+  const first = pace.begin();
+  t.deepEqual([first.partRuns, first.pauseMs()], [100, 0], 'it does not know how many runs there are');
+  let sweep = first;
+  for (const [openRuns, partRuns, pauseMs] of [
+    [0, 10, 200],
+    [1000, 10, 200],
+    [9000, 60, 200],
+    [100_000, 100, 30],
+  ] as const) {
+    sweep.end(openRuns);
+    sweep = pace.begin();
+    t.deepEqual([sweep.partRuns, sweep.pauseMs()], [partRuns, pauseMs], `${openRuns} runs`);
+    t.true((openRuns / partRuns) * pauseMs <= longestMs);
+  }
+  living.delete('one');
+  t.is(sweep.pauseMs(), 0, 'a process died meanwhile');
+  sweep.end(1000);
+  const after = pace.begin();
+  t.deepEqual([after.partRuns, after.pauseMs()], [100, 0]);
 });

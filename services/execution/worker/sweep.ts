@@ -1,4 +1,4 @@
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { within } from '@agent-workflow/protos/call';
 import type { Run, SweepCalls } from '@agent-workflow/protos/threads';
 import { named } from '../record/agents.ts';
@@ -24,6 +24,8 @@ interface SweepParts {
   readonly pace: Pick<SweepPace, 'begin'>;
   /** Whether only runs are enqueued that the own worker has lost; all others are left to other processes. */
   readonly onlyOwn: boolean;
+  /** Ends a sweep that is under way at its next pause. */
+  readonly signal: AbortSignal;
 }
 
 /** The worker of this replica, if it has one. */
@@ -47,7 +49,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     const waiting = new Map<string, number>();
     const now = performance.now();
     const counting = parts.counts.begin({ at: Date.now(), registered: await parts.registry.read() });
-    const { isAfterDeath, end } = parts.pace.begin();
+    const { isAfterDeath, partRuns, pauseMs, end } = parts.pace.begin();
 
     /**
      * The queue mostly has the waiting runs. A run that no sweep has seen before may be on its way to the queue. The next sweep
@@ -62,7 +64,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
 
     let enqueued = 0;
     let found = 0;
-    for await (const runs of openRuns(parts.threads)) {
+    for await (const runs of openRuns(parts.threads, partRuns)) {
       for (const run of runs) {
         found++;
         parts.overdue?.see(run);
@@ -73,7 +75,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
         await parts.queue.enqueue(runnable);
         enqueued++;
       }
-      await yieldToOthers();
+      await delay(runs.length < partRuns ? 0 : pauseMs(), undefined, { signal: parts.signal });
     }
     waitingBefore = waiting;
     isFirst = false;
@@ -84,11 +86,14 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
   };
 }
 
-/** Every run that has not ended, page by page. */
-export async function* openRuns(threads: Pick<SweepCalls, 'listOpenRuns'>): AsyncGenerator<readonly Run[]> {
+/** Every run that has not ended, in pages of at most so many. */
+export async function* openRuns(
+  threads: Pick<SweepCalls, 'listOpenRuns'>,
+  limit = runsAtOnce,
+): AsyncGenerator<readonly Run[]> {
   for (let cursor: string | undefined; ;) {
     const page = await threads.listOpenRuns(
-      { limit: runsAtOnce, ...(cursor === undefined ? {} : { cursor }) },
+      { limit, ...(cursor === undefined ? {} : { cursor }) },
       within(callTimeoutMs),
     );
     yield page.runs;

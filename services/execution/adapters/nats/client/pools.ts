@@ -65,6 +65,10 @@ interface RunNames {
 export const poolFilter = ({ runSubject }: Pick<RunNames, 'runSubject'>, pool: Pool): string =>
   `${runSubject}.${hashOfPool(pool)}.>`;
 
+/** The hash of the pool that a run's subject names. */
+export const hashIn = ({ runSubject }: Pick<RunNames, 'runSubject'>, subject: string): string =>
+  subject.slice(runSubject.length + 1, subject.indexOf('.', runSubject.length + 1));
+
 export const lanesOfPool = (names: RunNames, pool: Pool): readonly Lane[] => {
   const { own, bulk } = laneCountsOf(pool);
   const hash = hashOfPool(pool);

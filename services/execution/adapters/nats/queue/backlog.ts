@@ -1,9 +1,9 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { LRUCache } from 'lru-cache';
-import type { Msg } from 'nats';
+import type { Msg, StreamInfo } from 'nats';
 import type { AgentBacklog } from '../../../ports/queue.ts';
 import { fromNatsError } from '../client/client.ts';
-import { isOfOlder, poolFilter, nameOfPool, type Pool } from '../client/pools.ts';
+import { hashIn, hashOfPool, isOfOlder, nameOfPool, poolFilter, type Pool } from '../client/pools.ts';
 import { readStream, type Streams } from '../client/streams.ts';
 import { createEstimate, type Estimate } from './estimate.ts';
 
@@ -25,6 +25,10 @@ export interface Backlog {
 /** Pools that are counted here. Those that nothing was done with for longest are forgotten first. */
 const maxPools = 2000;
 const requestsAtOnce = 32;
+
+/** So few pools are asked for one by one, and so are more of them where so many runs are in the stream: the server would list each. */
+const fewPools = 4;
+const mostListed = 500;
 
 export function createBacklog({ client, manager, names }: Streams, areOlderThere: () => boolean): Backlog {
   /** Runs that wait for workers of the version before, which are the default agent's. */
@@ -50,13 +54,36 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
     return known;
   };
 
-  /** What changes with every run that is put into the stream or settled. */
-  const readSeen = async (): Promise<string> => {
-    const info = await manager.streams.info(names.runs).catch((error: unknown) => {
+  const readState = async (options?: { readonly subjects_filter: string }): Promise<StreamInfo['state']> => {
+    const info = await manager.streams.info(names.runs, options).catch((error: unknown) => {
       throw fromNatsError(error);
     });
-    return `${info.state.messages} ${info.state.last_seq}`;
+    return info.state;
   };
+
+  /** Messages in the stream, by the hash of their pool. A subject has one message. */
+  const countAll = async (): Promise<ReadonlyMap<string, number>> => {
+    const { subjects = {} } = await readState({ subjects_filter: `${names.runSubject}.>` });
+    const counts = new Map<string, number>();
+    for (const subject of Object.keys(subjects)) {
+      const hash = hashIn(names, subject);
+      counts.set(hash, (counts.get(hash) ?? 0) + 1);
+    }
+    return counts;
+  };
+
+  /** Asks how many runs of a pool are there: each pool by itself, or all at once where that is one short reply. */
+  const asking = (messages: number): ((pool: Pool) => Promise<number>) => {
+    if (pools.size <= fewPools || messages > mostListed) return countOf;
+    const all = countAll();
+    // Each pool that asks gets to know of a failure.
+    all.catch(() => undefined);
+    return async (pool) => {
+      const count = (await all).get(hashOfPool(pool)) ?? 0;
+      return isOfOlder(pool) ? count + (await countOlder()) : count;
+    };
+  };
+
   /** Where the pools were counted last: as long as it is the same, none has changed. */
   let lastSeen: string | undefined;
 
@@ -76,11 +103,13 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
 
     recount: async (more = []) => {
       for (const pool of more.slice(0, maxPools)) of(pool);
-      const seen = await readSeen();
+      const { messages, last_seq } = await readState();
+      // It changes with every run that is put into the stream or settled.
+      const seen = `${String(messages)} ${String(last_seq)}`;
       const isSame = seen === lastSeen && !areOlderThere();
-      await eachOf([...pools.values()], requestsAtOnce, async ({ recount, isCounted }) => {
-        if (!isSame || !isCounted()) await recount();
-      });
+      const changed = [...pools.values()].filter(({ isCounted }) => !isSame || !isCounted());
+      const ask = changed.length === 0 ? countOf : asking(messages);
+      await eachOf(changed, requestsAtOnce, async ({ recount, pool }) => recount(async () => ask(pool)));
       lastSeen = seen;
     },
 

@@ -22,11 +22,8 @@ export interface Journal {
   readonly note: (thread: ThreadKey, id: string, time: number) => Announcement;
   /** Marks what was noted for that time as over, once it is written. */
   readonly end: (thread: ThreadKey, id: string, time: number) => Statement;
-  /**
-   * Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. What was read of a bucket
-   * in the last `keptMs` milliseconds is not read again; absent: all is read that may have changed.
-   */
-  readonly walk: (until: number, keptMs?: number) => AsyncGenerator<readonly Noted[]>;
+  /** Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. */
+  readonly walk: (until: number) => AsyncGenerator<readonly Noted[]>;
   /**
    * Notes that are not known to be over, one by one, the oldest bucket first and each bucket by owner, thread and id. They begin behind
    * `after` in the bucket of its time, and in buckets that begin at `until` or before. Only what is taken is read.
@@ -94,9 +91,9 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
   const isFresh = (bucket: number, at: number): boolean =>
     isTimely && (closesAt(bucket) < at || (endsAt(bucket) + lateMs < at && now() - at < rereadMs));
 
-  const load = async (bucket: number, keptMs = 0): Promise<readonly Noted[]> => {
+  const load = async (bucket: number): Promise<readonly Noted[]> => {
     const known = read.get(bucket);
-    const isKept = known !== undefined && (isFresh(bucket, known.at) || now() - known.at < keptMs);
+    const isKept = known !== undefined && isFresh(bucket, known.at);
     const at = isKept ? known.at : now();
     const notes = (isKept ? known.notes : await Array.fromAsync(notesOf(bucket))).filter((noted) => !isOver(noted));
     if (isTimely) read.set(bucket, { notes, at });
@@ -158,13 +155,13 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
       params: [topic, long(bucketOf(time)), owner, threadId, id, endedTtl],
     }),
 
-    async *walk(until, keptMs) {
+    async *walk(until) {
       const buckets = await bucketsTo(session, topic, bucketOf(until));
       forgetOthers(buckets, bucketOf(until));
       const remover = createRemover();
       for (const bucket of buckets) {
         const begun = now();
-        const notes = removed.has(bucket) ? [] : await load(bucket, keptMs);
+        const notes = removed.has(bucket) ? [] : await load(bucket);
         yield notes;
         const isDone = isClosed(bucket) && notes.every(isOver);
         await remover.pass(bucket, isDone, removed.get(bucket) ?? read.get(bucket)?.at ?? begun);

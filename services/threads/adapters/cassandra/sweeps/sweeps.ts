@@ -35,8 +35,11 @@ const sleepingBucketMs = 5 * 1000;
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 
-/** A page of open runs is made of the notes that were read for the page before, if that was asked for so recently, in milliseconds. */
-const pageMs = 5000;
+/** Pages of open runs are made of the same notes for so long, in milliseconds. */
+const pageMs = 30_000;
+
+/** Notes of open runs whose runs are read before it is known whether a page is full. */
+const readTogether = 100;
 
 /** Reads of a page of open runs that are under way together: so few that calls beside a sweep hardly wait for them. */
 const readsAtOnce = 2;
@@ -81,6 +84,22 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     return undefined;
   };
 
+  let kept: { readonly at: number; readonly ordered: readonly Noted[] } | undefined;
+
+  /** The notes of open runs behind an id, by their ids. */
+  const notesBehind = async (after: string): Promise<readonly Noted[]> => {
+    if (after === '' || !kept || now() - kept.at >= pageMs) kept = { at: now(), ordered: await readNotes() };
+    const { ordered } = kept;
+    return ordered.slice(firstBehind(ordered, after));
+  };
+
+  const readNotes = async (): Promise<readonly Noted[]> => {
+    const notes = new Map<string, Noted>();
+    for await (const some of open.walk(now() + aheadMs))
+      for (const noted of some) notes.set(JSON.stringify([noted.id, noted.owner]), noted);
+    return [...notes.values()].toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  };
+
   return {
     announce: (key, { head, runs, newRuns, isMarked, isNewHour }) => [
       ...newRuns.filter(({ status }) => isOpen(status)).map(({ runId, createdAt }) => open.note(key, runId, createdAt)),
@@ -102,13 +121,10 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
       ]),
 
     listOpenRuns: async ({ limit, after = '', bytes }) => {
-      const notes = new Map<string, Noted>();
-      for await (const some of open.walk(now() + aheadMs, after === '' ? 0 : pageMs))
-        for (const noted of some) if (noted.id > after) notes.set(JSON.stringify([noted.id, noted.owner]), noted);
-      const ordered = [...notes.values()].toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+      const ordered = await notesBehind(after);
       const runs: OpenRun[] = [];
       const isEnough = createQuota(bytes);
-      for (const some of chunksOf(ordered)) {
+      for (const some of chunksOf(ordered, Math.min(limit, readTogether))) {
         for (const run of await inTurn(some, checkRun, readsAtOnce)) {
           if (!run) continue;
           runs.push(run);
@@ -140,6 +156,17 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     listDeleting: (limit) => find(deleting, { until: now() + aheadMs, limit, check: checkDeleting }),
     listIdle: (time, limit) => find(idle, { until: time, limit, check: (noted) => checkIdle(noted, time) }),
   };
+}
+
+/** The place of the first note behind an id, found in as many steps as the number of notes has bits. */
+function firstBehind(ordered: readonly Noted[], after: string): number {
+  let [low, high] = [0, ordered.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ordered[middle]?.id ?? '') > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** Whether it sleeps until the buckets of open runs of now take no more notes: the claim that wakes it notes it in a later one. */
