@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { RunMark } from '@agent-workflow/threads/ports/lists';
 import type { ThreadKey } from '@agent-workflow/threads/ports/record';
 import { mark, newHead, put, run } from '../contract/thread-rows.ts';
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
@@ -31,23 +32,62 @@ withServer(test, cassandra, (server) => {
     );
   });
 
-  test('the list of the runs of an agent reads no run of another agent, and finds those of an earlier version', async (t) => {
+  test('the list of the runs of an agent reads places of that agent alone, and goes with its threads', async (t) => {
     const keyspace = await open();
     await using store = await keyspace.open();
-    for (const [index, agent] of ['billing', 'support', 'old'].entries()) {
-      const head = { ...newHead, agent: agent === 'old' ? 'billing' : agent };
-      await put(store, { head, runs: [run(agent, { createdAt: index, threadId: agent })] }, at('agents', agent));
+    for (const [index, agent] of ['billing', 'support', 'billing'].entries()) {
+      const threadId = `${agent}-${String(index)}`;
+      const runs = [run(threadId, { createdAt: index * hourMs, threadId })];
+      await put(store, { head: { ...newHead, agent }, runs }, at('agents', threadId));
     }
+    const listed = async (limit: number, after?: RunMark): Promise<readonly string[]> =>
+      (await store.listOwnRuns('agents', { limit, after, agent: 'billing' })).runs.map(({ runId }) => runId);
+    t.deepEqual(await listed(2), ['billing-2', 'billing-0']);
+    t.deepEqual(await listed(2, { createdAt: 2 * hourMs, runId: 'billing-2' }), ['billing-0']);
+    const list = JSON.stringify(['agents', 'billing']);
+    t.deepEqual(await hoursOf(keyspace, list), ['2', '0']);
+    await mark(store, at('agents', 'billing-2'));
+    await store.purge(at('agents', 'billing-2'));
+    t.deepEqual(await listed(2), ['billing-0']);
+    await until(async () => (await hoursOf(keyspace, list)).join() === '0');
+  });
+
+  test('runs of an agent that processes of the version before have listed are found, each once', async (t) => {
+    await using keyspace = await openKeyspace(await server());
+    await write(keyspace, 'UPDATE runs_listed_by_agent SET since_hour = ? WHERE id = 0', [[5n]]);
+    await using store = await keyspace.open();
+    const hours = [1, 3, 4, 5, 6, 8];
+    for (const hour of hours)
+      for (const agent of ['billing', 'support']) {
+        const threadId = `${agent}-${String(hour)}`;
+        const runs = [run(threadId, { createdAt: hour * hourMs, threadId })];
+        await put(store, { head: { ...newHead, agent }, runs }, at('u:ada', threadId));
+      }
     await write(
       keyspace,
-      'INSERT INTO runs_by_owner (owner, hour, created_at, run_id, agent) VALUES (?, 0, ?, ?, NULL)',
-      [['agents', 2n, 'old']],
+      'DELETE FROM runs_by_owner WHERE owner = ? AND hour = ?',
+      [1n, 3n].map((hour) => [JSON.stringify(['u:ada', 'billing']), hour]),
     );
-    const { runs } = await store.listOwnRuns('agents', { limit: 10, agent: 'billing' });
-    t.deepEqual(
-      runs.map(({ runId }) => runId),
-      ['old', 'billing'],
+    await write(
+      keyspace,
+      'INSERT INTO runs_by_owner (owner, hour, created_at, run_id, agent) VALUES (?, ?, ?, ?, NULL)',
+      [['u:ada', 1n, BigInt(hourMs), 'billing-1']],
     );
+    for (const limit of [1, 2, 3, 5, 20]) {
+      const found: string[] = [];
+      let after: RunMark | undefined;
+      do {
+        const part = await store.listOwnRuns('u:ada', { limit, after, agent: 'billing' });
+        // A run that says no agent in the list may be any agent's: the caller sorts it out.
+        found.push(...part.runs.flatMap(({ runId, head }) => (head.agent === 'billing' ? [runId] : [])));
+        after = part.next;
+      } while (after);
+      t.deepEqual(
+        found,
+        hours.toReversed().map((hour) => `billing-${String(hour)}`),
+        String(limit),
+      );
+    }
   });
 
   test('a place in the list whose run was never written is passed over', async (t) => {

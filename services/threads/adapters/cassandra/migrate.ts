@@ -3,6 +3,8 @@ import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/e
 import { pause, retry } from '@agent-workflow/kit/retry';
 import { openSchemaSession, type CassandraPlace, type SchemaSession } from './client/client.ts';
 import { migrations } from './rows/schema.ts';
+import { long } from './rows/rows.ts';
+import { hourOf } from './rows/times.ts';
 
 interface MigrateOptions extends CassandraPlace {
   /** Data centre to number of replicas, for a keyspace that is not there yet. */
@@ -58,6 +60,8 @@ async function migrateNow(options: MigrateOptions, turn: Turn): Promise<number> 
     await session.run({ cql: putVersion, params: [versionKey, index + 1] });
     options.onStep?.(`the schema has version ${index + 1} now`);
   }
+  const since = version === 0 ? 0 : hourOf(Date.now()) + upgradeHours;
+  await session.writeIf({ cql: putListedSince, params: [long(since)] });
   return migrations.length;
 }
 
@@ -92,6 +96,10 @@ async function makeTables(session: SchemaSession, keyspace: string): Promise<voi
   if (!known.has('schema_version'))
     await session.alter('CREATE TABLE IF NOT EXISTS schema_version (id int PRIMARY KEY, version int)');
 }
+
+/** Within so many hours after the migration the last process of the version before ends, which does not list runs by agent. */
+const upgradeHours = 24;
+const putListedSince = 'INSERT INTO runs_listed_by_agent (id, since_hour) VALUES (0, ?) IF NOT EXISTS';
 
 const versionKey = 0;
 const selectVersion = 'SELECT version FROM schema_version WHERE id = ?';

@@ -39,7 +39,8 @@ export async function purge(
     const time = tick();
     const { head, layout, stamp } = await readHead(session, key, true);
     if (!head?.deleting || !layout) return;
-    const forgotten = await runs.forget(key, time);
+    const { agent } = head;
+    const forgotten = await runs.forget(key, agent, time);
     await dropSegments(session, key, layout);
     await recency.drop(key, { ...layout, listedAt: Math.max(layout.listedAt + 1, time) });
     const outcome = await tryBatch(session, [
@@ -48,7 +49,7 @@ export async function purge(
       { cql: dropStatics, params },
     ]);
     if (outcome === 'applied') {
-      aside(() => ownRuns.prune(key.owner, forgotten));
+      aside(() => ownRuns.prune({ owner: key.owner, agent }, forgotten));
       return;
     }
     await pauseBetweenTries(tries, until);

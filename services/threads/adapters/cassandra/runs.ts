@@ -21,8 +21,8 @@ export interface Runs {
   readonly getOf: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
   readonly getRowOf: (key: ThreadKey, runId: string) => Promise<RunRow | undefined>;
   readonly list: (key: ThreadKey, page: RunsPage) => Promise<readonly RunRow[]>;
-  /** Removes the thread's runs from `run_by_id` and from the list of its owner, but nothing written since `time` (microseconds). */
-  readonly forget: (key: ThreadKey, time: number) => Promise<readonly RunMark[]>;
+  /** Removes the thread's runs from `run_by_id` and from the lists of its owner, but nothing written since `time` (microseconds). */
+  readonly forget: (key: ThreadKey, agent: string | undefined, time: number) => Promise<readonly RunMark[]>;
 }
 
 interface RunsPage extends PageLimits {
@@ -103,12 +103,12 @@ export function createRuns(session: Session, ownRuns: Pick<OwnRuns, 'empty'>): R
       }
       return list;
     },
-    forget: async ({ owner, threadId }, time) => {
+    forget: async ({ owner, threadId }, agent, time) => {
       const rows = await session.read({ cql: selectIds, params: [owner, threadId] });
       const marks = rows.map((row) => ({ createdAt: Number(row['n']), runId: row['id'] as string }));
       await inTurn(marks, (mark) => {
         const drop = { cql: dropThread, params: [long(time), owner, mark.runId] };
-        return session.write(drop, ownRuns.empty(owner, mark, time));
+        return session.write(drop, ...ownRuns.empty({ owner, agent }, mark, time));
       });
       return marks;
     },

@@ -13,6 +13,7 @@ import type { Plan, SegmentSizes } from './change/plan.ts';
 import { createRecent } from './change/recent.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
+import { createListedSince } from './lists/listed-since.ts';
 import { createOwnRuns } from './lists/own-runs.ts';
 import { createRecency } from './lists/recency.ts';
 import { createRefreshes } from './lists/refreshes.ts';
@@ -53,7 +54,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const { hold, aside, close } = createHolds(onError);
   const inLine = createLines();
 
-  const ownRuns = createOwnRuns({ session, now });
+  const ownRuns = createOwnRuns({ session, now, listedSince: createListedSince(session) });
   const runs = createRuns(session, ownRuns);
   const reading = createReading({ session, deadlineMs });
   const history = createHistory(session);

@@ -7,13 +7,13 @@ import type { Announcement, Row, Session, Statement } from '../client/client.ts'
 import { chunksOf, inTurn } from '../rows/log.ts';
 import { long, toHead, toRunRow } from '../rows/rows.ts';
 import { kinds } from '../rows/schema.ts';
-import { hourOf } from '../rows/times.ts';
+import { beginOfHour, hourOf } from '../rows/times.ts';
 import { createHours } from './hours.ts';
 
 /**
- * The list of an owner's runs by the time of their acceptance. It has a row per run, which names its thread and is never written
- * again: what becomes of the run stands in the thread's partition alone. The row is written before the change that makes
- * the run, so it may be there in vain; and it is emptied with its thread, which leaves no tombstone.
+ * The list of an owner's runs by the time of their acceptance, and one more of those of each named agent. It has a row per run, which names
+ * its thread and is never written again: what becomes of the run stands in the thread's partition alone. The row is written before the
+ * change that makes the run, so it may be there in vain; and it is emptied with its thread, which leaves no tombstone.
  */
 export interface OwnRuns {
   readonly announce: (
@@ -21,10 +21,16 @@ export interface OwnRuns {
     of: { readonly newRuns: readonly RunRecord[]; readonly head: Pick<Head, 'agent'> },
   ) => readonly Announcement[];
   readonly list: ThreadLists['listOwnRuns'];
-  /** What empties the row of a run, but not when it was written since `time` (microseconds). */
-  readonly empty: (owner: string, mark: RunMark, time: number) => Statement;
+  /** What empties the rows of a run, but not those that were written since `time` (microseconds). */
+  readonly empty: (of: OwnerAndAgent, mark: RunMark, time: number) => readonly Statement[];
   /** Removes the hours of these runs that have no run any more. */
-  readonly prune: (owner: string, marks: readonly Pick<RunMark, 'createdAt'>[]) => Promise<void>;
+  readonly prune: (of: OwnerAndAgent, marks: readonly Pick<RunMark, 'createdAt'>[]) => Promise<void>;
+}
+
+/** Whose runs they are, and the agent of their thread, if it has a name. */
+interface OwnerAndAgent {
+  readonly owner: string;
+  readonly agent: string | undefined;
 }
 
 const columns = 'owner, hour, created_at, run_id, thread_id';
@@ -34,34 +40,62 @@ const selectRows = `SELECT created_at, run_id, thread_id, agent FROM runs_by_own
   WHERE owner = ? AND hour = ? AND (created_at, run_id) < (?, ?) LIMIT ?`;
 const selectRuns = 'SELECT kind, id, head, run FROM thread WHERE owner = ? AND thread_id = ? AND (kind, n, id) IN ?';
 
-export function createOwnRuns({ session, now }: { readonly session: Session; readonly now: () => number }): OwnRuns {
+interface OwnRunsOptions {
+  readonly session: Session;
+  readonly now: () => number;
+  /** From which hour on every run of a named agent has a row in the list of that agent; `undefined`: from none. */
+  readonly listedSince: () => Promise<number | undefined>;
+}
+
+export function createOwnRuns({ session, now, listedSince }: OwnRunsOptions): OwnRuns {
   const rows = { table: 'runs_by_owner', column: 'thread_id' };
   const hours = createHours({ session, now, table: 'run_hours_by_owner', rows });
 
-  const readPlaces = async (owner: string, limit: number, after: RunMark): Promise<readonly Place[]> => {
+  /** The first places of a list behind `after`, none of them in an hour before `since`. */
+  const readPlaces = async (list: string, limit: number, after: RunMark, since = 0): Promise<readonly Place[]> => {
     const places: Place[] = [];
-    for await (const some of hours.upTo(owner, hourOf(after.createdAt))) {
+    for await (const some of hours.upTo(list, hourOf(after.createdAt))) {
       const left = limit - places.length;
       const params = [long(after.createdAt), after.runId, left];
-      const found = await inTurn(some, (hour) =>
-        session.read({ cql: selectRows, params: [owner, long(hour), ...params] }),
+      const found = await inTurn(
+        some.filter((hour) => hour >= since),
+        (hour) => session.read({ cql: selectRows, params: [list, long(hour), ...params] }),
       );
       places.push(...found.flat().slice(0, left).map(toPlace));
-      if (places.length === limit) break;
+      if (places.length === limit || some.some((hour) => hour < since)) break;
     }
     return places;
   };
 
+  /** The same of an agent: from its own list, and from that of its owner as far back as not every run is in its own. */
+  const readPlacesOf = async (
+    owner: string,
+    agent: string | undefined,
+    limit: number,
+    after: RunMark,
+  ): Promise<readonly Place[]> => {
+    const since = agent === undefined ? undefined : await listedSince();
+    if (agent === undefined || since === undefined) return readPlaces(owner, limit, after);
+    const places = await readPlaces(listOf(owner, agent), limit, after, since);
+    if (places.length === limit || since === 0) return places;
+    const before = { createdAt: beginOfHour(since), runId: '' };
+    const rest = before.createdAt < after.createdAt ? before : after;
+    return [...places, ...(await readPlaces(owner, limit - places.length, rest))];
+  };
+
   return {
-    announce: ({ owner, threadId }, { newRuns, head: { agent = unnamed } }) => [
-      ...newRuns.map(({ runId, createdAt }) => ({
-        statements: [{ cql: putRow, params: [...placeParams(owner, { createdAt, runId }), threadId, agent] }],
-      })),
-      ...hoursOf(newRuns).map((hour) => hours.announce(owner, hour)),
-    ],
+    announce: ({ owner, threadId }, { newRuns, head: { agent } }) =>
+      listsOf({ owner, agent }).flatMap((list) => [
+        ...newRuns.map(({ runId, createdAt }) => ({
+          statements: [
+            { cql: putRow, params: [...placeParams(list, { createdAt, runId }), threadId, agent ?? unnamed] },
+          ],
+        })),
+        ...hoursOf(newRuns).map((hour) => hours.announce(list, hour)),
+      ]),
 
     list: async (owner, { limit, after = { createdAt: Number.MAX_SAFE_INTEGER, runId: '' }, bytes, agent }) => {
-      const places = await readPlaces(owner, limit, after);
+      const places = await readPlacesOf(owner, agent, limit, after);
       const part: OwnRunRow[] = [];
       const isEnough = createQuota(bytes);
       const isOfUse = (of: Place): boolean => agent === undefined || of.agent === null || of.agent === agent;
@@ -77,20 +111,28 @@ export function createOwnRuns({ session, now }: { readonly session: Session; rea
       return endingAt(part, places[limit - 1]);
     },
 
-    empty: (owner, mark, time) => ({ cql: emptyRow, params: [...placeParams(owner, mark), long(time)] }),
+    empty: (of, mark, time) =>
+      listsOf(of).map((list) => ({ cql: emptyRow, params: [...placeParams(list, mark), long(time)] })),
 
-    prune: async (owner, marks) => {
-      await inTurn(hoursOf(marks), (hour) => hours.prune(owner, hour));
+    prune: async (of, marks) => {
+      for (const list of listsOf(of)) await inTurn(hoursOf(marks), (hour) => hours.prune(list, hour));
     },
   };
 }
+
+/** What the list of an agent's runs has in the place of an owner, whose own names begin with a letter. */
+const listOf = (owner: string, agent: string): string => JSON.stringify([owner, agent]);
+
+/** The lists that have a run. */
+const listsOf = ({ owner, agent }: OwnerAndAgent): readonly string[] =>
+  agent === undefined ? [owner] : [owner, listOf(owner, agent)];
 
 const hoursOf = (runs: readonly Pick<RunMark, 'createdAt'>[]): number[] => [
   ...new Set(runs.map(({ createdAt }) => hourOf(createdAt))),
 ];
 
-const placeParams = (owner: string, { createdAt, runId }: RunMark): unknown[] => [
-  ...[owner, long(hourOf(createdAt)), long(createdAt), runId],
+const placeParams = (list: string, { createdAt, runId }: RunMark): unknown[] => [
+  ...[list, long(hourOf(createdAt)), long(createdAt), runId],
 ];
 
 /** A row of the list; without a thread where it is empty. */

@@ -159,6 +159,13 @@ export const migrations: readonly (readonly string[])[] = [
   ],
   // The agent of the run's thread; empty for `default`, null where an earlier version of the service wrote the row.
   ['ALTER TABLE runs_by_owner ADD IF NOT EXISTS agent text'],
+  [
+    // In runs_by_owner the JSON of [owner, agent] stands for an owner, too. From this hour on it has every run of a named agent.
+    `CREATE TABLE IF NOT EXISTS runs_listed_by_agent (
+       id int PRIMARY KEY,
+       since_hour bigint
+     )`,
+  ],
 ];
 
 /** The kinds of rows of `thread`, with the meaning of `n` and `id`. The head comes first and the fields next: one slice reads both. */
