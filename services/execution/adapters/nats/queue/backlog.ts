@@ -26,7 +26,7 @@ export interface Backlog {
 const maxPools = 2000;
 const requestsAtOnce = 32;
 
-/** So few pools are asked for one by one, and so are more of them where so many runs are in the stream: the server would list each. */
+/** So few pools are counted one by one, and so are more of them where more runs are in the stream: the server lists each run. */
 const fewPools = 4;
 const mostListed = 500;
 
@@ -72,11 +72,11 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
     return counts;
   };
 
-  /** Asks how many runs of a pool are there: each pool by itself, or all at once where that is one short reply. */
-  const asking = (messages: number): ((pool: Pool) => Promise<number>) => {
+  /** Counts the runs of a pool: each pool by itself, or all at once where that is one short reply. */
+  const counting = (messages: number): ((pool: Pool) => Promise<number>) => {
     if (pools.size <= fewPools || messages > mostListed) return countOf;
     const all = countAll();
-    // Each pool that asks gets to know of a failure.
+    // Each count of a pool fails with it.
     all.catch(() => undefined);
     return async (pool) => {
       const count = (await all).get(hashOfPool(pool)) ?? 0;
@@ -108,8 +108,8 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
       const seen = `${String(messages)} ${String(last_seq)}`;
       const isSame = seen === lastSeen && !areOlderThere();
       const changed = [...pools.values()].filter(({ isCounted }) => !isSame || !isCounted());
-      const ask = changed.length === 0 ? countOf : asking(messages);
-      await eachOf(changed, requestsAtOnce, async ({ recount, pool }) => recount(async () => ask(pool)));
+      const count = changed.length === 0 ? countOf : counting(messages);
+      await eachOf(changed, requestsAtOnce, async ({ recount, pool }) => recount(async () => count(pool)));
       lastSeen = seen;
     },
 

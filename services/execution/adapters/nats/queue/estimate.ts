@@ -3,8 +3,8 @@ export interface Estimate {
   readonly waiting: () => number;
   /** Whether the server has answered. */
   readonly isCounted: () => boolean;
-  /** Asks the server, or `ask` in its place, and believes it also where runs are put or taken meanwhile. @throws what they throw. */
-  readonly recount: (ask?: () => Promise<number>) => Promise<void>;
+  /** Counts anew, and believes it also where runs are put or taken meanwhile. @throws what the count throws. */
+  readonly recount: (count?: () => Promise<number>) => Promise<void>;
   /** Counts a run that is being put. Call the result with whether the run was new. */
   readonly put: () => (isNew: boolean) => void;
   readonly take: () => void;
@@ -33,10 +33,10 @@ export function createEstimate(count: () => Promise<number>): Estimate {
   /** Of the answers, the question that the newest believed one answers: an older one that arrives later says less. */
   let believed = 0;
 
-  const request = async (isBelieved: () => boolean, ask = count): Promise<void> => {
+  const request = async (isBelieved: () => boolean, read = count): Promise<void> => {
     const question = ++asked;
     askedAt = performance.now();
-    const counted = await ask();
+    const counted = await read();
     if (question < believed || !isBelieved()) return;
     believed = question;
     waiting = Math.max(0, counted - unsettled);
@@ -62,7 +62,7 @@ export function createEstimate(count: () => Promise<number>): Estimate {
 
     isCounted: () => countedAt > -Infinity,
 
-    recount: async (ask) => request(() => true, ask),
+    recount: async (read) => request(() => true, read),
 
     put: () => {
       beingPut++;
