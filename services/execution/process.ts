@@ -20,6 +20,7 @@ import { createHeldGrants } from './held-grants.ts';
 import { observeExecution } from './observed.ts';
 import { openExecution } from './open.ts';
 import type { HeldAgents } from './ports/queue.ts';
+import { createOnRecord } from './record/on-record.ts';
 import { openWatchdog } from './watchdog/watchdog.ts';
 
 /**
@@ -40,14 +41,15 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
   const agents = await agentsOf(file, values);
   const wire = opened.use(await openWireServer(['execution'], { ...options, around, onUnknownCaller }));
-  const grants = isOfPool ? createHeldGrants({ log }) : undefined;
+  // A worker without POOL may have the token of a pool all the same: then its claims come with grants.
+  const grants = values.ROLE === 'worker' ? createHeldGrants({ log }) : undefined;
   const connected = {
     threads: calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security))),
     memory: calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security))),
   };
   const bound = grants?.bind(connected);
   const { threads, memory } = bound ?? connected;
-  const files = filesOf(values, bound?.tokenOf);
+  const files = filesOf(values, isOfPool ? bound?.tokenOf : undefined);
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
   const name = `execution (${values.ROLE}) ${newId()}`;
   const pool = poolOf(values, agents);
@@ -58,7 +60,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
         ...toNatsOptions({ values, name, retention, leaseMs, pool, log }),
         health: observed.health.part('nats'),
         onRefused: (operation) => refused?.add({ operation }),
-        answersPools: values.ROLE !== 'worker',
+        answersPools: values.ROLE === 'worker' ? undefined : { onRecord: createOnRecord(threads) },
       },
       stopping,
     ),

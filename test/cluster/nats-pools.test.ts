@@ -1,7 +1,11 @@
 import test, { type ExecutionContext } from 'ava';
+import { openNatsClient } from '@agent-workflow/execution/adapters/nats/client/client';
+import { workerIdOf } from '@agent-workflow/execution/adapters/nats/leases';
+import { tokenOfAgents } from '@agent-workflow/execution/adapters/nats/pools/permissions';
 import { executionSettings } from '@agent-workflow/execution/config';
 import { openExecution } from '@agent-workflow/execution/open';
 import { namedAgents, type Agent } from '@agent-workflow/execution/record/agents';
+import { createOnRecord } from '@agent-workflow/execution/record/on-record';
 import { END, field, interrupt, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
 import { readEnv } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
@@ -18,10 +22,12 @@ import { resultOf, toChunk } from '../contract/execution/chunks.ts';
 import { gates, passGate } from '../contract/execution/gates.ts';
 import { lastUser, user } from '../contract/execution/messages.ts';
 import { areWhole } from '../numbers.ts';
-import { openNatsAt, openNatsWithAccounts, openNatsWithPools } from '../servers/nats-pools.ts';
+import { openNatsAt, openNatsWithAccounts, openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
 import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { until } from '../until.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });
 
@@ -77,13 +83,14 @@ async function openProcess({ threads, memory, urlOf }: Ground, agent?: Agent): P
   const refused: string[] = [];
   const pool = agent && { agents: [agent.name] };
   const onRefused = (operation: string): void => void refused.push(operation);
-  const nats = opened.use(await openNatsAt(urlOf(agent?.name ?? 'api'), pool, { onRefused }));
+  const answersPools = agent ? undefined : { onRecord: createOnRecord(threads) };
+  const nats = opened.use(await openNatsAt(urlOf(agent?.name ?? 'api'), pool, { onRefused, answersPools }));
   const { execution, drain } = opened.use(
     await openExecution({
       ...nats,
       ...{ threads, memory, agents: namedAgents(agent ? [agent] : [support, billing], 'support') },
       ...{ drives: agent !== undefined, accepts: agent === undefined, tends: agent === undefined },
-      ...{ log: createLog('test', 'silent'), sweepMs: 300 },
+      ...{ log: silentLog, sweepMs: 300 },
       values: readEnv(executionSettings, { LEASE_MS: '1500' }),
     }),
   );
@@ -189,4 +196,60 @@ withServer(test, privateNats(), () => {
       await t.throwsAsync(opening, { message: 'left' });
     },
   );
+
+  test.serial('a pool that makes up thousands of workers lets no worker of another pool count as dead', async (t) => {
+    await using ground = await openGround(openNatsWithAccounts);
+    await using api = await openNatsAt(ground.urlOf('api'));
+    await using victim = await openNatsAt(ground.urlOf('billing'), { agents: ['billing'] });
+    await victim.leases.renew(victim.workerId, 600_000);
+    await using attacker = await openNatsClient({ url: ground.urlOf('support'), name: 'attacker', log: silentLog });
+    const token = tokenOfAgents(['support']);
+    for (let index = 0; index < 12_000; index++)
+      attacker.connection.publish(`${poolsPrefix}.alive.${token}.${workerIdOf(token, `w${index}`)}`, '600000');
+    await attacker.connection.flush();
+    await until(() => api.leases.living().has(workerIdOf(token, 'w11999')));
+    t.true(await api.leases.isAlive(victim.workerId));
+    t.true(api.leases.living().size <= 2001);
+  });
+
+  test.serial('a pool enqueues no run that it has made up, and nothing of it waits', async (t) => {
+    await using ground = await openGround(openNatsWithAccounts);
+    const answersPools = { onRecord: createOnRecord(ground.threads) };
+    await using api = await openNatsAt(ground.urlOf('api'), undefined, { answersPools });
+    await using pool = await openNatsAt(ground.urlOf('support'), { agents: ['support'] });
+    await using process = await openProcess(ground);
+    const real = await start(process.execution, { messages: [user('go')], threadId: 't1', agent: 'support' });
+    const run = { owner, threadId: 't1', runId: real.runId, agent: 'support' };
+    const waiting = async (): Promise<number> => {
+      await api.queue.recount([{ agent: 'support' }, { agent: 'support', revision: 'zz' }]);
+      return api.queue.waiting('support');
+    };
+    await until(async () => (await waiting()) === 1);
+    for (const madeUp of [{ runId: 'none' }, { threadId: 'none' }, { owner: 'u:mallory' }])
+      await t.throwsAsync(pool.queue.enqueue({ ...run, ...madeUp }), { code: 'Unavailable' });
+    // The run itself, in a claim or at a revision that it has not.
+    await pool.queue.enqueue({ ...run, takeoverEpoch: 7 });
+    await pool.queue.enqueue({ ...run, revision: 'zz' });
+    await pool.queue.enqueue(run);
+    t.is(await waiting(), 1);
+  });
+
+  test.serial('a worker whose account does not import the queue of its revision says so in its log', async (t) => {
+    await using server = await openNatsWithAccounts(['support'], ['v1']);
+    await using _api = await openNatsAt(server.urlOf('api'));
+    const warned: unknown[][] = [];
+    const warn = (...what: unknown[]): void => void warned.push(what);
+    const log = Object.assign(Object.create(silentLog) as typeof silentLog, { warn });
+    const held = { agents: ['support'], revision: 'v9' };
+    await using worker = await openNatsAt(server.urlOf('support'), held, { log });
+    const left = new AbortController();
+    const taking = worker.queue.take(held, left.signal);
+    await until(() => warned.length > 0);
+    const [[fields, text] = []] = warned;
+    t.like(fields, { agent: 'support', revision: 'v9' });
+    t.regex(String(text), /^nobody answers where the runs of an agent are taken: .* does not import the subject/);
+    left.abort(new Error('left'));
+    await t.throwsAsync(taking, { message: 'left' });
+    t.is(warned.length, 1);
+  });
 });

@@ -83,5 +83,8 @@ export const openNatsAt = (
   const values = readEnv(natsSettings, { NATS_URL: url, NATS_PREFIX: poolsPrefix });
   const log = createLog('test', 'silent');
   const options = toNatsOptions({ values, name: 'test', retention, leaseMs, pool, log });
-  return openNats({ ...options, answersPools: pool === undefined, ...given }, signal);
+  return openNats(
+    { ...options, answersPools: pool ? undefined : { onRecord: () => Promise.resolve('open') }, ...given },
+    signal,
+  );
 };

@@ -75,3 +75,6 @@ export interface RunQueue extends AsyncDisposable {
    */
   readonly recount: (pools?: readonly RunPool[]) => Promise<void>;
 }
+
+/** What the record says of a run as a worker of a pool names it: it waits or is driven, it is past that, or there is no such run. */
+export type OnRecord = 'open' | 'over' | 'unknown';

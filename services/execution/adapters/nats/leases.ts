@@ -213,8 +213,12 @@ const readHeartbeat = (message: Msg): number | undefined =>
 /** The part of a lease that an answer of the server may take before nothing is concluded from silence. */
 const standstillPart = 3;
 
-/** Workers that are remembered: many times as many as are ever alive at once. */
-const maxHeartbeats = 10_000;
+/** Workers of one pool that are remembered, and workers of no pool: many times as many as are ever alive at once. */
+const maxOfPool = 2000;
+const maxOfNone = 10_000;
+
+/** The pool that the id of a worker begins with; empty for a worker of none. */
+const poolIn = (workerId: string): string => workerId.slice(0, Math.max(0, workerId.indexOf('_')));
 
 /** The last heartbeat of each worker. */
 interface Heartbeats {
@@ -226,22 +230,30 @@ interface Heartbeats {
 }
 
 function createHeartbeats(): Heartbeats {
-  /** Until when each worker is alive, by the monotonic clock of this process; `-Infinity` once its lease is released. */
-  const until = new Map<string, number>();
+  /**
+   * Until when each worker is alive, by the monotonic clock of this process; `-Infinity` once its lease is released. Each pool has a map of its
+   * own: one that makes up workers makes this process forget no others than its own.
+   */
+  const pools = new Map<string, Map<string, number>>();
+  const of = (workerId: string): number | undefined => pools.get(poolIn(workerId))?.get(workerId);
   return {
     set: (workerId, ms) => {
+      const pool = poolIn(workerId);
+      const until = pools.get(pool) ?? new Map<string, number>();
+      pools.set(pool, until);
       // Deleted first, so that the map stays in the order of the last heartbeats.
       until.delete(workerId);
       until.set(workerId, ms > 0 ? performance.now() + ms : -Infinity);
-      if (until.size <= maxHeartbeats) return;
+      if (until.size <= (pool === '' ? maxOfNone : maxOfPool)) return;
       const [oldest] = until.keys();
       if (oldest !== undefined) until.delete(oldest);
     },
-    isAlive: (workerId) => (until.get(workerId) ?? -Infinity) > performance.now(),
-    isReleased: (workerId) => until.get(workerId) === -Infinity,
+    isAlive: (workerId) => (of(workerId) ?? -Infinity) > performance.now(),
+    isReleased: (workerId) => of(workerId) === -Infinity,
     living: () => {
       const now = performance.now();
-      return new Set([...until].flatMap(([workerId, end]) => (end > now ? [workerId] : [])));
+      const all = [...pools.values()].flatMap((until) => [...until]);
+      return new Set(all.flatMap(([workerId, end]) => (end > now ? [workerId] : [])));
     },
   };
 }

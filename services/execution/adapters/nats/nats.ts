@@ -22,7 +22,7 @@ import { checkDurability, checkVersion, readSyncInterval } from './durability.ts
 import { openNatsWorkerLeases, workerIdOf } from './leases.ts';
 import { openNatsRunLog } from './log/log.ts';
 import { watchOlderReplicas } from './client/older-replicas.ts';
-import { answerPools } from './pools/answering.ts';
+import { answerPools, type PoolAnswers } from './pools/answering.ts';
 import { createAsking } from './pools/asking.ts';
 import { tokenOfAgents } from './pools/permissions.ts';
 import { openNatsRunQueue } from './queue/queue.ts';
@@ -40,8 +40,8 @@ export interface NatsOptions extends NatsClientOptions, StreamSettings {
   readonly strict: boolean;
   /** For a worker of a pool: what its pool holds. Absent: this process manages the streams, and its user may do everything. */
   readonly pool?: HeldAgents | undefined;
-  /** Whether this process does for workers of pools what they may not do. */
-  readonly answersPools?: boolean;
+  /** Present where this process does for workers of pools what they may not do. */
+  readonly answersPools?: PoolAnswers | undefined;
 }
 
 /** Everything that the execution service keeps on NATS, over one connection. */
@@ -112,13 +112,13 @@ async function openPorts(client: NatsClient, streams: Streams, options: NatsOpti
   const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs, olderReplicas: older }));
   const leases = opened.use(
     await openNatsWorkerLeases({
-      ...{ client, prefix, leaseMs, counts: options.answersPools },
-      older: options.answersPools === true ? older : undefined,
+      ...{ client, prefix, leaseMs, counts: options.answersPools !== undefined },
+      older: options.answersPools ? older : undefined,
     }),
   );
   const control = opened.use(openNatsControl({ client, prefix }));
   const codeCalls = opened.use(openNatsCodeCalls({ client, prefix }));
-  if (options.answersPools === true) opened.use(answerPools({ streams, queue, log }));
+  if (options.answersPools) opened.use(answerPools({ streams, queue, log, ...options.answersPools }));
   const rest = opened.move();
   return {
     ...{ queue, eventLog, leases, control, codeCalls, workerId: newId() },

@@ -1,8 +1,9 @@
 import { defaultAgent, isAgentName, isRevision } from '@agent-workflow/kit/agents';
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { LRUCache } from 'lru-cache';
 import { headers as createHeaders, type Msg } from 'nats';
-import type { RunQueue } from '../../../ports/queue.ts';
+import type { OnRecord, RunnableRun, RunQueue } from '../../../ports/queue.ts';
 import { hashOfAgent, lanesOfPool, type Pool } from '../client/pools.ts';
 import { isStreamAway, type Streams } from '../client/streams.ts';
 import { isRunId } from '../client/subject-text.ts';
@@ -12,11 +13,20 @@ import { createReader, pageBytes, type Reader } from '../log/reader.ts';
 import { readRun } from '../queue/run-message.ts';
 import { inboxRoot, outcomeHeader, questions, type LogQuestion, type Outcome, type Question } from './questions.ts';
 
-interface AnsweringOptions {
+/** What a process knows that answers workers of pools. */
+export interface PoolAnswers {
+  /** What the record says of a run that a worker of a pool enqueues. */
+  readonly onRecord: (run: RunnableRun) => Promise<OnRecord>;
+}
+
+interface AnsweringOptions extends PoolAnswers {
   readonly streams: Streams;
   readonly queue: Pick<RunQueue, 'enqueue'>;
   readonly log: Log;
 }
+
+/** Questions of one kind that are refused are logged once in so long, and so many kinds are remembered. */
+const refusals = { silentMs: 600_000, max: 1000 };
 
 /** Questions that are answered at once, of all agents and of one. Those beyond are to be asked again. */
 const atOnce = { all: 64, agent: 16 };
@@ -28,10 +38,11 @@ const hourMs = 3_600_000;
 type Answer = (agentHash: string, message: Msg) => Promise<Outcome>;
 
 /** Answers the questions of workers that belong to pools. Each question goes to one of the replicas that answer. */
-export function answerPools({ streams, queue, log }: AnsweringOptions): AsyncDisposable {
+export function answerPools({ streams, queue, log, onRecord }: AnsweringOptions): AsyncDisposable {
   const { client, names } = streams;
   const reader = createReader(client, names);
   const mayCreate = createRevisionBound();
+  const isFirst = createFirstOfKind(refusals);
   let underWay = 0;
   const underWayOf = new Map<string, number>();
 
@@ -47,8 +58,9 @@ export function answerPools({ streams, queue, log }: AnsweringOptions): AsyncDis
     put: async (agentHash, message) => {
       const run = readRun(message);
       if (!run || hashOfAgent(run.agent ?? defaultAgent) !== agentHash) return 'refused';
-      await queue.enqueue(run);
-      return 'done';
+      const found = await onRecord(run);
+      if (found === 'open') await queue.enqueue(run);
+      return found === 'unknown' ? 'refused' : 'done';
     },
 
     log: async (agentHash, message) => {
@@ -76,6 +88,11 @@ export function answerPools({ streams, queue, log }: AnsweringOptions): AsyncDis
     underWayOf.set(agentHash, ofAgent + 1);
     try {
       const outcome = await answers[question](agentHash, message);
+      if (outcome === 'refused' && isFirst(`${agentHash} ${question}`))
+        log.warn(
+          { agentHash, question },
+          'a question of a worker of a pool was refused; others of its kind are not logged for ten minutes',
+        );
       // A frame that was found is the answer itself.
       if (question !== 'log' || outcome !== 'done') respond(message, outcome);
     } catch (error) {

@@ -21,7 +21,7 @@ interface PullOptions {
   /** A pull request failed; it may be repeated after a pause. */
   readonly onFailed: () => void;
   /** No run came before a pull request expired; it may be repeated at once. */
-  readonly onExpired: () => void;
+  readonly onExpired: (consumer: string) => void;
   /** The lane's consumer, or the whole stream, does not exist. */
   readonly onMissing: (consumer: string) => void;
 }
@@ -49,6 +49,10 @@ const statusNoMessages = 404;
 const statusExpired = 408;
 const statusNoResponder = 503;
 
+/** Where a consumer's next message is requested. */
+export const nextSubject = (stream: string, consumer: string): string =>
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
+
 interface PullRequest {
   readonly number: number;
   readonly dueAt: number;
@@ -64,7 +68,7 @@ export function createPulls(options: PullOptions): Pulls {
   const pull = ({ consumer, stream }: Lane, query: Record<string, unknown>, waitMs: number): void => {
     const number = ++requests;
     open.set(consumer, { number, dueAt: performance.now() + waitMs + graceMs });
-    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify({ batch: 1, ...query }), {
+    connection.publish(nextSubject(stream, consumer), JSON.stringify({ batch: 1, ...query }), {
       reply: `${inbox}.${consumer}.${number}`,
     });
   };
@@ -82,7 +86,7 @@ export function createPulls(options: PullOptions): Pulls {
     if (open.get(consumer)?.number !== Number(number)) return;
     open.delete(consumer);
     if (code === statusNoMessages) onEmpty(consumer);
-    else if (code === statusExpired) onExpired();
+    else if (code === statusExpired) onExpired(consumer);
     else if (code === statusNoResponder) onMissing(consumer);
     // Among others when the consumer was deleted: the next pull request has no responder then.
     else onFailed();

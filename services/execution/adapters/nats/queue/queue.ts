@@ -5,12 +5,12 @@ import type { Log } from '@agent-workflow/kit/log';
 import { pause } from '@agent-workflow/kit/retry';
 import type { Msg } from 'nats';
 import type { HeldAgents, RunnableRun, RunQueue, TakenRun } from '../../../ports/queue.ts';
-import { lanesOfPool, nameOfPool, olderLanes, poolOf, type Lane, type Pool } from '../client/pools.ts';
+import { hashOfPool, lanesOfPool, nameOfPool, olderLanes, poolOf, type Lane, type Pool } from '../client/pools.ts';
 import type { OlderReplicas } from '../client/older-replicas.ts';
 import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
 import { createBacklog, uncounted } from './backlog.ts';
 import { createConsumerCheck } from './consumer-check.ts';
-import { createPulls, type Delivery } from './pulls.ts';
+import { createPulls, nextSubject, type Delivery } from './pulls.ts';
 import { createPut } from './put.ts';
 import { readRun } from './run-message.ts';
 import { createTakers, poolsHeld } from './takers.ts';
@@ -44,6 +44,8 @@ const maxFilled = 10_000;
 const pullsPerLease = 2;
 /** How long the server may take to close the pull requests of a replica that leaves, in milliseconds. */
 const leaveMs = 1000;
+/** So often in turn nobody answers before the log says so: a consumer that was deleted is there again before. */
+const manyTimes = 5;
 /** After so long the log says again that consumers cannot be created. */
 const silentMs = 10 * 60_000;
 
@@ -86,13 +88,26 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     if (ofPool) await ofPool.ensureLanes(pools);
     else await streams.ensureLanes(pools.flatMap((pool) => lanesOfPool(names, pool)));
   };
-  const isFirst = createFirstOfKind({ silentMs, max: 1 });
+  const isFirst = createFirstOfKind({ silentMs, max: 1000 });
   /** Their first pull requests try it again. What does not pass with a server that is away is the operator's to mend. */
   const noteUncreated = (error: unknown): void => {
     const mayPass = isStreamAway(error) || isServiceError(error, 'Unavailable') || !client.isConnected();
     if (mayPass) log.debug({ err: error }, 'consumers of the queue could not be created yet');
     else if (isFirst('consumers'))
       log.warn({ err: error }, 'consumers of the queue could not be created: runs of some agents wait until they are');
+  };
+  /** How often in turn nobody has answered the pull requests to a lane. */
+  const unanswered = new Map<string, number>();
+  const noteUnanswered = (consumer: string): void => {
+    const times = (unanswered.get(consumer) ?? 0) + 1;
+    unanswered.set(consumer, times);
+    const pool = [...served.values()].find((each) => consumer.startsWith(`${hashOfPool(each)}-`));
+    if (times < manyTimes || !pool || !isFirst(`unanswered ${nameOfPool(pool)}`)) return;
+    const subject = nextSubject(names.runs, consumer);
+    log.warn(
+      { ...pool, subject },
+      'nobody answers where the runs of an agent are taken: its consumers are deleted again and again, or the NATS account of this worker does not import the subject (agent-workflow nats-permissions prints it)',
+    );
   };
   /** Takes runs also from the pools of what a taker holds, once their consumers exist. */
   const serve = (held: HeldAgents): void => {
@@ -126,6 +141,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
   const deliver = ({ consumer, message, left }: Delivery): void => {
     consumers.addDelivery(consumer);
     filled.delete(consumer);
+    unanswered.delete(consumer);
     const run = readRun(message);
     const isOlder = older.has(consumer);
     const give = run && (isOlder ? takers.any() : takers.next(run));
@@ -148,12 +164,17 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     onDelivery: deliver,
     onEmpty: (consumer) => {
       filled.delete(consumer);
+      unanswered.delete(consumer);
       pullAll();
     },
     onFailed: () => void pullSoon(),
-    onExpired: pullAll,
+    onExpired: (consumer) => {
+      unanswered.delete(consumer);
+      pullAll();
+    },
     onMissing: (consumer) => {
       filled.delete(consumer);
+      noteUnanswered(consumer);
       // The next look finds out whether it is there again.
       if (older.has(consumer)) {
         lanes.delete(consumer);
