@@ -5,6 +5,7 @@ import { namesOf } from '@agent-workflow/execution/adapters/nats/client/streams'
 import { inboxPrefixOf } from '@agent-workflow/execution/adapters/nats/pools/permissions';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/places';
+import { readPublished } from '@agent-workflow/execution/events/published';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
 import { createLog, type Log } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
@@ -129,6 +130,19 @@ withServer(test, privateNats(), () => {
     await log.append(scopeOf('r'), 2, [end(3)]);
     await using latecomer = await openLogsOn(server.url, 'lost');
     t.deepEqual(await collect(latecomer, 'r'), [1, 2, 3]);
+  });
+
+  test.serial('an event whose data is no JSON counts as published without it', async (t) => {
+    await using server = await privateNats().open();
+    await using log = await openLogsOn(server.url, 'data');
+    const noJson = { data: Buffer.from('no JSON') };
+    await log.append(scopeOf('r'), 0, [
+      ...[eventOf(1, 'on_chain_stream', {}, { ...noJson, step: 1 }), eventOf(2, 'on_chain_stream', null)],
+      eventOf(3, 'messages_chunk', '', { ...noJson, messageId: 'm' }),
+    ]);
+    const published = await readPublished(log, 'r', 3);
+    t.true(published.has('on_chain_stream'));
+    t.is(published.step(undefined).message('m').characters, 0);
   });
 
   test.serial('a worker of a pool reads and continues such a log through a process that answers it', async (t) => {
