@@ -243,7 +243,10 @@ withServer(test, privateNats(), () => {
     t.throws(() => connection.subscribe(command), { instanceOf: TypeError });
     t.throws(() => connection.subscribe('a', { queue: command }), { instanceOf: TypeError });
     await t.throwsAsync(client.request(command, new Uint8Array(0)), { instanceOf: TypeError });
-    await t.throwsAsync(client.requestMany(command, new Uint8Array(0)), { instanceOf: TypeError });
+    await t.throwsAsync(
+      client.requestMany(command, new Uint8Array(0), () => true),
+      { instanceOf: TypeError },
+    );
     const manager = await connection.jetstreamManager({ checkAPI: false });
     await t.throwsAsync(manager.consumers.info('QUEUE', command));
     await client.flush(5000);

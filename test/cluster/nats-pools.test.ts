@@ -1,7 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { openNatsClient } from '@agent-workflow/execution/adapters/nats/client/client';
 import { workerIdOf } from '@agent-workflow/execution/adapters/nats/leases';
-import { tokenOfAgents } from '@agent-workflow/execution/adapters/nats/pools/permissions';
+import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
+import { namesOf } from '@agent-workflow/execution/adapters/nats/client/streams';
+import { inboxPrefixOf, tokenOfAgents } from '@agent-workflow/execution/adapters/nats/pools/permissions';
+import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/places';
 import { executionSettings } from '@agent-workflow/execution/config';
 import { openExecution } from '@agent-workflow/execution/open';
 import { namedAgents, type Agent } from '@agent-workflow/execution/record/agents';
@@ -164,6 +167,37 @@ withServer(test, privateNats(), () => {
         t.deepEqual(worker.refused, []);
       },
     );
+
+    test.serial(`${place}: what a pool puts among the events of its ended runs harms no follower`, async (t) => {
+      t.timeout(120_000);
+      await using ground = await openGround(openServer);
+      await using api = await openProcess(ground);
+      await using _worker = await openProcess(ground, support);
+      const { runId } = await start(api.execution, { agent: 'support', messages: [user('go')] });
+      await isSupportsRun(t, api.execution, runId);
+      const log = createLog('test', 'silent');
+      await using junk = await openNatsClient({
+        ...{ url: ground.urlOf('support'), name: 'junk', log },
+        inboxPrefix: inboxPrefixOf(['support']),
+      });
+      const names = namesOf(poolsPrefix);
+      const subject = eventSubjectOf(names, hashOfAgent('support'), runId);
+      for (const text of ['', 'junk', '9 9 1 1 1 0 0 w parts\n{}']) await junk.request(subject, Buffer.from(text));
+      await isSupportsRun(t, api.execution, runId);
+      await using other = await openProcess(ground);
+      await isSupportsRun(t, other.execution, runId);
+      t.is(resultOf(await endOf(other.execution, runId)).meta.status, 'completed');
+
+      // A log that is gone but for what cannot be read is published from the record.
+      await using platform = await openNatsClient({ url: ground.urlOf('api'), name: 'platform', log });
+      const purge = Buffer.from(JSON.stringify({ filter: subject }));
+      await platform.request(`$JS.API.STREAM.PURGE.${names.events}`, purge);
+      await junk.request(subject, Buffer.from('junk'));
+      await using later = await openProcess(ground);
+      const events = (await followAll(later.execution, runId)).map(toChunk);
+      t.is(events.at(-1)?.event, 'on_chain_end');
+      t.true(JSON.stringify(events).includes('support ends'));
+    });
 
     test.serial(`${place}: a worker of a pool waits for a process of the role api, and says so`, async (t) => {
       await using ground = await openGround(openServer);

@@ -52,7 +52,7 @@ export async function publishEnd(parts: EndParts, run: Run): Promise<void> {
 
 async function publishMissing(parts: EndParts, run: Run): Promise<void> {
   const { eventLog } = parts;
-  if (run.agent !== undefined) eventLog.setAgent(run.runId, run.agent);
+  eventLog.setAgent(run.runId, run.agent ?? defaultAgent);
   if (await eventLog.isEnded(run.runId)) return;
   const output = await outputOf(parts.threads, run);
   for (;;) {
@@ -81,7 +81,7 @@ async function publishMissing(parts: EndParts, run: Run): Promise<void> {
  */
 export async function publishAsleep(parts: EndParts, run: Run): Promise<void> {
   const { eventLog, threads } = parts;
-  if (run.agent !== undefined) eventLog.setAgent(run.runId, run.agent);
+  eventLog.setAgent(run.runId, run.agent ?? defaultAgent);
   if (run.status !== 'sleeping' || run.epoch === undefined || (await eventLog.last(run.runId)) > 0) return;
   const output = await outputOf(threads, run);
   const events = createEventWriter(run, numbersOfClaim(run.epoch));

@@ -68,8 +68,9 @@ function collectPublished(): PublishedEvents & { readonly add: (event: RunEvent)
   let lastStep: number | undefined;
   const keyOf = (...parts: readonly (string | number | undefined)[]): string => parts.join('\n');
 
-  const addChunk = ({ data: json, message, step, node, messageId: id = '' }: RunEvent): void => {
-    const data = fromJson(json);
+  const addChunk = (event: RunEvent): void => {
+    const { message, step, node, messageId: id = '' } = event;
+    const data = dataOf(event);
     const key = keyOf(step, id);
     const before = messages.get(key) ?? nothingPublished;
     messages.set(key, {
@@ -87,7 +88,7 @@ function collectPublished(): PublishedEvents & { readonly add: (event: RunEvent)
       kinds.add(kind);
       if (kind === 'messages_chunk') addChunk(event);
       else if (kind === 'on_chain_stream') {
-        const { status } = fromJson(event.data) as { status: string };
+        const { status } = (dataOf(event) ?? {}) as { readonly status?: string };
         kinds.add(keyOf(step, status, node));
         if (status === 'completed') lastStep = step;
       } else kinds.add(keyOf(step, kind, undefined));
@@ -102,6 +103,15 @@ function collectPublished(): PublishedEvents & { readonly add: (event: RunEvent)
     }),
     lastStep: () => lastStep,
   };
+}
+
+/** The data of an event; `undefined` where it is no JSON: on NATS a worker of a pool can write anything to the logs of its agents' runs. */
+function dataOf({ data }: RunEvent): unknown {
+  try {
+    return fromJson(data);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The chunks of a message that are not published yet: its text behind the published characters, its blocks behind the published ones. */

@@ -61,8 +61,12 @@ export interface NatsClient extends AsyncDisposable {
    * @throws Unavailable when the connection is lost, a NatsError otherwise.
    */
   readonly request: (subject: string, payload: Uint8Array, options?: RequestOptions) => Promise<Msg>;
-  /** Sends a request and resolves with all replies up to an empty one, which ends them. Fails as `request` does. */
-  readonly requestMany: (subject: string, payload: Uint8Array) => Promise<readonly Msg[]>;
+  /** Sends a request and resolves with all replies up to the last one, which it includes. Fails as `request` does. */
+  readonly requestMany: (
+    subject: string,
+    payload: Uint8Array,
+    isLast: (reply: Msg) => boolean,
+  ) => Promise<readonly Msg[]>;
   /** Resolves when the server has everything that was sent so far, and everything that it sent before has arrived. */
   readonly flush: (timeoutMs: number) => Promise<void>;
 }
@@ -218,11 +222,14 @@ function createClient(connection: NatsConnection, options: ClientOptions): NatsC
         connection.request(subject, payload, { timeout: timeoutMs, ...(headers ? { headers } : {}) }),
       ),
 
-    requestMany: (subject, payload) =>
+    requestMany: (subject, payload, isLast) =>
       whileConnected(async () => {
-        const options = { strategy: RequestStrategy.SentinelMsg, maxWait: requestTimeoutMs };
+        const options = { strategy: RequestStrategy.Timer, maxWait: requestTimeoutMs };
         const messages: Msg[] = [];
-        for await (const message of await connection.requestMany(subject, payload, options)) messages.push(message);
+        for await (const message of await connection.requestMany(subject, payload, options)) {
+          messages.push(message);
+          if (isLast(message)) break;
+        }
         return messages;
       }),
 

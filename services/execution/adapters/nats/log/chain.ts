@@ -12,8 +12,9 @@ import { nothingStored, type LogPosition } from './position.ts';
 /*
  * How one writer adds frames to a run's log, also when the stream is lost meanwhile.
  *
- * Each frame names the sequence of the run's frame before it in the stream, and NATS refuses a frame that does not follow the
- * last one. So of two writers only one can continue a log, and a frame whose outcome is not known can be sent again.
+ * Each frame names the sequence of the message before it on the log's subject, and NATS refuses a frame that does not follow the
+ * last one. So of two writers only one can continue a log, and a frame whose outcome is not known can be sent again. The message before
+ * it may be one that no reader can read: workers of a pool may put anything there.
  * A stream that NATS has lost is created again, empty (`recreateStream`). A writer keeps the newest frames of its log (`keptFrames`;
  * of a log that another writer began, once `keepEarlier` has read them). From these it puts back what the stream has lost, in one
  * frame: before its next frame (`withLost`), or when the loss is noticed and it has nothing to write (`putBack`). A log of which
@@ -80,14 +81,16 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
         }
       }
       const found = await readPosition();
-      if (found.streamSeq === before.streamSeq) continue;
+      if (found.lastSeq === before.lastSeq) continue;
       if (found.frame && isSame(found.frame, draft) && found.frame.writer === writer)
         return { storedAt: found.streamSeq, subject: found.frame.subject };
       if (found.streamSeq < before.streamSeq && (!found.frame || found.frame.writer === writer)) {
         await options.recreateStream().catch(nothing);
         return { lostBehind: found };
       }
-      if (!follows(found.last, draft.first) || found.ended || draft.slice > 1) throw staleError(runId);
+      // What came between may be no frame: then the log is as it was.
+      const isContinued = found.streamSeq !== before.streamSeq;
+      if (!follows(found.last, draft.first) || found.ended || (draft.slice > 1 && isContinued)) throw staleError(runId);
       position = found;
     }
   };
@@ -96,7 +99,7 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
     const { streamSeq } = stored;
     const origin = position?.origin ?? 0;
     const frame: StoredFrame = { ...draft, ...stored, origin, writer, at: Date.now() };
-    position = { streamSeq, last: lastWhole(frame), ended: endsLog(frame), origin, frame };
+    position = { streamSeq, lastSeq: streamSeq, last: lastWhole(frame), ended: endsLog(frame), origin, frame };
     onStored(frame, draft.batch);
     for (const entry of draft.entries) entry.done();
   };
@@ -200,7 +203,9 @@ function createLostFrames({
       end = frame.last;
     }
     if (!follows(end, next)) throw staleError(runId);
-    return frames.map(fromStored);
+    const drafts = frames.map(fromStored).filter((draft) => draft !== undefined);
+    if (drafts.length < frames.length) throw staleError(runId);
+    return drafts;
   };
 
   return {
@@ -246,9 +251,9 @@ function createPublisher(options: ChainOptions): Publisher {
   return {
     waitForNats,
 
-    publish: async (subject, { draft, behind: { streamSeq, origin }, firstSliceSeq }) => {
+    publish: async (subject, { draft, behind: { lastSeq, origin }, firstSliceSeq }) => {
       const headers = createHeaders();
-      headers.set('Nats-Expected-Last-Subject-Sequence', String(streamSeq));
+      headers.set('Nats-Expected-Last-Subject-Sequence', String(lastSeq));
       const reply = await client.request(subject, toPayload({ ...draft, firstSliceSeq, origin, writer }), { headers });
       const { error, seq: stored } = reply.json<PublishReply>();
       if (error || stored === undefined) throw new Refused(error);

@@ -118,11 +118,12 @@ function completeWith(drafts: Draft[], entry: Entry): void {
   else entry.done();
 }
 
-/** A stored frame, to be written again. */
-export const fromStored = (frame: StoredFrame): Draft => {
+/** A stored frame, to be written again; `undefined` when it holds no events. */
+export function fromStored(frame: StoredFrame): Draft | undefined {
   const { layout, first, last, slice, slices, ended, body } = frame;
-  return { layout, first, last, slice, slices, ended, body, batch: toBatch(frame), entries: [] };
-};
+  const batch = toBatch(frame);
+  return batch && { layout, first, last, slice, slices, ended, body, batch, entries: [] };
+}
 
 /** Joins drafts of whole events that follow one another; `undefined` when the result is larger than a frame. */
 export function joinDrafts(drafts: readonly Draft[], maxBytes: number): Draft | undefined {

@@ -57,7 +57,7 @@ export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
   /** Reads the last event from its first slice on. */
   const readEnd = async (tail: Tail, signal: AbortSignal): Promise<RunEvent> => {
     const join = createJoiner();
-    const last = await repeat(async () => reader.last(tail.subject), signal);
+    const last = (await repeat(async () => reader.last(tail.subject), signal))?.frame;
     let from = last?.slice === 1 ? last.streamSeq : (last?.firstSliceSeq ?? 0);
     while (last && from <= last.streamSeq) {
       const frames = await readPage(tail, from, signal);

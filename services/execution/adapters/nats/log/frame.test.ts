@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { toDrafts, type Entry } from './drafts.ts';
-import { createJoiner, fromPayload, toPayload } from './frame.ts';
+import { createJoiner, fromPayload, toBatch, toPayload } from './frame.ts';
 
 const scope: RunScope = { runId: 'r', threadId: 't', requestId: 'q', isNewThread: true };
 
@@ -41,9 +41,10 @@ for (const layout of ['parts', 'lines'] as const)
         t.is(open.size, 0);
         t.true(drafts.every(({ body }) => body.byteLength <= maxBytes + sharedBytes));
         const join = createJoiner();
-        const joined = drafts.flatMap(
-          (draft) => join(fromPayload(toPayload({ ...draft, firstSliceSeq: 0, origin: 0, writer: 'w' })))?.events ?? [],
-        );
+        const joined = drafts.flatMap((draft) => {
+          const frame = fromPayload(toPayload({ ...draft, firstSliceSeq: 0, origin: 0, writer: 'w' }));
+          return (frame && join(frame)?.events) ?? [];
+        });
         const plain = (list: readonly RunEvent[]): unknown =>
           list.map(({ data, message, ...rest }) => [rest, String(data), String(message)]);
         t.deepEqual(plain(joined), plain(entries.flatMap(({ events }) => events)));
@@ -72,7 +73,45 @@ test('slices that a dead writer left incomplete are dropped', (t) => {
   );
 });
 
-test('a message that is no frame is refused', (t) => {
-  for (const text of ['', 'x', '1 2 3\n', '1 1 0 1 0 0 0 w\n{}', '1 1 1 1 0 0 0 w later\n{}'])
-    t.throws(() => fromPayload(Buffer.from(text)), { message: /not a frame/ });
+test('a message that is no frame is none, whatever its first line is', (t) => {
+  const heads = [
+    ...['', 'x', '\n', '\n\n', '1 2 3\n', 'a b c d e f g w\n', '1 1 1 1 0 0 0 \n', '1 1 1 1 0 0 0 w later\n{}'],
+    ...['1 1 0 1 0 0 0 w\n{}', '1 1 2 1 0 0 0 w\n', '2 1 1 1 0 0 0 w\n', '0 0 1 1 0 0 0 w\n', '1 2 1 2 0 0 0 w\n'],
+    ...['1e3 1e3 1 1 0 0 0 w\n', '-1 1 1 1 0 0 0 w\n', '1 1 1 1 0 0 0 w parts more\n', `${'1 '.repeat(1000)}\n`],
+    `1 ${'9'.repeat(16)} 1 1 0 0 0 w\n`,
+  ];
+  for (const text of heads) t.is(fromPayload(Buffer.from(text)), undefined, text.slice(0, 40));
+  fc.assert(fc.property(fc.uint8Array(), (bytes) => fromPayload(bytes) === undefined));
+});
+
+test('a frame whose body does not hold the events that it names has none', (t) => {
+  const frame = { layout: 'parts', first: 1, last: 1, slice: 1, slices: 1, ended: false } as const;
+  const plain = { scope, places: [{ kind: 'messages_chunk' }], events: [[0, 1, 2]] };
+  const bodyOf = (header: unknown): Uint8Array => Buffer.from(`${JSON.stringify(header)}\n{}`);
+  t.is(toBatch({ ...frame, body: bodyOf(plain) })?.events.length, 1);
+  const others = [
+    ...[
+      null,
+      {},
+      [],
+      { ...plain, events: [] },
+      { ...plain, events: [[1, 1, 2]] },
+      { ...plain, events: [[0, null, 2]] },
+    ],
+    ...[
+      { ...plain, scope: {} },
+      { ...plain, places: [{ kind: 'later' }] },
+      { ...plain, events: [[0, 1, 0]] },
+    ],
+    ...[
+      { ...plain, places: [{ kind: '__proto__' }] },
+      { ...plain, places: [{ kind: 'messages_chunk', step: 'x' }] },
+    ],
+    { ...plain, places: [{ kind: 'on_chain_end' }] },
+  ];
+  for (const header of others) t.is(toBatch({ ...frame, body: bodyOf(header) }), undefined, JSON.stringify(header));
+  t.is(toBatch({ ...frame, last: 2, body: bodyOf(plain) }), undefined);
+  for (const layout of ['parts', 'lines'] as const)
+    for (const text of ['', '\n', 'x', 'null', '{}', '[]\n', '{"metadata":null}'])
+      t.is(toBatch({ ...frame, layout, body: Buffer.from(text) }), undefined, text);
 });

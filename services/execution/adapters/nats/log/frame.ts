@@ -1,6 +1,7 @@
 import { toOldJson } from '@agent-workflow/protos/old-events';
 import { fromOldLines, packEvents, unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
 import { beginsLog } from '../../../ports/log-numbers.ts';
+import { isReadable } from './event-check.ts';
 
 /**
  * The layout of a frame's events. `parts`: as `event-pack.ts` packs them, the fields of each event apart. `lines`: one line of
@@ -41,6 +42,9 @@ export interface StoredFrame extends Frame {
   readonly at: number;
 }
 
+/** What the events of a frame are read from. */
+type FrameBody = Pick<Frame, 'layout' | 'first' | 'last' | 'ended' | 'body'>;
+
 const newline = 0x0a;
 const newlineBytes = Buffer.from('\n');
 
@@ -60,29 +64,27 @@ export function toPayload(frame: Frame): Uint8Array {
   return Buffer.concat([Buffer.from(`${fields.join(' ')}\n`, 'latin1'), body]);
 }
 
-/** @throws Error when the payload is not a frame. */
-export function fromPayload(payload: Uint8Array): Frame {
-  const stop = payload.indexOf(newline);
-  const fields = Buffer.from(payload.buffer, payload.byteOffset, Math.max(0, stop)).toString('latin1').split(' ');
-  const [first = 0, last = 0, slice = 0, slices = 0, ended = 0, firstSliceSeq = 0, origin = 0] = fields.map(Number);
+/** The longest first line of a frame, in bytes. */
+const maxHeadBytes = 256;
+
+/** The frame in a payload; `undefined` when it is none. Its body may still hold no events: `toBatch` reads them. */
+export function fromPayload(payload: Uint8Array): Frame | undefined {
+  const stop = payload.subarray(0, maxHeadBytes).indexOf(newline);
+  const head = payload.subarray(0, Math.max(0, stop));
+  const fields = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1').split(' ');
+  const numbers = fields.slice(0, numberCount);
   const [writer = '', layout = 'lines', ...more] = fields.slice(numberCount);
-  if (writer === '' || more.length > 0 || slice < 1 || !isLayout(layout))
-    throw new Error('a message of the event stream is not a frame');
-  return {
-    layout,
-    first,
-    last,
-    slice,
-    slices,
-    ended: ended === 1,
-    firstSliceSeq,
-    origin,
-    writer,
-    body: payload.subarray(stop + 1),
-  };
+  if (writer === '' || more.length > 0 || !isLayout(layout) || !numbers.every(isNumber)) return undefined;
+  const [first = 0, last = 0, slice = 0, slices = 0, ended = 0, firstSliceSeq = 0, origin = 0] = numbers.map(Number);
+  if (first < 1 || last < first || slice < 1 || slices < slice || (slices > 1 && last > first)) return undefined;
+  const body = payload.subarray(stop + 1);
+  return { layout, first, last, slice, slices, ended: ended === 1, firstSliceSeq, origin, writer, body };
 }
 
 const numberCount = 7;
+
+/** No number of a log and no sequence has more digits. */
+const isNumber = (text: string): boolean => /^\d{1,15}$/.test(text);
 
 const isLayout = (text: string): text is Layout => text === 'parts' || text === 'lines';
 
@@ -96,11 +98,21 @@ export const toBody = (batch: EventBatch, layout: Layout): Uint8Array =>
     ? packEvents(batch)
     : Buffer.concat(batch.events.flatMap((event) => [toOldJson(batch.scope, event), newlineBytes]));
 
-/** The events of a frame of whole events. */
-export const toBatch = ({ layout, first, body }: Pick<Frame, 'layout' | 'first' | 'body'>): EventBatch =>
-  (layout === 'parts' ? unpackEvents : fromOldLines)(first, body);
+/** The events of a frame of whole events; `undefined` when its body does not hold the events that its first line names. */
+export function toBatch({ layout, first, last, ended, body }: FrameBody): EventBatch | undefined {
+  try {
+    const batch = (layout === 'parts' ? unpackEvents : fromOldLines)(first, body);
+    return isReadable(batch, last, ended) ? batch : undefined;
+  } catch {
+    // What is no JSON, or JSON of something else.
+    return undefined;
+  }
+}
 
-/** Joins the slices of a large event as they arrive. Slices that a dead writer left incomplete are dropped. */
+/** Whether readers can do something with a frame. Of a slice only all slices together can say so. */
+export const isSliceOrReadable = (frame: Frame): boolean => frame.slices > 1 || toBatch(frame) !== undefined;
+
+/** Joins the slices of a large event as they arrive. Slices that a dead writer left incomplete are dropped, and so is what holds no events. */
 export function createJoiner(): (frame: Frame) => EventBatch | undefined {
   let first = 0;
   let bodies: Uint8Array[] = [];

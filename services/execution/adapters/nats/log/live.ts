@@ -4,12 +4,15 @@ import type { Msg } from 'nats';
 import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
 import type { StoredFrame } from './frame.ts';
 import { sequenceOf, toStored } from './reader.ts';
+import type { NoteUnreadable } from './unreadable.ts';
 
 export interface LiveOptions {
   readonly streams: Streams;
   readonly log: Log;
   /** Whether frames of this run are wanted. */
   readonly wants: (runId: string) => boolean;
+  /** Called for each message of a wanted run that is no frame. */
+  readonly noteUnreadable: NoteUnreadable;
   /** Called with each wanted frame once it is stored, in the order of the stream. */
   readonly onFrame: (runId: string, frame: StoredFrame) => void;
   /** Called when frames may have been missed. `isNew`: the stream was lost and created again, with sequences from 1. */
@@ -36,7 +39,7 @@ const flushTimeoutMs = 5000;
 
 /** Subscribes, and creates the stream where it is missing. */
 export async function openLive(options: LiveOptions): Promise<Live> {
-  const { streams, wants, onFrame, isNeeded, log } = options;
+  const { streams, wants, noteUnreadable, onFrame, isNeeded, log } = options;
   const { client, names, manager } = streams;
   const closing = new AbortController();
   const sequences = createSequences(options);
@@ -46,10 +49,9 @@ export async function openLive(options: LiveOptions): Promise<Live> {
     const { subject } = message;
     const runId = subject.slice(subject.lastIndexOf('.') + 1);
     if (!wants(runId)) return;
-    onFrame(runId, {
-      ...toStored(message),
-      subject: `${names.eventSubject}${subject.slice(names.liveSubject.length)}`,
-    });
+    const frame = toStored(message, `${names.eventSubject}${subject.slice(names.liveSubject.length)}`);
+    if (frame) onFrame(runId, frame);
+    else noteUnreadable(subject);
   };
 
   const recreateStream = async (): Promise<void> => sequences.compare(await streams.ensureEvents());

@@ -11,8 +11,9 @@ import { openLive, withoutLive, type LiveOptions } from './live.ts';
 import { createLogPlaces } from './places.ts';
 import { createReader, readWhole, type Reader } from './reader.ts';
 import { createLogSync } from './sync.ts';
-import { maxRecentBytes, recentFrames, wake, type Tail } from './tail.ts';
+import { maxRecentBytes, readFrame, recentFrames, wake, type Tail } from './tail.ts';
 import { createTails } from './tails.ts';
+import { createNoteUnreadable } from './unreadable.ts';
 import { createWriter, type Writer } from './writer.ts';
 
 interface NatsLogOptions {
@@ -36,7 +37,8 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   const writerName = randomUUID().slice(0, 8);
   const closed = new AbortController();
   const closing = closed.signal;
-  const reader = ofPool?.reader ?? createReader(client, names);
+  const noteUnreadable = createNoteUnreadable(log);
+  const reader = ofPool?.reader ?? createReader(client, names, noteUnreadable);
   const places = createLogPlaces({
     names,
     areByShard: () => older?.readByShard() === true,
@@ -51,11 +53,17 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     streams,
     log,
     wants: (runId) => tails.get(runId) !== undefined,
-    onFrame: (runId, frame) => {
+    noteUnreadable,
+    onFrame: (runId, received) => {
       const tail = tails.of(runId);
-      if (!tails.addFrame(tail, frame)) return;
+      // Of what this replica has written, or read already, the events are read only where they are needed.
+      const isOwn = received.writer === writerName && !received.ended;
+      const isKnown = received.streamSeq <= tail.streamSeq;
+      const read = isOwn || isKnown ? { frame: received } : readFrame(tail, received);
+      if (!read) noteUnreadable(received.subject);
+      if (!read || !tails.addFrame(tail, read.frame, read.batch)) return;
       // Another writer has the run: this one must not put its frames back any more.
-      if (tail.ended || frame.writer !== writerName) retire(tail);
+      if (tail.ended || received.writer !== writerName) retire(tail);
     },
     isNeeded: () => writers.size > 0 || [...tails.all()].some(({ listeners }) => listeners > 0),
     onGap: (isNew) => {
@@ -143,6 +151,8 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
         if (isServiceError(error, 'Stale')) {
           retire(tail);
           if (!writers.has(runId)) tails.dropFrames(tail);
+          // The tail may not be what the stream holds: the caller reads the log again before it appends again.
+          sync.invalidate(tail);
         }
         throw error;
       }

@@ -4,6 +4,8 @@ import { endsLog, lastWhole, type StoredFrame } from './frame.ts';
 export interface LogPosition {
   /** Sequence of the last frame in the stream; 0 when there is none. */
   readonly streamSeq: number;
+  /** Sequence of the last message of the log's subject, also of one that is no frame; 0 when there is none. The next frame names it. */
+  readonly lastSeq: number;
   /** Number of the last whole event. */
   readonly last: number;
   readonly ended: boolean;
@@ -13,12 +15,19 @@ export interface LogPosition {
   readonly frame: StoredFrame | undefined;
 }
 
-export const nothingStored: LogPosition = { streamSeq: 0, last: 0, ended: false, origin: 0, frame: undefined };
+/** The position in a log of which no frame is stored. */
+export const emptyAt = (lastSeq: number): LogPosition => ({
+  ...{ streamSeq: 0, lastSeq, last: 0, ended: false, origin: 0 },
+  frame: undefined,
+});
+
+export const nothingStored = emptyAt(0);
 
 /** The position behind a log's last frame. A log that ended longer ago than `retentionMs` counts as never written. */
-export function positionAt(frame: StoredFrame, retentionMs: number): LogPosition {
+export function positionAt(frame: StoredFrame, lastSeq: number, retentionMs: number): LogPosition {
+  const { streamSeq } = frame;
   const ended = endsLog(frame);
   if (ended && Date.now() - frame.at > retentionMs)
-    return { streamSeq: frame.streamSeq, last: 0, ended: false, origin: frame.streamSeq, frame };
-  return { streamSeq: frame.streamSeq, last: lastWhole(frame), ended, origin: frame.origin, frame };
+    return { streamSeq, lastSeq, last: 0, ended: false, origin: streamSeq, frame };
+  return { streamSeq, lastSeq, last: lastWhole(frame), ended, origin: frame.origin, frame };
 }

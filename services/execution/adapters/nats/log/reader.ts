@@ -1,16 +1,28 @@
 import { ErrorCode, NatsError, type Msg } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
 import type { NatsClient } from '../client/client.ts';
-import { fromPayload, type StoredFrame } from './frame.ts';
+import { fromPayload, isSliceOrReadable, type StoredFrame } from './frame.ts';
 import type { StreamNames } from '../client/streams.ts';
+import type { NoteUnreadable } from './unreadable.ts';
 
-/** Reads the stored frames of one run, by its subject; `*` may stand for the word before the run. */
+/** The end of what a subject holds. */
+export interface LogEnd {
+  /** The last frame; `undefined` when none of its messages is one. */
+  readonly frame: StoredFrame | undefined;
+  /** The sequence of the last message of the frame's subject, which the next frame names. It is the frame's, unless what follows it is no frame. */
+  readonly lastSeq: number;
+}
+
+/**
+ * Reads the stored frames of one run, by its subject; `*` may stand for the word before the run. Messages that are no frames are passed
+ * over: workers of a pool may put anything among the events of their agents' runs.
+ */
 export interface Reader {
   /**
-   * The last frame of the subject, as the stream's leader has it; `undefined` when there is none.
+   * The end of the subject, as the stream's leader has it; `undefined` when there is no message.
    * @throws NatsError when the stream does not exist.
    */
-  readonly last: (subject: string) => Promise<StoredFrame | undefined>;
+  readonly last: (subject: string) => Promise<LogEnd | undefined>;
   /** The first frame from sequence `from` on, as the stream's leader has it. */
   readonly next: (subject: string, from: number) => Promise<StoredFrame | undefined>;
   /** Frames from sequence `from` on, up to `maxBytes`. The replica of the stream that answers may lack the newest ones. */
@@ -19,29 +31,113 @@ export interface Reader {
 
 const noMessage = 10_037;
 const framesAtOnce = 256;
+/** How far before a message that is no frame the last frame is searched first, in sequences of the stream; then before that, four times as far, and so on. */
+const firstStep = 64;
+const stepFactor = 4;
 
-export function createReader(client: NatsClient, { events }: StreamNames): Reader {
-  const requestFrame = async (query: Record<string, unknown>): Promise<StoredFrame | undefined> => {
-    const reply = await client.request(`$JS.API.STREAM.MSG.GET.${events}`, Buffer.from(JSON.stringify(query)));
+/** A message of the stream: its frame, where it is one. */
+interface StoredMessage {
+  readonly subject: string;
+  readonly streamSeq: number;
+  readonly frame: StoredFrame | undefined;
+}
+
+/** `noteUnreadable` is called with the subject of each message that is no frame. */
+export function createReader(client: NatsClient, { events }: StreamNames, noteUnreadable: NoteUnreadable): Reader {
+  const noted = (message: StoredMessage): StoredMessage => {
+    if (!message.frame) noteUnreadable(message.subject);
+    return message;
+  };
+
+  const requestMessage = async (query: Record<string, unknown>): Promise<StoredMessage | undefined> => {
+    const reply = await client.request(`$JS.API.STREAM.MSG.GET.${events}`, toJson(query));
     const { error, message } = reply.json<MessageReply>();
     if (error?.err_code === noMessage) return undefined;
     if (error || !message) throw streamAway(error?.description);
-    const payload = Buffer.from(message.data ?? '', 'base64');
     const { subject, seq: streamSeq, time } = message;
-    return { ...fromPayload(payload), subject, streamSeq, at: Date.parse(time) };
+    const frame = fromPayload(Buffer.from(message.data ?? '', 'base64'));
+    return noted({ subject, streamSeq, frame: frame && { ...frame, subject, streamSeq, at: Date.parse(time) } });
+  };
+
+  const nextMessage = async (subject: string, from: number): Promise<StoredMessage | undefined> =>
+    requestMessage({ seq: Math.max(1, from), next_by_subj: subject });
+
+  /** Messages from a sequence on, as one replica of the stream has them; none when it has none. */
+  const requestPage = async (subject: string, from: number, maxBytes: number): Promise<readonly StoredMessage[]> => {
+    const query = { seq: Math.max(1, from), next_by_subj: subject, batch: framesAtOnce, max_bytes: maxBytes };
+    const replies = await client.requestMany(`$JS.API.DIRECT.GET.${events}`, toJson(query), endsPage);
+    return replies
+      .filter((reply) => !endsPage(reply))
+      .map((reply) => noted({ subject: subjectOf(reply), streamSeq: sequenceOf(reply), frame: toStored(reply) }));
+  };
+
+  /**
+   * The last readable frame from one sequence up to another one, behind which the leader has a message of the subject. A replica that
+   * answers with nothing there lags behind: then the leader is asked.
+   */
+  const lastBetween = async (subject: string, from: number, to: number): Promise<StoredFrame | undefined> => {
+    let found: StoredFrame | undefined;
+    for (let at = from; at < to;) {
+      const page = await requestPage(subject, at, pageBytes);
+      const next = page.length > 0 ? undefined : await nextMessage(subject, at);
+      const messages = next ? [next] : page;
+      found = messages.findLast((each) => each.streamSeq < to && isReadable(each))?.frame ?? found;
+      at = (messages.at(-1)?.streamSeq ?? to) + 1;
+    }
+    return found;
+  };
+
+  /** The last readable frame before a message that is none. */
+  const lastBefore = async (subject: string, streamSeq: number): Promise<StoredFrame | undefined> => {
+    let found: StoredFrame | undefined;
+    for (let to = streamSeq, step = firstStep; to > 1 && !found; step *= stepFactor) {
+      const from = Math.max(1, to - step);
+      found = await lastBetween(subject, from, to);
+      to = from;
+    }
+    return found;
+  };
+
+  const last = async (subject: string): Promise<LogEnd | undefined> => {
+    const message = await requestMessage({ last_by_subj: subject });
+    if (!message) return undefined;
+    const { streamSeq } = message;
+    if (isReadable(message)) return { frame: message.frame, lastSeq: streamSeq };
+    if (message.frame) noteUnreadable(message.subject);
+    const frame = await lastBefore(subject, streamSeq);
+    // For `*` the message may be of another subject than the frame.
+    return frame && frame.subject !== message.subject ? last(frame.subject) : { frame, lastSeq: streamSeq };
   };
 
   return {
-    last: (subject) => requestFrame({ last_by_subj: subject }),
-    next: (subject, from) => requestFrame({ seq: Math.max(1, from), next_by_subj: subject }),
+    last,
+
+    next: async (subject, from) => {
+      for (let at = from; ;) {
+        const message = await nextMessage(subject, at);
+        if (!message || message.frame) return message?.frame;
+        at = message.streamSeq + 1;
+      }
+    },
 
     page: async (subject, from, maxBytes) => {
-      const query = { seq: Math.max(1, from), next_by_subj: subject, batch: framesAtOnce, max_bytes: maxBytes };
-      const replies = await client.requestMany(`$JS.API.DIRECT.GET.${events}`, Buffer.from(JSON.stringify(query)));
-      return replies.filter(({ data }) => data.length > 0).map(toStored);
+      for (let at = from; ;) {
+        const messages = await requestPage(subject, at, maxBytes);
+        const frames = messages.flatMap(({ frame }) => frame ?? []);
+        const end = messages.at(-1);
+        if (!end || frames.length > 0) return frames;
+        at = end.streamSeq + 1;
+      }
     },
   };
 }
+
+/** What the server sends behind a page is no message of the stream, and has no sequence. One of the stream may be without content too. */
+const endsPage = (reply: Msg): boolean => sequenceOf(reply) === 0;
+
+const isReadable = ({ frame }: StoredMessage): boolean => frame !== undefined && isSliceOrReadable(frame);
+
+const toJson = (query: Record<string, unknown>): Uint8Array => Buffer.from(JSON.stringify(query));
 
 interface MessageReply {
   readonly error?: { readonly err_code: number; readonly description: string };
@@ -63,7 +159,7 @@ interface Extent {
   readonly last: number;
 }
 
-/** All frames of a log; none when they are larger than `maxBytes`, or not all there, or hold slices of events. */
+/** All readable frames of a log; none when they are larger than `maxBytes`, or not all there, or hold slices of events. */
 export async function readWhole(
   { page }: Reader,
   subject: string,
@@ -73,26 +169,30 @@ export async function readWhole(
   const frames: StoredFrame[] = [];
   let bytes = 0;
   let end = 0;
-  for (let from = origin + 1; from <= streamSeq; from = (frames.at(-1)?.streamSeq ?? streamSeq) + 1) {
+  for (let from = origin + 1; from <= streamSeq;) {
     const read = (await page(subject, from, pageBytes)).filter((frame) => frame.streamSeq <= streamSeq);
-    for (const frame of read) {
+    const newest = read.at(-1);
+    if (!newest) return [];
+    for (const frame of read.filter(isSliceOrReadable)) {
       bytes += frame.body.byteLength;
       if (frame.slices > 1 || !follows(end, frame.first) || bytes > maxBytes) return [];
       end = frame.last;
+      frames.push(frame);
     }
-    if (read.length === 0) return [];
-    frames.push(...read);
+    from = newest.streamSeq + 1;
   }
   return end === last ? frames : [];
 }
 
-/** A message that the server republished or returned, with its sequence and time in the headers. */
-export const toStored = (message: Msg): StoredFrame => ({
-  ...fromPayload(message.data),
-  subject: message.headers?.get('Nats-Subject') ?? '',
-  streamSeq: sequenceOf(message),
-  at: Date.parse(message.headers?.get('Nats-Time-Stamp') ?? ''),
-});
+/** The frame in a message that the server republished or returned, with its sequence and time in the headers; `undefined` when it is none. */
+export function toStored(message: Msg, subject = subjectOf(message)): StoredFrame | undefined {
+  const frame = fromPayload(message.data);
+  const at = Date.parse(message.headers?.get('Nats-Time-Stamp') ?? '');
+  return frame && { ...frame, subject, streamSeq: sequenceOf(message), at };
+}
+
+/** The subject that a message which the server returned has in the stream. */
+const subjectOf = (message: Msg): string => message.headers?.get('Nats-Subject') ?? '';
 
 /** The sequence of a message in its stream. */
 export const sequenceOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);

@@ -3,11 +3,10 @@ import { retry } from '@agent-workflow/kit/retry';
 import { NatsError } from 'nats';
 import { fromNatsError, steadily } from '../client/client.ts';
 import { isStreamAway, type Streams } from '../client/streams.ts';
-import type { StoredFrame } from './frame.ts';
 import type { Live } from './live.ts';
 import type { LogPlaces } from './places.ts';
-import { nothingStored, positionAt, type LogPosition } from './position.ts';
-import type { Reader } from './reader.ts';
+import { emptyAt, positionAt, type LogPosition } from './position.ts';
+import type { LogEnd, Reader } from './reader.ts';
 import type { Tail } from './tail.ts';
 
 interface LogSyncOptions {
@@ -39,26 +38,31 @@ export interface LogSync {
 
 const retryMs = 100;
 const neverSynced = -1;
+const nothingAt: LogEnd = { frame: undefined, lastSeq: 0 };
 
 export function createLogSync({ streams, reader, live, places, retentionMs, closing }: LogSyncOptions): LogSync {
   const { client } = streams;
 
-  /** The last frame of a log, wherever it is. */
-  const readLast = async (tail: Tail): Promise<StoredFrame | undefined> => {
+  /** The end of a log, wherever it is. */
+  const readEnd = async (tail: Tail): Promise<LogEnd | undefined> => {
     const search = places.search(tail);
     const found =
       (await reader.last(tail.subject)) ?? (tail.subject === search ? undefined : await reader.last(search));
-    if (!found || places.mayHold(found.subject, tail)) return found;
-    for (const subject of places.candidates(tail)) {
-      const frame = await reader.last(subject);
-      if (frame) return frame;
+    if (!found || (found.frame && places.mayHold(found.frame.subject, tail))) return found;
+    // What is there is of another agent, or can only be counted. The log may still be elsewhere.
+    const begin = places.begin(tail);
+    let beginning: LogEnd | undefined;
+    for (const subject of new Set([...places.candidates(tail), begin])) {
+      const end = await reader.last(subject);
+      if (end?.frame) return end;
+      if (subject === begin) beginning = end;
     }
-    return undefined;
+    return beginning;
   };
 
   const readPosition = async (tail: Tail): Promise<LogPosition> => {
-    const frame = await readLast(tail);
-    return frame ? positionAt(frame, retentionMs) : nothingStored;
+    const { frame, lastSeq } = (await readEnd(tail)) ?? nothingAt;
+    return frame ? positionAt(frame, lastSeq, retentionMs) : emptyAt(lastSeq);
   };
 
   const isFresh = (tail: Tail): boolean => tail.syncedAtGap === live.gaps();

@@ -63,7 +63,10 @@ export const createTail = (runId: string, subject: string): Tail => ({
 /** Bound of the newest frames of one run, in bytes. They stay in memory until the slowest follower has read them. */
 export const maxRecentBytes = 512 * 1024;
 
-/** Adds a stored frame, unless the tail has it. Returns by how many bytes the kept frames grew. */
+/**
+ * Adds a stored frame, unless the tail has it. Returns by how many bytes the kept frames grew. The body of a frame that comes with its
+ * events is not copied.
+ */
 export function addFrame(tail: Tail, frame: StoredFrame, batch?: EventBatch): number {
   if (frame.streamSeq <= tail.streamSeq) return 0;
   const before = tail.recentBytes;
@@ -72,17 +75,33 @@ export function addFrame(tail: Tail, frame: StoredFrame, batch?: EventBatch): nu
   tail.last = lastWhole(frame);
   tail.origin = frame.origin;
   tail.ended = endsLog(frame);
-  if (frame.slices === 1 && (tail.followers > 0 || tail.written)) remember(tail, frame, batch);
+  if (frame.slices === 1 && keepsFrames(tail)) remember(tail, frame, batch);
   else dropFrames(tail);
-  tail.end = tail.ended && frame.slices === 1 ? copyOf((batch ?? toBatch(frame)).events.at(-1)) : undefined;
+  tail.end = tail.ended && frame.slices === 1 ? copyOf((batch ?? toBatch(frame))?.events.at(-1)) : undefined;
   wake(tail);
   return tail.recentBytes - before;
 }
 
+/** Whether the newest frames are kept: followers read them from here, and a writer may have to put them back. */
+const keepsFrames = ({ followers, written }: Tail): boolean => followers > 0 || written;
+
+/** A received message shares its buffer with its neighbours. A copy does not keep that buffer in memory. */
+const withOwnBody = (frame: StoredFrame): StoredFrame => ({ ...frame, body: Buffer.from(frame.body) });
+
+/** A received frame with its events, to be added to a tail; `undefined` when it holds none, and is no slice of an event either. */
+export function readFrame(
+  tail: Tail,
+  received: StoredFrame,
+): { readonly frame: StoredFrame; readonly batch?: EventBatch } | undefined {
+  if (received.slices > 1) return { frame: received };
+  const frame = keepsFrames(tail) ? withOwnBody(received) : received;
+  const batch = toBatch(frame);
+  return batch && { frame, batch };
+}
+
 function remember(tail: Tail, frame: StoredFrame, batch?: EventBatch): void {
   if ((tail.recent.at(-1)?.last ?? -1) + 1 !== frame.first) dropFrames(tail);
-  // A received message shares its buffer with its neighbours. A copy does not keep that buffer in memory.
-  tail.recent.push({ ...frame, body: Buffer.from(frame.body), ...(batch ? { batch } : {}) });
+  tail.recent.push(batch ? { ...frame, batch } : withOwnBody(frame));
   tail.recentBytes += frame.body.byteLength;
   while (tail.recentBytes > maxRecentBytes) tail.recentBytes -= tail.recent.shift()?.body.byteLength ?? 0;
 }
@@ -100,7 +119,7 @@ export function addAllFrames(tail: Tail, frames: readonly StoredFrame[]): number
   const bytes = earlier.reduce((sum, { body }) => sum + body.byteLength, 0);
   const reaches = tail.recent.length > 0 || tail.last === newest.last;
   if (!reaches || tail.recentBytes + bytes > maxRecentBytes) return grown;
-  tail.recent.unshift(...earlier.map((frame) => ({ ...frame, body: Buffer.from(frame.body) })));
+  tail.recent.unshift(...earlier.map(withOwnBody));
   tail.recentBytes += bytes;
   return grown + bytes;
 }
@@ -143,7 +162,13 @@ export function recentEvents(tail: Tail, after: number): EventBatch | undefined 
   const oldest = tail.recent[0];
   if (!oldest || oldest.first > after + 1) return undefined;
   const frames = tail.recent.filter(({ last }) => last > after);
-  return eventsAbove(joinBatches(frames.map((frame) => (frame.batch ??= toBatch(frame)))), after);
+  return eventsAbove(joinBatches(frames.map(batchOf)), after);
+}
+
+function batchOf(frame: KeptFrame): EventBatch | undefined {
+  const batch = frame.batch ?? toBatch(frame);
+  if (batch) frame.batch = batch;
+  return batch;
 }
 
 /** The events of a batch above a number. */

@@ -9,9 +9,18 @@ import { isStreamAway, type Streams } from '../client/streams.ts';
 import { isRunId } from '../client/subject-text.ts';
 import { toPayload, type StoredFrame } from '../log/frame.ts';
 import { eventSubjectOf } from '../log/places.ts';
-import { createReader, pageBytes, type Reader } from '../log/reader.ts';
+import { createReader, pageBytes, type LogEnd, type Reader } from '../log/reader.ts';
+import { createNoteUnreadable } from '../log/unreadable.ts';
 import { readRun } from '../queue/run-message.ts';
-import { inboxRoot, outcomeHeader, questions, type LogQuestion, type Outcome, type Question } from './questions.ts';
+import {
+  inboxRoot,
+  lastSequenceHeader,
+  outcomeHeader,
+  questions,
+  type LogQuestion,
+  type Outcome,
+  type Question,
+} from './questions.ts';
 
 /** What a process knows that answers workers of pools. */
 export interface PoolAnswers {
@@ -40,7 +49,7 @@ type Answer = (agentHash: string, message: Msg) => Promise<Outcome>;
 /** Answers the questions of workers that belong to pools. Each question goes to one of the replicas that answer. */
 export function answerPools({ streams, queue, log, onRecord }: AnsweringOptions): AsyncDisposable {
   const { client, names } = streams;
-  const reader = createReader(client, names);
+  const reader = createReader(client, names, createNoteUnreadable(log));
   const mayCreate = createRevisionBound();
   const isFirst = createFirstOfKind(refusals);
   let underWay = 0;
@@ -67,12 +76,12 @@ export function answerPools({ streams, queue, log, onRecord }: AnsweringOptions)
       const question = readLogQuestion(message);
       if (!question) return 'refused';
       const subject = eventSubjectOf(names, agentHash, question.runId);
-      const frames = await readFrames(reader, subject, question).catch(async (error: unknown) => {
+      const found = await readLog(reader, subject, question).catch(async (error: unknown) => {
         if (isStreamAway(error)) await streams.ensureEvents();
         throw error;
       });
-      for (const frame of frames) respondWith(message, frame);
-      return frames.length === 0 || question.read === 'page' ? 'none' : 'done';
+      for (const each of found) respondWith(message, each);
+      return found.length === 0 || question.read === 'page' ? 'none' : 'done';
     },
   };
 
@@ -144,22 +153,34 @@ function respond(message: Msg, outcome: Outcome): void {
   message.respond(nothing, { headers });
 }
 
-/** The frame with the headers that the server gives it where it is read directly. */
-function respondWith(message: Msg, frame: StoredFrame): void {
+/** The frame with the headers that the server gives it where it is read directly, and where the log ends. */
+function respondWith(message: Msg, { frame, lastSeq }: LogEnd): void {
   const headers = createHeaders();
   headers.set(outcomeHeader, 'done');
-  headers.set('Nats-Subject', frame.subject);
-  headers.set('Nats-Sequence', String(frame.streamSeq));
-  headers.set('Nats-Time-Stamp', new Date(frame.at).toISOString());
-  message.respond(toPayload(frame), { headers });
+  headers.set(lastSequenceHeader, String(lastSeq));
+  if (frame) {
+    headers.set('Nats-Subject', frame.subject);
+    headers.set('Nats-Sequence', String(frame.streamSeq));
+    headers.set('Nats-Time-Stamp', new Date(frame.at).toISOString());
+  }
+  message.respond(frame ? toPayload(frame) : nothing, { headers });
 }
 
 const nothing = new Uint8Array(0);
 
-async function readFrames(reader: Reader, subject: string, question: LogQuestion): Promise<readonly StoredFrame[]> {
-  if (question.read === 'page') return reader.page(subject, question.from, Math.min(question.maxBytes, pageBytes));
-  const frame = question.read === 'last' ? await reader.last(subject) : await reader.next(subject, question.from);
-  return frame ? [frame] : [];
+async function readLog(reader: Reader, subject: string, question: LogQuestion): Promise<readonly LogEnd[]> {
+  if (question.read === 'last') {
+    const end = await reader.last(subject);
+    return end ? [end] : [];
+  }
+  const { read, from } = question;
+  const next = async (): Promise<readonly StoredFrame[]> => {
+    const frame = await reader.next(subject, from);
+    return frame ? [frame] : [];
+  };
+  const frames =
+    read === 'next' ? await next() : await reader.page(subject, from, Math.min(question.maxBytes, pageBytes));
+  return frames.map((frame) => ({ frame, lastSeq: frame.streamSeq }));
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -5,10 +5,17 @@ import type { RunnableRun } from '../../../ports/queue.ts';
 import { fromNatsError, isNoResponder, type NatsClient } from '../client/client.ts';
 import { hashOfAgent, type Pool } from '../client/pools.ts';
 import type { StreamNames } from '../client/streams.ts';
-import { toStored, type Reader } from '../log/reader.ts';
+import { toStored, type LogEnd, type Reader } from '../log/reader.ts';
 import { toRunHeaders } from '../queue/headers.ts';
 import { toRunPayload } from '../queue/run-message.ts';
-import { outcomeHeader, questionSubject, type LogQuestion, type Outcome, type Question } from './questions.ts';
+import {
+  lastSequenceHeader,
+  outcomeHeader,
+  questionSubject,
+  type LogQuestion,
+  type Outcome,
+  type Question,
+} from './questions.ts';
 
 /** What replicas of the role `api` do for a worker of a pool. */
 interface Asking {
@@ -46,10 +53,11 @@ export function createAsking(client: NatsClient, { helpSubject, eventSubject }: 
     return [agentHash, runId];
   };
 
-  const readOne = async (subject: string, read: LogRead): ReturnType<Reader['last']> => {
+  /** What was found of a log; `undefined` when it is nothing. */
+  const readOne = async (subject: string, read: LogRead): Promise<Msg | undefined> => {
     const [agentHash, runId] = partsOf(subject);
     const reply = await request('log', agentHash, { body: toJson({ runId, ...read }) });
-    return outcomeOf(reply) === 'none' ? undefined : toStored(reply);
+    return outcomeOf(reply) === 'none' ? undefined : reply;
   };
 
   return {
@@ -73,14 +81,25 @@ export function createAsking(client: NatsClient, { helpSubject, eventSubject }: 
     },
 
     reader: {
-      last: async (subject) => readOne(subject, { read: 'last' }),
-      next: async (subject, from) => readOne(subject, { read: 'next', from }),
+      last: async (subject) => {
+        const reply = await readOne(subject, { read: 'last' });
+        return reply && endIn(reply);
+      },
+
+      next: async (subject, from) => {
+        const reply = await readOne(subject, { read: 'next', from });
+        return reply && toStored(reply);
+      },
 
       page: async (subject, from, maxBytes) => {
         const [agentHash, runId] = partsOf(subject);
         const question: LogQuestion = { runId, read: 'page', from, maxBytes };
-        const replies = await client.requestMany(questionSubject(helpSubject, agentHash, 'log'), toJson(question));
-        return replies.filter(({ data }) => data.length > 0).map(toStored);
+        const replies = await client.requestMany(
+          questionSubject(helpSubject, agentHash, 'log'),
+          toJson(question),
+          isWithoutContent,
+        );
+        return replies.flatMap((reply) => toStored(reply) ?? []);
       },
     },
   };
@@ -110,6 +129,16 @@ interface Asked {
 }
 
 type LogRead = { readonly read: 'last' } | { readonly read: 'next'; readonly from: number };
+
+/** A message without content ends the frames of a page. */
+const isWithoutContent = ({ data }: Msg): boolean => data.length === 0;
+
+/** The end of a log in an answer. A replica of the version before names only the frame. */
+function endIn(reply: Msg): LogEnd {
+  const frame = toStored(reply);
+  const lastSeq = Number(reply.headers?.get(lastSequenceHeader) ?? 0);
+  return { frame, lastSeq: lastSeq > 0 ? lastSeq : (frame?.streamSeq ?? 0) };
+}
 
 const outcomeOf = ({ headers }: Msg): Outcome | undefined => headers?.get(outcomeHeader) as Outcome | undefined;
 

@@ -22,6 +22,9 @@ export type LogQuestion = { readonly runId: string } & (
 /** The header of an answer: what became of the question. */
 export const outcomeHeader = 'help-outcome';
 
+/** The header of an answer that says where a log ends: the sequence of the last message of its subject, which need not be a frame. */
+export const lastSequenceHeader = 'help-last-sequence';
+
 /** `done`; `none`: there is no such frame; `refused`: it is not the pool's to ask; `failed`: it may be asked again. */
 export type Outcome = 'done' | 'none' | 'refused' | 'failed';
 

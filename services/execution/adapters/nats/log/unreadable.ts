@@ -1,0 +1,23 @@
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
+import type { Log } from '@agent-workflow/kit/log';
+
+/** Notes a message of the events' stream that cannot be read, by its subject. */
+export type NoteUnreadable = (subject: string) => void;
+
+/** Agents whose last line in the log is remembered. */
+const remembered = 100;
+/** After so long a message of the same agent is logged again. */
+const silentMs = 10 * 60_000;
+
+/**
+ * Logs that messages of the stream cannot be read, once in ten minutes for each agent: its workers may write any number of them. They are
+ * passed over, so that followers get what is readable.
+ */
+export function createNoteUnreadable(log: Log): NoteUnreadable {
+  const isFirst = createFirstOfKind({ silentMs, max: remembered });
+  return (subject) => {
+    const [agentHash = '', runId = ''] = subject.split('.').slice(-2);
+    if (isFirst(agentHash))
+      log.warn({ runId, agentHash }, 'a message among the events of a run cannot be read, and is passed over');
+  };
+}
