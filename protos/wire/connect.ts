@@ -33,6 +33,7 @@ export function connect<C extends Context>(
     const checked = withCheckedReplies(context, rpc);
     const parts = {
       context,
+      address,
       client,
       metadata,
       streams,
@@ -84,7 +85,7 @@ async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefin
     }
   } catch (error) {
     if (signal.aborted) throw fromStatus(status.CANCELLED, undefined, error);
-    const failure = translate(error);
+    const failure = translate(error, outgoing);
     leavePlace(outgoing.call, outgoing.context, failure, new Set([place]));
     throw failure;
   } finally {

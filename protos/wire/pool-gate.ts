@@ -1,5 +1,5 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import { ServiceError, stale } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError, stale, type ErrorCode } from '@agent-workflow/kit/errors';
 import type { GrantedRun, Grants } from '../grants.ts';
 import type { PoolRule } from '../pools.ts';
 import type { ClaimedRun, RenewGrantReply } from '../threads.ts';
@@ -32,6 +32,16 @@ export interface PoolAccess {
   /** Absent: no grant is given, and none is good. */
   readonly grants?: Grants | undefined;
   readonly onRefused: (refusal: Refusal) => void;
+  /** Called with each call that was allowed and is refused for what its request holds. */
+  readonly onMisfit: (misfit: Misfit) => void;
+}
+
+/** A call of a pool whose request is Invalid or TooLarge. */
+interface Misfit {
+  readonly pool: string;
+  /** The context and its method: `threads.registerRevision`. */
+  readonly method: string;
+  readonly error: ServiceError;
 }
 
 /** One call of a pool as it came in. */
@@ -59,10 +69,19 @@ export function createPoolGate(method: string, rule: PoolRule, access: PoolAcces
       access.onRefused({ ...found, pool: caller.name, method });
       return fail(denied(`pool "${caller.name}" may not call ${method}: ${found.why}`));
     }
-    if (!givesGrant || !access.grants) return work();
-    return givesGrant(work() as Promise<never>, { request, caller, grant, grants: access.grants });
+    const reply = work();
+    // Pools may call no method that streams.
+    if (reply instanceof Promise)
+      reply.catch((error: unknown) => {
+        if (isMisfit(error)) access.onMisfit({ pool: caller.name, method, error });
+      });
+    if (!givesGrant || !access.grants) return reply;
+    return givesGrant(reply as Promise<never>, { request, caller, grant, grants: access.grants });
   };
 }
+
+const misfits: ReadonlySet<ErrorCode> = new Set(['Invalid', 'TooLarge']);
+const isMisfit = (error: unknown): error is ServiceError => isServiceError(error) && misfits.has(error.code);
 
 const denied = (message: string): ServiceError => new ServiceError('PermissionDenied', message);
 

@@ -12,6 +12,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Call } from '../call.ts';
 import type { RetryRule } from '../retry.ts';
+import { UnknownCaller } from '../unknown-caller.ts';
 import type { SentCall } from './call-stream.ts';
 import { asBytes } from './call-messages.ts';
 import type { CallStreams } from './call-streams.ts';
@@ -26,6 +27,8 @@ import { errorKey, fromStatus, notBegunKey } from './status.ts';
 export interface Outgoing {
   /** The service that is called. */
   readonly context: string;
+  /** Where it is, as the operator names it. */
+  readonly address: string;
   readonly client: Client;
   readonly metadata: Metadata;
   readonly streams: CallStreams;
@@ -100,7 +103,7 @@ function callUntilAnswered(
   };
   const fail = (error: unknown): void => {
     end();
-    const failure = translate(error);
+    const failure = translate(error, outgoing);
     leavePlace(call, context, failure, tried.addresses);
     reject(failure);
   };
@@ -284,13 +287,15 @@ const whenConnected = ({ client, call: { deadline } }: Outgoing, isOver: () => b
 
 /**
  * A failure of gRPC, of a call that its caller has not left, as the error that was sent or meant: `Unavailable` when the call was
- * cut off. A closed client throws an error of another kind.
+ * cut off. A closed client throws an error of another kind. Where the server does not know this process, the cause says so.
  */
-export function translate(error: unknown): ServiceError {
+export function translate(error: unknown, { context, address }: Pick<Outgoing, 'context' | 'address'>): ServiceError {
   if (isServiceError(error)) return error;
   if (!isGrpcError(error)) return unavailable('the connection is closed', error);
   if (isLost(error)) return fromStatus(status.UNAVAILABLE, undefined, error);
-  return fromStatus(error.code, error.metadata.get(errorKey)[0], error);
+  const isUnknown = error.code === status.UNAUTHENTICATED && !isAnswer(error);
+  const cause = isUnknown ? new UnknownCaller(context, address, error) : error;
+  return fromStatus(error.code, error.metadata.get(errorKey)[0], cause);
 }
 
 const isGrpcError = (error: unknown): error is GrpcError =>

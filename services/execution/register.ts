@@ -3,13 +3,13 @@ import { toSecurity } from '@agent-workflow/runtime/process';
 import { readServiceFile } from '@agent-workflow/runtime/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { loadAgents } from './agents/load.ts';
-import { registerAgents, type RoutingChoice } from './api/registration.ts';
+import { refuseUnknownCaller, registerAgents, type RoutingChoice } from './api/registration.ts';
 import { registrationSettings } from './config.ts';
 
 /**
  * Registers the agents of `service.json` at `AGENT_REVISION` with the threads service of a cluster. A second call changes nothing.
  * @returns a line for each agent.
- * @throws ConfigError for what the environment or the file lacks; Conflict when the revision is registered with another schema, or the
+ * @throws ConfigError for what the environment or the file lacks, and when the service does not know the token; Conflict when the revision is registered with another schema, or the
  * routing has changed since the call began.
  */
 export async function registerFrom(env: Env, choice: RoutingChoice): Promise<readonly string[]> {
@@ -19,7 +19,10 @@ export async function registerFrom(env: Env, choice: RoutingChoice): Promise<rea
   const { list } = await loadAgents(readServiceFile(values.SERVICE_CONFIG));
   if (list.length === 0) throw new ConfigError('service.json names no agent');
   await using threads = connect('threads', address, toSecurity(values));
-  const agents = await registerAgents({ list, revision }, threads, choice);
+  const agents = await registerAgents({ list, revision }, threads, choice).catch((error: unknown) => {
+    refuseUnknownCaller(error);
+    throw error;
+  });
   return agents.map(({ agent, routing: { version, current = 'none' } }) =>
     [`agent ${agent}`, `revision ${revision}`, `current ${current}`, `routing version ${String(version)}`].join(', '),
   );

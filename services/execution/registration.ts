@@ -6,6 +6,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { AgentCalls } from '@agent-workflow/protos/threads';
 import {
   leftBehind,
+  refuseUnknownCaller,
   registerAgents,
   registeredAmong,
   servingRevisions,
@@ -33,7 +34,7 @@ const namedRevisions = 20;
  * that is not registered yet stops no start: a deployment may register it once its pods are ready, and no run waits for it before. It is
  * checked again until it is there. Agents without a revision are neither registered nor checked; a line says so where others are
  * registered, whose runs this process cannot drive.
- * @throws ConfigError when the revision is registered with another schema.
+ * @throws ConfigError when the revision is registered with another schema, or the threads service does not know this process.
  */
 export async function openRegistration(options: RegistrationOptions): Promise<AsyncDisposable> {
   const { agents, isOnly, checkMs = minuteMs } = options;
@@ -48,11 +49,18 @@ export async function openRegistration(options: RegistrationOptions): Promise<As
     await register(options, held);
     return nothingOpen;
   }
-  if (await isRegistered(options, held)) return nothingOpen;
+  const isThere = await isRegistered(options, held).catch((error: unknown) => {
+    refuseUnknownCaller(error);
+    return unchecked(options, error);
+  });
+  if (isThere) return nothingOpen;
   return checkAgain({ ...options, checkMs }, held);
 }
 
-/** Without a revision of its own a process drives no run of a revision. Never rejects: it could not do more than warn. */
+/**
+ * Without a revision of its own a process drives no run of a revision.
+ * @throws ConfigError when the threads service does not know this process; of any other failure it warns.
+ */
 async function warnOfRevisions({ agents, threads, log, isOnly }: RegistrationOptions): Promise<void> {
   const { list } = agents;
   try {
@@ -67,6 +75,7 @@ async function warnOfRevisions({ agents, threads, log, isOnly }: RegistrationOpt
       'AGENT_REVISION is not set: this process drives no run of the revisions that are registered',
     );
   } catch (error) {
+    refuseUnknownCaller(error);
     log.warn(
       { err: error },
       'it could not be checked whether revisions are registered, whose runs wait for another process',
@@ -92,16 +101,18 @@ async function register({ threads, log }: RegistrationOptions, held: Held): Prom
   }
 }
 
-/** @throws ConfigError when the revision is registered with another schema. */
+/** @throws ConfigError when the revision is registered with another schema; what a call fails with where it cannot be checked. */
 async function isRegistered({ threads, log }: RegistrationOptions, held: Held): Promise<boolean> {
-  try {
-    const names = await unregisteredAgents(held, threads);
-    if (names.length === 0) return true;
-    log.warn({ agents: names, revision: held.revision }, 'a revision is not registered: no run is given to it yet');
-  } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    log.warn({ err: error }, 'it could not be checked whether the agents are registered; it is checked again');
-  }
+  const names = await unregisteredAgents(held, threads);
+  if (names.length === 0) return true;
+  log.warn({ agents: names, revision: held.revision }, 'a revision is not registered: no run is given to it yet');
+  return false;
+}
+
+/** After a check that failed: whether the agents are registered is not known. @throws ConfigError that the check ended with. */
+function unchecked({ log }: RegistrationOptions, error: unknown): false {
+  if (error instanceof ConfigError) throw error;
+  log.warn({ err: error }, 'it could not be checked whether the agents are registered; it is checked again');
   return false;
 }
 
@@ -109,7 +120,7 @@ function checkAgain(options: RegistrationOptions & { readonly checkMs: number },
   const { log, checkMs } = options;
   let isDone = false;
   const check = async (): Promise<void> => {
-    if (!isDone) isDone = await isRegistered(options, held);
+    if (!isDone) isDone = await isRegistered(options, held).catch((error: unknown) => unchecked(options, error));
   };
   return every(checkMs, check, (error) => {
     log.error({ err: error }, 'this process holds another build than the one that is registered');

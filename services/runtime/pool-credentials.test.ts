@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { invalid, ServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import test, { type ExecutionContext } from 'ava';
 import { grantSecretsOf, openPoolCredentials } from './pool-credentials.ts';
@@ -118,6 +119,35 @@ test('of refusals of one kind one in a minute is logged, and each is counted', a
   credentials?.onRefused({ ...refusal, method: 'threads.getThread' });
   t.is(counted, 6);
   t.deepEqual(lines, [refusal, { ...refusal, method: 'threads.getThread' }]);
+});
+
+test('of requests of a pool that do not fit one of a kind is logged, with its method and its fault', async (t) => {
+  const lines: unknown[] = [];
+  await using credentials = openPoolCredentials({
+    values: { POOL_CREDENTIALS: await fileWith(t, [billing]), SERVICE_TOKEN: ['of the platform'] },
+    log: Object.assign(createLog('test', 'silent'), { warn: (line: unknown) => void lines.push(line) }),
+    count: () => undefined,
+  });
+  const misfit = (method: string, error: ServiceError): void =>
+    credentials?.onMisfit({ pool: 'billing', method, error });
+  const register = 'threads.registerRevision';
+  for (let turn = 0; turn < 3; turn++) misfit(register, invalid(['definition', 'nodes'], 'has 900 names'));
+  misfit(register, invalid(['definition', 'fieldsJson', 'title', 'type'], 'must be a type'));
+  misfit(register, invalid(['definition', 'fieldsJson', 'other', 'type'], 'must be a type'));
+  misfit(register, invalid([], 'is none'));
+  const commit = 'threads.commitStep';
+  for (let turn = 0; turn < 3; turn++) misfit(commit, invalid(['fields', `name ${String(turn)}`], 'x'.repeat(1000)));
+  for (let turn = 0; turn < 3; turn++) misfit(commit, invalid(['messages', turn, 'json'], 'must be JSON'));
+  misfit(commit, new ServiceError('TooLarge', 'the reply is too large'));
+  const line = (method: string, why: string, code = 'Invalid') => ({ pool: 'billing', method, code, why });
+  t.deepEqual(lines, [
+    line(register, 'definition.nodes: has 900 names'),
+    line(register, 'definition.fieldsJson.title.type: must be a type'),
+    line(register, 'is none'),
+    line(commit, `fields.name 0: ${'x'.repeat(485)}`),
+    line(commit, 'messages.0.json: must be JSON'),
+    line(commit, 'the reply is too large', 'TooLarge'),
+  ]);
 });
 
 test('while the token of a pool is changed, two entries have its name and its agents', async (t) => {

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isAgentName } from '@agent-workflow/kit/agents';
 import { ConfigError, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import type { ErrorDetail, ServiceError } from '@agent-workflow/kit/errors';
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { PoolRefusal } from './calls.ts';
@@ -56,12 +58,20 @@ interface Refusal extends PoolRefusal {
   readonly why: string;
 }
 
+interface Misfit {
+  readonly pool: string;
+  readonly method: string;
+  readonly error: ServiceError;
+}
+
 /** The pools of a file, kept up to date until disposal. */
 interface PoolCredentials extends AsyncDisposable {
   /** The pool whose token has this SHA-256, as hexadecimal digits. */
   readonly poolOf: (sha256: string) => Pool | undefined;
   /** Counts a call of a pool that was refused, and logs the first of a kind in a minute. */
   readonly onRefused: (refusal: Refusal) => void;
+  /** Logs a call of a pool that is refused for what its request holds: the first of a kind in ten minutes. */
+  readonly onMisfit: (misfit: Misfit) => void;
 }
 
 interface PoolCredentialsOptions {
@@ -104,6 +114,7 @@ export function openPoolCredentials(options: PoolCredentialsOptions): PoolCreden
   return {
     poolOf: (sha256) => pools.get(sha256),
     onRefused: createOnRefused({ log, count }),
+    onMisfit: createOnMisfit(log),
     [Symbol.asyncDispose]: () => reading[Symbol.asyncDispose](),
   };
 }
@@ -120,6 +131,27 @@ function createOnRefused({ log, count }: Pick<PoolCredentialsOptions, 'log' | 'c
     log.warn({ pool, method, reason, why }, 'a call of a pool was refused');
   };
 }
+
+const tenMinutesMs = 10 * minuteMs;
+/** Kinds of requests that do not fit whose last line is remembered. */
+const remembered = 1000;
+/** A longer reason is cut: it may quote a name that the pool chose. */
+const maxReason = 500;
+
+function createOnMisfit(log: Log): PoolCredentials['onMisfit'] {
+  const isFirst = createFirstOfKind({ silentMs: tenMinutesMs, max: remembered });
+  return ({ pool, method, error: { code, message, details } }) => {
+    if (!isFirst(JSON.stringify([pool, method, stemOf(details[0]?.field ?? [])]))) return;
+    log.warn({ pool, method, code, why: message.slice(0, maxReason) }, 'a call of a pool was refused');
+  };
+}
+
+/** Below these fields stand names that the pool chose: of each new one there would be a line. */
+const ofNames: ReadonlySet<string | number> = new Set(['fields', 'filters']);
+
+/** The beginning of a path, which takes few values. */
+const stemOf = ([first, second]: ErrorDetail['field']): ErrorDetail['field'] =>
+  first === undefined ? [] : typeof second !== 'string' || ofNames.has(first) ? [first] : [first, second];
 
 /** By the SHA-256 of their tokens. @throws ConfigError */
 function readPools(path: string, ours: ReadonlySet<string>): ReadonlyMap<string, Pool> {

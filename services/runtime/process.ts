@@ -20,6 +20,7 @@ import { createLog, isLogText, logFormats, logLevels, type Log } from '@agent-wo
 import { holdHeap } from './heap.ts';
 import { memoryBudget, memoryBudgetOf, memoryBudgetSettings } from './memory-budget.ts';
 import { observeSettings } from './observe.ts';
+import { reasonOf } from './reason.ts';
 import { unreadSettings } from './unread-settings.ts';
 
 /** What every process reads from the environment. */
@@ -216,9 +217,7 @@ function wordsOf(error: unknown): string | undefined {
   const refused = /\blisten (E[A-Z]+)\b/.exec(error.message);
   const why = whyNotBound[refused?.[1] ?? ''];
   if (why !== undefined) return `${addressIn(error.message)} cannot be listened at: ${why}`;
-  if (!(error instanceof ServiceError)) return undefined;
-  const { message, cause } = error;
-  return `${message}${cause instanceof Error ? `: ${cause.message.split('\n', 1).join('')}` : ''}`;
+  return error instanceof ServiceError ? reasonOf(error) : undefined;
 }
 
 /** The last `host:port` of a text. */

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
 import { connect, type NatsConnection } from 'nats';
 import { openNatsClient } from '@agent-workflow/execution/adapters/nats/client/client';
@@ -228,6 +231,28 @@ withServer(test, privateNats(), () => {
       });
     },
   );
+
+  test.serial('a process that NATS does not let in does not start, and names the setting', async (t) => {
+    await using server = await openNatsWithPools([]);
+    const folder = await mkdtemp(join(tmpdir(), 'creds-'));
+    t.teardown(async () => rm(folder, { recursive: true }));
+    const credsFile = join(folder, 'none.creds');
+    await writeFile(credsFile, 'nothing');
+    const url = server.urlOf('api');
+    const withoutUser = `nats://${new URL(url).host}`;
+    const refused: Readonly<Record<string, Partial<Parameters<typeof openNatsClient>[0]>>> = {
+      'NATS_URL: the server refuses the user or the password': { url: url.replace(':x@', ':wrong@') },
+      'NATS_URL: the server refuses a process without a user, a token or credentials': { url: withoutUser },
+      'NATS_TOKEN: the server refuses the token': { url: withoutUser, token: 'wrong' },
+      'NATS_CREDS_FILE: the file holds no credentials': { url: withoutUser, credsFile },
+      'NATS_CREDS_FILE: /nowhere/of.creds cannot be read': { url: withoutUser, credsFile: '/nowhere/of.creds' },
+    };
+    for (const [message, options] of Object.entries(refused))
+      await t.throwsAsync(openNatsClient({ url, name: 'test', log: createLog('test', 'silent'), ...options }), {
+        instanceOf: ConfigError,
+        message,
+      });
+  });
 
   test.serial('a client sends no subject that holds a command', async (t) => {
     await using server = await openNatsWithPools([]);

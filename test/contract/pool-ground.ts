@@ -5,7 +5,7 @@ import { openMemory } from '@agent-workflow/memory/open';
 import { createGrants, type Grants } from '@agent-workflow/protos/grants';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import type { Context, Services } from '@agent-workflow/protos/wire/definitions';
-import type { Pool } from '@agent-workflow/protos/wire/pool-gate';
+import type { Pool, PoolAccess } from '@agent-workflow/protos/wire/pool-gate';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { createThreads } from '@agent-workflow/threads/threads';
@@ -29,6 +29,8 @@ interface PoolGround extends AsyncDisposable {
   readonly as: <C extends Context>(context: C, token: string) => Services[C];
   readonly grants: Grants;
   readonly refusals: { readonly pool: string; readonly method: string; readonly reason: string }[];
+  /** What was refused for what a request holds. */
+  readonly misfits: string[];
   /** The pool is no longer known. */
   readonly remove: (pool: string) => void;
 }
@@ -51,12 +53,14 @@ export async function openPoolGround({
   );
   const grants = createGrants([...grantSecrets], now);
   const refusals: PoolGround['refusals'] = [];
+  const misfits: string[] = [];
   const security = {
     token: platformToken,
     pools: {
       poolOf: (hash: string) => known.get(hash),
       grants,
       onRefused: (refusal: (typeof refusals)[number]) => void refusals.push(refusal),
+      onMisfit: ({ pool, method, error }: Misfit) => void misfits.push(`${pool} ${method} ${error.message}`),
     },
   };
   const options = { host: '127.0.0.1', port: 0, drainMs: 1000, onFailure: () => undefined, security };
@@ -70,10 +74,13 @@ export async function openPoolGround({
     as: (context, token) => opened.use(connect(context, `127.0.0.1:${String(server.port)}`, { token })),
     grants,
     refusals,
+    misfits,
     remove: (pool) => void known.delete(sha256(tokenOf(pool))),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
+
+type Misfit = Parameters<PoolAccess['onMisfit']>[0];
 
 type AnyMethod = (...args: readonly unknown[]) => unknown;
 

@@ -263,6 +263,8 @@ test('texts of a pool that are no JSON are refused before they come to a service
       t.is(await codeOf(rpc, { ...naming(own), ...part }, { grant: own.grant }), 'Invalid', JSON.stringify(part));
   }
   t.deepEqual(reached, []);
+  t.is(ground.misfits.length, Object.values(bad).flat().length);
+  t.true(ground.misfits.includes('billing threads.registerRevision definition.graphJson: must be JSON'));
   await t.throwsAsync(
     ground
       .as('threads', platformToken)

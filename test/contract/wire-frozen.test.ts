@@ -233,6 +233,7 @@ test('a call that is marked never is not made again, neither because it is slow 
   const streams = createCallStreams(client, metadata, watch.silent);
   const parts = {
     context: 'execution',
+    address: 'of the replicas',
     client,
     metadata,
     streams,

@@ -4,6 +4,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import type { WireSecurity } from '@agent-workflow/protos/wire/security';
+import { UnknownCaller } from '@agent-workflow/protos/unknown-caller';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import test, { type ExecutionContext } from 'ava';
 import { openAuthority, type Authority } from '../servers/certificates.ts';
@@ -55,9 +56,23 @@ test('a caller with the service token is let in, one without or with another is 
   }
 });
 
+test('a caller that is not known gets a cause that names the server and the setting, and a message that does not', async (t) => {
+  const options = { host: '127.0.0.1', port: 0, drainMs: 100, onFailure: () => undefined };
+  await using server = await serve({ memory }, { ...options, security: { token: 'known' } });
+  await using client = connect('memory', server.address, { token: 'another' });
+  const error = await t.throwsAsync(client.get({ owner: 'u:1', memoryId: 'm' }, within(timeoutMs)), {
+    message: 'a needed service is away',
+  });
+  t.true(error.cause instanceof UnknownCaller);
+  t.is(
+    (error.cause as Error).message,
+    `the memory service at ${server.address} does not know the caller: SERVICE_TOKEN is absent or wrong`,
+  );
+});
+
 test('a caller without a token, or with an empty one, is of no pool, whatever hash a pool has', async (t) => {
   const everything = { name: 'all', agents: new Set(['billing']) };
-  const pools = { poolOf: () => everything, onRefused: () => undefined };
+  const pools = { poolOf: () => everything, onRefused: () => undefined, onMisfit: () => undefined };
   const server = await serveWith(t, { token: 'of the platform', pools });
   for (const security of [{}, { token: '' }]) t.is(await codeFor(server, security), 'Unavailable');
   t.is(await codeFor(server, { token: 'of a pool' }), 'PermissionDenied');
@@ -106,7 +121,8 @@ test('a stranger is refused before a stream begins', async (t) => {
   await using server = await serve({ execution }, { ...options, security: { token: 'known' } });
   await using unauthenticated = connect('execution', `localhost:${String(server.port)}`);
   const stream = unauthenticated.follow({ owner: 'u:1', runId: 'r', after: 0 }, within(timeoutMs));
-  await t.throwsAsync(stream[Symbol.asyncIterator]().next(), { code: 'Unavailable' });
+  const error = await t.throwsAsync(stream[Symbol.asyncIterator]().next(), { code: 'Unavailable' });
+  t.true(error.cause instanceof UnknownCaller);
 });
 
 test('with certificates a caller without one, with a foreign or an expired one is refused', async (t) => {

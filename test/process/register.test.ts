@@ -13,6 +13,8 @@ import { call } from '../contract/thread-calls.ts';
 const main = fileURLToPath(new URL('../../services/command/main.ts', import.meta.url));
 const graph = new URL('../../services/graph/index.ts', import.meta.url).href;
 
+type Security = NonNullable<Parameters<typeof openWireServer>[1]['security']>;
+
 interface Ended {
   readonly code: number;
   readonly printed: string;
@@ -20,17 +22,22 @@ interface Ended {
 
 interface Project {
   readonly threads: Threads;
+  readonly address: string;
+  /** How many calls were refused because their caller is not known. */
+  readonly refusedCalls: () => number;
   /** Makes the one agent a graph of one node of this name. */
   readonly build: (node: string) => Promise<void>;
   readonly register: (env: Readonly<Record<string, string>>, ...args: readonly string[]) => Promise<Ended>;
 }
 
 /** A project with an agent, and a threads service that listens. */
-async function openProject(t: ExecutionContext): Promise<Project> {
+async function openProject(t: ExecutionContext, security: Security = {}): Promise<Project> {
   const folder = await mkdtemp(join(tmpdir(), 'register-'));
   const store = openSqliteThreadStore({ path: ':memory:' });
+  let refusedCalls = 0;
   const server = await openWireServer(['threads'], {
-    ...{ host: '127.0.0.1', port: 0, drainMs: 100 },
+    ...{ host: '127.0.0.1', port: 0, drainMs: 100, security },
+    onUnknownCaller: () => refusedCalls++,
     onFailure: (error) => t.log(error.message),
   });
   t.teardown(async () => {
@@ -43,6 +50,8 @@ async function openProject(t: ExecutionContext): Promise<Project> {
   await writeFile(join(folder, 'service.json'), JSON.stringify({ agents: { support: './agent.ts:graph' } }));
   return {
     threads,
+    address: server.address,
+    refusedCalls: () => refusedCalls,
     build: async (node) =>
       writeFile(
         join(folder, 'agent.ts'),
@@ -119,4 +128,16 @@ test('another build under a registered revision is refused, as are a missing rev
   t.is(code, 1);
   t.regex(printed, /revision "v1" of agent "support" is registered with another schema/);
   t.deepEqual(await routingOf(threads), { version: 1, current: 'v1' });
+});
+
+test('without the token of the service, or with a wrong one, the command fails at its first call and says which setting it is', async (t) => {
+  const { address, refusedCalls, build, register } = await openProject(t, { token: 'right' });
+  await build('one');
+  for (const [index, token] of ['', 'wrong'].entries()) {
+    const { code, printed } = await register({ AGENT_REVISION: 'v1', SERVICE_TOKEN: token });
+    t.is(code, 1);
+    t.is(printed, `the threads service at ${address} does not know the caller: SERVICE_TOKEN is absent or wrong\n`);
+    t.is(refusedCalls(), index + 1);
+  }
+  t.is((await register({ AGENT_REVISION: 'v1', SERVICE_TOKEN: 'right' })).code, 0);
 });

@@ -2,6 +2,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { nodeNames } from '@agent-workflow/graph/build/graph';
 import { within } from '@agent-workflow/protos/call';
+import { UnknownCaller } from '@agent-workflow/protos/unknown-caller';
 import { hashOfDefinition } from '@agent-workflow/protos/definition-checks';
 import type { RevisionState } from '@agent-workflow/protos/lists';
 import type {
@@ -71,6 +72,12 @@ async function registered(threads: AgentCalls, agent: string): Promise<Registere
     if (isServiceError(error, 'NotFound')) return undefined;
     throw error;
   }
+}
+
+/** @throws ConfigError when a call failed because its server does not know this process: another attempt does not change that. */
+export function refuseUnknownCaller(error: unknown): void {
+  if (isServiceError(error) && error.cause instanceof UnknownCaller)
+    throw new ConfigError(error.cause.message, { cause: error });
 }
 
 /**

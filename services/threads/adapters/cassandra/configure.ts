@@ -2,6 +2,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { PartHealth } from '@agent-workflow/runtime/health';
 import type { Registry } from '@agent-workflow/runtime/metrics';
 import { observeRequests } from '@agent-workflow/runtime/requests';
+import { logRetries } from '@agent-workflow/runtime/retries';
 import type { ThreadStore } from '../../ports/store.ts';
 import { cassandraMetrics } from './metrics.ts';
 import { readCassandra, type CassandraValues } from './settings.ts';
@@ -42,9 +43,7 @@ export function configureCassandra(values: CassandraValues) {
         ...reach,
         waitMs,
         onStep: (text) => log.info(text),
-        onRetry: (error) => {
-          log.warn({ err: error }, 'Cassandra does not answer; the migration is tried again');
-        },
+        onRetry: logRetries({ log, text: 'Cassandra does not answer; the migration is tried again' }),
       });
     },
   };

@@ -2,6 +2,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { PartHealth } from '@agent-workflow/runtime/health';
 import type { Registry } from '@agent-workflow/runtime/metrics';
 import { observeRequests } from '@agent-workflow/runtime/requests';
+import { logRetries } from '@agent-workflow/runtime/retries';
 import type { ThreadStore } from '../../ports/store.ts';
 import { postgresMetrics } from './metrics.ts';
 import { readPostgres, type PostgresValues } from './settings.ts';
@@ -37,9 +38,7 @@ export function configurePostgres(values: PostgresValues) {
         ...reach,
         waitMs,
         onStep: (text) => log.info(text),
-        onRetry: (error) => {
-          log.warn({ err: error }, 'PostgreSQL does not answer; the migration is tried again');
-        },
+        onRetry: logRetries({ log, text: 'PostgreSQL does not answer; the migration is tried again' }),
       });
     },
   };

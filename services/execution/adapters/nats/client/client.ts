@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import { ConfigError } from '@agent-workflow/kit/env';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { unwatchedPart, type PartHealth } from '@agent-workflow/runtime/health';
 import { settledWithin } from '@agent-workflow/kit/life';
@@ -82,7 +83,7 @@ const drainMs = 2000;
 
 /**
  * Connects, and tries until the server is there.
- * @throws the signal's reason when it fires first.
+ * @throws ConfigError when the server refuses what it is signed in to with; the signal's reason when it fires first.
  */
 export async function openNatsClient(options: NatsClientOptions, signal?: AbortSignal): Promise<NatsClient> {
   const settings = await toConnectionOptions(options);
@@ -97,9 +98,22 @@ export async function openNatsClient(options: NatsClientOptions, signal?: AbortS
       if (!isLogged) log.warn({ err: error }, 'NATS cannot be reached yet; it is tried again');
       isLogged = true;
     },
+  }).catch((error: unknown) => {
+    throw isSignInRefusal(error) ? new ConfigError(signInFault(options, error), { cause: error }) : error;
   });
   health.works();
   return createClient(checkSubjects(connection), { ...options, health });
+}
+
+/** What the operator has to change: the setting that this process signs in with. */
+function signInFault({ url, token, credsFile }: NatsClientOptions, { code }: NatsError): string {
+  if (code === ErrorCode.BadCreds.toString()) return 'NATS_CREDS_FILE: the file holds no credentials';
+  if (credsFile !== undefined) return 'NATS_CREDS_FILE: the server refuses the credentials';
+  if (token !== undefined) return 'NATS_TOKEN: the server refuses the token';
+  const [first = ''] = url.split(',');
+  return new URL(first.trim()).username === ''
+    ? 'NATS_URL: the server refuses a process without a user, a token or credentials'
+    : 'NATS_URL: the server refuses the user or the password';
 }
 
 async function toConnectionOptions(options: NatsClientOptions): Promise<ConnectionOptions> {
@@ -126,9 +140,17 @@ async function toConnectionOptions(options: NatsClientOptions): Promise<Connecti
     ...(options.token === undefined ? {} : { token: options.token }),
     ...(options.credsFile === undefined
       ? {}
-      : { authenticator: credsAuthenticator(await readFile(options.credsFile)) }),
+      : { authenticator: credsAuthenticator(await readCreds(options.credsFile)) }),
     ...(tls ? { tls: { ...given({ caFile, certFile, keyFile }) } } : {}),
   };
+}
+
+async function readCreds(file: string): Promise<Uint8Array> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new ConfigError(`NATS_CREDS_FILE: ${file} cannot be read`, { cause: error });
+  }
 }
 
 const toServer = ({ hostname, port }: URL): string => {
@@ -286,8 +308,8 @@ export const steadily = (ms: number): Backoff => ({ firstMs: ms, maxMs: ms, fact
 
 /** Errors that another attempt does not change: they stop the start. */
 const refusals: ReadonlySet<string> = new Set(['AUTHORIZATION_VIOLATION', 'BAD_CREDS', 'BAD_AUTHENTICATION']);
-const isRefusal = (error: unknown): boolean =>
-  error instanceof TypeError || (error instanceof NatsError && refusals.has(error.code));
+const isSignInRefusal = (error: unknown): error is NatsError => error instanceof NatsError && refusals.has(error.code);
+const isRefusal = (error: unknown): boolean => error instanceof TypeError || isSignInRefusal(error);
 
 /** Whether the user of this process may not do what was asked for. */
 export const isForbidden = (error: unknown): boolean => error instanceof NatsError && error.isPermissionError();

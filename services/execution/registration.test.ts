@@ -1,0 +1,40 @@
+import { START, StateGraph } from '@agent-workflow/graph';
+import { ConfigError } from '@agent-workflow/kit/env';
+import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { createLog } from '@agent-workflow/kit/log';
+import type { AgentCalls } from '@agent-workflow/protos/threads';
+import { UnknownCaller } from '@agent-workflow/protos/unknown-caller';
+import test from 'ava';
+import { atRevision, namedAgents } from './record/agents.ts';
+import { openRegistration } from './registration.ts';
+
+const graph = new StateGraph({})
+  .addNode('one', () => undefined)
+  .addEdge(START, 'one')
+  .compile();
+const agents = namedAgents([{ name: 'support', graph }], undefined);
+
+const failingWith = (error: ServiceError): AgentCalls => {
+  const fail = (): Promise<never> => Promise.reject(error);
+  return {
+    getRegisteredAgent: fail,
+    listRegisteredAgents: fail,
+    registerRevision: fail,
+  } as unknown as AgentCalls;
+};
+
+const unknown = unavailable('a needed service is away', new UnknownCaller('threads', '10.0.0.7:50051'));
+
+for (const revision of ['v1', undefined])
+  test(`a worker that the threads service does not know does not start, and one that finds it away does (revision ${String(revision)})`, async (t) => {
+    const warnings: unknown[] = [];
+    const log = Object.assign(createLog('test', 'silent'), { warn: (_: unknown, text: string) => warnings.push(text) });
+    const options = { agents: atRevision(agents, revision), log, isOnly: false };
+    await t.throwsAsync(openRegistration({ ...options, threads: failingWith(unknown) }), {
+      instanceOf: ConfigError,
+      message: 'the threads service at 10.0.0.7:50051 does not know the caller: SERVICE_TOKEN is absent or wrong',
+    });
+    t.deepEqual(warnings, []);
+    await using _ = await openRegistration({ ...options, threads: failingWith(unavailable('it is away')) });
+    t.is(warnings.length, 1);
+  });

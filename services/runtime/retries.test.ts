@@ -1,0 +1,20 @@
+import { unavailable } from '@agent-workflow/kit/errors';
+import { createLog } from '@agent-workflow/kit/log';
+import test from 'ava';
+import { logRetries } from './retries.ts';
+
+test('a reason is logged in one line without a stack, and again after ten seconds; another reason is logged at once', (t) => {
+  const lines: unknown[] = [];
+  const log = Object.assign(createLog('test', 'silent'), {
+    warn: (fields: unknown, text: string) => void lines.push([fields, text]),
+  });
+  let time = 0;
+  const onRetry = logRetries({ log, text: 'it is tried again', now: () => time });
+  const refused = (): Error => unavailable('the record is away', new Error('connect ECONNREFUSED\nand more'));
+  for (; time < 10_000; time += 1000) onRetry(refused());
+  onRetry(unavailable('the nodes do not agree'));
+  onRetry(refused());
+  const line = (reason: string): unknown => [{ reason }, 'it is tried again'];
+  const away = line('the record is away: connect ECONNREFUSED');
+  t.deepEqual(lines, [away, line('the nodes do not agree'), away]);
+});
