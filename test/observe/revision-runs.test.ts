@@ -37,7 +37,9 @@ function createCounting({ threads, queue, leases }: Pick<Replicas, 'threads' | '
     ...{ threads, leases, queue: { ...queue, enqueue: async () => Promise.resolve() }, waitingMs: 30_000 },
     counts: createOpenRunCounts(revisionRuns.see),
     registry,
-    pace: { begin: () => ({ isAfterDeath: false, partRuns: 100, pauseMs: () => 0, end: () => undefined }) },
+    pace: {
+      begin: () => ({ isAfterDeath: false, isOutdated: () => false, partRuns: 100, pauseMs: 0, end: () => undefined }),
+    },
     onlyOwn: false,
     signal: never,
   });

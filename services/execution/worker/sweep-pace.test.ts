@@ -73,11 +73,11 @@ test('a sweep that fails is due again, whatever it began for', (t) => {
   t.false(pace.begin().isAfterDeath);
 });
 
-test('a sweep reads few runs at a time, takes no longer than the longest time for pauses, and pauses no more after a death', (t) => {
+test('a sweep reads few runs at a time, takes no longer than the longest time for pauses, and gives way to one after a death', (t) => {
   const { living, pace } = paceFor();
   living.add('one');
   const first = pace.begin();
-  t.deepEqual([first.partRuns, first.pauseMs()], [100, 0], 'it does not know how many runs there are');
+  t.deepEqual([first.partRuns, first.pauseMs], [100, 0], 'it does not know how many runs there are');
   let sweep = first;
   for (const [openRuns, partRuns, pauseMs] of [
     [0, 10, 200],
@@ -87,12 +87,17 @@ test('a sweep reads few runs at a time, takes no longer than the longest time fo
   ] as const) {
     sweep.end(openRuns);
     sweep = pace.begin();
-    t.deepEqual([sweep.partRuns, sweep.pauseMs()], [partRuns, pauseMs], `${openRuns} runs`);
+    t.deepEqual([sweep.partRuns, sweep.pauseMs], [partRuns, pauseMs], `${openRuns} runs`);
     t.true((openRuns / partRuns) * pauseMs <= longestMs);
   }
+  t.false(sweep.isOutdated());
   living.delete('one');
-  t.is(sweep.pauseMs(), 0, 'a process died meanwhile');
-  sweep.end(1000);
+  t.true(sweep.isOutdated(), 'a process died meanwhile');
+  t.true(pace.isDue());
   const after = pace.begin();
-  t.deepEqual([after.partRuns, after.pauseMs()], [100, 0]);
+  t.deepEqual([after.partRuns, after.pauseMs, after.isAfterDeath], [100, 0, true]);
+  living.add('two');
+  after.isOutdated();
+  living.delete('two');
+  t.false(after.isOutdated(), 'it ends, however often processes die');
 });

@@ -24,7 +24,9 @@ interface BegunSweep {
   /** How many runs are read at once. */
   readonly partRuns: number;
   /** The pause before the next part is read, in milliseconds. */
-  readonly pauseMs: () => number;
+  readonly pauseMs: number;
+  /** Whether a process has died since this sweep began, which was not after a death: then one that reads all at once is better. */
+  readonly isOutdated: () => boolean;
   /** To be called with the number of open runs that it has found; a sweep that fails is due again. */
   readonly end: (openRuns: number) => void;
 }
@@ -78,9 +80,10 @@ export function createSweepPace(options: SweepPaceOptions): SweepPace {
       return {
         isAfterDeath,
         partRuns,
-        pauseMs: () => {
+        pauseMs,
+        isOutdated: () => {
           noteDeaths();
-          return deaths > found ? 0 : pauseMs;
+          return deaths > found && !isAfterDeath;
         },
         end: (openRuns) => {
           expected = openRuns;

@@ -49,7 +49,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     const waiting = new Map<string, number>();
     const now = performance.now();
     const counting = parts.counts.begin({ at: Date.now(), registered: await parts.registry.read() });
-    const { isAfterDeath, partRuns, pauseMs, end } = parts.pace.begin();
+    const { isAfterDeath, isOutdated, partRuns, pauseMs, end } = parts.pace.begin();
 
     /**
      * The queue mostly has the waiting runs. A run that no sweep has seen before may be on its way to the queue. The next sweep
@@ -75,7 +75,8 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
         await parts.queue.enqueue(runnable);
         enqueued++;
       }
-      await delay(runs.length < partRuns ? 0 : pauseMs(), undefined, { signal: parts.signal });
+      await delay(runs.length < partRuns ? 0 : pauseMs, undefined, { signal: parts.signal });
+      if (isOutdated()) return enqueued;
     }
     waitingBefore = waiting;
     isFirst = false;
