@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { clusterAbsence } from '../servers/cluster-ground.ts';
 import { clusterAgents } from './cluster-agents.ts';
 import { cost } from './cluster-cost.ts';
+import { floor } from './cluster-floor.ts';
 import { frozen } from './cluster-frozen.ts';
 import { load } from './cluster-load.ts';
 import { noisy } from './cluster-noisy.ts';
@@ -19,11 +20,12 @@ const groups: Readonly<Record<string, (seconds: number, isProfiled: boolean, thr
   speculative,
   streams: idleStreams,
   noisy,
+  floor,
   agents: (seconds, _isProfiled, threads) => clusterAgents(seconds, threads),
 };
 
 /** Run only when they are named. */
-const long: ReadonlySet<string> = new Set(['agents', 'noisy']);
+const long: ReadonlySet<string> = new Set(['agents', 'floor', 'noisy']);
 
 const { values } = parseArgs({
   options: {
