@@ -129,6 +129,12 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
         (text): ['fieldsJson', string] => ['fieldsJson', text],
       ),
       ['fieldsJson', '{"a":{"type":"any","description":7}}'],
+      ...['__proto__', 'constructor', 'prototype', '', 'a\\u0000'].map((name): ['fieldsJson', string] => [
+        'fieldsJson',
+        `{"${name}":{"type":"any"}}`,
+      ]),
+      ['toolsJson', '[{"name":"__proto__"}]'],
+      ['graphJson', '{"nodes":[{"id":"__proto__","type":"node"}],"edges":[]}'],
       ...['', '{}', '[1]', '[{"name":5}]', '[{"name":"a","parameters":1}]'].map((text): ['toolsJson', string] => [
         'toolsJson',
         text,
@@ -139,7 +145,8 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
       const error = await t.throwsAsync(registering, { code: 'Invalid' }, text.slice(0, 50));
       t.regex(error.message, new RegExp(field), text.slice(0, 50));
     }
-    await refused(t, register(threads, 'r1', { definition: { ...good, nodes: ['a\u0000'] } }), 'Invalid');
+    for (const node of ['a\u0000', '__proto__'])
+      await refused(t, register(threads, 'r1', { definition: { ...good, nodes: [node] } }), 'Invalid');
     for (const codeFields of [
       { reduced: ['a\u0000'], checked: [] },
       { reduced: [], checked: [''] },
@@ -147,6 +154,21 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
       await refused(t, register(threads, 'r1', { definition: { ...good, codeFields } }), 'Invalid');
     // A message over the wire may lack it.
     await refused(t, register(threads, 'r1', { definition: undefined as never }), 'Invalid');
+    await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
+  });
+
+  check('a schema of a field or tool that is no JSON Schema is refused by the place in it', async (t, threads) => {
+    const good = { graphJson: drawingOf('a'), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] };
+    const schema = { type: 'object', properties: { city: { type: 'emperor' } } };
+    const fieldsJson = bytes(JSON.stringify({ trip: { type: 'object', schema } }));
+    const toolsJson = bytes(JSON.stringify([{ name: 'look', description: '', parameters: { required: 'city' } }]));
+    const fault = async (parts: Partial<RevisionDefinition>): Promise<string> =>
+      refused(t, register(threads, 'r1', { definition: { ...good, ...parts } }), 'Invalid');
+    t.regex(
+      await fault({ fieldsJson }),
+      /^definition\.fieldsJson\.trip\.schema\.properties\.city\.type: must be one of/,
+    );
+    t.is(await fault({ toolsJson }), 'definition.toolsJson.0.parameters.required: must be a list of different texts');
     await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
   });
 
