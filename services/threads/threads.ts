@@ -1,4 +1,5 @@
 import type { Threads } from '@agent-workflow/protos/threads';
+import { createDeclaredFields } from './agents/declared-fields.ts';
 import { createRoutings } from './agents/routings.ts';
 import { createAgentCalls } from './api/agents.ts';
 import { createChanging } from './api/changing.ts';
@@ -33,9 +34,11 @@ export function createThreads({
   const states = createStateReader(store);
   const changing = createChanging({ store, now, keep });
   const references = createReferences({ store, now });
-  const routings = createRoutings(store, { elapsed: () => performance.now(), now });
+  const elapsed = (): number => performance.now();
+  const routings = createRoutings(store, { elapsed, now });
+  const declared = createDeclaredFields(store, elapsed);
   return {
-    ...createRunCalls({ store, changing, references, routings, now }),
+    ...createRunCalls({ store, changing, references, routings, declared, now }),
     ...createRunReadCalls(store),
     ...createGrantCalls(store),
     ...createToolRecordCalls(changing),

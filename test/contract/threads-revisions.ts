@@ -172,6 +172,42 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
     await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
   });
 
+  // The fields of a revision
+
+  /** A run that is claimed, of a revision that declares these fields. */
+  const claimedWith = async (threads: Threads, fields: object): Promise<number> => {
+    const definition = { ...definitionOf('a'), fieldsJson: bytes(JSON.stringify(fields)) };
+    await register(threads, 'a', { definition, schemaHash: hashOfDefinition(definition), makeCurrent: { version: 0 } });
+    await accept(threads, 'r1', { agent });
+    return (await claim(threads, 'r1', { agent, revision: 'a' })).epoch;
+  };
+  const declared = { title: { type: 'string' }, context: { type: 'array' }, context_summary: { type: 'string' } };
+
+  check('a step writes the fields that the revision of its run declares, and no others', async (t, threads) => {
+    const epoch = await claimedWith(threads, declared);
+    for (const name of ['other', 'context', 'constructor', 'Title']) {
+      const writing = commit(threads, 'r1', epoch, {
+        fields: { title: bytes('"a"'), [name]: bytes('1') },
+        next: ['a'],
+      });
+      t.is(await refused(t, writing, 'Invalid'), `fields.${name}: is not a field of the state`);
+    }
+    t.deepEqual((await threads.getState(thread1, call())).fields, {});
+    const fields = { title: bytes('"b"'), context_summary: bytes('"so far"') };
+    await commit(threads, 'r1', epoch, { fields, end: completed });
+    t.deepEqual(Object.keys((await threads.getState(thread1, call())).fields).toSorted(), ['context_summary', 'title']);
+  });
+
+  check('a step writes any field where no definition says which there are', async (t, threads) => {
+    const epoch = await claimedWith(threads, {});
+    await commit(threads, 'r1', epoch, { fields: { other: bytes('1') }, end: completed });
+    await accept(threads, 'r2', { threadId: 't2', agent: 'unregistered' });
+    const second = await claim(threads, 'r2', { threadId: 't2', agent: 'unregistered', revision: 'a' });
+    await commit(threads, 'r2', second.epoch, { threadId: 't2', fields: { other: bytes('1') }, end: completed });
+    for (const threadId of ['t1', 't2'])
+      t.deepEqual(Object.keys((await threads.getState({ owner, threadId }, call())).fields), ['other']);
+  });
+
   check('an agent that the queue would take for another one is refused', async (t, threads) => {
     // The first eight digits of the SHA-256 of both are ea5c7a7f.
     await register(threads, 'r1', { agent: 'support-214154' });
