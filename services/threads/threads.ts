@@ -18,6 +18,7 @@ import { createToolRecordCalls } from './api/tool-records.ts';
 import { threadsSettings } from './config.ts';
 import { createReferences } from './files/references.ts';
 import type { ThreadStore } from './ports/store.ts';
+import { createStoredTexts, type UnreadableText } from './record/stored-texts.ts';
 import { createStateReader } from './state/read.ts';
 
 /** The threads service on a store. Each decision is a pure function of one snapshot; the store makes it atomic. */
@@ -25,13 +26,17 @@ export function createThreads({
   store,
   now = Date.now,
   keep = threadsSettings.CHECKPOINT_KEEP.fallback,
+  onUnreadable = () => undefined,
 }: {
   readonly store: ThreadStore;
   readonly now?: () => number;
   /** Versions of a thread that are kept to go back to. */
   readonly keep?: number;
+  /** Takes each stored text that is left out of a reply, because it is not the JSON that it should be. */
+  readonly onUnreadable?: (text: UnreadableText) => void;
 }): Threads {
-  const states = createStateReader(store);
+  const texts = createStoredTexts(onUnreadable);
+  const states = createStateReader(store, texts);
   const changing = createChanging({ store, now, keep });
   const references = createReferences({ store, now });
   const elapsed = (): number => performance.now();
@@ -39,13 +44,13 @@ export function createThreads({
   const declared = createDeclaredFields(store, elapsed);
   return {
     ...createRunCalls({ store, changing, references, routings, declared, now }),
-    ...createRunReadCalls(store),
+    ...createRunReadCalls({ store, texts }),
     ...createGrantCalls(store),
     ...createToolRecordCalls(changing),
-    ...createStateCalls({ store, states, changing, references, now }),
-    ...createMessageCalls({ store, changing, references, now }),
-    ...createHistoryCalls({ store, references, now }),
-    ...createThreadReadCalls(store),
+    ...createStateCalls({ store, states, texts, changing, references, now }),
+    ...createMessageCalls({ store, changing, texts, references, now }),
+    ...createHistoryCalls({ store, references, texts, now }),
+    ...createThreadReadCalls({ store, texts }),
     ...createDeletionCalls({ store, states, changing, references, now }),
     ...createSweepCalls(store, routings, now),
     ...createIdempotencyCalls(store, now),
