@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { refuseNoSchema } from './json-schema.ts';
 import { readJson } from './json-text.ts';
 import type { RevisionDefinition } from './threads.ts';
 
@@ -51,11 +52,13 @@ function refuseGraph(json: Uint8Array, at: At): void {
 
 function refuseFields(json: Uint8Array, at: At): void {
   for (const [name, spec] of Object.entries(toParts(readJson(json, at), at))) {
+    refuseName(name, [...at, name]);
+    if (unfitNames.has(name)) throw invalid([...at, name], 'cannot be the name of a field');
     const { type, description, schema, required } = toParts(spec, [...at, name]);
     if (!fieldTypes.has(type)) throw misfit([...at, name, 'type'], `one of ${[...fieldTypes].join(', ')}`);
     refuseOther(description, 'string', [...at, name, 'description']);
     refuseOther(required, 'boolean', [...at, name, 'required']);
-    if (schema !== undefined) toParts(schema, [...at, name, 'schema']);
+    if (schema !== undefined) refuseNoObject(schema, [...at, name, 'schema']);
   }
 }
 
@@ -65,9 +68,18 @@ function refuseTools(json: Uint8Array, at: At): void {
     refuseName(name, [...at, index, 'name']);
     refuseOther(description, 'string', [...at, index, 'description']);
     refuseOther(remote, 'boolean', [...at, index, 'remote']);
-    if (parameters !== undefined) toParts(parameters, [...at, index, 'parameters']);
+    if (parameters !== undefined) refuseNoObject(parameters, [...at, index, 'parameters']);
   }
 }
+
+/** A schema of a field or tool is not just true or false. */
+function refuseNoObject(schema: unknown, at: At): void {
+  toParts(schema, at);
+  refuseNoSchema(schema, at);
+}
+
+/** A state is read as an object of JavaScript, which means something else by these names. */
+const unfitNames: ReadonlySet<string> = new Set(['constructor', 'prototype']);
 
 const fieldTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'any']);
 
@@ -88,8 +100,10 @@ function refuseNames(names: readonly string[], at: At): void {
 }
 
 function refuseName(value: unknown, at: At): void {
-  if (typeof value !== 'string' || value === '' || /\p{Cc}/u.test(value))
+  if (typeof value !== 'string' || value === '' || /\p{Cc}/u.test(value) || !value.isWellFormed())
     throw misfit(at, 'a text that is not empty, without control characters');
+  // A key of this name sets a prototype where objects are copied: no request may have it.
+  if (value === '__proto__') throw invalid(at, 'must not be "__proto__"');
 }
 
 function refuseOther(value: unknown, type: 'string' | 'boolean', at: At): void {

@@ -34,13 +34,18 @@ export function createReadGrant({ secrets, grantSecrets, now = Date.now }: ReadG
 
   return (headers) => {
     const { authorization = '', [runFileUseHeader]: use } = headers;
-    if (authorization.startsWith(runFileSchemes.sealed))
-      return readSealed(authorization.slice(runFileSchemes.sealed.length));
-    if (grants && authorization.startsWith(runFileSchemes.run) && typeof use === 'string')
-      return readShown(grants, authorization.slice(runFileSchemes.run.length), use);
-    return undefined;
+    const sealed = shownUnder(runFileSchemes.sealed, authorization);
+    if (sealed !== undefined) return readSealed(sealed);
+    const token = shownUnder(runFileSchemes.run, authorization);
+    return grants && token !== undefined && typeof use === 'string' ? readShown(grants, token, use) : undefined;
   };
 }
+
+/** What an `Authorization` shows under a scheme, whose name has no case (RFC 9110); `undefined` under another scheme. */
+const shownUnder = (scheme: string, authorization: string): string | undefined =>
+  authorization.slice(0, scheme.length).toLowerCase() === scheme.toLowerCase()
+    ? authorization.slice(scheme.length).trimStart()
+    : undefined;
 
 /** What the holder of a run's grant asks for, for that run alone. */
 function readShown(grants: Grants, token: string, useText: string): RunFileGrant | undefined {

@@ -29,6 +29,20 @@ test('with no bound by age nothing is dropped', async (t) => {
   t.is(checkpoints.length, 3);
 });
 
+test('a stored text that cannot be read is logged with its thread and column, once in a while', async (t) => {
+  const lines: object[] = [];
+  const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+    error: (line: object) => void lines.push(line),
+  });
+  const store = openSqliteThreadStore({ path: ':memory:' });
+  const message = { position: 0, messageId: 'm1', json: Buffer.from('{') };
+  await store.change(key, {}, () => ({ change: { head: headAt(0, 1), messages: [message] }, reply: undefined }));
+  await using opened = openThreads({ store, values: { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: 0 }, log });
+  for (let page = 0; page < 3; page++)
+    await opened.threads.listMessages({ ...key, limit: 10, offset: 0 }, within(5000));
+  t.deepEqual(lines, [{ threadId: 't1', column: 'message.json' }]);
+});
+
 /** The service, swept often, on a thread with two versions of an hour ago and one of an hour ahead. */
 async function openAged(keptMinutes: number): Promise<ReturnType<typeof openThreads>> {
   const store = openSqliteThreadStore({ path: ':memory:' });
@@ -39,20 +53,21 @@ async function openAged(keptMinutes: number): Promise<ReturnType<typeof openThre
 }
 
 async function putVersion(store: ThreadStore, version: number, at: number): Promise<void> {
-  const head: Head = {
-    createdAt: at,
-    updatedAt: at,
-    version,
-    epoch: 0,
-    step: 0,
-    queue: [],
-    nextPosition: 0,
-    openCalls: [],
-    next: [],
-    openInterrupts: [],
-    claims: 0,
-    deleting: false,
-  };
   const checkpoint = { source: 'update', nodes: [], next: [], at, undo: Buffer.from('{"at":0}\n') } as const;
-  await store.change(key, {}, () => ({ change: { head, checkpoint }, reply: undefined }));
+  await store.change(key, {}, () => ({ change: { head: headAt(version, at), checkpoint }, reply: undefined }));
 }
+
+const headAt = (version: number, at: number): Head => ({
+  createdAt: at,
+  updatedAt: at,
+  version,
+  epoch: 0,
+  step: 0,
+  queue: [],
+  nextPosition: 1,
+  openCalls: [],
+  next: [],
+  openInterrupts: [],
+  claims: 0,
+  deleting: false,
+});

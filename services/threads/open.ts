@@ -1,8 +1,10 @@
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { ThreadsValues } from './config.ts';
 import type { ThreadStore } from './ports/store.ts';
+import type { UnreadableText } from './record/stored-texts.ts';
 import { createThreads } from './threads.ts';
 
 interface OpenThreadsOptions {
@@ -20,6 +22,9 @@ interface OpenedThreads extends AsyncDisposable {
 
 const minuteMs = 60_000;
 const checkpointsAtOnce = 200;
+/** How often one text that cannot be read is logged, in milliseconds, and of how many that is remembered. */
+const loggedEveryMs = 10 * 60_000;
+const rememberedTexts = 1000;
 
 export function openThreads({ store, values, log, sweepMs = minuteMs }: OpenThreadsOptions): OpenedThreads {
   const { CHECKPOINT_KEEP: keep, CHECKPOINT_TTL: keptSeconds } = values;
@@ -34,10 +39,19 @@ export function openThreads({ store, values, log, sweepMs = minuteMs }: OpenThre
           log.error({ err: error }, 'old checkpoints could not be dropped; the next sweep tries again');
         });
   return {
-    threads: createThreads({ store, keep }),
+    threads: createThreads({ store, keep, onUnreadable: createUnreadableLog(log) }),
     [Symbol.asyncDispose]: async () => {
       await sweeper?.[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** Logs texts that are left out of replies, each column of a thread once in ten minutes. */
+function createUnreadableLog(log: Log): (text: UnreadableText) => void {
+  const isFirst = createFirstOfKind({ silentMs: loggedEveryMs, max: rememberedTexts });
+  return ({ threadId, column }) => {
+    if (isFirst(JSON.stringify([threadId, column])))
+      log.error({ threadId, column }, 'a stored text is not the JSON that it should be: it is left out of replies');
   };
 }

@@ -1,4 +1,5 @@
 import type { Threads } from '@agent-workflow/protos/threads';
+import { createDeclaredFields } from './agents/declared-fields.ts';
 import { createRoutings } from './agents/routings.ts';
 import { createAgentCalls } from './api/agents.ts';
 import { createChanging } from './api/changing.ts';
@@ -17,6 +18,7 @@ import { createToolRecordCalls } from './api/tool-records.ts';
 import { threadsSettings } from './config.ts';
 import { createReferences } from './files/references.ts';
 import type { ThreadStore } from './ports/store.ts';
+import { createStoredTexts, type UnreadableText } from './record/stored-texts.ts';
 import { createStateReader } from './state/read.ts';
 
 /** The threads service on a store. Each decision is a pure function of one snapshot; the store makes it atomic. */
@@ -24,25 +26,31 @@ export function createThreads({
   store,
   now = Date.now,
   keep = threadsSettings.CHECKPOINT_KEEP.fallback,
+  onUnreadable = () => undefined,
 }: {
   readonly store: ThreadStore;
   readonly now?: () => number;
   /** Versions of a thread that are kept to go back to. */
   readonly keep?: number;
+  /** Takes each stored text that is left out of a reply, because it is not the JSON that it should be. */
+  readonly onUnreadable?: (text: UnreadableText) => void;
 }): Threads {
-  const states = createStateReader(store);
+  const texts = createStoredTexts(onUnreadable);
+  const states = createStateReader(store, texts);
   const changing = createChanging({ store, now, keep });
   const references = createReferences({ store, now });
-  const routings = createRoutings(store, { elapsed: () => performance.now(), now });
+  const elapsed = (): number => performance.now();
+  const routings = createRoutings(store, { elapsed, now });
+  const declared = createDeclaredFields(store, elapsed);
   return {
-    ...createRunCalls({ store, changing, references, routings, now }),
-    ...createRunReadCalls(store),
+    ...createRunCalls({ store, changing, references, routings, declared, now }),
+    ...createRunReadCalls({ store, texts }),
     ...createGrantCalls(store),
     ...createToolRecordCalls(changing),
-    ...createStateCalls({ store, states, changing, references, now }),
-    ...createMessageCalls({ store, changing, references, now }),
-    ...createHistoryCalls({ store, references, now }),
-    ...createThreadReadCalls(store),
+    ...createStateCalls({ store, states, texts, changing, references, now }),
+    ...createMessageCalls({ store, changing, texts, references, now }),
+    ...createHistoryCalls({ store, references, texts, now }),
+    ...createThreadReadCalls({ store, texts }),
     ...createDeletionCalls({ store, states, changing, references, now }),
     ...createSweepCalls(store, routings, now),
     ...createIdempotencyCalls(store, now),

@@ -129,6 +129,12 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
         (text): ['fieldsJson', string] => ['fieldsJson', text],
       ),
       ['fieldsJson', '{"a":{"type":"any","description":7}}'],
+      ...['__proto__', 'constructor', 'prototype', '', 'a\\u0000'].map((name): ['fieldsJson', string] => [
+        'fieldsJson',
+        `{"${name}":{"type":"any"}}`,
+      ]),
+      ['toolsJson', '[{"name":"__proto__"}]'],
+      ['graphJson', '{"nodes":[{"id":"__proto__","type":"node"}],"edges":[]}'],
       ...['', '{}', '[1]', '[{"name":5}]', '[{"name":"a","parameters":1}]'].map((text): ['toolsJson', string] => [
         'toolsJson',
         text,
@@ -139,7 +145,8 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
       const error = await t.throwsAsync(registering, { code: 'Invalid' }, text.slice(0, 50));
       t.regex(error.message, new RegExp(field), text.slice(0, 50));
     }
-    await refused(t, register(threads, 'r1', { definition: { ...good, nodes: ['a\u0000'] } }), 'Invalid');
+    for (const node of ['a\u0000', '__proto__'])
+      await refused(t, register(threads, 'r1', { definition: { ...good, nodes: [node] } }), 'Invalid');
     for (const codeFields of [
       { reduced: ['a\u0000'], checked: [] },
       { reduced: [], checked: [''] },
@@ -148,6 +155,57 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
     // A message over the wire may lack it.
     await refused(t, register(threads, 'r1', { definition: undefined as never }), 'Invalid');
     await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
+  });
+
+  check('a schema of a field or tool that is no JSON Schema is refused by the place in it', async (t, threads) => {
+    const good = { graphJson: drawingOf('a'), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] };
+    const schema = { type: 'object', properties: { city: { type: 'emperor' } } };
+    const fieldsJson = bytes(JSON.stringify({ trip: { type: 'object', schema } }));
+    const toolsJson = bytes(JSON.stringify([{ name: 'look', description: '', parameters: { required: 'city' } }]));
+    const fault = async (parts: Partial<RevisionDefinition>): Promise<string> =>
+      refused(t, register(threads, 'r1', { definition: { ...good, ...parts } }), 'Invalid');
+    t.regex(
+      await fault({ fieldsJson }),
+      /^definition\.fieldsJson\.trip\.schema\.properties\.city\.type: must be one of/,
+    );
+    t.is(await fault({ toolsJson }), 'definition.toolsJson.0.parameters.required: must be a list of different texts');
+    await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
+  });
+
+  // The fields of a revision
+
+  /** A run that is claimed, of a revision that declares these fields. */
+  const claimedWith = async (threads: Threads, fields: object): Promise<number> => {
+    const definition = { ...definitionOf('a'), fieldsJson: bytes(JSON.stringify(fields)) };
+    await register(threads, 'a', { definition, schemaHash: hashOfDefinition(definition), makeCurrent: { version: 0 } });
+    await accept(threads, 'r1', { agent });
+    return (await claim(threads, 'r1', { agent, revision: 'a' })).epoch;
+  };
+  const declared = { title: { type: 'string' }, context: { type: 'array' }, context_summary: { type: 'string' } };
+
+  check('a step writes the fields that the revision of its run declares, and no others', async (t, threads) => {
+    const epoch = await claimedWith(threads, declared);
+    for (const name of ['other', 'context', 'constructor', 'Title']) {
+      const writing = commit(threads, 'r1', epoch, {
+        fields: { title: bytes('"a"'), [name]: bytes('1') },
+        next: ['a'],
+      });
+      t.is(await refused(t, writing, 'Invalid'), `fields.${name}: is not a field of the state`);
+    }
+    t.deepEqual((await threads.getState(thread1, call())).fields, {});
+    const fields = { title: bytes('"b"'), context_summary: bytes('"so far"') };
+    await commit(threads, 'r1', epoch, { fields, end: completed });
+    t.deepEqual(Object.keys((await threads.getState(thread1, call())).fields).toSorted(), ['context_summary', 'title']);
+  });
+
+  check('a step writes any field where no definition says which there are', async (t, threads) => {
+    const epoch = await claimedWith(threads, {});
+    await commit(threads, 'r1', epoch, { fields: { other: bytes('1') }, end: completed });
+    await accept(threads, 'r2', { threadId: 't2', agent: 'unregistered' });
+    const second = await claim(threads, 'r2', { threadId: 't2', agent: 'unregistered', revision: 'a' });
+    await commit(threads, 'r2', second.epoch, { threadId: 't2', fields: { other: bytes('1') }, end: completed });
+    for (const threadId of ['t1', 't2'])
+      t.deepEqual(Object.keys((await threads.getState({ owner, threadId }, call())).fields), ['other']);
   });
 
   check('an agent that the queue would take for another one is refused', async (t, threads) => {

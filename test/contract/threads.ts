@@ -48,6 +48,7 @@ import { threadsRevisionsContract } from './threads-revisions.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
 import { threadsEndsContract } from './threads-ends.ts';
 import { threadsSleepContract } from './threads-sleep.ts';
+import { threadsUnreadableContract } from './threads-unreadable.ts';
 import { threadsUsageContract } from './threads-usage.ts';
 
 /** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
@@ -997,6 +998,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsRevisionsContract(test, name, open);
   threadsAgentsContract(test, name, open);
 
+  threadsUnreadableContract(test, name, open);
   threadsUsageContract(test, name, open);
   threadsFusedContract(test, name, open);
 

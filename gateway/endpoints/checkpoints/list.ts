@@ -3,6 +3,7 @@ import { CheckpointList, CheckpointsQuery } from '../../schemas/checkpoints.ts';
 import { ThreadParams } from '../../schemas/threads.ts';
 import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
+import { shownItems } from '../common/shown-items.ts';
 import { checkpointText } from './checkpoint-text.ts';
 import * as examples from './examples.ts';
 
@@ -19,12 +20,15 @@ export const listCheckpoints = endpoint({
   params: ThreadParams,
   input: CheckpointsQuery,
   reply: CheckpointList,
-  handle: async ({ owner, params, input, call }, { threads }) => {
+  handle: async ({ owner, params, input, call }, { threads, log }) => {
     const threadId = params.thread_id;
     const page = await threads.listCheckpoints({ owner, threadId, ...pageOf(input) }, call());
-    return jsonObject({
-      checkpoints: `[${page.checkpoints.map((checkpoint) => checkpointText(checkpoint, threadId)).join(',')}]`,
-      ...nextPage(page.cursor),
+    const shown = shownItems(page.checkpoints, {
+      kind: 'checkpoint',
+      show: (checkpoint) => checkpointText(checkpoint, threadId),
+      idsOf: ({ checkpointId }) => ({ checkpointId, threadId }),
+      log,
     });
+    return jsonObject({ checkpoints: `[${shown.join(',')}]`, ...nextPage(page.cursor) });
   },
 });

@@ -3,6 +3,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { Run } from '@agent-workflow/protos/threads';
 import { fromUsageJson, toUsageItem } from '@agent-workflow/protos/usage';
 import { wireCodeOf } from '../../http/errors.ts';
+import { shownItems } from '../common/shown-items.ts';
 
 /** A run as replies show it. */
 export const toRunItem = (run: Run): Record<string, unknown> => ({
@@ -25,14 +26,4 @@ export const toRunItem = (run: Run): Record<string, unknown> => ({
 
 /** Runs as lists show them. One that cannot be shown is left out and logged, so that the others are. */
 export const toRunItems = (runs: readonly Run[], log: Pick<Log, 'error'>): readonly Record<string, unknown>[] =>
-  runs.flatMap((run) => {
-    try {
-      return [toRunItem(run)];
-    } catch (error) {
-      log.error(
-        { err: error, runId: run.runId, threadId: run.threadId },
-        'a run is left out of a list: it cannot be shown',
-      );
-      return [];
-    }
-  });
+  shownItems(runs, { kind: 'run', show: toRunItem, idsOf: ({ runId, threadId }) => ({ runId, threadId }), log });

@@ -2,6 +2,7 @@ import { jsonObject } from '../../http/json.ts';
 import { ThreadList, ThreadsQuery } from '../../schemas/threads.ts';
 import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
+import { shownItems } from '../common/shown-items.ts';
 import { threadText } from './thread-text.ts';
 import * as examples from './examples.ts';
 
@@ -17,11 +18,14 @@ export const listThreads = endpoint({
   access: { resource: 'checkpointer', action: 'read' },
   input: ThreadsQuery,
   reply: ThreadList,
-  handle: async ({ input, owner, call }, { threads }) => {
+  handle: async ({ input, owner, call }, { threads, log }) => {
     const page = await threads.listThreads({ owner, ...pageOf(input) }, call());
-    return jsonObject({
-      threads: `[${page.threads.map((thread) => threadText(thread, owner)).join(',')}]`,
-      ...nextPage(page.cursor),
+    const shown = shownItems(page.threads, {
+      kind: 'thread',
+      show: (thread) => threadText(thread, owner),
+      idsOf: ({ threadId }) => ({ threadId }),
+      log,
     });
+    return jsonObject({ threads: `[${shown.join(',')}]`, ...nextPage(page.cursor) });
   },
 });

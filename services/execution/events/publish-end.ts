@@ -1,4 +1,4 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
 import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
 import { defaultAgent } from '@agent-workflow/kit/agents';
@@ -7,7 +7,15 @@ import { toEventError } from '@agent-workflow/protos/failures';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
-import type { HistoryCalls, Run, RunError, RunReadCalls, State, StateCalls } from '@agent-workflow/protos/threads';
+import type {
+  HistoryCalls,
+  Run,
+  RunEnd,
+  RunError,
+  RunReadCalls,
+  State,
+  StateCalls,
+} from '@agent-workflow/protos/threads';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import { fromUsageJson } from '@agent-workflow/protos/usage';
@@ -16,7 +24,7 @@ import { listSteps, type CommittedStep } from '../record/committed-step.ts';
 import { fromJson } from '../record/json.ts';
 import { fromState } from '../record/thread-state.ts';
 import { numbersOfClaim, numbersOfEnd } from '../ports/log-numbers.ts';
-import type { KnownAgents } from '../record/known-agents.ts';
+import { isUnreadableDefinition, type KnownAgents } from '../record/known-agents.ts';
 import type { RunLog } from '../ports/log.ts';
 import { createEventWriter, type EventWriter } from './event-writer.ts';
 import { shownAt } from './granularity.ts';
@@ -55,6 +63,30 @@ async function publishMissing(parts: EndParts, run: Run): Promise<void> {
   eventLog.setAgent(run.runId, run.agent ?? defaultAgent);
   if (await eventLog.isEnded(run.runId)) return;
   const output = await outputOf(parts.threads, run);
+  try {
+    await appendEnd(parts, run, { ...output, readState: () => stateOf(parts, run) });
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    // No events can be made of what is on record. The end is published without it: it would fail in the same way the next time.
+    await appendEnd(parts, readablePartOf(run), { ...noOutput, readState: () => Promise.resolve(noState) });
+  }
+}
+
+/** Whether an error comes from texts or times on record that are not what they should be. */
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError;
+
+const readablePartOf = (run: Run): Run => {
+  const { interruptsJson: _, ...end } = run.end ?? unknownEnd;
+  return { ...run, updatedAt: Math.min(run.updatedAt, Date.now()), end };
+};
+
+/** What the events at the end of a run are made of. */
+interface Ending extends Output {
+  readonly readState: () => Promise<EngineState>;
+}
+
+async function appendEnd({ eventLog }: Pick<EndParts, 'eventLog'>, run: Run, ending: Ending): Promise<void> {
   for (;;) {
     if (await eventLog.isEnded(run.runId)) return;
     const after = await eventLog.last(run.runId);
@@ -63,7 +95,7 @@ async function publishMissing(parts: EndParts, run: Run): Promise<void> {
     try {
       // The first append to an empty log names 0; its events begin above the numbers of every log before it.
       let last = after;
-      for await (const list of inBatches(endingEvents(parts, events, run, { output, published }))) {
+      for await (const list of inBatches(endingEvents(events, run, ending, published))) {
         await eventLog.append(events.scope, last, list);
         last = events.last();
       }
@@ -99,13 +131,13 @@ export async function publishAsleep(parts: EndParts, run: Run): Promise<void> {
 }
 
 async function* endingEvents(
-  parts: EndParts,
   events: EventWriter,
   run: Run,
-  { output, published }: { readonly output: Output; readonly published: PublishedEvents },
+  ending: Ending,
+  published: PublishedEvents,
 ): AsyncGenerator<readonly RunEvent[]> {
-  yield* missingEvents(events, run, output, published);
-  yield [await lastEvent(parts, events, run, output)];
+  yield* missingEvents(events, run, ending, published);
+  yield [await lastEvent(events, run, ending)];
 }
 
 /** `rebuilt` shows followers that the log has numbers of its own and lacks the chunks that were streamed. */
@@ -151,10 +183,10 @@ async function* inBatches(
   if (batch.length > 0) yield batch;
 }
 
-async function lastEvent(parts: EndParts, events: EventWriter, run: Run, output: Output): Promise<RunEvent> {
+async function lastEvent(events: EventWriter, run: Run, ending: Ending): Promise<RunEvent> {
   const at = run.updatedAt;
   const status = publishedStatuses[run.status];
-  if (status !== 'failed') return events.end(await endOf(parts, run, { ...output, status }), at);
+  if (status !== 'failed') return events.end(await endOf(run, ending, status), at);
   const error = run.end?.error ?? unknownError;
   return events.write('error', toEventError(error), error.node === undefined ? {} : { node: error.node }, { at });
 }
@@ -171,12 +203,15 @@ const publishedStatuses: Readonly<Record<RunStatus, EndStatus>> = {
 };
 
 const unknownError: RunError = { code: 'Internal', message: 'the run failed' };
+const unknownEnd: RunEnd = { status: 'stopped', iterations: 0, recursionLimitReached: false };
 
 /** All messages that a run added, and those of its steps that the record still keeps, in order. */
 interface Output {
   readonly added: readonly Message[];
   readonly steps: readonly CommittedStep[];
 }
+
+const noOutput: Output = { added: [], steps: [] };
 
 /** Empty when the thread is gone, or what is on record cannot be read. */
 async function outputOf(threads: RunReadCalls, { owner, runId, status }: Run): Promise<Output> {
@@ -188,7 +223,7 @@ async function outputOf(threads: RunReadCalls, { owner, runId, status }: Run): P
     return { added: asCommitted(messages, steps), steps: published };
   } catch (error) {
     // Neither a run whose thread is gone nor one whose texts cannot be read may keep its followers waiting.
-    if (isServiceError(error, 'NotFound') || error instanceof SyntaxError) return { added: [], steps: [] };
+    if (isServiceError(error, 'NotFound') || isUnreadable(error)) return noOutput;
     throw error;
   }
 }
@@ -217,18 +252,14 @@ function asCommitted(added: readonly Message[], steps: readonly CommittedStep[])
   return added.map((message) => left.get(message.message_id) ?? message);
 }
 
-async function endOf(
-  parts: EndParts,
-  run: Run,
-  { added, status }: Pick<Output, 'added'> & Pick<Outcome, 'status'>,
-): Promise<InvokeResult> {
+async function endOf(run: Run, { added, readState }: Ending, status: Outcome['status']): Promise<InvokeResult> {
   const outcome = {
     status,
     iterations: run.end?.iterations ?? 0,
     recursionLimitReached: run.end?.recursionLimitReached ?? false,
     added: keepNewest(added, nothingAdded),
     interrupts: interruptsOf(run),
-    state: await stateOf(parts, run),
+    state: await readState(),
     usage: fromUsageJson(run.usageJson),
   } as const;
   return toInvokeResult(run, outcome, run.updatedAt);
@@ -244,16 +275,21 @@ function interruptsOf({ end }: Run): Interrupt[] {
 
 const noState: EngineState = { values: { context_summary: '' }, context: [] };
 
-/** The state that the run left; the thread's present state when that version is no longer kept. */
+/** Errors behind which another attempt may find the state. */
+const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'Cancelled'];
+
+/**
+ * The state that the run left; the thread's present state when that version is no longer kept. None when state or agent are gone or cannot be
+ * read: the end is published in any case, and a follower can read the state by itself.
+ */
 async function stateOf({ threads, known }: EndParts, run: Run): Promise<EngineState> {
   if (!shownAt[run.granularity].state && run.status !== 'interrupted') return noState;
-  const agent = await known.find(run.agent ?? defaultAgent, { revision: run.revision });
-  if (!agent) return noState;
   try {
-    return fromState(agent, await keptState(threads, run)).state;
+    const agent = await known.find(run.agent ?? defaultAgent, { revision: run.revision });
+    return agent ? fromState(agent, await keptState(threads, run)).state : noState;
   } catch (error) {
-    if (isServiceError(error, 'NotFound') || error instanceof SyntaxError) return noState;
-    throw error;
+    if (isServiceError(error) && passing.includes(error.code) && !isUnreadableDefinition(error)) throw error;
+    return noState;
   }
 }
 

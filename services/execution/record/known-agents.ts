@@ -1,3 +1,4 @@
+import { unavailable } from '@agent-workflow/kit/errors';
 import type { ThreadKey } from '@agent-workflow/protos/threads';
 import { shapeOf, type AgentShape } from './agent-shape.ts';
 import type { Agents } from './agents.ts';
@@ -16,7 +17,10 @@ export interface KnownAgents {
   /** The name of the agent of new threads whose first run names none. There need be no agent of this name. */
   readonly defaultName: string | undefined;
   readonly list: () => Promise<readonly AgentShape[]>;
-  /** The agent of this name; the default without one. `undefined`: there is none. */
+  /**
+   * The agent of this name; the default without one. `undefined`: there is none.
+   * @throws an error of {@link unreadableDefinition} when the revision is registered with what no reader can use.
+   */
   readonly find: (name: string | undefined, meant?: RevisionMeant) => Promise<AgentShape | undefined>;
   /** Why there is no agent of this name, for callers. */
   readonly absence: (name: string | undefined) => string;
@@ -40,3 +44,18 @@ export function heldAgents(agents: Agents): KnownAgents {
 export const noDefault = 'no agent is the default: name one';
 
 export const noneNamed = (name: string): string => `there is no agent named "${name}"`;
+
+/** When a caller may try again an agent that cannot be read, in milliseconds: somebody has to register it first. */
+const unreadableRetryMs = 60_000;
+const unreadable = new WeakSet<Error>();
+
+/** What callers of an agent get whose revision no reader can use. The revision keeps what it was registered with: only another one mends it. */
+export function unreadableDefinition(agent: string, revision: string): Error {
+  const why = `the registered definition of agent "${agent}" at revision "${revision}" cannot be read: register the agent at another revision`;
+  const error = unavailable(why, undefined, unreadableRetryMs);
+  unreadable.add(error);
+  return error;
+}
+
+/** Whether an error is one of {@link unreadableDefinition}: no further attempt helps, though it is Unavailable to callers. */
+export const isUnreadableDefinition = (error: unknown): boolean => error instanceof Error && unreadable.has(error);

@@ -1,5 +1,4 @@
 import { nameOfPool } from '@agent-workflow/kit/agents';
-import { unavailable } from '@agent-workflow/kit/errors';
 import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
@@ -7,7 +6,7 @@ import { revisionFor } from '@agent-workflow/protos/routing';
 import type { AgentCalls, RegisteredAgent, RevisionDefinition } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { shapeOfRegistered, type AgentShape } from './agent-shape.ts';
-import { noDefault, noneNamed, type KnownAgents, type RevisionMeant } from './known-agents.ts';
+import { noDefault, noneNamed, unreadableDefinition, type KnownAgents, type RevisionMeant } from './known-agents.ts';
 
 interface RegisteredAgentsOptions {
   readonly threads: Pick<AgentCalls, 'listRegisteredAgents' | 'getRevision'>;
@@ -23,8 +22,6 @@ const callTimeoutMs = 10_000;
 /** How often a revision that cannot be read is logged, in milliseconds. */
 const loggedEveryMs = 10 * 60_000;
 const rememberedRevisions = 1000;
-/** When a caller may try again an agent that cannot be read, in milliseconds: somebody has to register it first. */
-const unreadableRetryMs = 60_000;
 /** Definitions that are kept, in bytes of their JSON. */
 const keptBytes = 16 * 1024 * 1024;
 
@@ -65,7 +62,7 @@ export function createRegisteredAgents(options: RegisteredAgentsOptions): KnownA
     const row = rowAt(agent, routed);
     if (!row) return undefined;
     const shape = await shapes.get(agent, row);
-    if (!shape) throw unreadable(name, row);
+    if (!shape) throw unreadableDefinition(name, row.revision);
     return { ...shape, checkedRevision: routed };
   };
 
@@ -119,14 +116,6 @@ type RevisionRow = RegisteredAgent['revisions'][number];
 /** The revision of an agent. One that is not registered any more is shown as the newest one. */
 const rowAt = ({ revisions }: RegisteredAgent, revision: string | undefined): RevisionRow | undefined =>
   revisions.find((one) => one.revision === revision) ?? revisions.at(-1);
-
-/** A revision keeps what it was registered with, so that only another one mends it. */
-const unreadable = (agent: string, { revision }: RevisionRow): Error =>
-  unavailable(
-    `the registered definition of agent "${agent}" at revision "${revision}" cannot be read: register the agent at another revision`,
-    undefined,
-    unreadableRetryMs,
-  );
 
 interface Shapes {
   /** `undefined` when what is registered cannot be read. */

@@ -4,26 +4,28 @@ import { getCheckpoint, listCheckpoints } from '../history/checkpoints.ts';
 import { createForks, type ForkStore } from '../history/fork.ts';
 import { toThread } from '../lists/lists.ts';
 import { refuseMetadata } from '../record/bounds.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
 import { ofAgent } from '../state/read.ts';
 import { keyOf, liveHead } from './found.ts';
 
 interface HistoryCallsOptions {
   readonly store: ForkStore;
   readonly references: References;
+  readonly texts: StoredTexts;
   readonly now: () => number;
 }
 
-export function createHistoryCalls({ store, references, now }: HistoryCallsOptions): HistoryCalls {
+export function createHistoryCalls({ store, references, texts, now }: HistoryCallsOptions): HistoryCalls {
   const forks = createForks(store, now);
   return {
     listCheckpoints: async (request, call) => {
       await liveHead(store, keyOf(request));
-      return listCheckpoints(store, request, call);
+      return listCheckpoints({ store, texts }, request, call);
     },
 
     getCheckpoint: async (request) => {
       const head = await liveHead(store, keyOf(request));
-      const { checkpoint, state } = await getCheckpoint(store, request);
+      const { checkpoint, state } = await getCheckpoint({ store, texts }, request);
       return { checkpoint, state: ofAgent(state, head) };
     },
 

@@ -1,4 +1,4 @@
-import { notFound } from '@agent-workflow/kit/errors';
+import { notFound, ServiceError } from '@agent-workflow/kit/errors';
 import type { FixThreadRequest, MessageCalls } from '@agent-workflow/protos/threads';
 import type { References } from '../files/references.ts';
 import { listMessages, toMessageJson } from '../lists/lists.ts';
@@ -7,6 +7,7 @@ import { decideDeleteMessage } from '../messages/delete.ts';
 import { decideFix, findBroken } from '../messages/fix.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
 import { isVersionConflict } from '../state/writable.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, liveHead } from './found.ts';
@@ -17,11 +18,12 @@ const fixAttempts = 5;
 interface MessageCallsOptions {
   readonly store: ThreadReads & ThreadLists;
   readonly changing: Changing;
+  readonly texts: StoredTexts;
   readonly references: References;
   readonly now: () => number;
 }
 
-export function createMessageCalls({ store, changing, references, now }: MessageCallsOptions): MessageCalls {
+export function createMessageCalls({ store, changing, texts, references, now }: MessageCallsOptions): MessageCalls {
   const { replyOnRequest } = changing;
 
   /** @returns how many assistant messages were removed. */
@@ -37,14 +39,17 @@ export function createMessageCalls({ store, changing, references, now }: Message
   return {
     listMessages: async (request, call) => {
       await liveHead(store, keyOf(request));
-      return listMessages(store, request, call);
+      return listMessages({ store, texts }, request, call);
     },
 
     getMessage: async ({ messageId, ...key }) => {
       await liveHead(store, key);
       const message = await store.getMessage(key, messageId);
       if (!message) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
-      return { json: toMessageJson(message) };
+      const [readable] = await texts.messages(key.threadId, [message]);
+      if (!readable)
+        throw new ServiceError('Internal', `message "${messageId}" of thread "${key.threadId}" cannot be read`);
+      return { json: toMessageJson(readable) };
     },
 
     addMessages: async (request) => {

@@ -3,10 +3,16 @@ import { listOwnRuns, listRunMessages, listRuns, toRun } from '../lists/lists.ts
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
 import { listRunSteps } from '../runs/steps.ts';
 import { keyOf, knownRun, liveHead } from './found.ts';
 
-export const createRunReadCalls = (store: ThreadReads & ThreadLists & ThreadHistory): RunReadCalls => ({
+interface RunReadCallsOptions {
+  readonly store: ThreadReads & ThreadLists & ThreadHistory;
+  readonly texts: StoredTexts;
+}
+
+export const createRunReadCalls = ({ store, texts }: RunReadCallsOptions): RunReadCalls => ({
   getRun: async ({ owner, runId }) => {
     const run = await knownRun(store, owner, runId);
     const head = await liveHead(store, { owner, threadId: run.threadId });
@@ -20,7 +26,7 @@ export const createRunReadCalls = (store: ThreadReads & ThreadLists & ThreadHist
   listRunMessages: async (request, call) => {
     const run = await knownRun(store, request.owner, request.runId);
     await liveHead(store, { owner: request.owner, threadId: run.threadId });
-    return listRunMessages(store, request, run, call);
+    return listRunMessages({ store, texts }, request, run, call);
   },
 
   listRunSteps: async (request) => {

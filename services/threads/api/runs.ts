@@ -1,4 +1,5 @@
 import type { ClaimedRun, RunCalls, State } from '@agent-workflow/protos/threads';
+import { FieldsToRead, type DeclaredFields, type RefuseUndeclared } from '../agents/declared-fields.ts';
 import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
 import type { References } from '../files/references.ts';
 import { gatherUndos } from '../history/overlay.ts';
@@ -21,12 +22,14 @@ interface RunCallsOptions {
   readonly changing: Changing;
   readonly references: References;
   readonly routings: Routings;
+  readonly declared: DeclaredFields;
   readonly now: () => number;
 }
 
 const noRoutings: RoutingsByAgent = new Map();
 
-export function createRunCalls({ store, changing, references, routings, now }: RunCallsOptions): RunCalls {
+export function createRunCalls(options: RunCallsOptions): RunCalls {
+  const { store, changing, references, routings, declared, now } = options;
   const { changeOnRequest, replyOnRequest } = changing;
 
   /** Changes a thread by the routings that are known here; where that may be too old, by those that the store has now. */
@@ -36,6 +39,16 @@ export function createRunCalls({ store, changing, references, routings, now }: R
     } catch (error) {
       if (!(error instanceof OldRoutings)) throw error;
       return change(await routings.getNew());
+    }
+  };
+
+  /** Changes a thread by what is known here of the fields of its run's revision; where that does not decide it, by what is read then. */
+  const byDeclaredFields = async <T>(change: (refuse: RefuseUndeclared) => Promise<T>): Promise<T> => {
+    try {
+      return await change(declared.refuseUndeclared);
+    } catch (error) {
+      if (!(error instanceof FieldsToRead)) throw error;
+      return change(await declared.read(error.agent, error.revision));
     }
   };
 
@@ -110,11 +123,13 @@ export function createRunCalls({ store, changing, references, routings, now }: R
       // Only the end of a run gives the thread to another, and only a sleep ends early when its revision is retired.
       const isRouted = end !== undefined || request.wakeAt !== undefined;
       const messages = fused ? [...request.messages, ...fused.messages] : request.messages;
-      const commit = (known: RoutingsByAgent): ReturnType<RunCalls['commitStep']> =>
+      const commit = (refuseUndeclared: RefuseUndeclared) => (known: RoutingsByAgent) =>
         replyOnRequest({ key, reads, method: 'commitStep', request }, (snapshot) =>
-          decideCommit(request, snapshot, known),
+          decideCommit(request, snapshot, { routings: known, refuseUndeclared }),
         );
-      return references.withStep(key, messages, () => (isRouted ? byRoutings(commit) : commit(noRoutings)));
+      return references.withStep(key, messages, () =>
+        byDeclaredFields((refuse) => (isRouted ? byRoutings(commit(refuse)) : commit(refuse)(noRoutings))),
+      );
     },
 
     endRun: async (request) => {

@@ -5,6 +5,7 @@ import { getCheckpoint } from '../history/checkpoints.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
 import { ofAgent, type StateReader } from '../state/read.ts';
 import { decideClearState, decideWriteState } from '../state/write.ts';
 import type { Changing } from './changing.ts';
@@ -13,18 +14,20 @@ import { idsOf, keyOf, liveHead } from './found.ts';
 interface StateCallsOptions {
   readonly store: ThreadReads & ThreadHistory;
   readonly states: StateReader;
+  readonly texts: StoredTexts;
   readonly changing: Changing;
   readonly references: References;
   readonly now: () => number;
 }
 
-export function createStateCalls({ store, states, changing, references, now }: StateCallsOptions): StateCalls {
+export function createStateCalls({ store, states, texts, changing, references, now }: StateCallsOptions): StateCalls {
   /** The state as a write left it; the present one where that version is no longer kept. */
   const stateAt = async (key: ThreadKey, version: number): Promise<State> => {
     const head = await liveHead(store, key);
     if (head.version === version) return states.read(key, head);
     try {
-      return ofAgent((await getCheckpoint(store, { ...key, checkpointId: String(version) })).state, head);
+      const { state } = await getCheckpoint({ store, texts }, { ...key, checkpointId: String(version) });
+      return ofAgent(state, head);
     } catch (error) {
       if (isServiceError(error, 'NotFound')) return states.read(key, await liveHead(store, key));
       throw error;

@@ -16,12 +16,13 @@ import { readPage, type Listing } from '../lists/paging.ts';
 import { contextOf } from './past.ts';
 import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
 import type { ThreadKey } from '../ports/record.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
 import { checkpointBytes } from '../record/row-sizes.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 
 /** The versions that are kept, newest first. */
 export async function listCheckpoints(
-  store: ThreadHistory,
+  { store, texts }: { readonly store: ThreadHistory; readonly texts: StoredTexts },
   request: ListCheckpointsRequest,
   { signal }: Call,
 ): Promise<ListCheckpointsReply> {
@@ -33,12 +34,13 @@ export async function listCheckpoints(
     sizeOf: checkpointBytes,
   };
   const page = await readPage(listing, { limit, ...startOf(cursors, request), signal });
-  return { checkpoints: page.items.map(toCheckpoint), ...nextOf(page, { ...listing, ...cursors }) };
+  const checkpoints = page.items.map((row) => toCheckpoint(texts.withMetadata(threadId, 'checkpoint', row)));
+  return { checkpoints, ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** @throws NotFound when the checkpoint is not kept, also when it is dropped while this reads. */
 export async function getCheckpoint(
-  store: ThreadReads & ThreadHistory,
+  { store, texts }: { readonly store: ThreadReads & ThreadHistory; readonly texts: StoredTexts },
   { owner, threadId, checkpointId }: GetCheckpointRequest,
 ): Promise<GetCheckpointReply> {
   const key = { owner, threadId };
@@ -47,13 +49,15 @@ export async function getCheckpoint(
   const fields = await store.getFields(key);
   const past = await contextOf(store, { key, version }, sizes.contextWithInput);
   if (!past) throw absent(key, checkpointId);
+  const { context, isTruncated, overlay } = past;
+  const state = await texts.state(threadId, { fields: fieldsUnder(fields, overlay), context, isTruncated });
   return {
-    checkpoint: toCheckpoint(row),
+    checkpoint: toCheckpoint(texts.withMetadata(threadId, 'checkpoint', row)),
     state: {
       version,
-      fields: fieldsUnder(fields, past.overlay),
-      contextJson: jsonArray(past.context),
-      ...(past.isTruncated ? { contextTruncated: true } : {}),
+      fields: state.fields,
+      contextJson: jsonArray(state.context),
+      ...(isTruncated ? { contextTruncated: true } : {}),
     },
   };
 }

@@ -34,6 +34,13 @@ import { readPage, searchPage, type Listing, type SearchRequest } from './paging
 import type { MessagesPage, OwnRunRow, RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import { messageBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
+
+/** The rows of lists, and what is left out of them. */
+interface Listed {
+  readonly store: ThreadLists;
+  readonly texts: StoredTexts;
+}
 
 /** How many of an owner's threads a search reads, the most recent first. */
 const searchedThreads = 10_000;
@@ -77,7 +84,7 @@ const searchInTurn = async <Row, Mark>(
   });
 
 export async function listThreads(
-  store: ThreadLists,
+  { store, texts }: Listed,
   request: ListThreadsRequest,
   { signal }: Call,
 ): Promise<ListThreadsReply> {
@@ -88,15 +95,16 @@ export async function listThreads(
   const page = search
     ? await searchInTurn(owner, listing, {
         ...asked,
-        matches: matchesThread(search.toLowerCase()),
+        matches: matchesThread(search.toLowerCase(), texts),
         most: searchedThreads,
       })
     : await readPage(listing, asked);
-  return { threads: page.items.map(toThread), ...nextOf(page, { ...listing, ...cursors }) };
+  const threads = page.items.map((row) => toThread(texts.withMetadata(row.threadId, 'thread', row)));
+  return { threads, ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 export async function listMessages(
-  store: ThreadLists,
+  { store, texts }: Listed,
   request: ListMessagesRequest,
   { signal }: Call,
 ): Promise<ListMessagesReply> {
@@ -105,9 +113,10 @@ export async function listMessages(
   const listing = messagesOf(store, { owner, threadId }, { newestFirst });
   const asked = { limit, ...startOf(cursors, request), signal };
   const page = search
-    ? await searchInTurn(owner, listing, { ...asked, matches: matchesMessage(search.toLowerCase()) })
+    ? await searchInTurn(owner, listing, { ...asked, matches: matchesMessage(search.toLowerCase(), threadId, texts) })
     : await readPage(listing, asked);
-  return { messagesJson: jsonArray(page.items.map(toMessageJson)), ...nextOf(page, { ...listing, ...cursors }) };
+  const messages = await texts.messages(threadId, page.items, signal);
+  return { messagesJson: jsonArray(messages.map(toMessageJson)), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** A message as replies show it. */
@@ -175,7 +184,7 @@ const messagesAtOnce = 1000;
 
 /** A page of what a run's steps added, in order. */
 export async function listRunMessages(
-  store: ThreadLists,
+  { store, texts }: Listed,
   { owner, runId, cursor }: ListRunMessagesRequest,
   run: RunRecord,
   { signal }: Call,
@@ -185,7 +194,8 @@ export async function listRunMessages(
   const cursors = runMessagesCursors({ owner, runId });
   const after = Math.max(run.outputFrom - 1, cursor === undefined ? -1 : cursors.fromCursor(cursor));
   const page = await readPage(listing, { limit: messagesAtOnce, offset: 0, after, signal });
-  return { messagesJson: jsonArray(page.items.map(({ json }) => json)), ...nextOf(page, { ...listing, ...cursors }) };
+  const messages = await texts.messages(run.threadId, page.items, signal);
+  return { messagesJson: jsonArray(messages.map(({ json }) => json)), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** A run as replies show it, beside the head of its thread. */
@@ -239,17 +249,22 @@ export function toThread(row: ThreadRow): Thread {
   return thread;
 }
 
-function matchesThread(needle: string): (row: ThreadRow) => boolean {
+function matchesThread(needle: string, texts: StoredTexts): (row: ThreadRow) => boolean {
   const contains = containing(needle);
-  return ({ threadId, name = '', metadata }) =>
-    contains(threadId.toLowerCase()) ||
-    contains(name.toLowerCase()) ||
-    (metadata !== undefined && valuesOf(fromJson(metadata)).some((value) => contains(value.toLowerCase())));
+  return ({ threadId, name = '', metadata }) => {
+    if (contains(threadId.toLowerCase()) || contains(name.toLowerCase())) return true;
+    const isIn = (json: Uint8Array): boolean => valuesOf(fromJson(json)).some((value) => contains(value.toLowerCase()));
+    return metadata !== undefined && texts.read({ threadId, column: 'thread.metadata' }, () => isIn(metadata)) === true;
+  };
 }
 
-function matchesMessage(needle: string): (entry: LogEntry) => boolean {
+/** A message that cannot be read matches nothing. */
+function matchesMessage(needle: string, threadId: string, texts: StoredTexts): (entry: LogEntry) => boolean {
   const contains = containing(needle);
-  return ({ json }) => contains(textOf(fromJson(json) as Message).toLowerCase());
+  return ({ json }) =>
+    texts.read({ threadId, column: 'message.json' }, () =>
+      contains(textOf(fromJson(json) as Message).toLowerCase()),
+    ) === true;
 }
 
 /** The values of a JSON document, however deep, as text; its keys are not among them. */

@@ -14,10 +14,19 @@ export function decideDeleteMessage(
   const head = writableHead(snapshot, threadId);
   const entry = snapshot.entries.get(messageId);
   if (!entry) throw notFound(`message "${messageId}" does not exist in thread "${threadId}"`);
-  const left = withoutCalls(head, callsOf(fromJson(entry.json) as Message));
+  const left = withoutCalls(head, callsIn(entry.json));
   const change = {
     head: { ...left, version: head.version + 1, updatedAt: now },
     deleted: [entry.position],
   };
   return { change: withCheckpoint(change, head, snapshot, { ...directWrite, at: now }), reply: undefined };
+}
+
+/** The ids of the calls that a message makes. One that cannot be read makes none that is known, and is removed as well. */
+function callsIn(json: Uint8Array): readonly string[] {
+  try {
+    return callsOf(fromJson(json) as Message);
+  } catch {
+    return [];
+  }
 }

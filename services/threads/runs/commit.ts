@@ -5,6 +5,7 @@ import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
 import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
+import type { RefuseUndeclared } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fuse, fusedRequest, snapshotAfter, type StepDecision } from './fused.ts';
 import { fixNextRevision, isOfRetired, servedRun, type Serving } from './revision.ts';
@@ -34,6 +35,12 @@ export function fencedHead({ runId, epoch, step }: Fence, { head }: Snapshot): H
   return head;
 }
 
+/** What is known of agents where a step is committed. */
+interface KnownOfAgents {
+  readonly routings: RoutingsByAgent;
+  readonly refuseUndeclared: RefuseUndeclared;
+}
+
 /**
  * Commits one step behind the fence, or two of which the second is fused with the first; with `end` also ends the run and gives the thread
  * to the next one.
@@ -41,9 +48,10 @@ export function fencedHead({ runId, epoch, step }: Fence, { head }: Snapshot): H
 export function decideCommit(
   request: CommitStepRequest,
   snapshot: Snapshot,
-  routings: RoutingsByAgent,
+  { routings, refuseUndeclared }: KnownOfAgents,
 ): Decision<CommitStepReply> {
   const { fused, end, wakeAt } = request;
+  refuseUndeclared(Object.keys(request.fields), fencedHead(request, snapshot));
   const first = decideStep(request, snapshot, routings);
   if (!fused) return first;
   if (end || wakeAt !== undefined) throw invalid(['fused'], 'is given together with end or wakeAt');

@@ -6,6 +6,7 @@ import type { Head, ThreadKey } from '../ports/record.ts';
 import { agentOf } from '../record/head.ts';
 import { jsonArray } from '../record/json.ts';
 import { sizeOfFields } from '../record/size.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
 
 /** Bytes of encoded states that are cached. A cached state whose version is the head's is returned without reading its rows. */
 const cacheBytes = 16 * 1024 * 1024;
@@ -16,15 +17,16 @@ export interface StateReader {
   readonly forget: (key: ThreadKey) => void;
 }
 
-/** Reads states, and caches those whose version did not change during the reading. */
-export function createStateReader(store: ThreadReads): StateReader {
+/** Reads states without what cannot be read, and caches those whose version did not change during the reading. */
+export function createStateReader(store: ThreadReads, texts: Pick<StoredTexts, 'state'>): StateReader {
   const cache = new LRUCache<string, State>({ maxSize: cacheBytes, sizeCalculation: (state) => sizeOf(state) + 1 });
   const nameOf = ({ owner, threadId }: ThreadKey): string => `${owner}\n${threadId}`;
   const read: StateReader['read'] = async (key, head) => {
     const name = nameOf(key);
     const known = cache.get(name);
     if (known?.version === head.version) return ofAgent(known, head);
-    const state = toState(head.version, await store.getState(key, sizes.contextWithInput));
+    const stored = await store.getState(key, sizes.contextWithInput);
+    const state = toState(head.version, await texts.state(key.threadId, stored));
     // A write between the two reads would make this a state of an unknown version, so the version is read again.
     if ((await store.getHead(key))?.version === head.version) cache.set(name, state);
     return ofAgent(state, head);

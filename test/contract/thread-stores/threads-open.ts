@@ -1,8 +1,15 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Threads } from '@agent-workflow/protos/threads';
 
-/** Opens an empty record that keeps at least `keep` versions of a thread. */
-export type OpenThreads = (options?: { readonly keep?: number }) => Promise<Threads & AsyncDisposable>;
+interface OpenThreadsOptions {
+  /** At least so many versions of a thread are kept. */
+  readonly keep?: number;
+  /** Takes each stored text that is left out of a reply. */
+  readonly onUnreadable?: (text: { readonly threadId: string; readonly column: string }) => void;
+}
+
+/** Opens an empty record. */
+export type OpenThreads = (options?: OpenThreadsOptions) => Promise<Threads & AsyncDisposable>;
 
 /** How much work the suite gives a record: a record behind a network takes longer for the same. */
 export interface Scale {

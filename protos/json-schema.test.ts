@@ -1,0 +1,70 @@
+import test from 'ava';
+import { refuseNoSchema } from './json-schema.ts';
+
+const at = ['fields', 'a', 'schema'];
+
+const nonsense: readonly (readonly [schema: unknown, message: string | RegExp])[] = [
+  [42, 'must be a JSON Schema: an object, true or false'],
+  [null, 'must be a JSON Schema: an object, true or false'],
+  [{ type: 'emperor' }, /^type: must be one of string, number, /],
+  [{ type: ['string', 'string'] }, /^type: must be one of/],
+  [{ type: [] }, /^type: must be one of/],
+  [{ properties: [] }, 'properties: must be an object of schemas'],
+  [{ properties: { b: { items: 5 } } }, 'properties.b.items: must be a JSON Schema: an object, true or false'],
+  [{ required: ['b', 'b'] }, 'required: must be a list of different texts'],
+  [{ anyOf: [] }, 'anyOf: must be a list of schemas that is not empty'],
+  [{ allOf: [true, { not: 'b' }] }, 'allOf.1.not: must be a JSON Schema: an object, true or false'],
+  [{ $defs: { b: { minLength: -1 } } }, '$defs.b.minLength: must be a whole number from 0 on'],
+  [{ maximum: '5' }, 'maximum: must be a number'],
+  [{ multipleOf: 0 }, 'multipleOf: must be a number above 0'],
+  [{ uniqueItems: 'yes' }, 'uniqueItems: must be true or false'],
+  [{ enum: 'a' }, 'enum: must be a list'],
+  [{ $ref: {} }, '$ref: must be a text'],
+  [{ pattern: '(' }, 'pattern: must be a regular expression'],
+  [{ pattern: 'a'.repeat(16 * 1024 + 1) }, 'pattern: must have at most 16384 characters'],
+  [{ patternProperties: { '[': {} } }, 'patternProperties.[: must be a regular expression'],
+];
+
+for (const [schema, message] of nonsense) {
+  test(`a schema is refused by the place in it that is none: ${JSON.stringify(schema).slice(0, 60)}`, (t) => {
+    const error = t.throws(() => refuseNoSchema(schema, at), { code: 'Invalid' });
+    const prefix = 'fields.a.schema';
+    t.true(error.message.startsWith(prefix));
+    const rest = error.message.slice(prefix.length).replace(/^(\.|: )/, '');
+    if (typeof message === 'string') t.is(rest, message);
+    else t.regex(rest, message);
+  });
+}
+
+test('schemas of every version pass, with keywords that nobody knows, and references to nothing', (t) => {
+  const schemas = [
+    ...[true, {}, { $ref: '#/nothing' }, { 'x-order': 5, nullable: 'maybe' }, { default: null, const: {} }],
+    { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }], additionalItems: false },
+    { type: ['string', 'null'], pattern: '^\\p{L}+$', format: 'made-up', minLength: 1.0 },
+    { prefixItems: [{ type: 'integer' }], items: false, unevaluatedItems: false },
+    { if: { required: ['a'] }, then: { minProperties: 2 }, else: true, dependentSchemas: { a: {} } },
+  ];
+  for (const schema of schemas) t.notThrows(() => refuseNoSchema(schema, at), JSON.stringify(schema));
+});
+
+test('a schema with very many levels is refused', (t) => {
+  const nested = (levels: number): unknown => (levels === 0 ? true : { not: nested(levels - 1) });
+  t.notThrows(() => refuseNoSchema(nested(128), at));
+  t.throws(() => refuseNoSchema(nested(129), at), { code: 'Invalid', message: /has more than 128 levels of schemas$/ });
+});
+
+test('a megabyte of properties of Unicode is read as fast as other expressions', (t) => {
+  const schema = { allOf: Array.from({ length: 80 }, () => ({ pattern: '[\\p{L}\\P{N}]'.repeat(1000) })) };
+  const began = process.cpuUsage();
+  refuseNoSchema(schema, at);
+  t.true(process.cpuUsage(began).user < 3_000_000);
+  for (const pattern of ['\\p{L', '\\\\p{L}', '[\\p{L}-z]', '\\p'])
+    t.throws(() => refuseNoSchema({ pattern }, at), { code: 'Invalid' }, pattern);
+  for (const pattern of ['^\\p{Script=Greek}+$', '[^\\P{Lu}\\\\]', '\\u{1f600}', '(?<a>b)\\k<a>'])
+    t.notThrows(() => refuseNoSchema({ pattern }, at), pattern);
+});
+
+test('an expression that would match for ever is read and not matched', (t) => {
+  const slow = { pattern: '^(a+)+$', examples: [`${'a'.repeat(50)}b`], default: `${'a'.repeat(50)}b` };
+  t.notThrows(() => refuseNoSchema({ allOf: Array.from({ length: 1000 }, () => slow) }, at));
+});
