@@ -283,6 +283,7 @@ async function publishAfterLoss(kept: number): Promise<readonly RunEvent[] | und
     follow: (...given) => now.follow(...given),
     append: async (scope, after, events) => {
       if (after >= kept) now = empty;
+    readUpTo: (...given) => now.readUpTo(...given),
       await now.append(scope, after, events);
       if (events.some(isTerminal)) ended.resolve(undefined);
     },
