@@ -1,4 +1,5 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
 import { defaultAgent } from '@agent-workflow/kit/agents';
@@ -50,28 +51,41 @@ export async function publishEnd(parts: EndParts, run: Run): Promise<void> {
   return publishing;
 }
 
+/**
+ * How often an end is published again because another process has appended meanwhile. The worker and three replicas may do so at the same
+ * time; a worker of a pool may do so for ever.
+ */
+const publishAttempts = 12;
+const publishBackoff: Backoff = { firstMs: 10, maxMs: 500 };
+
 async function publishMissing(parts: EndParts, run: Run): Promise<void> {
   const { eventLog } = parts;
   eventLog.setAgent(run.runId, run.agent ?? defaultAgent);
   if (await eventLog.isEnded(run.runId)) return;
   const output = await outputOf(parts.threads, run);
-  for (;;) {
-    if (await eventLog.isEnded(run.runId)) return;
-    const after = await eventLog.last(run.runId);
-    const events = createEventWriter(run, after === 0 ? numbersOfEnd : after);
-    const published = await readPublished(eventLog, run.runId, after);
-    try {
-      // The first append to an empty log names 0; its events begin above the numbers of every log before it.
-      let last = after;
-      for await (const list of inBatches(endingEvents(parts, events, run, { output, published }))) {
-        await eventLog.append(events.scope, last, list);
-        last = events.last();
-      }
-      return;
-    } catch (error) {
-      // Stale: the worker appended meanwhile, perhaps the last event.
-      if (!isServiceError(error, 'Stale')) throw error;
-    }
+  await retry(() => appendMissing(parts, run, output), {
+    ...publishBackoff,
+    maxAttempts: publishAttempts,
+    // Perhaps the last event was appended.
+    mayHelp: (error) => isServiceError(error, 'Stale'),
+  }).catch((error: unknown) => {
+    if (!isServiceError(error, 'Stale')) throw error;
+    throw unavailable('the end of the run cannot be published right now: something else writes to its log', error);
+  });
+}
+
+/** Appends what the log lacks, unless it has ended. @throws Stale when another process appends meanwhile. */
+async function appendMissing(parts: EndParts, run: Run, output: Output): Promise<void> {
+  const { eventLog } = parts;
+  if (await eventLog.isEnded(run.runId)) return;
+  const after = await eventLog.last(run.runId);
+  const events = createEventWriter(run, after === 0 ? numbersOfEnd : after);
+  const published = await readPublished(eventLog, run.runId, after);
+  // The first append to an empty log names 0; its events begin above the numbers of every log before it.
+  let last = after;
+  for await (const list of inBatches(endingEvents(parts, events, run, { output, published }))) {
+    await eventLog.append(events.scope, last, list);
+    last = events.last();
   }
 }
 
