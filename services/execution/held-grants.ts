@@ -1,4 +1,5 @@
 import { isServiceError, ServiceError, stale } from '@agent-workflow/kit/errors';
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { requestContext } from '@agent-workflow/kit/request-context';
 import { within, type Call } from '@agent-workflow/protos/call';
@@ -44,10 +45,13 @@ const renewedAfter = 0.5;
 const callTimeoutMs = 30_000;
 /** Runs whose grants are kept when they are not driven any more. */
 const remembered = 10_000;
+/** Kinds of refusal whose last line in the log is remembered, and after how long one is logged again: nodes wait for the end of a refusal. */
+const rememberedRefusals = 100;
+const silentMs = 10 * 60_000;
 
 const keyOf = (owner: string, runId: string): string => JSON.stringify([owner, runId]);
 
-/** A refusal is logged with its reason; the error that the run gets has none. */
+/** A refusal is logged with its reason, each once in ten minutes; the error that the run gets has none. */
 export function createHeldGrants({
   log,
   elapsed = () => performance.now(),
@@ -58,6 +62,7 @@ export function createHeldGrants({
   /** No more than there are slots: those of the others are in `left`. */
   const active = new Map<string, Held>();
   const left = new LRUCache<string, Held>({ max: remembered });
+  const isFirst = createFirstOfKind({ silentMs, max: rememberedRefusals });
 
   const ageOf = ({ grant, since }: Held): number => (elapsed() - since) / grant.forMs;
 
@@ -103,18 +108,20 @@ export function createHeldGrants({
     const methods = Object.entries(service).map(([name, method]: [string, AnyMethod]): [string, AnyMethod] => [
       name,
       async (request, call) => {
-        const held = heldFor(request);
-        const own = held ? { ...call, grant: await grantFor(threads, held) } : call;
-        return method(request, own).catch((error: unknown) => {
+        try {
+          const held = heldFor(request);
+          return await method(request, held ? { ...call, grant: await grantFor(threads, held) } : call);
+        } catch (error) {
           throw isServiceError(error, 'PermissionDenied') ? refused(`${context}.${name}`, error) : error;
-        });
+        }
       },
     ]);
     return Object.fromEntries(methods) as S;
   };
 
   const refused = (method: string, error: ServiceError): ServiceError => {
-    log.error({ method, why: error.message }, 'a call was refused: this pool may not make it');
+    if (isFirst(`${method} ${error.message}`))
+      log.error({ method, why: error.message }, 'a call was refused: this pool may not make it');
     return new ServiceError('PermissionDenied', 'a call of the worker was not allowed', { cause: error });
   };
 

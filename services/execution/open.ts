@@ -82,6 +82,8 @@ interface OpenExecutionOptions {
   readonly onSwept?: (swept: SweptRuns) => void;
   /** Called every two seconds where runs are accepted: counts what scales workers. */
   readonly countRuns?: () => Promise<void>;
+  /** Fires when the process is to stop before all of this is open. */
+  readonly stopping?: AbortSignal;
 }
 
 /** An execution service that runs: disposing of it closes its queue, leases, log and control. */
@@ -149,7 +151,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   };
 
   const hasAgents = agents.list.length > 0;
-  if (drives) opening.use(await openRegistration({ agents, threads, log, isOnly: options.registers === true }));
+  const isOnly = options.registers === true;
+  if (drives) opening.use(await openRegistration({ agents, threads, log, isOnly, stopping: options.stopping }));
   // A process that only accepts runs holds one, too: the sweep after its death enqueues the runs that it had put on record and not into the queue.
   const lease =
     (hasAgents && drives) || accepts

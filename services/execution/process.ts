@@ -72,7 +72,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
       ...observeExecution({ ...nats, agents, threads, watchdog }, { ...observed, slots }),
       ...{ memory, log, values, drives, accepts: values.ROLE !== 'worker', health: observed.health },
       ...{ workerId: nats.workerId, tends: pool === undefined && !isOfPool },
-      files,
+      ...{ files, stopping },
       ...(grants && { onDriven: grants.driven }),
       sweepMs: values.LEASE_MS / 3,
     }),

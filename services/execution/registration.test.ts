@@ -1,6 +1,6 @@
 import { START, StateGraph } from '@agent-workflow/graph';
 import { ConfigError } from '@agent-workflow/kit/env';
-import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { notFound, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import type { AgentCalls } from '@agent-workflow/protos/threads';
 import { UnknownCaller } from '@agent-workflow/protos/unknown-caller';
@@ -30,7 +30,7 @@ for (const revision of ['v1', undefined])
     const warnings: unknown[] = [];
     const log = Object.assign(createLog('test', 'silent'), { warn: (_: unknown, text: string) => warnings.push(text) });
     const options = { agents: atRevision(agents, revision), log, isOnly: false };
-    await t.throwsAsync(openRegistration({ ...options, threads: failingWith(unknown) }), {
+    await t.throwsAsync(openRegistration({ ...options, threads: failingWith(unknown), unknownForMs: 0 }), {
       instanceOf: ConfigError,
       message: 'the threads service at 10.0.0.7:50051 does not know the caller: SERVICE_TOKEN is absent or wrong',
     });
@@ -38,3 +38,25 @@ for (const revision of ['v1', undefined])
     await using _ = await openRegistration({ ...options, threads: failingWith(unavailable('it is away')) });
     t.is(warnings.length, 1);
   });
+
+for (const revision of ['v1', undefined])
+  test(`a worker waits at its start until the threads service knows its token, and says once for which setting (revision ${String(revision)})`, async (t) => {
+    const warnings: unknown[] = [];
+    const log = Object.assign(createLog('test', 'silent'), {
+      warn: (...parts: unknown[]) => warnings.push(parts.at(-1)),
+    });
+    let calls = 0;
+    const threads = {
+      getRegisteredAgent: () => Promise.reject(++calls < 3 ? unknown : notFound('there is none')),
+    } as unknown as AgentCalls;
+    await using _ = await openRegistration({ agents: atRevision(agents, revision), log, isOnly: false, threads });
+    t.is(calls, 3);
+    t.is(warnings.filter((text) => String(text).includes('SERVICE_TOKEN')).length, 1);
+  });
+
+test('a worker that waits for its token ends when it is asked to', async (t) => {
+  const stopping = new AbortController();
+  const log = Object.assign(createLog('test', 'silent'), { warn: () => stopping.abort(new Error('stop')) });
+  const options = { agents: atRevision(agents, 'v1'), log, isOnly: false, threads: failingWith(unknown) };
+  await t.throwsAsync(openRegistration({ ...options, stopping: stopping.signal }), { message: 'stop' });
+});

@@ -2,14 +2,16 @@ import { fromUnknown } from '@agent-workflow/kit/errors';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import { within } from '@agent-workflow/protos/call';
-import type { AgentCalls } from '@agent-workflow/protos/threads';
+import type { AgentCalls, RegisteredAgent } from '@agent-workflow/protos/threads';
 import {
   leftBehind,
   refuseUnknownCaller,
   registerAgents,
   registeredAmong,
   servingRevisions,
+  unknownCallerOf,
   unregisteredAgents,
 } from './api/registration.ts';
 import type { Agents } from './record/agents.ts';
@@ -22,9 +24,16 @@ interface RegistrationOptions {
   readonly isOnly: boolean;
   /** Time between two checks while a revision is not registered, in milliseconds; a minute when absent. */
   readonly checkMs?: number;
+  /** How long it is tried again while the threads service does not know this process, in milliseconds; some minutes when absent. */
+  readonly unknownForMs?: number;
+  /** Ends the start. */
+  readonly stopping?: AbortSignal | undefined;
 }
 
 const minuteMs = 60_000;
+/** The token of a new pool is known within a minute after its file is there, and a file that Kubernetes mounts comes as late. */
+const usualUnknownForMs = 2.5 * minuteMs;
+const unknownBackoff: Backoff = { firstMs: 500, maxMs: 10_000 };
 const callTimeoutMs = 30_000;
 /** So many of the revisions that are not held are named in the log. */
 const namedRevisions = 20;
@@ -34,7 +43,8 @@ const namedRevisions = 20;
  * that is not registered yet stops no start: a deployment may register it once its pods are ready, and no run waits for it before. It is
  * checked again until it is there. Agents without a revision are neither registered nor checked; a line says so where others are
  * registered, whose runs this process cannot drive.
- * @throws ConfigError when the revision is registered with another schema, or the threads service does not know this process.
+ * @throws ConfigError when the revision is registered with another schema, or the threads service does not know this process for minutes;
+ * the reason of `stopping` when that fires first.
  */
 export async function openRegistration(options: RegistrationOptions): Promise<AsyncDisposable> {
   const { agents, isOnly, checkMs = minuteMs } = options;
@@ -49,7 +59,8 @@ export async function openRegistration(options: RegistrationOptions): Promise<As
     await register(options, held);
     return nothingOpen;
   }
-  const isThere = await isRegistered(options, held).catch((error: unknown) => {
+  const isThere = await untilKnown(options, () => isRegistered(options, held)).catch((error: unknown) => {
+    options.stopping?.throwIfAborted();
     refuseUnknownCaller(error);
     return unchecked(options, error);
   });
@@ -58,23 +69,41 @@ export async function openRegistration(options: RegistrationOptions): Promise<As
 }
 
 /**
+ * Makes a check, and makes it again while the threads service does not know this process, which may be a matter of time.
+ * @throws what the last one failed with.
+ */
+async function untilKnown<T>(
+  { log, unknownForMs = usualUnknownForMs, stopping }: RegistrationOptions,
+  check: () => Promise<T>,
+): Promise<T> {
+  let isLogged = false;
+  return retry(check, {
+    ...unknownBackoff,
+    signal: stopping,
+    deadline: Date.now() + unknownForMs,
+    mayHelp: (error) => unknownCallerOf(error) !== undefined,
+    onRetry: (error) => {
+      if (!isLogged) log.warn(`${unknownCallerOf(error)?.message ?? ''}; it is tried again for some minutes`);
+      isLogged = true;
+    },
+  });
+}
+
+/**
  * Without a revision of its own a process drives no run of a revision.
  * @throws ConfigError when the threads service does not know this process; of any other failure it warns.
  */
-async function warnOfRevisions({ agents, threads, log, isOnly }: RegistrationOptions): Promise<void> {
-  const { list } = agents;
+async function warnOfRevisions(options: RegistrationOptions): Promise<void> {
+  const { log, stopping } = options;
   try {
-    // Agents that are not held here have workers of their own, unless there are no other processes.
-    const registered = isOnly
-      ? (await threads.listRegisteredAgents({}, within(callTimeoutMs))).agents
-      : await registeredAmong(list, threads);
-    const revisions = servingRevisions(registered);
+    const revisions = servingRevisions(await untilKnown(options, () => readRegistered(options)));
     if (revisions.length === 0) return;
     log.warn(
       { revisions: revisions.slice(0, namedRevisions), count: revisions.length },
       'AGENT_REVISION is not set: this process drives no run of the revisions that are registered',
     );
   } catch (error) {
+    stopping?.throwIfAborted();
     refuseUnknownCaller(error);
     log.warn(
       { err: error },
@@ -82,6 +111,12 @@ async function warnOfRevisions({ agents, threads, log, isOnly }: RegistrationOpt
     );
   }
 }
+
+/** Agents that are not held here have workers of their own, unless there are no other processes. */
+const readRegistered = async ({ agents, threads, isOnly }: RegistrationOptions): Promise<readonly RegisteredAgent[]> =>
+  isOnly
+    ? (await threads.listRegisteredAgents({}, within(callTimeoutMs))).agents
+    : registeredAmong(agents.list, threads);
 
 type Held = Pick<Agents, 'list'> & { readonly revision: string };
 

@@ -1,14 +1,10 @@
 import test from 'ava';
-import { registerFrom } from '@agent-workflow/execution/register';
 import { createClient, user, type Chunk } from '../servers/client.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
-import { serviceToken } from '../servers/cluster.ts';
 import { openGate } from '../servers/gate.ts';
-import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
+import { besideBacklog, knowsBilling, registerBoth } from './backlog.ts';
 
-const revision = 'v1';
-const agents = { support: agentAt('held'), billing: agentAt('held') };
 /** Runs of an agent without a worker: beside so many, sweeps for their own sake come half a minute apart. */
 const backlog = 3000;
 const atOnce = 32;
@@ -17,15 +13,7 @@ const acceptedPerKill = 150;
 /** The lease of a dead process, a sweep over the backlog, and what two busy cores take. */
 const enqueuedWithinMs = 20_000;
 
-const options = {
-  agent: null,
-  ...{ gateways: 1, threads: 1, executions: 2 },
-  service: { agent: null, default_agent: 'support' },
-  workers: [{ service: { agent: undefined, agents: { support: agents.support } }, env: { RUN_CONCURRENCY: '64' } }],
-  env: { RATE_LIMIT_REQUESTS: '0', AGENT_REVISION: revision, AGENT_BACKLOG: String(2 * backlog) },
-};
-
-withCluster(test, options, (cluster) => {
+withCluster(test, besideBacklog({ backlog, slots: 64 }), (cluster) => {
   const client = (): ReturnType<typeof createClient> => createClient(cluster().urls[0] ?? '');
 
   /** Accepts runs, several at once, until `isEnough`. @returns the ids of those that were accepted. */
@@ -51,11 +39,8 @@ withCluster(test, options, (cluster) => {
   };
 
   test.before(async () => {
-    await using workspace = await makeWorkspace(null, { agent: undefined, agents });
-    const { SERVICE_CONFIG = '' } = workspace.env;
-    const place = { THREADS_ADDRESS: cluster().threads[0]?.address ?? '', SERVICE_TOKEN: serviceToken };
-    await registerFrom({ ...place, SERVICE_CONFIG, AGENT_REVISION: revision }, 'auto');
-    await until(async () => (await client().send('GET', '/v1/graph?agent=billing')).status === 200);
+    await registerBoth(cluster());
+    await until(() => knowsBilling(cluster()));
   });
 
   test.serial('a stream goes on without a gap when the api process that it is followed at is killed', async (t) => {

@@ -132,6 +132,81 @@ withServer(test, privateNats(), () => {
     t.deepEqual(await collect(latecomer, 'r'), [1, 2, 3]);
   });
 
+  test.serial(
+    'a writer is not kept for long by something that always writes first, and its log goes on behind it',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'first');
+      const { lines, log } = keptLines();
+      let isCrowded = false;
+      const client = seen(place, async (subject) => {
+        if (isCrowded) await place.client.request(subject, Buffer.from('junk'));
+      });
+      await using writer = await openNatsRunLog({ streams: { ...place.streams, client }, retentionMs: 3_600_000, log });
+      await using elsewhere = await openLogsOn(server.url, 'first');
+      const following = collect(elsewhere, 'r');
+      await writer.append(scopeOf('r'), 0, [chunkOf(1)]);
+      isCrowded = true;
+      const refused = writer.append(scopeOf('r'), 1, [chunkOf(2)]);
+      await t.throwsAsync(refused, {
+        message: 'the event log cannot be written: other messages come first all the time',
+      });
+      await t.throwsAsync(writer.append(scopeOf('r'), 2, [chunkOf(3)]), { message: /events were dropped/ });
+      isCrowded = false;
+      t.is(await writer.last('r'), 1);
+      await writer.append(scopeOf('r'), 1, [end(2)]);
+      t.deepEqual(await following, [1, 2]);
+      // Of the messages that cannot be read, and of the events that were dropped.
+      t.deepEqual(lines, Array(2).fill({ runId: 'r', agentHash: defaultHash }));
+    },
+  );
+
+  for (const [title, head] of [
+    ['the first slice of an event', '100 100 1 2 0 0 0 w parts'],
+    ['the last slice of an event', '100 100 2 2 0 1 0 w parts'],
+    ['the last slice of the last event', '100 100 2 2 1 1 0 w parts'],
+    ['the first slice of an event that is there', '2 2 1 2 0 0 0 w parts'],
+  ] as const)
+    test.serial(
+      `a worker that continues a log does not wait for the rest of ${title}, which never comes`,
+      async (t) => {
+        await using server = await privateNats().open();
+        await using place = await openPlace(server.url, 'slice');
+        await using dead = await openLogsOn(server.url, 'slice');
+        await dead.append(scopeOf('r'), 0, [chunkOf(1), chunkOf(2), chunkOf(3)]);
+        await put(place, 'r', { texts: [`${head}\nx`] });
+        await using log = await openLogsOn(server.url, 'slice');
+        const published = await readPublished(log, 'r', await log.last('r'));
+        t.true(published.has('messages_chunk'));
+      },
+    );
+
+  test.serial('an event whose slices come late is neither waited for nor lost', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'late');
+    const gate = Promise.withResolvers<undefined>();
+    let written = 0;
+    const client = seen(place, async () => {
+      written++;
+      if (written === 3) await gate.promise;
+    });
+    await using writer = await openNatsRunLog({
+      ...{ streams: { ...place.streams, client }, retentionMs: 3_600_000, log: silentLog },
+    });
+    await using elsewhere = await openLogsOn(server.url, 'late');
+    const following = collect(elsewhere, 'r');
+    await writer.append(scopeOf('r'), 0, [chunkOf(1)]);
+    const writing = writer.append(scopeOf('r'), 1, [chunkOf(2, 'x'.repeat(1_200_000))]);
+    await until(() => written === 3);
+    await using latecomer = await openLogsOn(server.url, 'late');
+    t.is(await latecomer.last('r'), 1);
+    t.true((await readPublished(latecomer, 'r', 1)).has('messages_chunk'));
+    gate.resolve(undefined);
+    await writing;
+    await writer.append(scopeOf('r'), 2, [end(3)]);
+    t.deepEqual(await following, [1, 2, 3]);
+  });
+
   test.serial('an event whose data is no JSON counts as published without it', async (t) => {
     await using server = await privateNats().open();
     await using log = await openLogsOn(server.url, 'data');
@@ -195,6 +270,15 @@ async function put(
   const all = Array.from({ length: times }, () => texts).flat();
   await Promise.all(all.map(async (text) => place.client.request(subject, Buffer.from(text))));
 }
+
+/** The connection of a place, with something to be done before each frame is sent. */
+const seen = ({ client }: Place, beforeFrame: (subject: string) => Promise<void>): Place['client'] => ({
+  ...client,
+  request: async (subject, payload, options) => {
+    if (options?.headers) await beforeFrame(subject);
+    return client.request(subject, payload, options);
+  },
+});
 
 /** A log that keeps the fields of its warnings and errors. */
 function keptLines(): { readonly lines: readonly unknown[]; readonly log: Log } {

@@ -1,44 +1,24 @@
 import test from 'ava';
-import { registerFrom } from '@agent-workflow/execution/register';
 import { createClient, user } from '../servers/client.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
-import { serviceToken } from '../servers/cluster.ts';
 import { openGate } from '../servers/gate.ts';
 import { freePorts } from '../servers/real-process.ts';
-import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
+import { besideBacklog, knowsBilling, registerBoth, revision } from './backlog.ts';
 import { valueIn } from './keda.ts';
 
-const revision = 'v1';
-const agents = { support: agentAt('held'), billing: agentAt('held') };
 const openRuns = 10_000;
 const held = 40;
 const atOnce = 32;
 /** How old what scales workers may be, in milliseconds. */
 const mostLagMs = 5000;
 
-const options = {
-  agent: null,
-  ...{ gateways: 1, threads: 1, executions: 2 },
-  service: { agent: null, default_agent: 'support' },
-  workers: [
-    { service: { agent: undefined, agents: { support: agents.support } }, env: { RUN_CONCURRENCY: String(held) } },
-  ],
-  env: {
-    ...{ RATE_LIMIT_REQUESTS: '0', AGENT_REVISION: revision },
-    ...{ RUN_BACKLOG: String(2 * openRuns), AGENT_BACKLOG: String(2 * openRuns) },
-  },
-};
-
-withCluster(test, options, (cluster) => {
+withCluster(test, besideBacklog({ backlog: openRuns, slots: held }), (cluster) => {
   test.serial(
     'what scales a pool is at most five seconds old beside ten thousand runs of another, at each replica',
     async (t) => {
       t.timeout(600_000);
-      await using workspace = await makeWorkspace(null, { agent: undefined, agents });
-      const { SERVICE_CONFIG = '' } = workspace.env;
-      const place = { THREADS_ADDRESS: cluster().threads[0]?.address ?? '', SERVICE_TOKEN: serviceToken };
-      await registerFrom({ ...place, SERVICE_CONFIG, AGENT_REVISION: revision }, 'auto');
+      await registerBoth(cluster());
       const ports = await freePorts(cluster().executions.length);
       for (const [index, api] of cluster().executions.entries()) {
         t.is(await api.stop(), 0);
@@ -56,7 +36,7 @@ withCluster(test, options, (cluster) => {
           await until(async () => (await runsOf(port, agent).catch(() => undefined)) === runs, { timeoutMs: 120_000 });
         return performance.now() - since;
       };
-      await until(async () => (await client.send('GET', '/v1/graph?agent=billing')).status === 200);
+      await until(() => knowsBilling(cluster()));
       await lagUntil('billing', 0);
 
       await using gate = await openGate();

@@ -2,7 +2,7 @@ import test from 'ava';
 import { bindMemory } from '@agent-workflow/execution/steps/bound-memory';
 import { isServiceAway } from '@agent-workflow/execution/steps/node-calls';
 import { END, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
-import { unavailable } from '@agent-workflow/kit/errors';
+import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { call, endOf, owner, start } from './execution/calls.ts';
@@ -189,13 +189,74 @@ test('a node that waits for the memory service waits no longer than its own time
   t.true(signal?.aborted, 'nothing is stored on behalf of an attempt that is over');
 });
 
-test('what a node is thrown because the memory service was away for too long is told from what else it throws', async (t) => {
+const refused = (): ServiceError => new ServiceError('PermissionDenied', 'a call of the worker was not allowed');
+
+test('a node waits while the memory service refuses the grant of its run, and its run does not fail', async (t) => {
+  await using replicas = await openReplicas();
+  const { graph, runs } = storing();
+  let refusals = 0;
+  const { execution } = await replicas.open({
+    graph,
+    through: ({ memory }) => ({
+      memory: {
+        ...memory,
+        store: async (request, at) => {
+          if (refusals++ < 2) throw refused();
+          return memory.store(request, at);
+        },
+      },
+    }),
+  });
+  const { runId } = await start(execution, { threadId: 't1', messages: [user('go')] });
+  t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
+  t.is(runs(), 1);
+});
+
+test('a run whose worker is refused is claimed again, and goes on when it is refused no more', async (t) => {
+  await using replicas = await openReplicas();
+  const { graph, runs } = counting();
+  let refusals = 0;
+  const { execution } = await replicas.open({
+    graph,
+    through: through((threads) => ({
+      commitStep: async (request, at) => {
+        if (refusals++ < 2) throw refused();
+        return threads.commitStep(request, at);
+      },
+    })),
+  });
+  const { runId } = await start(execution, { threadId: 't1', messages: [user('go')] });
+  t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
+  t.deepEqual(runs, { first: 3, second: 1 });
+});
+
+test('a run whose worker is refused for good fails after three claims, and names where it stood', async (t) => {
+  await using replicas = await openReplicas();
+  const { graph, runs } = counting();
+  const { execution } = await replicas.open({
+    graph,
+    through: through(() => ({ commitStep: () => Promise.reject(refused()) })),
+  });
+  const { runId } = await start(execution, { threadId: 't1', messages: [user('go')] });
+  const { event, data } = await endOf(execution, runId);
+  t.is(event, 'error');
+  t.like(data, {
+    code: 'INTERNAL_ERROR',
+    message: 'the run was claimed 3 times and committed nothing: it stood at node "first"',
+  });
+  t.deepEqual(runs, { first: 3, second: 0 });
+});
+
+test('what a node is thrown because the memory service was away, or refused it, for too long is told from what else it throws', async (t) => {
   const away = unavailable('the memory service is away');
   const memory = { store: () => Promise.reject(away) } as unknown as Memory;
   const { signal } = new AbortController();
   const bound = bindMemory(memory, { owner, threadId: 't1', signal, forMs: 0 });
   const thrown = await t.throwsAsync(bound.store({ content: 'this was said' }));
   t.true(isServiceAway(thrown));
+  const refusing = { store: () => Promise.reject(refused()) } as unknown as Memory;
+  const other = bindMemory(refusing, { owner, threadId: 't1', signal, forMs: 0 });
+  t.true(isServiceAway(await t.throwsAsync(other.store({ content: 'this was said' }))));
   t.false(isServiceAway(new Error('the memory service is away')));
   t.false(isServiceAway(undefined));
 });

@@ -2,12 +2,14 @@ import test, { type ExecutionContext } from 'ava';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/graph';
 import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/log';
+import { stale } from '@agent-workflow/kit/errors';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { granularities, type Granularity } from '@agent-workflow/protos/lists';
 import { graph as boulders } from '../agents/boulders.ts';
 import { generousMs, longestBlockMs } from '../longest-block.ts';
 import { areWhole } from '../numbers.ts';
+import { until } from '../until.ts';
 import { chunkText } from '../events.ts';
 import { followAll, owner, start } from './execution/calls.ts';
 import { toChunk, type Chunk } from './execution/chunks.ts';
@@ -281,6 +283,7 @@ async function publishAfterLoss(kept: number): Promise<readonly RunEvent[] | und
     last: async (runId) => now.last(runId),
     isEnded: async (runId) => now.isEnded(runId),
     follow: (...given) => now.follow(...given),
+    readUpTo: (...given) => now.readUpTo(...given),
     append: async (scope, after, events) => {
       if (after >= kept) now = empty;
       await now.append(scope, after, events);
@@ -292,6 +295,26 @@ async function publishAfterLoss(kept: number): Promise<readonly RunEvent[] | und
   await ended.promise;
   return now === empty ? await followAll(execution, runId) : undefined;
 }
+
+test('an end cannot be waited for as long as something else always writes to the log first, and the wait does not last for ever', async (t) => {
+  await using replicas = await openReplicas();
+  const overtaken: RunLog = {
+    ...replicas.eventLog,
+    append: () => Promise.reject(stale('another worker has continued the log')),
+  };
+  const through = (): Partial<Ground> => ({ eventLog: overtaken });
+  const { execution } = await replicas.open({ graph: failingAtOnce, through });
+  const { runId } = await start(execution, { messages: [user('hi')] });
+  await until(async () => (await replicas.threads.getRun({ owner, runId }, within(60_000))).end !== undefined);
+  const other = await replicas.open({
+    graph: failingAtOnce,
+    through: (ground) => ({ ...withoutTaking(ground), ...through() }),
+  });
+  await t.throwsAsync(other.execution.wait({ owner, runId }, within(60_000)), {
+    code: 'Unavailable',
+    message: /the end of the run cannot be published right now/,
+  });
+});
 
 test('once steps are no longer kept, whole messages are published instead', async (t) => {
   await using replicas = await openReplicas();

@@ -142,6 +142,17 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(numbers(await followAll(log, 'r', 7)), [ofThirdClaim + 1, ofThirdClaim + 2]);
   });
 
+  check('what a log has up to a number is read without waiting for more, once it is written', async (t, log) => {
+    t.deepEqual(await readUpTo(log, 'r', 0), []);
+    const writing = log.append(scopeOf('r'), 0, chunksOf(1, 3), { isAwaited: false });
+    t.deepEqual(await readUpTo(log, 'r', await log.last('r')), [1, 2, 3]);
+    await writing;
+    await log.append(scopeOf('r'), 3, chunksOf(4, 5));
+    t.deepEqual(await readUpTo(log, 'r', 5), [1, 2, 3, 4, 5]);
+    await log.append(scopeOf('r'), 5, [end(6)]);
+    t.deepEqual(await readUpTo(log, 'r', 6), [1, 2, 3, 4, 5, 6]);
+  });
+
   check('a follower may come before the first event', async (t, log) => {
     const follower = listen(log, 'r');
     await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
@@ -459,6 +470,12 @@ async function followAll(log: RunLog, runId: string, after = 0): Promise<RunEven
   const events: RunEvent[] = [];
   for await (const batch of log.follow(runId, after, never)) events.push(...batch.events);
   return events;
+}
+
+async function readUpTo(log: RunLog, runId: string, upTo: number): Promise<number[]> {
+  const read: number[] = [];
+  for await (const { events } of log.readUpTo(runId, upTo, never)) read.push(...numbers(events));
+  return read;
 }
 
 async function rest(iterator: AsyncIterator<EventBatch>): Promise<RunEvent[]> {

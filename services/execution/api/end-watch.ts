@@ -34,10 +34,14 @@ interface Watched {
 /** The longest interval, as a multiple of `firstMs`. */
 const longest = 16;
 const callTimeoutMs = 30_000;
+/** Runs that are checked at the same time. */
+const checksAtOnce = 8;
 
 export function openEndWatch(options: EndWatchOptions): EndWatch {
   const { threads, worker, firstMs, log } = options;
   const watched = new Map<string, Watched>();
+  const underWay = new Map<Watched, Promise<void>>();
+  let due: Watched[] = [];
 
   const check = async (run: Watched): Promise<void> => {
     run.waitMs = Math.min(run.waitMs * 2, firstMs * longest);
@@ -51,18 +55,32 @@ export function openEndWatch(options: EndWatchOptions): EndWatch {
     run.hasEnded = true;
   };
 
-  const checkAll = async (): Promise<void> => {
-    const now = performance.now();
-    for (const run of [...watched.values()].filter(({ dueMs }) => dueMs <= now)) {
-      await check(run).catch((error: unknown) => {
-        // The thread is deleted: its deletion publishes the ends of its runs.
-        if (!isServiceError(error, 'NotFound'))
-          log.warn(
-            { err: error, runId: run.runId },
-            'the record of a followed run could not be read; it is tried again',
-          );
-      });
+  const noteFailure = ({ runId }: Watched, error: unknown): void => {
+    // The thread is deleted: its deletion publishes the ends of its runs.
+    if (isServiceError(error, 'NotFound')) return;
+    log.warn({ err: error, runId }, 'the record or the log of a followed run is unavailable; it is tried again');
+  };
+
+  /** Begins checks of runs that are due, as many as there may be: one that takes long, as where a log cannot be written, delays no other. */
+  const begin = (): void => {
+    while (underWay.size < checksAtOnce) {
+      const run = due.shift();
+      if (!run) return;
+      if (underWay.has(run)) continue;
+      const checking = check(run)
+        .catch((error: unknown) => noteFailure(run, error))
+        .finally(() => {
+          underWay.delete(run);
+          begin();
+        });
+      underWay.set(run, checking);
     }
+  };
+
+  const checkAll = (): void => {
+    const now = performance.now();
+    due = [...watched.values()].filter(({ dueMs }) => dueMs <= now);
+    begin();
   };
 
   const checks = every(firstMs, checkAll, () => undefined);
@@ -78,6 +96,10 @@ export function openEndWatch(options: EndWatchOptions): EndWatch {
         if (run.followers === 0) watched.delete(runId);
       };
     },
-    [Symbol.asyncDispose]: async () => checks[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await checks[Symbol.asyncDispose]();
+      due = [];
+      await Promise.all(underWay.values());
+    },
   };
 }

@@ -74,10 +74,14 @@ async function registered(threads: AgentCalls, agent: string): Promise<Registere
   }
 }
 
-/** @throws ConfigError when a call failed because its server does not know this process: another attempt does not change that. */
+/** Why a call failed whose server does not know this process; `undefined` for any other failure. */
+export const unknownCallerOf = (error: unknown): UnknownCaller | undefined =>
+  isServiceError(error) && error.cause instanceof UnknownCaller ? error.cause : undefined;
+
+/** @throws ConfigError when a call failed because its server does not know this process. */
 export function refuseUnknownCaller(error: unknown): void {
-  if (isServiceError(error) && error.cause instanceof UnknownCaller)
-    throw new ConfigError(error.cause.message, { cause: error });
+  const unknown = unknownCallerOf(error);
+  if (unknown) throw new ConfigError(unknown.message, { cause: error });
 }
 
 /**

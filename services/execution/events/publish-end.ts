@@ -1,4 +1,5 @@
-import { isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import { isServiceError, unavailable, type ErrorCode } from '@agent-workflow/kit/errors';
+import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
 import { defaultAgent } from '@agent-workflow/kit/agents';
@@ -58,6 +59,13 @@ export async function publishEnd(parts: EndParts, run: Run): Promise<void> {
   return publishing;
 }
 
+/**
+ * How often an end is published again because another process has appended meanwhile. The worker and three replicas may do so at the same
+ * time; a worker of a pool may do so for ever.
+ */
+const publishAttempts = 12;
+const publishBackoff: Backoff = { firstMs: 10, maxMs: 500 };
+
 async function publishMissing(parts: EndParts, run: Run): Promise<void> {
   const { eventLog } = parts;
   eventLog.setAgent(run.runId, run.agent ?? defaultAgent);
@@ -86,24 +94,30 @@ interface Ending extends Output {
   readonly readState: () => Promise<EngineState>;
 }
 
-async function appendEnd({ eventLog }: Pick<EndParts, 'eventLog'>, run: Run, ending: Ending): Promise<void> {
-  for (;;) {
-    if (await eventLog.isEnded(run.runId)) return;
-    const after = await eventLog.last(run.runId);
-    const events = createEventWriter(run, after === 0 ? numbersOfEnd : after);
-    const published = await readPublished(eventLog, run.runId, after);
-    try {
-      // The first append to an empty log names 0; its events begin above the numbers of every log before it.
-      let last = after;
-      for await (const list of inBatches(endingEvents(events, run, ending, published))) {
-        await eventLog.append(events.scope, last, list);
-        last = events.last();
-      }
-      return;
-    } catch (error) {
-      // Stale: the worker appended meanwhile, perhaps the last event.
-      if (!isServiceError(error, 'Stale')) throw error;
-    }
+/** @throws Unavailable when something else writes to the log for as long as it is tried. */
+async function appendEnd(parts: Pick<EndParts, 'eventLog'>, run: Run, ending: Ending): Promise<void> {
+  await retry(() => appendMissing(parts, run, ending), {
+    ...publishBackoff,
+    maxAttempts: publishAttempts,
+    // Perhaps the last event was appended.
+    mayHelp: (error) => isServiceError(error, 'Stale'),
+  }).catch((error: unknown) => {
+    if (!isServiceError(error, 'Stale')) throw error;
+    throw unavailable('the end of the run cannot be published right now: something else writes to its log', error);
+  });
+}
+
+/** Appends what the log lacks, unless it has ended. @throws Stale when another process appends meanwhile. */
+async function appendMissing({ eventLog }: Pick<EndParts, 'eventLog'>, run: Run, ending: Ending): Promise<void> {
+  if (await eventLog.isEnded(run.runId)) return;
+  const after = await eventLog.last(run.runId);
+  const events = createEventWriter(run, after === 0 ? numbersOfEnd : after);
+  const published = await readPublished(eventLog, run.runId, after);
+  // The first append to an empty log names 0; its events begin above the numbers of every log before it.
+  let last = after;
+  for await (const list of inBatches(endingEvents(events, run, ending, published))) {
+    await eventLog.append(events.scope, last, list);
+    last = events.last();
   }
 }
 

@@ -42,7 +42,7 @@ export interface PublishedEvents {
   readonly lastStep: () => number | undefined;
 }
 
-/** How long reading a log may take, in milliseconds. */
+/** How long reading a log may take where its server is away, in milliseconds. */
 const readTimeoutMs = 30_000;
 
 /** Reads what a run's log holds up to event number `last`. */
@@ -50,12 +50,11 @@ export async function readPublished(eventLog: RunLog, runId: string, last: numbe
   const published = collectPublished();
   if (last === 0) return published;
   const turns = createTurns();
-  for await (const batch of eventLog.follow(runId, 0, AbortSignal.timeout(readTimeoutMs))) {
-    for (const event of batch.events) {
+  for await (const { events } of eventLog.readUpTo(runId, last, AbortSignal.timeout(readTimeoutMs))) {
+    for (const event of events) {
       if (event.seq <= last) published.add(event);
       if (turns.isOver()) await turns.pass();
     }
-    if ((batch.events.at(-1)?.seq ?? last) >= last) break;
   }
   return published;
 }

@@ -62,6 +62,11 @@ export interface RunLog extends AsyncDisposable {
    * stored.
    */
   readonly follow: (runId: string, after: number, signal: AbortSignal) => AsyncIterable<EventBatch>;
+  /**
+   * Batches of the events that the log has up to number `upTo`, and perhaps of some that follow it. `upTo` is a result of `last`: what waits
+   * to be written here is waited for, and nothing else. Events that are gone or cannot be read are left out.
+   */
+  readonly readUpTo: (runId: string, upTo: number, signal: AbortSignal) => AsyncIterable<EventBatch>;
   /** The terminal event, as soon as there is one. @throws the signal's reason when it fires first. */
   readonly end: (runId: string, signal: AbortSignal) => Promise<RunEvent>;
   /** Removes the logs that ended before `time` (milliseconds since 1970), at most `limit` of them; resolves with their number. */

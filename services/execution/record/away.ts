@@ -5,6 +5,12 @@ import { retry, serverAway } from '@agent-workflow/kit/retry';
 export const isAway = (error: unknown): boolean =>
   isServiceError(error, 'Unavailable') || isServiceError(error, 'Timeout');
 
+/**
+ * Whether another service refuses the calls of this worker: its pool, the secret of grants or a clock is not as it is there. The operator
+ * has to put that right, and it is not the fault of the run either.
+ */
+export const isRefused = (error: unknown): boolean => isServiceError(error, 'PermissionDenied');
+
 interface WhileAwayOptions {
   /** Ends the waiting. */
   readonly signal: AbortSignal;
@@ -12,6 +18,8 @@ interface WhileAwayOptions {
   readonly onAway: (error: unknown) => void;
   /** Whether the work can be done again; absent: it always can. */
   readonly mayRepeat?: (() => boolean) | undefined;
+  /** Whether a failure is waited for; {@link isAway} when absent. */
+  readonly mayPass?: (error: unknown) => boolean;
   /** Time after which the last failure is thrown, in milliseconds. Without it only the signal ends the waiting. */
   readonly forMs?: number;
 }
@@ -23,18 +31,18 @@ interface WhileAwayOptions {
  */
 export async function whileAway<T>(
   work: () => Promise<T>,
-  { signal, onAway, mayRepeat = () => true, forMs = Infinity }: WhileAwayOptions,
+  { signal, onAway, mayRepeat = () => true, mayPass = isAway, forMs = Infinity }: WhileAwayOptions,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!isAway(error) || !mayRepeat()) throw error;
+    if (!mayPass(error) || !mayRepeat()) throw error;
     onAway(error);
   }
   const until = performance.now() + forMs;
   return retry(work, {
     ...serverAway,
     signal,
-    mayHelp: (error) => isAway(error) && mayRepeat() && performance.now() < until,
+    mayHelp: (error) => mayPass(error) && mayRepeat() && performance.now() < until,
   });
 }

@@ -89,7 +89,7 @@ export async function runNodes(
   });
   const result = await running.catch((error: unknown) => {
     const cause = isRunFailure(error) ? error.cause : undefined;
-    // A store that is unavailable does not fail the run: the run is released, and its step runs again.
+    // A store that is unavailable, or refuses the worker, does not fail the run: it is requeued, and its step runs again.
     throw records.failure() ?? branchRecords.failure() ?? (isServiceAway(cause) ? cause : error);
   });
   return { ...result, retries };

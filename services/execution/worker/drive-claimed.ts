@@ -11,7 +11,7 @@ import type { ByteBudget } from '@agent-workflow/runtime/budget';
 import type { RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
-import { isAway } from '../record/away.ts';
+import { isAway, isRefused } from '../record/away.ts';
 import { fromOptionsJson, type RunOptions } from '../record/run-options.ts';
 import { bytesOfState } from '../record/state-size.ts';
 import type { ThreadState } from '../record/thread-state.ts';
@@ -100,6 +100,8 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     log.error({ err: error, runId, threadId }, 'a run could not be driven');
     // The record was unavailable. It has the committed steps: the run continues from there, and this claim does not count.
     if (isAway(error)) requeue(run);
+    // Nobody knows whether another claim helps: the record fails the run after the usual number of them.
+    else if (isRefused(error)) requeue({ ...run, claimCounts: true });
     else if (!(await ends.fail(run)) && !isSwept) requeue(run);
   };
 
@@ -159,7 +161,8 @@ function toDriveOptions(
 ): Omit<DriveOptions, 'onStep'> {
   const { runId, threadId, epoch } = claimed;
   const onAwayOf = (service: string) => (error: unknown) => {
-    log.warn({ err: error, runId, threadId }, `${service} is unavailable; a node waits for it`);
+    const what = isRefused(error) ? 'refuses the calls of this worker' : 'is unavailable';
+    log.warn({ err: error, runId, threadId }, `${service} ${what}; a node waits for it`);
   };
   const servicesUnder: DriveOptions['servicesUnder'] = (until, opened) => ({
     memory: bindMemory(memory, { owner, threadId, signal: until, opened, onAway: onAwayOf('the memory service') }),

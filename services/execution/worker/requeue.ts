@@ -24,8 +24,14 @@ interface RequeueOptions {
   readonly signal: AbortSignal;
 }
 
+interface RunToRequeue extends ThreadKey {
+  readonly runId: string;
+  /** Whether this worker's claim counts towards failing the run; no when absent. */
+  readonly claimCounts?: boolean;
+}
+
 /** Returns at once; the run is requeued later. */
-export type Requeue = (run: ThreadKey & { readonly runId: string }) => void;
+export type Requeue = (run: RunToRequeue) => void;
 
 /** Milliseconds until a run is requeued, the first time and at most: the pause doubles each time that the same run is. */
 const firstPauseMs = 500;
@@ -36,8 +42,8 @@ const callTimeoutMs = 30_000;
 
 /**
  * Requeues runs that could not be claimed or driven because the record was unavailable. A claim of this worker that took effect
- * is released, so that it does not count towards failing the run. A requeued run waits for the record without a slot, and the
- * growing pause keeps a run cheap that fails each time.
+ * is released, so that it does not count towards failing the run. One that counts is left on record and taken over, which the record
+ * bounds. A requeued run waits for the record without a slot, and the growing pause keeps a run cheap that fails each time.
  */
 export function createRequeue(options: RequeueOptions): Requeue {
   const { workerId, threads, queue, log, active, ends, isSwept, signal } = options;
@@ -49,18 +55,19 @@ export function createRequeue(options: RequeueOptions): Requeue {
     return Math.min(firstPauseMs * 2 ** before, longestPauseMs) * (0.5 + Math.random() / 2);
   };
 
-  const releaseAndEnqueue = async ({
-    owner,
-    threadId,
-    runId,
-  }: ThreadKey & { readonly runId: string }): Promise<void> => {
+  const releaseAndEnqueue = async ({ owner, threadId, runId, claimCounts = false }: RunToRequeue): Promise<void> => {
     const run = { owner, threadId, runId };
     const record = await threads.getRun({ owner, runId }, within(callTimeoutMs));
     const isOwn = record.status === 'running' && record.workerId === workerId && !active.drives(runId);
-    if (isOwn && record.epoch !== undefined)
-      await threads.releaseRun({ ...run, epoch: record.epoch, attemptId: newId() }, within(callTimeoutMs));
+    const epoch = isOwn ? record.epoch : undefined;
+    if (epoch !== undefined && !claimCounts)
+      await threads.releaseRun({ ...run, epoch, attemptId: newId() }, within(callTimeoutMs));
     if (record.end) await ends.publish(owner, runId);
-    else if (record.runnable) await queue.enqueue({ ...run, ...named(record.agent, record.revision) });
+    else if (record.runnable)
+      await queue.enqueue({
+        ...{ ...run, ...named(record.agent, record.revision) },
+        ...(epoch !== undefined && claimCounts ? { takeoverEpoch: epoch } : {}),
+      });
   };
 
   const requeue: Requeue = (run) => {

@@ -82,6 +82,32 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     return { scope, events: recent.slice(after + 1 - oldest) };
   };
 
+  async function* follow(runId: string, after: number, signal: AbortSignal): AsyncGenerator<EventBatch> {
+    const tail = tailOf(runId);
+    tail.listeners++;
+    tail.followers++;
+    writer.writeSoon(runId, tail);
+    try {
+      for (let at = after; ;) {
+        const batch = available(runId, tail, at);
+        const end = batch?.events.at(-1);
+        if (batch && end) {
+          at = end.seq;
+          yield batch;
+          if (tail.ended && at >= tail.last) return;
+        } else if (tail.ended) {
+          return;
+        } else {
+          await changed(tail, signal);
+        }
+      }
+    } finally {
+      tail.listeners--;
+      tail.followers--;
+      release(runId, tail);
+    }
+  }
+
   return {
     // The logs of all agents are in one file.
     setAgent: () => undefined,
@@ -96,29 +122,13 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
 
     last: (runId) => Promise.resolve(tails.get(runId)?.last ?? stored.last(runId)),
 
-    async *follow(runId, after, signal) {
-      const tail = tailOf(runId);
-      tail.listeners++;
-      tail.followers++;
-      writer.writeSoon(runId, tail);
-      try {
-        for (let at = after; ;) {
-          const batch = available(runId, tail, at);
-          const end = batch?.events.at(-1);
-          if (batch && end) {
-            at = end.seq;
-            yield batch;
-            if (tail.ended && at >= tail.last) return;
-          } else if (tail.ended) {
-            return;
-          } else {
-            await changed(tail, signal);
-          }
-        }
-      } finally {
-        tail.listeners--;
-        tail.followers--;
-        release(runId, tail);
+    follow,
+
+    async *readUpTo(runId, upTo, signal) {
+      if (upTo === 0) return;
+      for await (const batch of follow(runId, 0, signal)) {
+        yield batch;
+        if ((batch.events.at(-1)?.seq ?? 0) >= upTo) return;
       }
     },
 

@@ -5,6 +5,7 @@ import { headers as createHeaders } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
 import { isForbidden, isWrongLastSequence, steadily, type NatsClient } from '../client/client.ts';
 import { isStreamAway } from '../client/streams.ts';
+import { createConflicts, type Conflicts } from './conflicts.ts';
 import { fromStored, joinDrafts, type Draft } from './drafts.ts';
 import { endsLog, lastWhole, toPayload, type Frame, type StoredFrame } from './frame.ts';
 import { nothingStored, type LogPosition } from './position.ts';
@@ -14,7 +15,8 @@ import { nothingStored, type LogPosition } from './position.ts';
  *
  * Each frame names the sequence of the message before it on the log's subject, and NATS refuses a frame that does not follow the
  * last one. So of two writers only one can continue a log, and a frame whose outcome is not known can be sent again. The message before
- * it may be one that no reader can read: workers of a pool may put anything there.
+ * it may be one that no reader can read: workers of a pool may put anything there, also so fast that a frame never follows the last one.
+ * An append is therefore tried a bounded number of times (`conflicts.ts`); then its events are dropped.
  * A stream that NATS has lost is created again, empty (`recreateStream`). A writer keeps the newest frames of its log (`keptFrames`;
  * of a log that another writer began, once `keepEarlier` has read them). From these it puts back what the stream has lost, in one
  * frame: before its next frame (`withLost`), or when the loss is noticed and it has nothing to write (`putBack`). A log of which
@@ -38,6 +40,8 @@ export interface ChainOptions {
   /** The newest frames above an event number, to be put back when the stream has lost them. */
   readonly keptFrames: (last: number) => readonly StoredFrame[];
   readonly onStored: (frame: StoredFrame, batch: EventBatch) => void;
+  /** Called with the log's subject when other messages came first too often, before the append fails. */
+  readonly onConflicts: (subject: string) => void;
   readonly closing: AbortSignal;
 }
 
@@ -62,20 +66,27 @@ interface Chain {
 const retryMs = 100;
 
 export function createChain(options: ChainOptions, frameBytes: number): Chain {
-  const { runId, writer, keptFrames, onStored, closing } = options;
+  const { runId, writer, keptFrames, onStored, onConflicts, closing } = options;
   const { publish, waitForNats, readPosition } = createPublisher(options);
   const lostFrames = createLostFrames({ runId, keptFrames, frameBytes });
   let position: LogPosition | undefined;
+
+  const subjectOf = (at: LogPosition | undefined): string => at?.frame?.subject ?? options.beginSubject();
+  const countConflicts = (): Conflicts =>
+    createConflicts({ onTooMany: () => onConflicts(subjectOf(position)), closing });
+  /** Those of the append that is being written. */
+  let conflicts = countConflicts();
 
   /** Writes a frame behind the log's end, once: whenever it is not known whether it was stored, the stream is read. */
   const putOne = async (draft: Draft, firstSliceSeq: number): Promise<Put> => {
     for (;;) {
       const before = (position ??= nothingStored);
-      const subject = before.frame?.subject ?? options.beginSubject();
+      const subject = subjectOf(before);
       try {
         return { storedAt: await publish(subject, { draft, behind: before, firstSliceSeq }), subject };
       } catch (error) {
-        if (!(error instanceof Refused && error.isWrongSequence)) {
+        if (error instanceof Refused && error.isWrongSequence) await conflicts.wait();
+        else {
           await waitForNats(error);
           await pause(retryMs, closing);
         }
@@ -124,6 +135,7 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
   };
 
   const putAll = async (drafts: readonly Draft[]): Promise<void> => {
+    conflicts = countConflicts();
     let left = drafts;
     while (left.length > 0) left = await putUntilLoss(left);
   };

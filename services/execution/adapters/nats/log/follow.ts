@@ -12,12 +12,21 @@ import { eventsAbove, recentEvents, type Tail } from './tail.ts';
 interface FollowOptions {
   readonly reader: Reader;
   readonly sync: LogSync;
+  /** Whether events of a run wait to be written here. */
+  readonly isQueued: (runId: string) => boolean;
   readonly closing: AbortSignal;
+}
+
+/** The events above `after`. */
+interface EventRange {
+  readonly after: number;
+  /** Only what the log has up to this number; absent: live until the terminal event. */
+  readonly upTo?: number;
 }
 
 /** Reads logs for followers: from the kept frames where these reach back so far, otherwise from the stream. */
 interface Follow {
-  readonly events: (tail: Tail, after: number, signal: AbortSignal) => AsyncGenerator<EventBatch>;
+  readonly events: (tail: Tail, range: EventRange, signal: AbortSignal) => AsyncGenerator<EventBatch>;
   readonly end: (tail: Tail, signal: AbortSignal) => Promise<RunEvent>;
 }
 
@@ -25,7 +34,7 @@ const retryMs = 100;
 /** How often a replica of the stream that lags behind is read again before the leader is. */
 const lagRetries = 3;
 
-export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
+export function createFollow({ reader, sync, isQueued, closing }: FollowOptions): Follow {
   const { invalidate, isFresh, refresh, repeat } = sync;
 
   /** The frames from a sequence on, also when the replica that answers lags behind; none when they are gone. */
@@ -70,9 +79,10 @@ export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
   };
 
   return {
-    async *events(tail, after, signal) {
+    async *events(tail, { after, upTo }, signal) {
       const cursor = createCursor(tail, after);
-      for (;;) {
+      // The cursor moves past what the log lacks, and past slices that are no whole event.
+      while (upTo === undefined || cursor.at() < upTo) {
         if (!isFresh(tail)) await repeat(async () => refresh(tail), signal);
         cursor.renew();
         let batch = cursor.takeRecent();
@@ -86,7 +96,7 @@ export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
           yield batch;
           if (isTerminal(end)) return;
         } else if (tail.last <= cursor.at()) {
-          if (tail.ended) return;
+          if (tail.ended || (upTo !== undefined && !isQueued(tail.runId))) return;
           await changed(tail, signal);
         }
       }

@@ -73,12 +73,27 @@ test('slices that a dead writer left incomplete are dropped', (t) => {
   );
 });
 
+test('slices of an event that is larger than any can be are dropped, and those of the next one are joined', (t) => {
+  const slices = (seq: number, length: number): ReturnType<typeof toDrafts> => {
+    const entry = { scope, after: seq - 1, events: [event(seq, 'x'.repeat(length))], bytes: 0, done: () => undefined };
+    return toDrafts([entry], maxBytes, 'parts');
+  };
+  const join = createJoiner(4 * maxBytes);
+  const joined = [...slices(2, 5000), ...slices(3, 600)].map((draft) =>
+    join({ ...draft, firstSliceSeq: 0, origin: 0, writer: 'w' }),
+  );
+  t.deepEqual(
+    joined.flatMap((batch) => batch?.events.map(({ seq }) => seq) ?? []),
+    [3],
+  );
+});
+
 test('a message that is no frame is none, whatever its first line is', (t) => {
   const heads = [
     ...['', 'x', '\n', '\n\n', '1 2 3\n', 'a b c d e f g w\n', '1 1 1 1 0 0 0 \n', '1 1 1 1 0 0 0 w later\n{}'],
     ...['1 1 0 1 0 0 0 w\n{}', '1 1 2 1 0 0 0 w\n', '2 1 1 1 0 0 0 w\n', '0 0 1 1 0 0 0 w\n', '1 2 1 2 0 0 0 w\n'],
     ...['1e3 1e3 1 1 0 0 0 w\n', '-1 1 1 1 0 0 0 w\n', '1 1 1 1 0 0 0 w parts more\n', `${'1 '.repeat(1000)}\n`],
-    `1 ${'9'.repeat(16)} 1 1 0 0 0 w\n`,
+    ...[`1 ${'9'.repeat(16)} 1 1 0 0 0 w\n`, '1 1 1 10001 0 0 0 w\n'],
   ];
   for (const text of heads) t.is(fromPayload(Buffer.from(text)), undefined, text.slice(0, 40));
   fc.assert(fc.property(fc.uint8Array(), (bytes) => fromPayload(bytes) === undefined));

@@ -66,6 +66,8 @@ export function toPayload(frame: Frame): Uint8Array {
 
 /** The longest first line of a frame, in bytes. */
 const maxHeadBytes = 256;
+/** More slices than any event has, also where messages of the server are small. */
+const maxSlices = 10_000;
 
 /** The frame in a payload; `undefined` when it is none. Its body may still hold no events: `toBatch` reads them. */
 export function fromPayload(payload: Uint8Array): Frame | undefined {
@@ -77,6 +79,7 @@ export function fromPayload(payload: Uint8Array): Frame | undefined {
   if (writer === '' || more.length > 0 || !isLayout(layout) || !numbers.every(isNumber)) return undefined;
   const [first = 0, last = 0, slice = 0, slices = 0, ended = 0, firstSliceSeq = 0, origin = 0] = numbers.map(Number);
   if (first < 1 || last < first || slice < 1 || slices < slice || (slices > 1 && last > first)) return undefined;
+  if (slices > maxSlices) return undefined;
   const body = payload.subarray(stop + 1);
   return { layout, first, last, slice, slices, ended: ended === 1, firstSliceSeq, origin, writer, body };
 }
@@ -112,9 +115,16 @@ export function toBatch({ layout, first, last, ended, body }: FrameBody): EventB
 /** Whether readers can do something with a frame. Of a slice only all slices together can say so. */
 export const isSliceOrReadable = (frame: Frame): boolean => frame.slices > 1 || toBatch(frame) !== undefined;
 
-/** Joins the slices of a large event as they arrive. Slices that a dead writer left incomplete are dropped, and so is what holds no events. */
-export function createJoiner(): (frame: Frame) => EventBatch | undefined {
+/** Bound of the slices of one event, in bytes: a writer has no more than 64 MiB of all its runs that wait to be written. */
+const maxJoinedBytes = 65 * 1024 * 1024;
+
+/**
+ * Joins the slices of a large event as they arrive. Slices that a dead writer left incomplete are dropped, those of an event that is larger
+ * than any can be, and what holds no events.
+ */
+export function createJoiner(maxBytes = maxJoinedBytes): (frame: Frame) => EventBatch | undefined {
   let first = 0;
+  let bytes = 0;
   let bodies: Uint8Array[] = [];
   return (frame) => {
     if (frame.slices === 1) {
@@ -123,10 +133,14 @@ export function createJoiner(): (frame: Frame) => EventBatch | undefined {
     }
     if (frame.slice === 1) {
       first = frame.first;
+      bytes = 0;
       bodies = [];
     }
     if (frame.first !== first || frame.slice !== bodies.length + 1) return undefined;
     bodies.push(frame.body);
+    bytes += frame.body.byteLength;
+    // No later slice follows on an empty list.
+    if (bytes > maxBytes) bodies = [];
     if (bodies.length < frame.slices) return undefined;
     const body = Buffer.concat(bodies);
     bodies = [];

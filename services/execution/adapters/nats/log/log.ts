@@ -13,7 +13,7 @@ import { createReader, readWhole, type Reader } from './reader.ts';
 import { createLogSync } from './sync.ts';
 import { maxRecentBytes, readFrame, recentFrames, wake, type Tail } from './tail.ts';
 import { createTails } from './tails.ts';
-import { createNoteUnreadable } from './unreadable.ts';
+import { createNoteConflicts, createNoteUnreadable } from './unreadable.ts';
 import { createWriter, type Writer } from './writer.ts';
 
 interface NatsLogOptions {
@@ -38,6 +38,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   const closed = new AbortController();
   const closing = closed.signal;
   const noteUnreadable = createNoteUnreadable(log);
+  const noteConflicts = createNoteConflicts(log);
   const reader = ofPool?.reader ?? createReader(client, names, noteUnreadable);
   const places = createLogPlaces({
     names,
@@ -77,7 +78,8 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   const live = ofPool ? withoutLive : await openLive(liveOptions);
 
   const sync = createLogSync({ streams, reader, live, places, retentionMs, closing });
-  const follow = createFollow({ reader, sync, closing });
+  const isQueued = (runId: string): boolean => writers.get(runId)?.queuedLast() !== undefined;
+  const follow = createFollow({ reader, sync, isQueued, closing });
 
   const count = (bytes: number): boolean => {
     if (bytes > 0 && pendingBytes + bytes > maxPendingBytes) return false;
@@ -103,6 +105,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
         tails.addAllFrames(tail, await readWhole(reader, subject, position, maxRecentBytes));
       },
       keptFrames: (last) => recentFrames(tail, last),
+      onConflicts: noteConflicts,
       onStored: (frame, batch) => tails.addFrame(tail, frame, frame.slices === 1 ? batch : undefined),
       layout: () => (older?.areThere() === true ? 'lines' : 'parts'),
       count,
@@ -114,7 +117,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
 
   /** Removes the writer of a run that has ended, or that another writer has. */
   const retire = (tail: Tail): void => {
-    if (writers.get(tail.runId)?.queuedLast() !== undefined) return;
+    if (isQueued(tail.runId)) return;
     writers.delete(tail.runId);
     tail.written = false;
     tails.release(tail);
@@ -154,6 +157,8 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
           // The tail may not be what the stream holds: the caller reads the log again before it appends again.
           sync.invalidate(tail);
         }
+        // Readers that wait for what was queued here wait in vain.
+        wake(tail);
         throw error;
       }
     },
@@ -175,7 +180,12 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
 
     async *follow(runId, after, signal) {
       using held = hold(runId, 1);
-      yield* follow.events(held.tail, after, signal);
+      yield* follow.events(held.tail, { after }, signal);
+    },
+
+    async *readUpTo(runId, upTo, signal) {
+      using held = hold(runId, 1);
+      yield* follow.events(held.tail, { after: 0, upTo }, signal);
     },
 
     end: async (runId, signal) => {
