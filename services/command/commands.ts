@@ -98,9 +98,9 @@ const commands: Readonly<Record<string, Command>> = {
   },
   'nats-permissions': {
     usage:
-      '--agent <name> [--revision <revision>] [--account <name>] [--service-account <name>] [--prefix <NATS_PREFIX>] [--inbox-prefix <NATS_INBOX_PREFIX>]',
+      '--agent <name> [--revision <revision>] [--account <name>] [--inbox-prefix <NATS_INBOX_PREFIX>] | --pool <account>=<agent>[@<revision>],… [--service-account <name>] [--prefix <NATS_PREFIX>]',
     summary:
-      "Prints what the NATS account of a pool's workers needs, or their user; agents and revisions may be several",
+      "Prints what the NATS account of a pool's workers needs, or their user; or the accounts of several pools and the service. Agents, revisions and pools may be several",
     options: {
       agent: { type: 'string', multiple: true, default: [] },
       revision: { type: 'string', multiple: true, default: [] },
@@ -109,6 +109,7 @@ const commands: Readonly<Record<string, Command>> = {
       account: { type: 'string' },
       'service-account': { type: 'string', default: 'SERVICE' },
     },
+      pool: { type: 'string', multiple: true, default: [] },
     arguments: 0,
     run: async ({ flags }) => {
       const { natsPermissions } = await import('./nats-permissions.ts');
@@ -120,6 +121,7 @@ const commands: Readonly<Record<string, Command>> = {
         account: flags['account'] as string | undefined,
         serviceAccount: flags['service-account'] as string,
       });
+        pools: flags['pool'] as readonly string[],
     },
   },
 };
