@@ -54,6 +54,35 @@ test('the permissions of a pool on NATS are printed, and a name that is none is 
     t.is((await run(folder, ...given, '--inbox-prefix', prefix)).code, 2, prefix);
 });
 
+test('the accounts of several pools are printed with that of the service, and pools that do not fit together are refused', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const permissions = async (...args: readonly string[]): Promise<Ended> => run(folder, 'nats-permissions', ...args);
+  const support = ['--pool', 'SUPPORT=support@1.4.0,support@1.5.0'];
+  const { code, printed } = await permissions(...support, '--pool', 'BILLING=billing,dunning@a@b');
+  t.is(code, 0, printed);
+  for (const name of ['SERVICE', 'SUPPORT', 'BILLING'])
+    t.regex(printed, new RegExp(`  ${name}: \\{\n[^]*password: \\$${name}_PASSWORD`));
+  t.regex(printed, /^accounts \{\n[^]*\n\}\n$/);
+  const refused: readonly (readonly [args: readonly string[], why: RegExp])[] = [
+    [['--pool', 'SUPPORT'], /names no agent/],
+    [['--pool', 'SUPPORT=a b'], /"a b" is no name of an agent/],
+    [['--pool', 'SUPPORT=support@'], /"" is no revision/],
+    [['--pool', 'a}=support'], /"a\}" is no name of an account/],
+    [['--pool', 'Service=support'], /two accounts have the name "service"/],
+    [[...support, '--pool', 'Support=billing'], /two accounts have the name "support"/],
+    [[...support, '--pool', 'BILLING=support'], /agent "support" is in two pools/],
+    [[...support, '--agent', 'billing'], /no --agent/],
+    [[...support, '--inbox-prefix', '_INBOX_x'], /--inbox-prefix is of one pool/],
+    [[...support, '--prefix', '>'], /">" is no prefix/],
+  ];
+  for (const [args, why] of refused) {
+    const ended = await permissions(...args);
+    t.is(ended.code, 2, args.join(' '));
+    t.regex(ended.printed, why);
+  }
+});
+
 test('a check ends, though the agent keeps something open that would hold its process', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'command-'));
   t.teardown(() => rm(folder, { recursive: true }));

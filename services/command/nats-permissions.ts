@@ -1,4 +1,9 @@
-import { accountOf, toAccountsConfig } from '@agent-workflow/execution/adapters/nats/pools/accounts';
+import {
+  accountOf,
+  toAccountsConfig,
+  toAllAccountsConfig,
+  type NamedPool,
+} from '@agent-workflow/execution/adapters/nats/pools/accounts';
 import { inboxFault, permissionsOf, toServerConfig } from '@agent-workflow/execution/adapters/nats/pools/permissions';
 import { isAgentName, isRevision } from '@agent-workflow/kit/agents';
 
@@ -9,37 +14,100 @@ interface NatsPermissionsOptions {
   readonly inboxPrefix?: string | undefined;
   /** The account of the pool's workers; absent: their user is in the account of the service. */
   readonly account?: string | undefined;
+  /** Several pools in place of one, each as `ACCOUNT=agent,agent@revision`. */
+  readonly pools: readonly string[];
   readonly serviceAccount: string;
 }
 
 /**
- * Prints what the NATS user of a pool's workers needs, or their account, as it stands in the configuration of a NATS server.
+ * Prints what the NATS user of a pool's workers needs, or their account, as it stands in the configuration of a NATS server; of several pools
+ * the accounts of all and that of the service.
  * @returns 0; 2 with a line that says which name is none.
  */
 export function natsPermissions(options: NatsPermissionsOptions): number {
-  const { agents, revisions, prefix, inboxPrefix, account, serviceAccount } = options;
-  const inboxProblem = inboxPrefix === undefined ? undefined : inboxFault(inboxPrefix, agents);
-  const [problem] = [
-    ...(agents.length === 0 ? ['--agent must name an agent of the pool; it may be given several times'] : []),
-    ...agents.filter((name) => !isAgentName(name)).map((name) => `"${name}" is no name of an agent`),
-    ...revisions.filter((name) => !isRevision(name)).map((name) => `"${name}" is no revision`),
-    ...(/^[\w-]*$/.test(prefix) ? [] : [`"${prefix}" is no prefix: letters, digits, - and _`]),
-    ...[account, serviceAccount]
-      .filter((name) => name !== undefined && !/^[A-Za-z]\w*$/.test(name))
-      .map((name) => `"${String(name)}" is no name of an account: letters, digits and _, the first a letter`),
-    ...(account === serviceAccount ? ['the pool and the service cannot have one account'] : []),
-    ...(inboxProblem === undefined ? [] : [`--inbox-prefix ${inboxProblem}`]),
-  ];
+  const [config, problem] = options.pools.length > 0 ? configOfPools(options) : configOfOne(options);
   if (problem !== undefined) {
     process.stderr.write(`${problem}\n`);
     return 2;
   }
-  const user = { agents, revisions, prefix, inboxPrefix };
-  if (account === undefined) {
-    process.stdout.write(toServerConfig(permissionsOf(user)));
-    return 0;
-  }
-  const accounts = { service: serviceAccount, pool: account };
-  process.stdout.write(toAccountsConfig(accountOf(user, accounts), accounts));
+  process.stdout.write(config());
   return 0;
 }
+
+/** What is to be printed, and the first fault of what was given. */
+type Checked = readonly [config: () => string, problem: string | undefined];
+
+function configOfOne({
+  agents,
+  revisions,
+  prefix,
+  inboxPrefix,
+  account,
+  serviceAccount,
+}: NatsPermissionsOptions): Checked {
+  const inboxProblem = inboxPrefix === undefined ? undefined : inboxFault(inboxPrefix, agents);
+  const [problem] = [
+    ...(agents.length === 0 ? ['--agent must name an agent of the pool; it may be given several times'] : []),
+    ...faultsOfNames({ agents, revisions }),
+    ...faultsOfPrefix(prefix),
+    ...faultsOfAccounts([...(account === undefined ? [] : [account]), serviceAccount]),
+    ...(account === serviceAccount ? ['the pool and the service cannot have one account'] : []),
+    ...(inboxProblem === undefined ? [] : [`--inbox-prefix ${inboxProblem}`]),
+  ];
+  const user = { agents, revisions, prefix, inboxPrefix };
+  if (account === undefined) return [() => toServerConfig(permissionsOf(user)), problem];
+  const accounts = { service: serviceAccount, pool: account };
+  return [() => toAccountsConfig(accountOf(user, accounts), accounts), problem];
+}
+
+function configOfPools(options: NatsPermissionsOptions): Checked {
+  const { prefix, serviceAccount } = options;
+  const pools = options.pools.map((text) => readPool(text, prefix));
+  const isOfOne = options.agents.length + options.revisions.length > 0 || options.account !== undefined;
+  const names = [...pools.map(({ account }) => account), serviceAccount];
+  const [problem] = [
+    ...(isOfOne ? ['--pool names agents, revisions and account: no --agent, --revision or --account beside it'] : []),
+    ...(options.inboxPrefix === undefined ? [] : ['--inbox-prefix is of one pool: each of --pool has its own']),
+    ...pools.flatMap(({ account, user }) =>
+      user.agents.length === 0 ? [`--pool ${account} names no agent: it is ACCOUNT=agent,agent@revision`] : [],
+    ),
+    ...pools.flatMap(({ user }) => faultsOfNames(user)),
+    ...faultsOfPrefix(prefix),
+    ...faultsOfAccounts(names),
+    // The users have the names of the accounts in lower case, and a server takes each name of a user once.
+    ...repeatedIn(names.map((name) => name.toLowerCase())).map((name) => `two accounts have the name "${name}"`),
+    ...repeatedIn(pools.flatMap(({ user }) => user.agents)).map((agent) => `agent "${agent}" is in two pools`),
+  ];
+  return [() => toAllAccountsConfig(pools, serviceAccount), problem];
+}
+
+/** A pool of `ACCOUNT=agent,agent@revision`. Its workers hold all of its agents, so that its revisions are those of each. */
+function readPool(text: string, prefix: string): NamedPool {
+  const [account = '', ...rest] = text.split('=');
+  const held = rest.join('=').split(',').filter(Boolean);
+  // A revision may have further signs of the kind; the name of an agent has none.
+  const parts = held.map((each): readonly [agent: string, revision?: string] => {
+    const at = each.indexOf('@');
+    return at === -1 ? [each] : [each.slice(0, at), each.slice(at + 1)];
+  });
+  const agents = [...new Set(parts.map(([agent]) => agent))];
+  const revisions = [...new Set(parts.flatMap(([, revision]) => (revision === undefined ? [] : [revision])))];
+  return { account, user: { agents, revisions, prefix } };
+}
+
+const faultsOfNames = ({ agents, revisions }: Pick<NatsPermissionsOptions, 'agents' | 'revisions'>): string[] => [
+  ...agents.filter((name) => !isAgentName(name)).map((name) => `"${name}" is no name of an agent`),
+  ...revisions.filter((name) => !isRevision(name)).map((name) => `"${name}" is no revision`),
+];
+
+const faultsOfPrefix = (prefix: string): string[] =>
+  /^[\w-]*$/.test(prefix) ? [] : [`"${prefix}" is no prefix: letters, digits, - and _`];
+
+const faultsOfAccounts = (names: readonly string[]): string[] =>
+  names
+    .filter((name) => !/^[A-Za-z]\w*$/.test(name))
+    .map((name) => `"${name}" is no name of an account: letters, digits and _, the first a letter`);
+
+const repeatedIn = (names: readonly string[]): string[] => [
+  ...new Set(names.filter((name, index) => names.indexOf(name) !== index)),
+];

@@ -1,8 +1,13 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { connect, type NatsConnection } from 'nats';
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { needsOf, permissionsOf, rulesWith } from '@agent-workflow/execution/adapters/nats/pools/permissions';
+import { never } from '@agent-workflow/protos/call';
 import { eventOf, scopeOf } from '../events.ts';
+import { openNatsCluster } from '../servers/nats-cluster.ts';
 import { openNatsAt, openNatsWithAccounts, openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
 import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
@@ -10,6 +15,8 @@ import { foreignRights, literalOf } from './foreign-rights.ts';
 
 const { names } = rulesWith(poolsPrefix);
 const userOf = (agent: string) => ({ prefix: poolsPrefix, agents: [agent], revisions: [] });
+
+const command = fileURLToPath(import.meta.resolve('@agent-workflow/command/main'));
 
 const connectTo = async (url: string): Promise<NatsConnection> => {
   const { host, username: user } = new URL(url);
@@ -123,6 +130,33 @@ withServer(test, privateNats(), () => {
         await pool.close();
       }
       await service.close();
+    },
+  );
+
+  test.serial(
+    'what is printed for several pools is a configuration that a server accepts, and serves the workers of each pool',
+    async (t) => {
+      const given = ['SUPPORT=support@v1,support@v2', 'BILLING=billing@v1,dunning'];
+      const args = ['nats-permissions', '--prefix', poolsPrefix, ...given.flatMap((pool) => ['--pool', pool])];
+      const { stdout } = await promisify(execFile)(process.execPath, [command, ...args]);
+      const passwords = ['SERVICE', 'SUPPORT', 'BILLING'].map((account) => `${account}_PASSWORD: "x"`);
+      await using server = await openNatsCluster({ servers: 1, lines: [...passwords, stdout].join('\n') });
+      const urlOf = (user: string): string => server.url.replace('nats://', `nats://${user}:x@`);
+      await using api = await openNatsAt(urlOf('service'));
+      for (const agents of [['support'], ['billing', 'dunning']]) {
+        const [user = ''] = agents;
+        const held = { agents, revision: 'v1' };
+        await using worker = await openNatsAt(urlOf(user), held);
+        for (const agent of agents) {
+          const taking = worker.queue.take(held, never);
+          await api.queue.enqueue({ owner: 'u:ada', threadId: 't', runId: `of-${agent}`, agent, revision: 'v1' });
+          const { run, settle } = await taking;
+          t.is(run.runId, `of-${agent}`);
+          settle();
+        }
+        await worker.leases.renew(worker.workerId, 60_000);
+        t.true(await api.leases.isAlive(worker.workerId));
+      }
     },
   );
 

@@ -55,16 +55,58 @@ interface Way {
 
 /** The two accounts as they stand in the configuration of a NATS server, with places for the credentials of the pool's user. */
 export function toAccountsConfig(account: PoolAccount, { service, pool }: AccountNames): string {
-  const list = (lines: readonly string[], indent: string): string =>
-    lines.map((line) => `${indent}  ${line}\n`).join('');
   return [
     `# To add to the exports and imports of the account ${service}:\n`,
-    `exports: [\n${list(account.serviceExports, '')}]\nimports: [\n${list(account.serviceImports, '')}]\n`,
+    `exports: ${toList(account.serviceExports, '')}\nimports: ${toList(account.serviceImports, '')}\n`,
     `# To add to the accounts:\n`,
-    `${pool}: {\n  users: [{ user: ${pool.toLowerCase()}, password: $${pool}_PASSWORD }]\n`,
-    `  exports: [\n${list(account.exports, '  ')}  ]\n  imports: [\n${list(account.imports, '  ')}  ]\n}\n`,
+    toBlock(pool, [], account, ''),
   ].join('');
 }
+
+/** The account of one of several pools. */
+export interface NamedPool {
+  /** The name of its account. */
+  readonly account: string;
+  readonly user: PoolUser;
+}
+
+/**
+ * The account of the service and those of several pools, whole, as they stand in the configuration of a NATS server. The passwords of their users are
+ * variables, `$SERVICE_PASSWORD` of an account `SERVICE`: of the environment of the server, or set in its configuration.
+ */
+export function toAllAccountsConfig(pools: readonly NamedPool[], service: string): string {
+  const accounts = pools.map(({ account: pool, user }) => ({ pool, ...accountOf(user, { service, pool }) }));
+  const ofService = {
+    exports: accounts.flatMap(({ serviceExports }) => serviceExports),
+    imports: accounts.flatMap(({ serviceImports }) => serviceImports),
+  };
+  return [
+    'accounts {\n',
+    toBlock(service, ['jetstream: enabled'], ofService, '  '),
+    ...accounts.map(({ pool, ...account }) => toBlock(pool, [], account, '  ')),
+    '}\n',
+  ].join('');
+}
+
+/** One account with its user. */
+function toBlock(
+  name: string,
+  settings: readonly string[],
+  { exports, imports }: Pick<PoolAccount, 'exports' | 'imports'>,
+  indent: string,
+): string {
+  const inner = `${indent}  `;
+  const lines = [
+    ...settings,
+    `users: [{ user: ${name.toLowerCase()}, password: $${name}_PASSWORD }]`,
+    `exports: ${toList(exports, inner)}`,
+    `imports: ${toList(imports, inner)}`,
+  ];
+  return `${indent}${name}: {\n${lines.map((line) => `${inner}${line}\n`).join('')}${indent}}\n`;
+}
+
+const toList = (lines: readonly string[], indent: string): string =>
+  `[\n${lines.map((line) => `${indent}  ${line}\n`).join('')}${indent}]`;
 
 const ways: Readonly<Record<Crossing, Way>> = {
   asks: { kind: 'service', isOfService: true },
