@@ -18,6 +18,7 @@ import { agentsElsewhere, atRevision, type Agents } from './record/agents.ts';
 import { natsMetrics } from './metrics.ts';
 import { createHeldGrants } from './held-grants.ts';
 import { observeExecution } from './observed.ts';
+import { checkPoolName } from './pool-name.ts';
 import { openExecution } from './open.ts';
 import type { HeldAgents } from './ports/queue.ts';
 import { createOnRecord } from './record/on-record.ts';
@@ -47,6 +48,8 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     threads: calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security))),
     memory: calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security))),
   };
+  if (values.POOL !== undefined)
+    await checkPoolName({ pool: values.POOL, agents, threads: connected.threads, log, signal: stopping });
   const bound = grants?.bind(connected);
   const { threads, memory } = bound ?? connected;
   const files = filesOf(values, isOfPool ? bound?.tokenOf : undefined);
