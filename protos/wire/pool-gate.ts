@@ -5,6 +5,7 @@ import type { PoolRule } from '../pools.ts';
 import { poolOfToken } from '../refusals.ts';
 import type { ClaimedRun, RegisteredAgent, RenewGrantReply } from '../threads.ts';
 import { fail, type Method } from './link.ts';
+import type { PoolLimiting } from './pool-limits.ts';
 
 /** A pool of workers, and the agents whose runs it may have. */
 export interface Pool {
@@ -35,6 +36,8 @@ export interface PoolAccess {
   readonly onRefused: (refusal: Refusal) => void;
   /** Called with each call that was allowed and is refused for what its request holds. */
   readonly onMisfit: (misfit: Misfit) => void;
+  /** How much of this process a pool may take; absent: any. */
+  readonly limiting?: PoolLimiting | undefined;
 }
 
 /** A call of a pool whose request is Invalid or TooLarge. */

@@ -36,7 +36,8 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'execution', values, log, file }));
   const { served: around, onUnknownCaller, calling } = observed;
-  const pools = openPoolCredentials({ values, log, count: observed.onPoolRefusal });
+  const { onPoolRefusal: count, onPoolLimited: countLimited } = observed;
+  const pools = openPoolCredentials({ values, log, count, countLimited });
   if (pools) opened.use(pools);
   const options = toGrpcOptions(values, log, pools);
   const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
