@@ -4,3 +4,6 @@
  */
 export const contextTooLarge = 'context_too_large';
 export const stateTooLarge = 'state_too_large';
+
+/** The type of the detail that has the name of a caller's pool, where the reply would have it and the call is refused. */
+export const poolOfToken = 'pool_of_token';

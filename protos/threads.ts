@@ -406,6 +406,8 @@ export interface RegisteredAgent {
   readonly routing: AgentRouting;
   /** The oldest first. */
   readonly revisions: readonly AgentRevision[];
+  /** In the reply of GetRegisteredAgent to a worker that shows the token of a pool: the name of that pool. */
+  readonly pool?: string;
 }
 
 export interface AgentRouting {

@@ -63,8 +63,11 @@ export async function chartSchemas(): Promise<Readonly<Record<string, Schema>>> 
   };
 }
 
-/** Settings of workers that are no values of a pool: the chart sets the first itself, the other is of the platform. */
-const ofPools: ReadonlySet<string> = new Set(['AGENT_REVISION', 'POOL_CREDENTIALS']);
+/** Settings of workers that are no values of a pool: the chart sets the first itself, the others are of the platform. */
+const ofPools: ReadonlySet<string> = new Set([
+  ...['AGENT_REVISION', 'POOL_CREDENTIALS'],
+  ...['POOL_CALLS_IN_FLIGHT', 'POOL_CALLS_PER_SECOND', 'POOL_IN_FLIGHT_MB'],
+]);
 
 /** `defaults` is the library chart: Helm puts its values there. */
 const partSchema = (values: Readonly<Record<string, Schema>>): Schema => ({

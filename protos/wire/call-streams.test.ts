@@ -27,6 +27,7 @@ async function openServer(t: ExecutionContext, answer: Answer | null): Promise<T
     deserialize: (bytes: Buffer) => ({ text: bytes.toString() }),
     serialize: (reply: object) => Buffer.from((reply as { readonly text: string }).text),
     refuse: (error: unknown) => ({ code: status.ABORTED, details: (error as Error).message }),
+    enter: () => undefined,
   };
   const endStreams = answer
     ? serveCalls(server, {

@@ -2,8 +2,10 @@ import { defaultAgent } from '@agent-workflow/kit/agents';
 import { isServiceError, ServiceError, stale, type ErrorCode } from '@agent-workflow/kit/errors';
 import type { GrantedRun, Grants } from '../grants.ts';
 import type { PoolRule } from '../pools.ts';
-import type { ClaimedRun, RenewGrantReply } from '../threads.ts';
+import { poolOfToken } from '../refusals.ts';
+import type { ClaimedRun, RegisteredAgent, RenewGrantReply } from '../threads.ts';
 import { fail, type Method } from './link.ts';
+import type { PoolLimiting } from './pool-limits.ts';
 
 /** A pool of workers, and the agents whose runs it may have. */
 export interface Pool {
@@ -34,6 +36,8 @@ export interface PoolAccess {
   readonly onRefused: (refusal: Refusal) => void;
   /** Called with each call that was allowed and is refused for what its request holds. */
   readonly onMisfit: (misfit: Misfit) => void;
+  /** How much of this process a pool may take; absent: any. */
+  readonly limiting?: PoolLimiting | undefined;
 }
 
 /** A call of a pool whose request is Invalid or TooLarge. */
@@ -58,6 +62,7 @@ type Gate = (call: PoolCall, work: () => ReturnType<Method>) => ReturnType<Metho
 /** What decides about the calls of one RPC, whose name has its context: `threads.commitStep`. */
 export function createPoolGate(method: string, rule: PoolRule, access: PoolAccess | undefined): Gate {
   const givesGrant = gives[method];
+  const name = method === namesPool ? withPool : (reply: ReturnType<Method>) => reply;
   return ({ caller, grant: token, request }, work) => {
     if (caller === 'platform') return work();
     // A caller that is not known does not come here.
@@ -67,9 +72,9 @@ export function createPoolGate(method: string, rule: PoolRule, access: PoolAcces
     const found = refusalOf({ rule, request, caller, grant, isUnread, isExpired: access.grants?.isExpired });
     if (found) {
       access.onRefused({ ...found, pool: caller.name, method });
-      return fail(denied(`pool "${caller.name}" may not call ${method}: ${found.why}`));
+      return name(fail(denied(`pool "${caller.name}" may not call ${method}: ${found.why}`)), caller);
     }
-    const reply = work();
+    const reply = name(work(), caller);
     // Pools may call no method that streams.
     if (reply instanceof Promise)
       reply.catch((error: unknown) => {
@@ -170,3 +175,24 @@ const gives: Readonly<Record<string, (reply: Promise<never>, giving: Giving) => 
     return { grant: grants.issue(granted) };
   },
 };
+
+/** The RPC that says which pool the token of its caller is of, also where it fails: a worker compares its setting with that at its start. */
+const namesPool = 'threads.getRegisteredAgent';
+
+function withPool(reply: ReturnType<Method>, { name }: Pool): ReturnType<Method> {
+  const named = async (): Promise<RegisteredAgent> => {
+    try {
+      return { ...((await reply) as RegisteredAgent), pool: name };
+    } catch (error) {
+      if (!isServiceError(error)) throw error;
+      const { code, message, details, retryAfterMs, cause } = error;
+      const detail = { field: [], msg: name, type: poolOfToken };
+      throw new ServiceError(code, message, {
+        details: [...details, detail],
+        cause,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      });
+    }
+  };
+  return named();
+}

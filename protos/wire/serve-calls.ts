@@ -13,12 +13,15 @@ import {
 } from './call-messages.ts';
 import { createOutbox } from './outbox.ts';
 import type { Caller } from './pool-gate.ts';
+import type { Entered } from './pool-limits.ts';
 import type { CallerOf } from './security.ts';
 
 /** An RPC as it is answered on a stream. */
 export interface StreamedRpc {
   readonly deserialize: (message: Buffer) => object;
   readonly serialize: (reply: object) => Buffer;
+  /** Lets a call in whose request has so many bytes. @returns `undefined` for one that is not counted. @throws RateLimited. */
+  readonly enter: (caller: Caller | undefined, bytes: number) => Entered | undefined;
   /** Answers in the request context that the call names. */
   readonly answer: (call: StreamedCall) => Promise<object>;
   readonly refuse: (error: unknown) => Partial<StatusObject>;
@@ -33,6 +36,8 @@ interface StreamedCall {
   readonly signal: AbortSignal;
   /** Absent: it was known when the stream began, and is no longer. */
   readonly caller: Caller | undefined;
+  /** Absent: it is not counted. */
+  readonly entered: Entered | undefined;
 }
 
 interface ServeCallsOptions {
@@ -45,6 +50,10 @@ interface ServeCallsOptions {
 /** A stream with more calls under way than this reads no further until some are answered; so does one with more bytes that wait. */
 const maxOpen = 2000;
 const maxWaitingBytes = 4 * 1024 * 1024;
+/** The most bytes of one message of a pool, and above the most calls in one: many times what a client of ours sends in a turn. */
+const maxPoolBytes = 4 * 1024 * 1024;
+/** How long a stream is not read after a call was refused because its pool makes too many, in milliseconds. */
+const restMs = 100;
 
 /** Adds the RPC that carries calls to a server. @returns what asks every client to end its streams, which the server needs to end. */
 export function serveCalls(server: Server, { rpcOf, callerOf, refusal }: ServeCallsOptions): () => void {
@@ -86,6 +95,7 @@ function answerAll(
 ): () => void {
   const open = new Map<number, AbortController>();
   let isOver = false;
+  let resting: NodeJS.Timeout | undefined;
 
   const outbox = createOutbox<StreamedReply>((replies, onTaken) => {
     if (isOver) return;
@@ -94,7 +104,8 @@ function answerAll(
       goOn();
     });
   });
-  const isFull = (): boolean => open.size >= maxOpen || outbox.waitingBytes() >= maxWaitingBytes;
+  const isFull = (): boolean =>
+    resting !== undefined || open.size >= maxOpen || outbox.waitingBytes() >= maxWaitingBytes;
   const goOn = (): void => {
     if (stream.isPaused() && !isFull()) stream.resume();
   };
@@ -103,8 +114,16 @@ function answerAll(
     outbox.add(sent, sent.message?.byteLength ?? 0);
     goOn();
   };
+  /** Refusals cost time too: a caller that does not wait is not read for a while. */
+  const rest = (): void => {
+    resting ??= setTimeout(() => {
+      resting = undefined;
+      goOn();
+    }, restMs);
+  };
   const leave = (): void => {
     isOver = true;
+    clearTimeout(resting);
     onOver();
     for (const controller of open.values()) controller.abort();
     open.clear();
@@ -118,16 +137,26 @@ function answerAll(
       return;
     }
     const fail = (error: unknown): void => reply({ id, ...toReply(rpc.refuse(error)) });
+    const from = caller();
+    let entered: Entered | undefined;
+    try {
+      entered = rpc.enter(from, message.byteLength);
+    } catch (error) {
+      rest();
+      fail(error);
+      return;
+    }
     let request: object;
     try {
       request = rpc.deserialize(bytesOf(message as Buffer));
     } catch {
+      entered?.onEnd();
       reply({ id, code: status.INTERNAL, details: 'the request cannot be read' });
       return;
     }
     const { signal } = controller;
     rpc
-      .answer({ request, context, deadline: Date.now() + timeoutMs, signal, caller: caller() })
+      .answer({ request, context, deadline: Date.now() + timeoutMs, signal, caller: from, entered })
       .then((value) => reply(toAnswer(id, rpc.serialize(value))))
       .catch(fail);
   };
@@ -141,8 +170,15 @@ function answerAll(
   };
 
   stream.on('data', (bytes: Buffer) => {
+    const isBounded = caller() !== 'platform';
+    if (isBounded && bytes.byteLength > maxPoolBytes) {
+      stream.emit('error', tooMany);
+      return;
+    }
     try {
-      receive(requestsCodec.decode(bytes));
+      const requests = requestsCodec.decode(bytes);
+      if (isBounded && requests.requests.length > maxOpen) stream.emit('error', tooMany);
+      else receive(requests);
     } catch {
       stream.emit('error', { code: status.INVALID_ARGUMENT, details: 'the requests cannot be read' });
     }
@@ -158,6 +194,12 @@ function answerAll(
     if (!isOver) stream.write(repliesCodec.encode({ leaving: true }));
   };
 }
+
+/** What a stream of a pool ends with whose message is too large, or has too many calls. */
+const tooMany: Partial<StatusObject> = {
+  code: status.RESOURCE_EXHAUSTED,
+  details: `more than ${String(maxPoolBytes)} bytes or ${String(maxOpen)} calls in one message`,
+};
 
 const toAnswer = (id: number, message: Buffer): StreamedReply =>
   message.byteLength > sizes.rpc ? { id, code: status.RESOURCE_EXHAUSTED } : { id, message };

@@ -1,12 +1,14 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, status, type ServiceError as GrpcError } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { service as healthService } from 'grpc-health-check';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { never, within } from '../call.ts';
 import type { Execution } from '../execution.ts';
+import { exchangePath, requestsCodec } from './call-messages.ts';
 import { connect } from './connect.ts';
 import { openWireServer, serve } from './serve.ts';
 
@@ -150,8 +152,63 @@ test('a message above the limit is TooLarge, and the connection goes on', async 
   const stateJson = new Uint8Array(sizes.rpc + 1024);
   await t.throwsAsync(client.updateState({ owner: 'anon', threadId: 't', stateJson }, within(5000)), {
     code: 'TooLarge',
+    message: /^the request has \d+ bytes, more than 33554432$/,
   });
   await t.notThrowsAsync(client.getGraph({}, within(5000)));
+});
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+const getGraphPath = '/agent_workflow.execution.v1.Execution/GetGraph';
+
+/** Of a client that is not ours, and knows no bound of its own. */
+function openForeign(t: ExecutionContext, server: { readonly port: number }): Client {
+  const client = new Client(addressOf(server), credentials.createInsecure(), { 'grpc.max_send_message_length': -1 });
+  t.teardown(() => client.close());
+  return client;
+}
+
+test('a request far above the limit that a foreign client sends is refused by its size, and its connection goes on', async (t) => {
+  await using server = await serve({ execution: idle }, options);
+  const client = openForeign(t, server);
+  const send = async (bytes: number): Promise<GrpcError | null> =>
+    new Promise((resolve) => {
+      const deadline = { deadline: Date.now() + 30_000 };
+      client.makeUnaryRequest(getGraphPath, asIs, asIs, Buffer.alloc(bytes), new Metadata(), deadline, resolve);
+    });
+  const error = await send(100_000_000);
+  t.is(error?.code, status.RESOURCE_EXHAUSTED, error?.details);
+  t.regex(error?.details ?? '', /100000000 vs 33554432/);
+  t.is(await send(0), null);
+});
+
+test('a stream of a pool ends whose message is very large or has very many calls, that of the platform goes on', async (t) => {
+  const pool = { name: 'team', agents: new Set(['default']) };
+  const sha256 = createHash('sha256').update('of a pool').digest('hex');
+  const pools = {
+    poolOf: (shown: string) => (shown === sha256 ? pool : undefined),
+    onRefused: () => undefined,
+    onMisfit: () => undefined,
+  };
+  await using server = await serve({ execution: idle }, { ...options, security: { token: 'ours', pools } });
+  const client = openForeign(t, server);
+  const codeOf = async (token: string, count: number, bytes: number): Promise<status> =>
+    new Promise((resolve) => {
+      const metadata = new Metadata();
+      metadata.set('authorization', `Bearer ${token}`);
+      const stream = client.makeBidiStreamRequest(exchangePath, asIs, asIs, metadata, {
+        deadline: Date.now() + 30_000,
+      });
+      stream.on('error', ({ code }: GrpcError) => resolve(code));
+      stream.on('end', () => resolve(status.OK));
+      stream.on('data', () => undefined);
+      const call = { path: getGraphPath, message: Buffer.alloc(bytes), timeoutMs: 5000, context: {} };
+      stream.write(requestsCodec.encode({ requests: Array.from({ length: count }, (_, id) => ({ id, ...call })) }));
+      stream.end();
+    });
+  t.is(await codeOf('of a pool', 1, 5 * 1024 * 1024), status.RESOURCE_EXHAUSTED);
+  t.is(await codeOf('of a pool', 2001, 0), status.RESOURCE_EXHAUSTED);
+  t.is(await codeOf('of a pool', 10, 0), status.OK);
+  t.is(await codeOf('ours', 2001, 0), status.OK);
 });
 
 test('an address that is taken refuses to serve', async (t) => {
@@ -161,14 +218,12 @@ test('an address that is taken refuses to serve', async (t) => {
 
 test('a foreign caller without a deadline is refused', async (t) => {
   await using server = await serve({ execution: idle }, options);
-  const client = new Client(addressOf(server), credentials.createInsecure());
-  t.teardown(() => client.close());
-  const status = await new Promise((resolve) => {
-    const asIs = (bytes: Buffer): Buffer => bytes;
-    const path = '/agent_workflow.execution.v1.Execution/GetGraph';
-    client.makeUnaryRequest(path, asIs, asIs, Buffer.alloc(0), new Metadata(), {}, (error) => resolve(error?.details));
+  const client = openForeign(t, server);
+  const details = await new Promise((resolve) => {
+    const none = Buffer.alloc(0);
+    client.makeUnaryRequest(getGraphPath, asIs, asIs, none, new Metadata(), {}, (error) => resolve(error?.details));
   });
-  t.is(status, 'a call needs a deadline');
+  t.is(details, 'a call needs a deadline');
   t.false(never.aborted);
 });
 

@@ -29,15 +29,18 @@ import {
   serviceName,
   type Context,
   type Definition,
+  type Rpc,
   type Services,
 } from './definitions.ts';
 import { writeAll } from './flow.ts';
 import { fail, link, type Method } from './link.ts';
 import { requestFault } from './listed.ts';
 import { createPoolGate, type Caller, type PoolAccess } from './pool-gate.ts';
+import { createPoolLimits, type Entered } from './pool-limits.ts';
 import { poolTextFault } from './pool-texts.ts';
 import { createGuard, grantKey, toServerCredentials, type CallerOf, type WireSecurity } from './security.ts';
 import { errorKey, notBegunKey, toStatus } from './status.ts';
+import { createWorkEnds } from './work-ends.ts';
 
 interface ServeOptions {
   readonly host: string;
@@ -103,10 +106,12 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   const provided = new Map<Context, Methods>();
   const callerOf = createGuard(security);
   const streamed = new Map<string, StreamedRpc>();
+  const ends = createWorkEnds();
+  const counted = { pools: security.pools, enter: createEnter(security.pools), during: ends.during };
   for (const context of contexts)
     addService(server, {
       ...{ context, provided: () => provided.get(context), callerOf, onFailure, onUnknownCaller, around, streamed },
-      pools: security.pools,
+      ...counted,
     });
   const endStreams = serveCalls(server, {
     rpcOf: (path) => streamed.get(path),
@@ -132,7 +137,7 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
     ...(healthPort !== undefined && { healthPort }),
     address: `${options.host}:${String(port)}`,
     provide: (context, service) => {
-      provided.set(context, methodsOf(context, service));
+      provided.set(context, methodsOf(context, ends.watch(service)));
       health.serving(context);
     },
     [Symbol.asyncDispose]: async () => {
@@ -205,11 +210,19 @@ function methodsOf(context: Context, service: object): Methods {
   return methods;
 }
 
+/** Calls of the platform are not counted. */
+function createEnter(pools: PoolAccess | undefined): StreamedRpc['enter'] {
+  const limits = pools?.limiting && createPoolLimits(pools.limiting);
+  return (caller, bytes) => (!caller || caller === 'platform' ? undefined : limits?.enter(caller.name, bytes));
+}
+
 interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onUnknownCaller' | 'around'>> {
   readonly context: Context;
   readonly provided: () => Methods | undefined;
   readonly callerOf: (metadata: Metadata) => CallerOf;
   readonly pools: PoolAccess | undefined;
+  readonly enter: StreamedRpc['enter'];
+  readonly during: ReturnType<typeof createWorkEnds>['during'];
   /** Is given the RPCs that may be called on a stream, by path. */
   readonly streamed: Map<string, StreamedRpc>;
 }
@@ -219,46 +232,70 @@ const ignore = (): void => undefined;
 const justDo: AroundCall = (_call, work) => work();
 
 function addService(server: Server, served: Served): void {
-  const { context, provided, callerOf, pools, onFailure, onUnknownCaller, around, streamed } = served;
+  const { context, callerOf, enter, onUnknownCaller, streamed } = served;
   const definition = definitionOf(context);
+  const bytesIn = new WeakMap<object, number>();
+  const enterOwn: Answers['enter'] = (caller, request) => enter(caller, bytesIn.get(request) ?? 0);
   const handlers = Object.entries(definition).map(([rpc, described]): [string, UntypedHandleCall] => {
     const { path, responseStream, responseSerialize: serialize } = described;
-    const name = methodName(rpc);
-    const faultOf = requestFault(context, described);
-    const textFaultOf = poolTextFault(described);
-    const fullName = `${context}.${name}`;
-    const passGate = createPoolGate(fullName, poolRuleOf(context, name), pools);
-    const method: ServedMethod = (request, call, from) =>
-      around({ method: fullName, request }, () =>
-        passGate({ ...from, request }, () => {
-          const serving = provided()?.[name];
-          if (!serving) return starting.call(request, call);
-          const fault = faultOf(request) ?? (from.caller === 'platform' ? undefined : textFaultOf(request));
-          return fault ? fail(fault) : serving(request, call);
-        }),
-      );
-    const refuse = (error: unknown): Partial<StatusObject> => {
-      const known = fromUnknown(error);
-      if (isOurs(known)) onFailure(known, path);
-      const { code, details, error: sent } = toStatus(known);
-      const metadata = new Metadata();
-      metadata.set(errorKey, sent);
-      if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
-      return { code, details, metadata };
-    };
-    const answers = { method, refuse, callerOf, onUnknownCaller };
-    if (!responseStream) streamed.set(path, toStreamed(described, answers));
+    const method = createMethod(served, methodName(rpc), described);
+    const answers = { method, refuse: createRefuse(served, path), callerOf, onUnknownCaller, enter: enterOwn };
+    if (!responseStream) streamed.set(path, { ...toStreamed(described, answers), enter });
     return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
   });
-  server.addService(serialized(definition), Object.fromEntries(handlers));
+  server.addService(measured(definition, bytesIn), Object.fromEntries(handlers));
 }
 
-/** The same service, whose streams are given serialized items: so what waits of them is known in bytes. */
-const serialized = (definition: Definition): Definition =>
+/** A method as it is called from outside, by callers that are known and let in. */
+function createMethod({ context, provided, pools, during, around }: Served, name: string, rpc: Rpc): ServedMethod {
+  const faultOf = requestFault(context, rpc);
+  const textFaultOf = poolTextFault(rpc);
+  const fullName = `${context}.${name}`;
+  const passGate = createPoolGate(fullName, poolRuleOf(context, name), pools);
+  const answer: ServedMethod = (request, call, from) =>
+    around({ method: fullName, request }, () =>
+      passGate({ ...from, request }, () => {
+        const serving = provided()?.[name];
+        if (!serving) return starting.call(request, call);
+        const fault = faultOf(request) ?? (from.caller === 'platform' ? undefined : textFaultOf(request));
+        return fault ? fail(fault) : serving(request, call);
+      }),
+    );
+  return (request, call, from) => {
+    const { entered } = from;
+    if (!entered) return answer(request, call, from);
+    const begin = (): ReturnType<Method> => during(request, entered.onEnd, () => answer(request, call, from));
+    // Pools may call no method that streams: it is refused at once.
+    return entered.turn && !rpc.responseStream ? entered.turn.then(() => begin() as Promise<object>) : begin();
+  };
+}
+
+const createRefuse =
+  ({ onFailure }: Served, path: string): Answers['refuse'] =>
+  (error) => {
+    const known = fromUnknown(error);
+    if (isOurs(known)) onFailure(known, path);
+    const { code, details, error: sent } = toStatus(known);
+    const metadata = new Metadata();
+    metadata.set(errorKey, sent);
+    if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
+    return { code, details, metadata };
+  };
+
+/** The same service, whose streams are given serialized items: so what waits of them is known in bytes. Notes the bytes of requests. */
+const measured = (definition: Definition, bytesIn: WeakMap<object, number>): Definition =>
   Object.fromEntries(
     Object.entries(definition).map(([rpc, method]) => [
       rpc,
-      method.responseStream ? { ...method, responseSerialize: (bytes: object) => bytes as Buffer } : method,
+      {
+        ...method,
+        ...(method.responseStream && { responseSerialize: (bytes: object) => bytes as Buffer }),
+        requestDeserialize: (bytes: Buffer) => {
+          const request = method.requestDeserialize(bytes);
+          bytesIn.set(request, bytes.byteLength);
+          return request;
+        },
+      },
     ]),
   );
 
@@ -275,6 +312,8 @@ const startingMessage = 'the service is starting';
 interface From {
   readonly caller: Caller | undefined;
   readonly grant: string | undefined;
+  /** Absent: the call is not counted. */
+  readonly entered: Entered | undefined;
 }
 
 type ServedMethod = (request: object, call: Call, from: From) => ReturnType<Method>;
@@ -284,17 +323,19 @@ interface Answers {
   readonly refuse: (error: unknown) => Partial<StatusObject>;
   readonly callerOf: (metadata: Metadata) => CallerOf;
   readonly onUnknownCaller: () => void;
+  /** Lets in a call of its own, as {@link StreamedRpc} does. */
+  readonly enter: (caller: Caller, request: object) => Entered | undefined;
 }
 
 /** To a caller who is not one of ours: a status of gRPC's own, because none of our errors is meant for it. */
 const unknownCaller: Partial<StatusObject> = { code: status.UNAUTHENTICATED, details: 'the caller is not known' };
 
-function unary({ method, refuse, callerOf, onUnknownCaller }: Answers): handleUnaryCall<object, object> {
+function unary(answers: Answers): handleUnaryCall<object, object> {
+  const { method, refuse } = answers;
   return (call, answer) => {
-    const from = fromOf(call.metadata, callerOf);
-    if (!from.caller) {
-      onUnknownCaller();
-      answer(unknownCaller);
+    const from = fromOf(call, answers);
+    if ('refused' in from) {
+      answer(from.refused);
       return;
     }
     requestContexts.run(contextOfCall(call), () => {
@@ -311,21 +352,34 @@ function unary({ method, refuse, callerOf, onUnknownCaller }: Answers): handleUn
   };
 }
 
-function fromOf(metadata: Metadata, callerOf: Answers['callerOf']): From {
-  const [grant] = metadata.get(grantKey);
-  return { caller: callerOf(metadata)(), grant: typeof grant === 'string' ? grant : undefined };
+/** Who makes a call that is let in, or what it is refused with. */
+function fromOf(
+  { metadata, request }: Incoming,
+  { callerOf, onUnknownCaller, enter, refuse }: Answers,
+): From | { readonly refused: Partial<StatusObject> } {
+  const caller = callerOf(metadata)();
+  if (!caller) {
+    onUnknownCaller();
+    return { refused: unknownCaller };
+  }
+  try {
+    const [grant] = metadata.get(grantKey);
+    return { caller, grant: typeof grant === 'string' ? grant : undefined, entered: enter(caller, request) };
+  } catch (error) {
+    return { refused: refuse(error) };
+  }
 }
 
 /** The same RPC for calls that come on a stream. */
 const toStreamed = (
   { requestDeserialize: deserialize, responseSerialize: serialize }: Definition[string],
   { method, refuse }: Answers,
-): StreamedRpc => ({
+): Omit<StreamedRpc, 'enter'> => ({
   ...{ deserialize, serialize, refuse },
-  answer: ({ request, context, deadline, signal, caller }) =>
+  answer: ({ request, context, deadline, signal, caller, entered }) =>
     requestContexts.run(
       withIds(fromContextHeaders(context), request),
-      () => method(request, { deadline, signal }, { caller, grant: context[grantKey] }) as Promise<object>,
+      () => method(request, { deadline, signal }, { caller, entered, grant: context[grantKey] }) as Promise<object>,
     ),
 });
 
@@ -334,12 +388,11 @@ interface StreamAnswers extends Answers {
 }
 
 function streaming(answers: StreamAnswers): handleServerStreamingCall<object, Buffer> {
-  const { method, refuse, callerOf, onUnknownCaller, serialize } = answers;
+  const { method, refuse, serialize } = answers;
   return (stream) => {
-    const from = fromOf(stream.metadata, callerOf);
-    if (!from.caller) {
-      onUnknownCaller();
-      stream.emit('error', unknownCaller);
+    const from = fromOf(stream, answers);
+    if ('refused' in from) {
+      stream.emit('error', from.refused);
       return;
     }
     const context = callOf(stream);

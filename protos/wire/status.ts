@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { errorCodes, ServiceError, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
 
 /** The status of gRPC for each of our codes. The exact code travels beside it. */
 const statusOf: Readonly<Record<ErrorCode, status>> = {
@@ -29,7 +30,10 @@ const foreign: Readonly<Partial<Record<status, readonly [ErrorCode, string]>>> =
   [status.NOT_FOUND]: ['NotFound', 'not found'],
   [status.ALREADY_EXISTS]: ['Conflict', 'it exists already'],
   [status.PERMISSION_DENIED]: ['PermissionDenied', 'not allowed'],
-  [status.RESOURCE_EXHAUSTED]: ['TooLarge', 'the message is larger than the wire carries'],
+  [status.RESOURCE_EXHAUSTED]: [
+    'TooLarge',
+    `the message has more than the ${String(sizes.rpc)} bytes that the wire carries`,
+  ],
   [status.FAILED_PRECONDITION]: ['BadRequest', 'the request makes no sense in the present state'],
   [status.ABORTED]: ['Conflict', 'another write came first'],
   [status.OUT_OF_RANGE]: ['BadRequest', 'the request was refused'],

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isServiceError, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { toContextHeaders, requestContext } from '@agent-workflow/kit/request-context';
+import { sizes } from '@agent-workflow/kit/sizes';
 import {
   connectivityState,
   Metadata,
@@ -195,16 +196,17 @@ export function leavePlace(
 ): void {
   const preferred = replicas?.get(context);
   if (preferred === undefined || !addresses.has(preferred)) return;
-  if (code === 'Unavailable' || code === 'Timeout') replicas?.delete(context);
+  if (code === 'Unavailable' || code === 'Timeout' || code === 'RateLimited') replicas?.delete(context);
 }
 
 type Answer = (error: GrpcError | null, reply?: object) => void;
 
-/** By the stream of a server where one is free, else as a call of its own. */
+/** By the stream of a server where one is free, else as a call of its own. @throws TooLarge. */
 function send({ client, metadata, streams, rpc, request, call }: Outgoing, tried: Tried, answer: Answer): SentCall {
   const { path, requestSerialize, responseDeserialize } = rpc;
   const { deadline } = call;
   const message = requestSerialize(request);
+  if (message.byteLength > sizes.rpc) throw tooLarge(message.byteLength);
   const streamed = streams.send(
     {
       ...{ path, message, deadline, context: headersOf(call) },
@@ -220,6 +222,9 @@ function send({ client, metadata, streams, rpc, request, call }: Outgoing, tried
   spreadBy(tried, own);
   return client.makeUnaryRequest(path, asBytes, responseDeserialize, message, own, { deadline }, answer);
 }
+
+const tooLarge = (bytes: number): ServiceError =>
+  new ServiceError('TooLarge', `the request has ${String(bytes)} bytes, more than ${String(sizes.rpc)}`);
 
 /** As gRPC does with the reply to a call of its own. */
 function answerWith(bytes: Buffer, deserialize: (bytes: Buffer) => object, answer: Answer): void {

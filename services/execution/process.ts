@@ -18,6 +18,7 @@ import { agentsElsewhere, atRevision, type Agents } from './record/agents.ts';
 import { natsMetrics } from './metrics.ts';
 import { createHeldGrants } from './held-grants.ts';
 import { observeExecution } from './observed.ts';
+import { checkPoolName } from './pool-name.ts';
 import { openExecution } from './open.ts';
 import type { HeldAgents } from './ports/queue.ts';
 import { createOnRecord } from './record/on-record.ts';
@@ -35,7 +36,8 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'execution', values, log, file }));
   const { served: around, onUnknownCaller, calling } = observed;
-  const pools = openPoolCredentials({ values, log, count: observed.onPoolRefusal });
+  const { onPoolRefusal: count, onPoolLimited: countLimited } = observed;
+  const pools = openPoolCredentials({ values, log, count, countLimited });
   if (pools) opened.use(pools);
   const options = toGrpcOptions(values, log, pools);
   const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
@@ -47,6 +49,8 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     threads: calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security))),
     memory: calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security))),
   };
+  if (values.POOL !== undefined)
+    await checkPoolName({ pool: values.POOL, agents, threads: connected.threads, log, signal: stopping });
   const bound = grants?.bind(connected);
   const { threads, memory } = bound ?? connected;
   const files = filesOf(values, isOfPool ? bound?.tokenOf : undefined);

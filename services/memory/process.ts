@@ -24,7 +24,8 @@ export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promis
   // The server is disposed first, so that its calls end before their store closes.
   const stores = opened.use(new AsyncDisposableStack());
   const secrets = grantSecretsOf(values);
-  const credentials = openPoolCredentials({ values, log, count: observed.onPoolRefusal });
+  const { onPoolRefusal: count, onPoolLimited: countLimited } = observed;
+  const credentials = openPoolCredentials({ values, log, count, countLimited });
   if (credentials) opened.use(credentials);
   const pools = credentials && { ...credentials, grants: secrets && createGrants(secrets) };
   const grpc = toGrpcOptions(values, log, pools);

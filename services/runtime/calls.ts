@@ -33,6 +33,11 @@ export const callMetrics = {
     method: methods,
     reason: ['never', 'agent', 'grant'],
   }),
+  poolLimited: counter(
+    'agent_workflow_pool_calls_limited_total',
+    'Calls of workers of pools that were refused for now, because their pool makes too many; the workers make them again',
+    { bound: ['calls', 'bytes', 'callsPerSecond'] },
+  ),
   unknownCallers: counter('agent_workflow_strangers_total', 'Calls refused because their caller is not known'),
 };
 
@@ -42,6 +47,9 @@ export interface PoolRefusal {
   readonly reason: 'never' | 'agent' | 'grant';
 }
 
+/** What one pool may have too much of at a process: calls under way, bytes of their requests, or calls in a second. */
+export type PoolBound = 'calls' | 'bytes' | 'callsPerSecond';
+
 /** Called when a call begins, and what it gives when the call has ended: with `ok`, or the code of its error. */
 type ObserveCall = (method: string) => (code: string, isStream: boolean) => void;
 
@@ -50,8 +58,9 @@ export function countCalls(registry: Registry): {
   readonly observe: ObserveCall;
   readonly onUnknownCaller: () => void;
   readonly onPoolRefusal: (refusal: PoolRefusal) => void;
+  readonly onPoolLimited: (bound: PoolBound) => void;
 } {
-  const { calls, seconds, unknownCallers, poolRefusals } = registry.make(callMetrics);
+  const { calls, seconds, unknownCallers, poolRefusals, poolLimited } = registry.make(callMetrics);
   return {
     observe: (method) => {
       const start = performance.now();
@@ -62,6 +71,7 @@ export function countCalls(registry: Registry): {
     },
     onUnknownCaller: () => unknownCallers.add({}),
     onPoolRefusal: ({ method, reason }) => poolRefusals.add({ method, reason }),
+    onPoolLimited: (bound) => poolLimited.add({ bound }),
   };
 }
 

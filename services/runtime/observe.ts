@@ -1,4 +1,4 @@
-import { countCalls, createAround, surround, type AroundCall, type PoolRefusal } from './calls.ts';
+import { countCalls, createAround, surround, type AroundCall, type PoolBound, type PoolRefusal } from './calls.ts';
 import { integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { createHealth, type Health } from './health.ts';
 import type { Log } from '@agent-workflow/kit/log';
@@ -42,6 +42,8 @@ interface Observation extends AsyncDisposable {
   readonly onUnknownCaller: () => void;
   /** Called for each call of a pool's worker that was not allowed. */
   readonly onPoolRefusal: (refusal: PoolRefusal) => void;
+  /** Called for each call of a pool's worker that was refused for now. */
+  readonly onPoolLimited: (bound: PoolBound) => void;
   /** A service of another process, with a span around each call that is made to it. */
   readonly calling: <S extends object>(context: string, service: S) => S;
   /** A service of this same process, with all that is done around calls that are served. */
@@ -84,6 +86,7 @@ export async function openObservation({ service, values, log, file }: Observatio
     served,
     onUnknownCaller: () => counted?.onUnknownCaller(),
     onPoolRefusal: (refusal) => counted?.onPoolRefusal(refusal),
+    onPoolLimited: (bound) => counted?.onPoolLimited(bound),
     calling: (context, other) => (spans ? surround(context, other, calls) : other),
     inProcess: (context, own) => ((spans ?? registry) ? surround(context, own, served) : own),
     serving: () => {

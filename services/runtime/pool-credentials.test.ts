@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { invalid, ServiceError } from '@agent-workflow/kit/errors';
+import { readEnv } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
 import test, { type ExecutionContext } from 'ava';
-import { grantSecretsOf, openPoolCredentials } from './pool-credentials.ts';
+import { memoryBudgetSettings } from './memory-budget.ts';
+import { grantSecretsOf, openPoolCredentials, poolSettings } from './pool-credentials.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -21,11 +23,18 @@ async function fileWith(t: ExecutionContext, content: unknown): Promise<string> 
 }
 
 const log = createLog('test', 'silent');
+const valuesWith = (path: string | undefined, env: Readonly<Record<string, string>> = {}) => ({
+  ...readEnv({ ...poolSettings, ...memoryBudgetSettings }, env),
+  POOL_CREDENTIALS: path,
+  SERVICE_TOKEN: ['of the platform'],
+});
+const uncounted = { count: () => undefined, countLimited: () => undefined };
+
 const openFile = (path: string | undefined, refreshMs = 60_000, errors: unknown[] = []) =>
   openPoolCredentials({
-    values: { POOL_CREDENTIALS: path, SERVICE_TOKEN: ['of the platform'] },
+    ...uncounted,
+    values: valuesWith(path),
     log: Object.assign(createLog('test', 'silent'), { error: (line: unknown) => void errors.push(line) }),
-    count: () => undefined,
     refreshMs,
   });
 
@@ -92,8 +101,8 @@ test('the file is read again, and a broken one leaves the pools of before', asyn
 
 test('pools need a token of the platform, and a secret for grants', async (t) => {
   const path = await fileWith(t, [billing]);
-  const values = { POOL_CREDENTIALS: path, SERVICE_TOKEN: undefined };
-  t.throws(() => openPoolCredentials({ values, log, count: () => undefined }), {
+  const values = { ...valuesWith(path), SERVICE_TOKEN: undefined };
+  t.throws(() => openPoolCredentials({ ...uncounted, values, log }), {
     message: /SERVICE_TOKEN must be set/,
   });
   t.throws(() => grantSecretsOf({ POOL_CREDENTIALS: path, GRANT_SECRET: undefined, SERVICE_TOKEN: undefined }), {
@@ -110,7 +119,8 @@ test('of refusals of one kind one in a minute is logged, and each is counted', a
   const lines: unknown[] = [];
   let counted = 0;
   await using credentials = openPoolCredentials({
-    values: { POOL_CREDENTIALS: await fileWith(t, [billing]), SERVICE_TOKEN: ['of the platform'] },
+    ...uncounted,
+    values: valuesWith(await fileWith(t, [billing])),
     log: Object.assign(createLog('test', 'silent'), { warn: (line: unknown) => void lines.push(line) }),
     count: () => counted++,
   });
@@ -124,9 +134,9 @@ test('of refusals of one kind one in a minute is logged, and each is counted', a
 test('of requests of a pool that do not fit one of a kind is logged, with its method and its fault', async (t) => {
   const lines: unknown[] = [];
   await using credentials = openPoolCredentials({
-    values: { POOL_CREDENTIALS: await fileWith(t, [billing]), SERVICE_TOKEN: ['of the platform'] },
+    ...uncounted,
+    values: valuesWith(await fileWith(t, [billing])),
     log: Object.assign(createLog('test', 'silent'), { warn: (line: unknown) => void lines.push(line) }),
-    count: () => undefined,
   });
   const misfit = (method: string, error: ServiceError): void =>
     credentials?.onMisfit({ pool: 'billing', method, error });
@@ -155,4 +165,39 @@ test('while the token of a pool is changed, two entries have its name and its ag
   await using credentials = openFile(path);
   for (const token of ['token of billing', 'new token'])
     t.is(credentials?.poolOf(sha256(token))?.name, 'billing', token);
+});
+
+test('the bounds of a pool are those of the settings, and bytes without one are a share of the memory', async (t) => {
+  const path = await fileWith(t, [billing]);
+  const boundsWith = async (env: Readonly<Record<string, string>>) => {
+    await using credentials = openPoolCredentials({ ...uncounted, values: valuesWith(path, env), log });
+    return credentials?.limiting.bounds;
+  };
+  const MiB = 1024 * 1024;
+  const usual = { calls: 10_000, callsPerSecond: 10_000 };
+  t.deepEqual(await boundsWith({ MEMORY_BUDGET_MB: '1024' }), { ...usual, bytes: 128 * MiB });
+  t.deepEqual(await boundsWith({ MEMORY_BUDGET_MB: '256' }), { ...usual, bytes: 64 * MiB });
+  const set = { POOL_CALLS_IN_FLIGHT: '5', POOL_CALLS_PER_SECOND: '6', POOL_IN_FLIGHT_MB: '7' };
+  t.deepEqual(await boundsWith(set), { calls: 5, callsPerSecond: 6, bytes: 7 * MiB });
+  t.throws(() => valuesWith(path, { POOL_CALLS_IN_FLIGHT: '0' }), { message: /POOL_CALLS_IN_FLIGHT/ });
+});
+
+test('of calls that are refused for now one of a pool and a bound is logged in a minute, with its setting, and each is counted', async (t) => {
+  const lines: unknown[] = [];
+  const counted: string[] = [];
+  await using credentials = openPoolCredentials({
+    ...uncounted,
+    values: valuesWith(await fileWith(t, [billing])),
+    log: Object.assign(createLog('test', 'silent'), { warn: (line: unknown) => void lines.push(line) }),
+    countLimited: (bound) => counted.push(bound),
+  });
+  for (const pool of ['billing', 'support'])
+    for (let turn = 0; turn < 3; turn++) credentials?.limiting.onLimited({ pool, bound: 'calls', most: 9 });
+  credentials?.limiting.onLimited({ pool: 'billing', bound: 'bytes', most: 5 });
+  t.is(counted.length, 7);
+  t.deepEqual(lines, [
+    { pool: 'billing', setting: 'POOL_CALLS_IN_FLIGHT', most: 9 },
+    { pool: 'support', setting: 'POOL_CALLS_IN_FLIGHT', most: 9 },
+    { pool: 'billing', setting: 'POOL_IN_FLIGHT_MB', most: 5 },
+  ]);
 });

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isAgentName } from '@agent-workflow/kit/agents';
-import { ConfigError, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import { ConfigError, integer, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
 import type { ErrorDetail, ServiceError } from '@agent-workflow/kit/errors';
 import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
-import type { PoolRefusal } from './calls.ts';
+import type { PoolBound, PoolRefusal } from './calls.ts';
+import { memoryBudget, type memoryBudgetSettings } from './memory-budget.ts';
 import type { securitySettings } from './process.ts';
 import { rotatedSecrets, secretLength } from './rotated-secrets.ts';
 
@@ -16,7 +17,45 @@ export const poolSettings = {
     undefined,
     'File of the pools of workers that may call beside the platform: JSON, a list of `{"pool", "sha256", "agents"}`, with the SHA-256 of the pool\'s token and the names of its agents; read again within a minute',
   ),
+  POOL_CALLS_IN_FLIGHT: integer(
+    10_000,
+    'Calls of the workers of one pool that this process may have under way; more are refused, and the workers make them again later',
+    { min: 1, max: 1_000_000 },
+  ),
+  POOL_CALLS_PER_SECOND: integer(
+    10_000,
+    'Calls of the workers of one pool that this process takes in a second; more are refused, and the workers make them again later',
+    { min: 1, max: 1_000_000 },
+  ),
+  POOL_IN_FLIGHT_MB: integer(
+    undefined,
+    'Bytes of requests that the calls of one pool under way at this process may have together, in MiB; more are refused, and the workers make them again later; unset, an eighth of `MEMORY_BUDGET_MB`, and at least 64',
+    { min: 1, max: 1_048_576 },
+  ),
 } satisfies Settings;
+
+const bytesPerMiB = 1024 * 1024;
+const shareOfPool = 8;
+/** Two of the largest requests. */
+const leastBytesOfPool = 64 * bytesPerMiB;
+
+type PoolValues = Values<typeof poolSettings>;
+
+function boundsOf(values: PoolValues & Values<typeof memoryBudgetSettings>): Readonly<Record<PoolBound, number>> {
+  const { POOL_CALLS_IN_FLIGHT: calls, POOL_CALLS_PER_SECOND: callsPerSecond, POOL_IN_FLIGHT_MB: mebibytes } = values;
+  const bytes =
+    mebibytes === undefined
+      ? Math.max(leastBytesOfPool, Math.floor(memoryBudget(values) / shareOfPool))
+      : mebibytes * bytesPerMiB;
+  return { calls, callsPerSecond, bytes };
+}
+
+/** The setting of each bound. */
+const settingOf = {
+  calls: 'POOL_CALLS_IN_FLIGHT',
+  callsPerSecond: 'POOL_CALLS_PER_SECOND',
+  bytes: 'POOL_IN_FLIGHT_MB',
+} as const satisfies Readonly<Record<PoolBound, keyof PoolValues>>;
 
 const grantSecrets = rotatedSecrets(
   `What grants of runs are signed with, for workers of pools: the same for all replicas of threads and memory, and of a gateway that gives files to such workers, and for no worker; at least ${String(secretLength)} characters; several, separated by commas, while it is changed: the first signs, each verifies. Must be set where \`POOL_CREDENTIALS\` is`,
@@ -30,7 +69,8 @@ export function grantSecretsOf({
   POOL_CREDENTIALS: path,
   GRANT_SECRET: secrets,
   SERVICE_TOKEN: tokens,
-}: Values<typeof poolSettings & typeof grantSettings & Pick<typeof securitySettings, 'SERVICE_TOKEN'>>):
+}: Pick<PoolValues, 'POOL_CREDENTIALS'> &
+  Values<typeof grantSettings & Pick<typeof securitySettings, 'SERVICE_TOKEN'>>):
   readonly [string, ...string[]] | undefined {
   if (path !== undefined && !secrets) throw new ConfigError('GRANT_SECRET must be set where POOL_CREDENTIALS is');
   if (secrets?.some((secret) => tokens?.includes(secret) === true))
@@ -64,6 +104,13 @@ interface Misfit {
   readonly error: ServiceError;
 }
 
+/** A call of a pool that was refused for now, and the bound that it was over. */
+interface Limited {
+  readonly pool: string;
+  readonly bound: PoolBound;
+  readonly most: number;
+}
+
 /** The pools of a file, kept up to date until disposal. */
 interface PoolCredentials extends AsyncDisposable {
   /** The pool whose token has this SHA-256, as hexadecimal digits. */
@@ -72,11 +119,20 @@ interface PoolCredentials extends AsyncDisposable {
   readonly onRefused: (refusal: Refusal) => void;
   /** Logs a call of a pool that is refused for what its request holds: the first of a kind in ten minutes. */
   readonly onMisfit: (misfit: Misfit) => void;
+  /** What one pool may take of this process. Each call beyond is counted, and the first of a pool and bound in a minute is logged. */
+  readonly limiting: {
+    readonly bounds: Readonly<Record<PoolBound, number>>;
+    readonly onLimited: (limited: Limited) => void;
+  };
 }
 
 interface PoolCredentialsOptions {
-  readonly values: Values<typeof poolSettings & Pick<typeof securitySettings, 'SERVICE_TOKEN'>>;
+  readonly values: Values<
+    typeof poolSettings & typeof memoryBudgetSettings & Pick<typeof securitySettings, 'SERVICE_TOKEN'>
+  >;
   readonly log: Log;
+  /** Counts a call of a pool that was refused for now. */
+  readonly countLimited: (bound: PoolBound) => void;
   /** Counts a call of a pool that was refused. */
   readonly count: (refusal: PoolRefusal) => void;
   /** How often the file is read again, in milliseconds; half a minute when absent. */
@@ -95,7 +151,7 @@ const maxAgents = 100;
  * @throws ConfigError naming every entry that does not hold, or when the platform has no token of its own.
  */
 export function openPoolCredentials(options: PoolCredentialsOptions): PoolCredentials | undefined {
-  const { values, log, count, refreshMs = halfMinuteMs } = options;
+  const { values, log, count, countLimited, refreshMs = halfMinuteMs } = options;
   const { POOL_CREDENTIALS: path, SERVICE_TOKEN: tokens } = values;
   if (path === undefined) return undefined;
   if (!tokens)
@@ -115,6 +171,7 @@ export function openPoolCredentials(options: PoolCredentialsOptions): PoolCreden
     poolOf: (sha256) => pools.get(sha256),
     onRefused: createOnRefused({ log, count }),
     onMisfit: createOnMisfit(log),
+    limiting: { bounds: boundsOf(values), onLimited: createOnLimited({ log, countLimited }) },
     [Symbol.asyncDispose]: () => reading[Symbol.asyncDispose](),
   };
 }
@@ -129,6 +186,21 @@ function createOnRefused({ log, count }: Pick<PoolCredentialsOptions, 'log' | 'c
     if (logged.has(kind)) return;
     logged.add(kind);
     log.warn({ pool, method, reason, why }, 'a call of a pool was refused');
+  };
+}
+
+function createOnLimited({
+  log,
+  countLimited,
+}: Pick<PoolCredentialsOptions, 'log' | 'countLimited'>): (limited: Limited) => void {
+  const isFirst = createFirstOfKind({ silentMs: minuteMs, max: remembered });
+  return ({ pool, bound, most }) => {
+    countLimited(bound);
+    if (!isFirst(JSON.stringify([pool, bound]))) return;
+    log.warn(
+      { pool, setting: settingOf[bound], most },
+      'calls of a pool are refused for now: its workers make too many',
+    );
   };
 }
 

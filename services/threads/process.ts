@@ -18,7 +18,8 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   const observed = opened.use(await openObservation({ service: 'threads', values, log }));
   const { served: around, onUnknownCaller, registry } = observed;
   const secrets = grantSecretsOf(values);
-  const credentials = openPoolCredentials({ values, log, count: observed.onPoolRefusal });
+  const { onPoolRefusal: count, onPoolLimited: countLimited } = observed;
+  const credentials = openPoolCredentials({ values, log, count, countLimited });
   if (credentials) opened.use(credentials);
   const pools = credentials && { ...credentials, grants: secrets && createGrants(secrets) };
   const grpc = toGrpcOptions(values, log, pools);

@@ -25,6 +25,8 @@ const log = createLog('test', 'silent');
 
 interface PoolOptions extends OpenServices {
   readonly sweepMs?: number;
+  /** What the pool may take of threads and memory. */
+  readonly bounds?: Parameters<typeof openPoolGround>[0]['bounds'];
 }
 
 interface PoolServices extends Services {
@@ -32,6 +34,7 @@ interface PoolServices extends Services {
   /** The first; absent where there is nothing to run. */
   readonly worker: TestWorker | undefined;
   readonly refusals: readonly { readonly method: string }[];
+  readonly limited: readonly unknown[];
   /** How far the clock of the grants is ahead, in milliseconds: for the worker and for the servers. */
   readonly advance: (ms: number) => void;
   readonly methods: readonly string[];
@@ -43,7 +46,7 @@ interface TestWorker extends AsyncDisposable {
 }
 
 /** An API with the token of the platform, and workers with that of a pool; both over gRPC. */
-async function openPoolServices({ graph, env = {}, sweepMs = 30_000 }: PoolOptions): Promise<PoolServices> {
+async function openPoolServices({ graph, env = {}, sweepMs = 30_000, bounds }: PoolOptions): Promise<PoolServices> {
   await using opening = new AsyncDisposableStack();
   const methods: string[] = [];
   let ahead = 0;
@@ -52,6 +55,7 @@ async function openPoolServices({ graph, env = {}, sweepMs = 30_000 }: PoolOptio
       pools: { team: ['default'] },
       now: () => Date.now() + ahead,
       onReached: (method) => methods.push(method),
+      ...(bounds && { bounds }),
     }),
   );
   const queue = opening.use(openInProcessRunQueue());
@@ -108,6 +112,7 @@ async function openPoolServices({ graph, env = {}, sweepMs = 30_000 }: PoolOptio
   const opened = opening.move();
   return {
     ...{ ...platform, execution: api.execution, openWorker, worker, refusals: ground.refusals, methods },
+    limited: ground.limited,
     advance: (ms) => {
       ahead += ms;
     },
@@ -173,5 +178,20 @@ test('the API alone finds the run of a dead worker of a pool, and another worker
   gate.open();
   t.is(await statusOf(execution, runId), 'completed');
   t.is(before.status, 'running');
+  t.deepEqual(refusals, []);
+});
+
+test('runs whose claims, commits and memories are refused because their pool calls too often end all the same', async (t) => {
+  await using services = await openPoolServices({ graph: slow, bounds: { callsPerSecond: 2 } });
+  const { execution, limited, refusals } = services;
+  const runs = await Promise.all(
+    Array.from({ length: 3 }, async (_, index) => {
+      const gate = gates.next();
+      gate.open();
+      return start(execution, { threadId: `t${String(index)}`, messages: [user(gate.name)] });
+    }),
+  );
+  for (const { runId } of runs) t.is(await statusOf(execution, runId), 'completed');
+  t.true(limited.length > 0);
   t.deepEqual(refusals, []);
 });

@@ -21,7 +21,16 @@ interface PoolGroundOptions {
   readonly onReached?: (method: string) => void;
   /** In milliseconds since 1970: the clock of the grants. */
   readonly now?: () => number;
+  /** What one pool may take; those that are absent are wide. */
+  readonly bounds?: Partial<Limiting['bounds']>;
+  /** In place of those that are opened. */
+  readonly services?: Partial<Services>;
 }
+
+type Limiting = NonNullable<PoolAccess['limiting']>;
+type Limited = Parameters<Limiting['onLimited']>[0];
+
+const wideBounds: Limiting['bounds'] = { calls: 10_000, bytes: 64 * 1024 * 1024, callsPerSecond: 10_000 };
 
 /** The services behind real gRPC servers that know pools. */
 interface PoolGround extends AsyncDisposable {
@@ -31,6 +40,8 @@ interface PoolGround extends AsyncDisposable {
   readonly refusals: { readonly pool: string; readonly method: string; readonly reason: string }[];
   /** What was refused for what a request holds. */
   readonly misfits: string[];
+  /** What was refused for now, because a pool had too much of this. */
+  readonly limited: Pick<Limited, 'pool' | 'bound'>[];
   /** The pool is no longer known. */
   readonly remove: (pool: string) => void;
 }
@@ -44,6 +55,8 @@ export async function openPoolGround({
   execution,
   onReached = () => undefined,
   now = Date.now,
+  bounds,
+  services: others,
 }: PoolGroundOptions): Promise<PoolGround> {
   await using opening = new AsyncDisposableStack();
   const store = opening.use(openSqliteThreadStore({ path: ':memory:' }));
@@ -54,6 +67,7 @@ export async function openPoolGround({
   const grants = createGrants([...grantSecrets], now);
   const refusals: PoolGround['refusals'] = [];
   const misfits: string[] = [];
+  const limited: PoolGround['limited'] = [];
   const security = {
     token: platformToken,
     pools: {
@@ -61,10 +75,17 @@ export async function openPoolGround({
       grants,
       onRefused: (refusal: (typeof refusals)[number]) => void refusals.push(refusal),
       onMisfit: ({ pool, method, error }: Misfit) => void misfits.push(`${pool} ${method} ${error.message}`),
+      limiting: {
+        bounds: { ...wideBounds, ...bounds },
+        onLimited: ({ pool, bound }: Limited) => void limited.push({ pool, bound }),
+      },
     },
   };
   const options = { host: '127.0.0.1', port: 0, drainMs: 1000, onFailure: () => undefined, security };
-  const services = { threads: createThreads({ store }), memory: memory.memory, ...(execution && { execution }) };
+  const services = {
+    ...{ threads: createThreads({ store }), memory: memory.memory, ...others },
+    ...(execution && { execution }),
+  };
   const watched = Object.fromEntries(
     Object.entries(services).map(([context, service]) => [context, reporting(context, service, onReached)]),
   );
@@ -75,6 +96,7 @@ export async function openPoolGround({
     grants,
     refusals,
     misfits,
+    limited,
     remove: (pool) => void known.delete(sha256(tokenOf(pool))),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

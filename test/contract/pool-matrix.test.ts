@@ -225,6 +225,17 @@ test('after a takeover the grant of the claim before is not renewed, and fenced 
   }
 });
 
+test('the grant of a run that has ended opens what its end is published from until it expires, and changes nothing', async (t) => {
+  const { ground, own, codeOf } = await openMatrix(t);
+  const { owner, runId } = own.ids;
+  await ground.as('threads', platformToken).endRun({ owner, runId, status: 'stopped' }, within(30_000));
+  const byName = (name: string) => rpcs.find((rpc) => rpc.name === `threads.${name}`) as (typeof rpcs)[number];
+  for (const name of ['getRun', 'getState', 'listRunMessages', 'listRunSteps', 'listCheckpoints'])
+    t.is(await codeOf(byName(name), naming(own), { grant: own.grant }), 'ok', name);
+  for (const name of ['renewGrant', 'commitStep', 'releaseRun', 'noteToolStarted'])
+    t.is(await codeOf(byName(name), naming(own), { grant: own.grant }), 'Stale', name);
+});
+
 test('a pool that is taken out of the file is refused, also on the streams that it has open', async (t) => {
   const { ground, own } = await openMatrix(t);
   const threads = ground.as('threads', tokenOf('billing'));

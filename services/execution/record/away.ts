@@ -1,9 +1,12 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 
-/** Whether a store is unavailable, full or too slow for now. Such a failure is not the fault of the run. */
+/**
+ * Whether a store is unavailable, full or too slow for now, or the workers of the pool call it too often. Such a failure is not the fault of
+ * the run.
+ */
 export const isAway = (error: unknown): boolean =>
-  isServiceError(error, 'Unavailable') || isServiceError(error, 'Timeout');
+  isServiceError(error, 'Unavailable') || isServiceError(error, 'Timeout') || isServiceError(error, 'RateLimited');
 
 /**
  * Whether another service refuses the calls of this worker: its pool, the secret of grants or a clock is not as it is there. The operator

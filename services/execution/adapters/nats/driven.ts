@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { DrivenRuns, ShownRuns } from '../../ports/leases.ts';
 import { hashOfAgent } from './client/pools.ts';
 
@@ -6,9 +5,9 @@ import { hashOfAgent } from './client/pools.ts';
 const maxBytes = 4096;
 const maxRevisions = 16;
 const maxName = 256;
-/** Bound of what is remembered of all workers, in bytes; what was shown longest ago is forgotten first. */
-const maxShownBytes = 8 * 1024 * 1024;
-/** About what an entry takes beside its payload. */
+/** Bound of what is remembered of all workers, in bytes. */
+const shownBytes = 8 * 1024 * 1024;
+/** About what an entry takes beside its payload and the id of its worker. */
 const restBytes = 256;
 
 /** What each worker has shown of each agent. */
@@ -18,16 +17,57 @@ interface ShownDriven {
   readonly of: (isAlive: (workerId: string) => boolean) => readonly ShownRuns[];
 }
 
-export function createShownDriven(): ShownDriven {
-  const shown = new LRUCache<string, ShownRuns>({ maxSize: maxShownBytes });
+/** What is remembered of one agent, by worker: what was shown longest ago comes first. */
+interface ShownOfAgent {
+  readonly byWorker: Map<string, { readonly runs: ShownRuns; readonly bytes: number }>;
+  bytes: number;
+}
+
+/**
+ * Beyond `mostBytes` in all, the agent with most bytes loses what was shown of it longest ago: a pool that makes up workers makes this
+ * process forget what it has shown itself, and nothing of agents with fewer.
+ */
+export function createShownDriven(mostBytes: number = shownBytes): ShownDriven {
+  const agents = new Map<string, ShownOfAgent>();
+  let bytesOfAll = 0;
+
+  const drop = (hash: string, agent: ShownOfAgent, workerId: string): void => {
+    const known = agent.byWorker.get(workerId);
+    if (!known) return;
+    agent.byWorker.delete(workerId);
+    agent.bytes -= known.bytes;
+    bytesOfAll -= known.bytes;
+    if (agent.byWorker.size === 0) agents.delete(hash);
+  };
+  const dropFromLargest = (): void => {
+    const [first, ...others] = agents;
+    if (!first) return;
+    const [hash, largest] = others.reduce((most, next) => (next[1].bytes > most[1].bytes ? next : most), first);
+    const [oldest = ''] = largest.byWorker.keys();
+    drop(hash, largest, oldest);
+  };
+  const put = (hash: string, runs: ShownRuns, bytes: number): void => {
+    const before = agents.get(hash);
+    if (before) drop(hash, before, runs.workerId);
+    const agent = agents.get(hash) ?? { byWorker: new Map(), bytes: 0 };
+    agents.set(hash, agent);
+    agent.byWorker.set(runs.workerId, { runs, bytes });
+    agent.bytes += bytes;
+    bytesOfAll += bytes;
+    while (bytesOfAll > mostBytes) dropFromLargest();
+  };
+
   return {
     receive: ({ hash, workerId }, data) => {
       const driven = fromPayload(data);
       // A pool may publish below its own agents alone.
-      if (driven && hashOfAgent(driven.agent) === hash)
-        shown.set(`${hash} ${workerId}`, { ...driven, workerId }, { size: data.length + restBytes });
+      if (!driven || hashOfAgent(driven.agent) !== hash) return;
+      put(hash, { ...driven, workerId }, data.length + workerId.length + restBytes);
     },
-    of: (isAlive) => [...shown.values()].filter(({ workerId }) => isAlive(workerId)),
+    of: (isAlive) =>
+      [...agents.values()].flatMap(({ byWorker }) =>
+        [...byWorker.values()].flatMap(({ runs }) => (isAlive(runs.workerId) ? [runs] : [])),
+      ),
   };
 }
 

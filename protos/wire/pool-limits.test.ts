@@ -1,0 +1,95 @@
+import test from 'ava';
+import { createPoolLimits, type PoolLimiting } from './pool-limits.ts';
+
+type Bounds = PoolLimiting['bounds'];
+
+const wide: Bounds = { calls: 1000, bytes: 1_000_000, callsPerSecond: 1000 };
+
+function limitsOf(bounds: Partial<Bounds>) {
+  const clock = { ms: 0 };
+  const limited: string[] = [];
+  const limits = createPoolLimits(
+    {
+      bounds: { ...wide, ...bounds },
+      onLimited: ({ pool, bound, most }) => limited.push(`${pool} ${bound} ${String(most)}`),
+    },
+    () => clock.ms,
+  );
+  return { ...limits, clock, limited };
+}
+
+test('a pool has no more calls under way than its bound, and another pool is not affected', (t) => {
+  const { enter, limited } = limitsOf({ calls: 2 });
+  const { onEnd: leave } = enter('billing', 10);
+  enter('billing', 10);
+  t.throws(() => enter('billing', 10), {
+    code: 'RateLimited',
+    message: 'pool "billing" may have 2 calls under way at this process',
+  });
+  t.deepEqual(limited, ['billing calls 2']);
+  t.notThrows(() => enter('support', 10));
+  leave();
+  leave();
+  t.notThrows(() => enter('billing', 10));
+  t.throws(() => enter('billing', 10), { code: 'RateLimited' }, 'a call that ends twice makes room once');
+});
+
+test('the requests of a pool have no more bytes together than its bound, and a larger one is let in alone', (t) => {
+  const { enter, limited } = limitsOf({ bytes: 10_000 });
+  const { onEnd: leave } = enter('billing', 8000);
+  t.throws(() => enter('billing', 5000), { code: 'RateLimited', message: /10000 bytes of requests under way/ });
+  t.notThrows(() => enter('billing', 200), 'a small request is let in beside them');
+  leave();
+  const { onEnd: leaveLarge } = enter('billing', 50_000);
+  t.throws(() => enter('billing', 5000), { code: 'RateLimited' });
+  leaveLarge();
+  t.notThrows(() => enter('billing', 5000));
+  t.deepEqual(limited, ['billing bytes 10000', 'billing bytes 10000']);
+});
+
+test('a pool calls no more often than its rate, and learns when it may call again', (t) => {
+  const { enter, clock, limited } = limitsOf({ callsPerSecond: 4 });
+  for (let call = 0; call < 4; call++) enter('billing', 10).onEnd();
+  const error = t.throws(() => enter('billing', 10), { code: 'RateLimited', message: /4 calls a second/ });
+  t.like(error, { retryAfterMs: 250 });
+  clock.ms += 250;
+  t.notThrows(() => enter('billing', 10));
+  t.throws(() => enter('billing', 10), { code: 'RateLimited' });
+  clock.ms += 60_000;
+  for (let call = 0; call < 4; call++) enter('billing', 10).onEnd();
+  t.throws(
+    () => enter('billing', 10),
+    { code: 'RateLimited' },
+    'time without calls adds no more than a second of them',
+  );
+  t.deepEqual([...new Set(limited)], ['billing callsPerSecond 4']);
+});
+
+test('of the calls of a pool so many are worked on at once, the others have their turns in their order', async (t) => {
+  const { enter, clock } = limitsOf({});
+  const atOnce = 256;
+  const calls = Array.from({ length: atOnce + 3 }, () => enter('billing', 10));
+  t.deepEqual(
+    calls.flatMap(({ turn }, index) => (turn ? [index] : [])),
+    [atOnce, atOnce + 1, atOnce + 2],
+  );
+  t.is(enter('support', 10).turn, undefined);
+  const [first, second, third] = calls.slice(atOnce);
+  const begun: string[] = [];
+  void first?.turn?.then(() => begun.push('first'));
+  void third?.turn?.then(() => begun.push('third'));
+  second?.onEnd();
+  calls[0]?.onEnd();
+  await first?.turn;
+  t.deepEqual(begun, ['first']);
+  first?.onEnd();
+  await third?.turn;
+  t.deepEqual(begun, ['first', 'third']);
+
+  const { turn } = enter('billing', 10);
+  t.not(turn, undefined);
+  clock.ms += 61_000;
+  enter('billing', 10);
+  await turn;
+  t.pass('work that never ends keeps nothing waiting for ever');
+});

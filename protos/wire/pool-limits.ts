@@ -1,0 +1,130 @@
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { createPoolTurns, type PoolTurns } from './pool-turns.ts';
+
+/** How much of one process the workers of a pool may take together. */
+interface PoolBounds {
+  /** Calls under way. */
+  readonly calls: number;
+  /** Bytes of their requests. One that is larger is let in alone. */
+  readonly bytes: number;
+  /** Calls a second; after a second without any, as many at once. */
+  readonly callsPerSecond: number;
+}
+
+/** What a pool has too much of. */
+type PoolBound = keyof PoolBounds;
+
+/** The bounds, and what is called with each call that is refused for them. */
+export interface PoolLimiting {
+  readonly bounds: PoolBounds;
+  readonly onLimited: (limited: { readonly pool: string; readonly bound: PoolBound; readonly most: number }) => void;
+}
+
+/** A call that was let in. */
+export interface Entered {
+  /** Resolves when its work may begin; absent: it may at once. */
+  readonly turn: Promise<unknown> | undefined;
+  /** To be called once its work has ended, which may be after its caller has left, or is not to begin. */
+  readonly onEnd: () => void;
+}
+
+/** Counts the calls of pools, each pool for itself. */
+interface PoolLimits {
+  /**
+   * Lets a call of a pool in whose request has so many bytes.
+   * @throws RateLimited, with a time to wait, when the pool has too much under way, or calls too often.
+   */
+  readonly enter: (pool: string, bytes: number) => Entered;
+}
+
+/** A request of no more bytes counts as a call alone: renewals and claims go on while large commits wait. */
+const smallBytes = 4096;
+/** When a caller may try again while too much is under way, in milliseconds. */
+const retryMs = 500;
+const leastRetryMs = 100;
+const second = 1000;
+
+interface Use {
+  calls: number;
+  bytes: number;
+  readonly turns: PoolTurns;
+  /** Calls that may begin at once, by `at`: the rate refills them. */
+  tokens: number;
+  /** In milliseconds of the clock. */
+  at: number;
+}
+
+/** `elapsed` is a clock in milliseconds that never goes back. */
+export function createPoolLimits(
+  { bounds, onLimited }: PoolLimiting,
+  elapsed: () => number = () => performance.now(),
+): PoolLimits {
+  /** The names come from the operator's file, which bounds their number. */
+  const uses = new Map<string, Use>();
+  const { callsPerSecond } = bounds;
+
+  const useOf = (pool: string): Use => {
+    const now = elapsed();
+    const use = uses.get(pool) ?? {
+      ...{ calls: 0, bytes: 0, tokens: callsPerSecond, at: now },
+      turns: createPoolTurns(elapsed),
+    };
+    uses.set(pool, use);
+    use.tokens = Math.min(callsPerSecond, use.tokens + ((now - use.at) * callsPerSecond) / second);
+    use.at = now;
+    return use;
+  };
+
+  const boundOver = (use: Use, bytes: number): PoolBound | undefined => {
+    if (use.calls >= bounds.calls) return 'calls';
+    if (bytes > 0 && use.bytes > 0 && use.bytes + bytes > bounds.bytes) return 'bytes';
+    return use.tokens < 1 ? 'callsPerSecond' : undefined;
+  };
+
+  return {
+    enter: (pool, requestBytes) => {
+      const bytes = requestBytes > smallBytes ? requestBytes : 0;
+      const use = useOf(pool);
+      use.turns.check();
+      const bound = boundOver(use, bytes);
+      if (bound) {
+        onLimited({ pool, bound, most: bounds[bound] });
+        throw tooMuch({ pool, bound, most: bounds[bound], tokens: use.tokens });
+      }
+      use.calls += 1;
+      use.bytes += bytes;
+      use.tokens -= 1;
+      let isUnderWay = true;
+      const onEnd = (): void => {
+        if (!isUnderWay) return;
+        isUnderWay = false;
+        use.calls -= 1;
+        use.bytes -= bytes;
+        turn.end();
+      };
+      const turn = use.turns.take(onEnd);
+      return { turn: turn.begins, onEnd };
+    },
+  };
+}
+
+const words: Readonly<Record<PoolBound, (most: string) => string>> = {
+  calls: (most) => `${most} calls under way`,
+  bytes: (most) => `${most} bytes of requests under way`,
+  callsPerSecond: (most) => `${most} calls a second`,
+};
+
+interface TooMuch {
+  readonly pool: string;
+  readonly bound: PoolBound;
+  readonly most: number;
+  readonly tokens: number;
+}
+
+function tooMuch({ pool, bound, most, tokens }: TooMuch): ServiceError {
+  const retryAfterMs =
+    bound === 'callsPerSecond' ? Math.max(leastRetryMs, Math.ceil(((1 - tokens) * second) / most)) : retryMs;
+  return new ServiceError('RateLimited', `pool "${pool}" may have ${words[bound](String(most))} at this process`, {
+    retryAfterMs,
+  });
+}

@@ -1,0 +1,55 @@
+import { ConfigError } from '@agent-workflow/kit/env';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import type { Log } from '@agent-workflow/kit/log';
+import { within } from '@agent-workflow/protos/call';
+import { poolOfToken } from '@agent-workflow/protos/refusals';
+import type { AgentCalls } from '@agent-workflow/protos/threads';
+import { refuseUnknownCaller } from './api/registration.ts';
+import { isAway, whileAway } from './record/away.ts';
+import type { Agents } from './record/agents.ts';
+
+interface PoolNameOptions {
+  /** `POOL`. */
+  readonly pool: string;
+  readonly agents: Pick<Agents, 'list'>;
+  readonly threads: Pick<AgentCalls, 'getRegisteredAgent'>;
+  readonly log: Pick<Log, 'warn'>;
+  /** Ends the waiting for the threads service. */
+  readonly signal: AbortSignal;
+  /** How long that is waited for, in milliseconds; half a minute when absent. */
+  readonly waitMs?: number;
+}
+
+const callTimeoutMs = 10_000;
+const halfMinuteMs = 30_000;
+
+/**
+ * Checks that the token of this worker is that of the pool that its settings name. A threads service of the version before does not name the
+ * pool; that stops no start, nor does one that stays away.
+ * @throws ConfigError when the token is of another pool, or the threads service does not know it.
+ */
+export async function checkPoolName(options: PoolNameOptions): Promise<void> {
+  const { pool, agents, threads, log, signal, waitMs: forMs = halfMinuteMs } = options;
+  const [agent] = agents.list;
+  if (!agent) return;
+  const onAway = (error: unknown): void =>
+    log.warn({ err: error }, 'the threads service does not answer yet: it knows the pool of the token');
+  const found = await whileAway(() => poolOf(threads, agent.name), { signal, onAway, forMs }).catch(ifAway);
+  if (found !== undefined && found !== pool)
+    throw new ConfigError(`POOL is "${pool}", and SERVICE_TOKEN is the token of the pool "${found}"`);
+}
+
+const ifAway = (error: unknown): undefined => {
+  if (!isAway(error)) throw error;
+};
+
+async function poolOf(threads: PoolNameOptions['threads'], agent: string): Promise<string | undefined> {
+  try {
+    return (await threads.getRegisteredAgent({ agent }, within(callTimeoutMs))).pool;
+  } catch (error) {
+    refuseUnknownCaller(error);
+    if (isAway(error) || !isServiceError(error)) throw error;
+    // The agent is not registered yet, or is not one of the pool.
+    return error.details.find(({ type }) => type === poolOfToken)?.msg;
+  }
+}

@@ -1,0 +1,143 @@
+import test, { type ExecutionContext } from 'ava';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { within } from '@agent-workflow/protos/call';
+import type { RegisteredAgent, Threads } from '@agent-workflow/protos/threads';
+import { definitionOf, methodName } from '@agent-workflow/protos/wire/definitions';
+import { until } from '../until.ts';
+import { bytes } from './thread-calls.ts';
+import { openPoolGround, platformToken, tokenOf } from './pool-ground.ts';
+
+const pools = { billing: ['billing'], support: ['support'] };
+const callMs = 30_000;
+/** A larger request is a call of its own, in place of one of a stream. */
+const ownCallBytes = 100 * 1024;
+
+const limitedCode = async (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'ok',
+    (error: unknown) => (isServiceError(error) ? error.code : 'other'),
+  );
+
+type GroundOptions = Omit<Parameters<typeof openPoolGround>[0], 'pools'>;
+
+const openGround = async (t: ExecutionContext, options: GroundOptions) => {
+  const ground = await openPoolGround({ pools, ...options });
+  t.teardown(() => ground[Symbol.asyncDispose]());
+  const as = (pool: string): Threads => ground.as('threads', tokenOf(pool));
+  return { ground, as, platform: ground.as('threads', platformToken) };
+};
+
+/** A service of which only these methods are called. */
+const threadsWith = (called: Partial<Threads>): Threads => ({
+  ...(Object.fromEntries(
+    Object.keys(definitionOf('threads')).map((rpc) => [methodName(rpc), () => Promise.reject(new Error(rpc))]),
+  ) as unknown as Threads),
+  ...called,
+});
+
+const registered: RegisteredAgent = { agent: 'support', routing: { version: 1 }, revisions: [] };
+
+test('a pool that floods a process gets no more than its rate, and the calls of another pool and of the platform go on', async (t) => {
+  const callsPerSecond = 200;
+  let floods = 0;
+  const threads = threadsWith({
+    getRegisteredAgent: ({ agent }) => {
+      if (agent === 'support') floods += 1;
+      return Promise.resolve(registered);
+    },
+  });
+  const { as, platform, ground } = await openGround(t, { bounds: { callsPerSecond }, services: { threads } });
+  const [support, billing] = [as('support'), as('billing')];
+  const codes = new Set<string>();
+  let isOver = false;
+  const flood = async (): Promise<void> => {
+    while (!isOver) codes.add(await limitedCode(support.getRegisteredAgent({ agent: 'support' }, within(callMs))));
+  };
+  const since = performance.now();
+  const flooding = Array.from({ length: 100 }, flood);
+  await until(() => ground.limited.length > 0);
+  for (let call = 0; call < 100; call++) {
+    t.is(await limitedCode(billing.getRegisteredAgent({ agent: 'billing' }, within(callMs))), 'ok');
+    t.is(await limitedCode(platform.getRegisteredAgent({ agent: 'default' }, within(callMs))), 'ok');
+  }
+  isOver = true;
+  await Promise.all(flooding);
+  const seconds = (performance.now() - since) / 1000;
+  t.true(floods <= callsPerSecond * (seconds + 1) + 1, `${String(floods)} calls in ${String(seconds)} s`);
+  t.deepEqual([...codes].toSorted(), ['RateLimited', 'ok']);
+  t.deepEqual([...new Set(ground.limited.map(({ pool, bound }) => `${pool} ${bound}`))], ['support callsPerSecond']);
+});
+
+test('a call of a pool counts until its work has ended, also when its caller has left', async (t) => {
+  const working = Promise.withResolvers<undefined>();
+  let begun = 0;
+  const threads = threadsWith({
+    getRegisteredAgent: async () => {
+      begun += 1;
+      await working.promise;
+      return registered;
+    },
+  });
+  const { as, platform } = await openGround(t, { bounds: { calls: 2 }, services: { threads } });
+  const support = as('support');
+  const call = (signal?: AbortSignal): Promise<string> =>
+    limitedCode(support.getRegisteredAgent({ agent: 'support' }, within(callMs, signal)));
+  const leaving = new AbortController();
+  const left = [call(leaving.signal), call(leaving.signal)];
+  await until(() => begun === 2);
+  leaving.abort();
+  t.deepEqual(await Promise.all(left), ['Cancelled', 'Cancelled']);
+  t.is(await call(), 'RateLimited');
+  const ofPlatform = limitedCode(platform.getRegisteredAgent({ agent: 'support' }, within(callMs)));
+  await until(() => begun === 3);
+  working.resolve(undefined);
+  t.is(await ofPlatform, 'ok');
+  await until(async () => (await call()) === 'ok');
+});
+
+test('a large request of a pool, which is a call of its own, is held to the bounds too', async (t) => {
+  const working = Promise.withResolvers<undefined>();
+  const threads = threadsWith({ registerRevision: () => working.promise.then(() => registered) });
+  const { as, ground } = await openGround(t, { bounds: { bytes: ownCallBytes * 1.5 }, services: { threads } });
+  const support = as('support');
+  const call = (size: number): Promise<string> => {
+    const definition = { graphJson: bytes(JSON.stringify({ text: 'x'.repeat(size) })), fieldsJson: bytes('{}') };
+    const request = { agent: 'support', revision: 'v1', schemaHash: 'none' };
+    const whole = { ...request, definition: { ...definition, toolsJson: bytes('[]'), nodes: [] } };
+    return limitedCode(support.registerRevision(whole, within(callMs)));
+  };
+  const large = [call(ownCallBytes), call(ownCallBytes)];
+  t.is(await Promise.race(large), 'RateLimited');
+  const small = call(10);
+  working.resolve(undefined);
+  t.is(await small, 'ok');
+  t.deepEqual((await Promise.all(large)).toSorted(), ['RateLimited', 'ok']);
+  t.is(await call(ownCallBytes), 'ok');
+  t.deepEqual(ground.limited, [{ pool: 'support', bound: 'bytes' }]);
+});
+
+test('of the calls of a pool 256 are worked on at once, the others are answered in their turn', async (t) => {
+  const working = Promise.withResolvers<undefined>();
+  let begun = 0;
+  const threads = threadsWith({
+    getRegisteredAgent: async ({ agent }) => {
+      if (agent === 'support') {
+        begun += 1;
+        await working.promise;
+      }
+      return registered;
+    },
+  });
+  const { as, platform, ground } = await openGround(t, { services: { threads } });
+  const support = as('support');
+  const calls = Array.from({ length: 400 }, () =>
+    limitedCode(support.getRegisteredAgent({ agent: 'support' }, within(callMs))),
+  );
+  await until(() => begun === 256);
+  t.is(await limitedCode(platform.getRegisteredAgent({ agent: 'default' }, within(callMs))), 'ok');
+  t.is(begun, 256);
+  working.resolve(undefined);
+  t.deepEqual([...new Set(await Promise.all(calls))], ['ok']);
+  t.is(begun, 400);
+  t.deepEqual(ground.limited, []);
+});
