@@ -272,6 +272,11 @@ export interface CountOpenRunsReply {
   readonly counts: readonly OpenRuns[];
   /** When the earlier of the last two whole sweeps began, in milliseconds since 1970. Absent until there were two. */
   readonly twoSweepsSince?: number;
+  /**
+   * The workers of each registered revision that is not retired. One whose workers this replica does not know is not among them: it has just
+   * been registered, this replica has just started or does not receive heartbeats, or a worker of the version before is there.
+   */
+  readonly workers: readonly RevisionWorkers[];
 }
 
 /** Runs that wait for a worker or are driven. */
@@ -281,6 +286,14 @@ export interface OpenRuns {
   readonly revision?: string;
   /** What the last sweep found. */
   readonly runs: number;
+}
+
+/** The workers that hold an agent at a revision and were alive some seconds ago. */
+export interface RevisionWorkers {
+  readonly agent: string;
+  readonly revision: string;
+  /** Also 0. */
+  readonly workers: number;
 }
 
 export type GetHealthRequest = Readonly<Record<string, never>>;

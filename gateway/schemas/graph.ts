@@ -219,6 +219,9 @@ const revision = objectOf('AgentRevision', 'One immutable build of an agent.', {
   open_runs: Type.Optional(
     count('Runs that wait for a worker of it or are driven, some seconds ago; absent where they are not counted'),
   ),
+  workers: Type.Optional(
+    count('Workers that hold it and were alive some seconds ago; absent where they are not known, or it is retired'),
+  ),
 });
 
 /** Absent where the agent is not registered. */
@@ -233,6 +236,12 @@ export const AgentRegistration = objectOf('AgentRegistration', 'An agent as it i
   name: text('The name of the agent'),
   routing: described(routing, 'Where new runs go'),
   revisions: Type.Array(revision, { description: 'The builds of the agent, the oldest first' }),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'What to know of this change: that runs wait for workers that are not there; absent where there is nothing',
+    }),
+  ),
 });
 
 const givenRevision = (description: string) => Type.String({ minLength: 1, maxLength: 128, description });

@@ -97,6 +97,8 @@ export interface AgentRegistration {
   readonly name: string;
   readonly routing: AgentRouting;
   readonly revisions: readonly AgentRevision[];
+  /** Of a change: runs wait for workers that are not there. */
+  readonly warnings?: readonly string[];
 }
 
 /** One immutable build of an agent. */
@@ -105,6 +107,8 @@ interface AgentRevision {
   readonly state: 'registered' | 'current' | 'ramping' | 'draining' | 'drained' | 'retired';
   /** Runs that wait for a worker of it or are driven, some seconds ago; absent where they are not counted. */
   readonly open_runs?: number;
+  /** Workers that hold it and were alive some seconds ago; absent where they are not known, or it is retired. */
+  readonly workers?: number;
   /** The share of the threads whose new runs it serves. */
   readonly percent: number;
   readonly registered_at: string;

@@ -84,17 +84,19 @@ const commands: Readonly<Record<string, Command>> = {
     },
   },
   agents: {
-    usage: '[register [--routing auto | none]]',
-    summary: 'Lists the agents of this folder with their nodes and tools, or registers them with a cluster',
-    options: { routing: { type: 'string' } },
-    arguments: 1,
-    run: async ({ positionals: [act], flags: { routing = 'auto' } }) => {
-      const { agents, register } = await import('./check.ts');
-      if (act === undefined) return agents();
-      if (act !== 'register') return refuse(`"${act}" is nothing to do with agents; known is register`, 'agents');
-      if (routing !== 'auto' && routing !== 'none') return refuse('--routing must be auto or none', 'agents');
-      return register(routing);
+    usage:
+      '[register [--routing auto | none]] | route <agent> [--current <revision>] [--ramp <revision>=<percent>] [--url <gateway>] [--token-file <file>]',
+    summary:
+      'Lists the agents of this folder with their nodes and tools; registers them with a cluster; or says at a gateway which revisions of an agent serve new runs',
+    options: {
+      routing: { type: 'string' },
+      current: { type: 'string' },
+      ramp: { type: 'string' },
+      url: { type: 'string', default: 'http://127.0.0.1:8000' },
+      'token-file': { type: 'string' },
     },
+    arguments: 2,
+    run: runAgents,
   },
   'nats-permissions': {
     usage:
@@ -107,9 +109,9 @@ const commands: Readonly<Record<string, Command>> = {
       prefix: { type: 'string', default: '' },
       'inbox-prefix': { type: 'string' },
       account: { type: 'string' },
+      pool: { type: 'string', multiple: true, default: [] },
       'service-account': { type: 'string', default: 'SERVICE' },
     },
-      pool: { type: 'string', multiple: true, default: [] },
     arguments: 0,
     run: async ({ flags }) => {
       const { natsPermissions } = await import('./nats-permissions.ts');
@@ -119,12 +121,31 @@ const commands: Readonly<Record<string, Command>> = {
         revisions: flags['revision'] as readonly string[],
         ...{ prefix: flags['prefix'] as string, inboxPrefix },
         account: flags['account'] as string | undefined,
+        pools: flags['pool'] as readonly string[],
         serviceAccount: flags['service-account'] as string,
       });
-        pools: flags['pool'] as readonly string[],
     },
   },
 };
+
+async function runAgents({ positionals: [act, agent], flags }: Given): Promise<number> {
+  if (act === 'route') {
+    const { route } = await import('./route.ts');
+    const textOf = (name: string): string | undefined => flags[name] as string | undefined;
+    if (agent === undefined) return refuse('route must be followed by the name of an agent', 'agents');
+    const [current, ramp] = [textOf('current'), textOf('ramp')];
+    if (current === undefined && ramp === undefined)
+      return refuse('route must be given --current, --ramp or both', 'agents');
+    return route({ agent, current, ramp, url: flags['url'] as string, tokenFile: textOf('token-file') });
+  }
+  const { routing = 'auto' } = flags;
+  const { agents, register } = await import('./check.ts');
+  if (act === undefined) return agents();
+  if (act !== 'register') return refuse(`"${act}" is nothing to do with agents; known are register, route`, 'agents');
+  if (agent !== undefined) return refuse(`"${agent}" is one argument too many`, 'agents');
+  if (routing !== 'auto' && routing !== 'none') return refuse('--routing must be auto or none', 'agents');
+  return register(routing);
+}
 
 /** @returns the exit code: 0, 1 when the command fails, 2 when it is not understood; `undefined` when the process sets its own. */
 export async function runCommand(args: readonly string[]): Promise<number | undefined> {

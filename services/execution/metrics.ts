@@ -62,6 +62,11 @@ export const executionMetrics = {
     'Runs of a registered revision that wait to be claimed or are driven, of all processes; a revision that is retired has none',
     { agent: names, revision: names },
   ),
+  revisionWorkers: gauge(
+    'agent_workflow_revision_workers',
+    'Live workers that hold an agent at a registered revision, of all processes; none where it is not known',
+    { agent: names, revision: names },
+  ),
   oldestWait: gauge(
     'agent_workflow_runs_oldest_wait_seconds',
     'Time that the oldest run has waited that holds its thread and is not claimed; 0 when there is none',

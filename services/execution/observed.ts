@@ -14,6 +14,7 @@ import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
 import { createRevisionRuns } from './revision-runs.ts';
+import { countWorkers } from './worker/live-workers.ts';
 import { drivenOf, type SweptRuns } from './worker/open-run-counts.ts';
 import type { Watchdog } from './watchdog/watchdog.ts';
 
@@ -223,6 +224,13 @@ function observeSweeps(
   meters.revisionRuns.collectEach(() =>
     revisionRuns.read().map(({ agent, revision, runs: value }) => ({ labels: { agent, revision }, value })),
   );
+  meters.revisionWorkers.collectEach(() => {
+    const workersOf = countWorkers(leases.driven());
+    return revisionRuns.read().flatMap(({ agent, revision }) => {
+      const value = workersOf({ agent, revision });
+      return value === undefined ? [] : [{ labels: { agent, revision }, value }];
+    });
+  });
   const onSwept = (swept: SweptRuns): void => {
     last = swept;
     revisionRuns.see(swept);

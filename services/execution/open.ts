@@ -24,12 +24,14 @@ import type { RunControl } from './ports/control.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
+import { createLiveWorkers } from './worker/live-workers.ts';
 import { createOpenRunCounts, type SweptRuns } from './worker/open-run-counts.ts';
 import { createOverdueRuns } from './worker/overdue-runs.ts';
 import { createRetiredSleepers } from './worker/retired-sleepers.ts';
 import { createRunEnds } from './worker/run-ends.ts';
 import { createSweep } from './worker/sweep.ts';
 import { createSweepPace } from './worker/sweep-pace.ts';
+import { createUnservedPools } from './worker/unserved-pools.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
 import { openWakes } from './worker/wakes.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
@@ -128,8 +130,13 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     ttlSeconds === 0
       ? undefined
       : createOverdueRuns({ threads, ends: createRunEnds({ ...options, known }), log, ttlSeconds });
-  const counts = createOpenRunCounts(options.onSwept);
+  const unserved = accepts ? createUnservedPools({ leases, workerId, log }) : undefined;
+  const counts = createOpenRunCounts((swept) => {
+    unserved?.see(swept);
+    options.onSwept?.(swept);
+  });
   const registry = createRegistry(threads);
+  const liveWorkers = createLiveWorkers({ leases, workerId, registry, showMs: 2 * countMs });
   const pace = createSweepPace({ leases, waiting: queue.waiting, longestMs: waitingMs });
   const sweepRuns = createSweep({
     threads,
@@ -216,7 +223,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       log,
       endWatch,
       health,
-      counts,
+      counts: { read: () => ({ ...counts.read(), workers: liveWorkers.read() }) },
       backlog: backlogBounds(values, { areSeveral: agents.areRegistered === true || agents.list.length > 1 }),
     }),
     drain: async (ms) => {

@@ -246,7 +246,7 @@ function createEcho(): Echo {
     listAgents: () => Promise.resolve({ agents: [] }),
     getAgent: () => Promise.reject(new Error('not used')),
     getHealth: () => Promise.resolve({ degraded: [] }),
-    countOpenRuns: () => Promise.resolve({ counts: [] }),
+    countOpenRuns: () => Promise.resolve({ counts: [], workers: [] }),
     checkTools: () => Promise.resolve({}),
     stopRun: () => Promise.resolve({ status: 'stopped', stoppedNow: true }),
     updateState: ({ stateJson }) =>

@@ -21,6 +21,7 @@ import { manifestsOf } from '../chart/render.ts';
 import { createClient, user } from '../servers/client.ts';
 import { clusterAbsence, openGround } from '../servers/cluster-ground.ts';
 import { makeWorkspace } from '../servers/standalone.ts';
+import { until } from '../until.ts';
 
 /** All metrics of ours, by the part that has them. */
 const parts: Readonly<Record<string, Metrics>> = {
@@ -77,6 +78,13 @@ async function openMeasured(agent: string, env: Readonly<Record<string, string>>
 test('while everyone is let in, metrics are shown to this machine alone unless the operator says otherwise', async (t) => {
   await using service = await openMeasured('remembering', { METRICS_HOST: '' });
   t.is(new URL(service.metrics).hostname, '127.0.0.1');
+});
+
+test('the live workers of a registered revision are counted, also while they drive nothing', async (t) => {
+  await using service = await openMeasured('remembering', { AGENT_REVISION: 'v1' });
+  const series = 'agent_workflow_revision_workers{agent="default",revision="v1"}';
+  await until(async () => (await scrape(service.metrics)).value(series) === 1);
+  t.is((await scrape(service.metrics)).value(series), 1);
 });
 
 test('each run, request, step and search is counted once, under names that are the table’s', async (t) => {

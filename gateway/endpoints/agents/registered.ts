@@ -4,7 +4,7 @@ import type { CountOpenRunsReply } from '@agent-workflow/protos/execution';
 import type { AgentCalls, RegisteredAgent } from '@agent-workflow/protos/threads';
 import { loadOf } from './revision-loads.ts';
 
-/** The revisions of a registered agent and where new runs go, as replies show them; with their runs where these are counted. */
+/** The revisions of a registered agent and where new runs go, as replies show them; with their runs and workers where these are counted. */
 export const toRevisions = (
   { agent, routing, revisions }: RegisteredAgent,
   counted?: CountOpenRunsReply,
@@ -15,18 +15,31 @@ export const toRevisions = (
     ...(routing.ramping && { ramping: routing.ramping }),
   },
   revisions: revisions.map((of) => {
-    const { state, openRuns } = loadOf(agent, of, counted);
+    const { state, openRuns, workers } = loadOf(agent, of, counted);
     return {
       ...{ revision: of.revision, state, percent: of.percent },
       registered_at: new Date(of.registeredAt).toISOString(),
       ...(openRuns === undefined ? {} : { open_runs: openRuns }),
+      ...(workers === undefined ? {} : { workers }),
     };
   }),
 });
 
-/** A registered agent as the reply to a change of it. */
-export const registrationText = (agent: RegisteredAgent): string =>
-  JSON.stringify({ name: agent.agent, ...toRevisions(agent) });
+/** A registered agent as the reply to a change of it, with its runs and workers where these are counted. */
+export function registrationText(agent: RegisteredAgent, counted?: CountOpenRunsReply): string {
+  const warnings = unservedRevisions(agent, counted).map(
+    (revision) => `no worker of revision "${revision}" is there: its runs wait until one comes`,
+  );
+  const text = { name: agent.agent, ...toRevisions(agent, counted) };
+  return JSON.stringify(warnings.length > 0 ? { ...text, warnings } : text);
+}
+
+/** The revisions to which new runs go and of which it is known that no worker is there. */
+export const unservedRevisions = (
+  { agent, revisions }: RegisteredAgent,
+  counted: CountOpenRunsReply | undefined,
+): readonly string[] =>
+  revisions.filter((of) => of.percent > 0 && loadOf(agent, of, counted).workers === 0).map(({ revision }) => revision);
 
 /** What is registered of an agent; `undefined` where nothing is. */
 export async function registeredAgent(

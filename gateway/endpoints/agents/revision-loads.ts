@@ -2,11 +2,13 @@ import type { CountOpenRunsReply } from '@agent-workflow/protos/execution';
 import type { RevisionState } from '@agent-workflow/protos/lists';
 import type { AgentRevision } from '@agent-workflow/protos/threads';
 
-/** A revision with the runs that it has. */
+/** A revision with the runs and the workers that it has. */
 interface RevisionLoad {
   readonly state: RevisionState;
   /** Absent: not counted yet. */
   readonly openRuns?: number;
+  /** Absent: not known. */
+  readonly workers?: number;
 }
 
 /**
@@ -16,14 +18,18 @@ interface RevisionLoad {
 const settleMs = 10_000;
 
 /**
- * The runs of a revision, and whether it has served its last one: two whole sweeps that began after new runs were routed away from it
+ * The runs and the workers of a revision, and whether it has served its last one: two whole sweeps that began after new runs were routed away from it
  * have found none.
  */
 export function loadOf(agent: string, of: AgentRevision, counted: CountOpenRunsReply | undefined): RevisionLoad {
-  const { counts = [], twoSweepsSince } = counted ?? {};
-  if (twoSweepsSince === undefined) return { state: of.state };
-  const found = counts.find((one) => one.agent === agent && one.revision === of.revision);
+  const { counts = [], twoSweepsSince, workers = [] } = counted ?? {};
+  const isOf = (one: { readonly agent: string; readonly revision?: string }): boolean =>
+    one.agent === agent && one.revision === of.revision;
+  const held = workers.find(isOf);
+  const holding = held && { workers: held.workers };
+  if (twoSweepsSince === undefined) return { state: of.state, ...holding };
+  const found = counts.find(isOf);
   const isSettled = twoSweepsSince >= (of.unroutedAt ?? 0) + settleMs;
   const isDrained = of.state === 'draining' && !found && isSettled;
-  return { state: isDrained ? 'drained' : of.state, openRuns: found?.runs ?? 0 };
+  return { state: isDrained ? 'drained' : of.state, openRuns: found?.runs ?? 0, ...holding };
 }

@@ -1,6 +1,7 @@
+import type { Call } from '@agent-workflow/protos/call';
 import { AgentParams, AgentRegistration, SetRoutingInput } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
-import { registrationText } from './registered.ts';
+import { registrationText, unservedRevisions } from './registered.ts';
 import * as examples from './examples.ts';
 
 /** Says which revisions of an agent serve its threads. */
@@ -9,7 +10,7 @@ export const setAgentRouting = endpoint({
   tag: 'graph',
   summary: 'Say which revisions of an agent serve',
   description:
-    'Makes a registered revision the current one, and may let another serve a share. 409 when the routing has another version than the one named, which the message names, or when a revision is retired; 404 when the agent or a revision is not registered. Without an authorization backend it is 403, unless the service listens on this machine alone.',
+    'Makes a registered revision the current one, and may let another serve a share. 409 when the routing has another version than the one named, which the message names, or when a revision is retired; 404 when the agent or a revision is not registered. A revision may have no workers yet: `warnings` then says that its runs wait. Without an authorization backend it is 403, unless the service listens on this machine alone.',
   example: examples.setAgentRouting,
   method: 'PUT',
   path: '/v1/agents/{agent}/routing',
@@ -17,8 +18,17 @@ export const setAgentRouting = endpoint({
   params: AgentParams,
   input: SetRoutingInput,
   reply: AgentRegistration,
-  handle: async ({ params, input: { version, current, ramping }, call }, { threads }) =>
-    registrationText(
-      await threads.routeAgent({ ...params, version, current, ...(ramping ? { ramping } : {}) }, call()),
-    ),
+  handle: async ({ params, input: { version, current, ramping }, call }, { execution, threads, log }) => {
+    const agent = await threads.routeAgent({ ...params, version, current, ...(ramping ? { ramping } : {}) }, call());
+    // The routing holds already: a reply without what cannot be counted at once is better than a late one.
+    const counted = await execution.countOpenRuns({}, soon(call())).catch(() => undefined);
+    const revisions = unservedRevisions(agent, counted);
+    if (revisions.length > 0)
+      log.warn({ agent: agent.agent, revisions }, 'runs are routed to revisions of which no worker is there');
+    return registrationText(agent, counted);
+  },
 });
+
+const countMs = 2000;
+
+const soon = (call: Call): Call => ({ ...call, deadline: Math.min(call.deadline, Date.now() + countMs) });

@@ -1,7 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Health } from '@agent-workflow/runtime/health';
-import type { Execution } from '@agent-workflow/protos/execution';
+import type { CountOpenRunsReply, Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { KnownAgents } from '../record/known-agents.ts';
@@ -9,7 +9,6 @@ import type { CodeCalls } from '../ports/code-calls.ts';
 import type { RunControl } from '../ports/control.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue } from '../ports/queue.ts';
-import type { OpenRunCounts } from '../worker/open-run-counts.ts';
 import type { Worker } from '../worker/worker.ts';
 import { refuseTools } from './accept-request.ts';
 import { agentInConfig, agentNamed, describeAgent, listAgents } from './agents.ts';
@@ -34,8 +33,8 @@ interface ExecutionOptions {
   readonly endWatch: Pick<EndWatch, 'watch'>;
   /** The health of the process. */
   readonly health: Pick<Health, 'degraded'>;
-  /** The open runs, as the sweeps of this replica find them. */
-  readonly counts: Pick<OpenRunCounts, 'read'>;
+  /** The open runs, as the sweeps of this replica find them, and the workers that it knows. */
+  readonly counts: { readonly read: () => CountOpenRunsReply };
   /** Runs that may wait in the queue, of all agents and of one; while so many do, no more are accepted. */
   readonly backlog: { readonly all: number; readonly perAgent: number };
 }

@@ -1,6 +1,6 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { DrivenRuns } from '../ports/leases.ts';
-import type { RunnableRun } from '../ports/queue.ts';
+import type { HeldAgents, RunnableRun } from '../ports/queue.ts';
 
 /** A run with the epoch of this worker's claim, from which another worker may take it over. */
 export type ActiveRun = RunnableRun & Required<Pick<RunnableRun, 'takeoverEpoch'>>;
@@ -88,9 +88,9 @@ export function createActiveRuns(): ActiveRuns {
 
 const stopped = (): Error => new Error('the run was stopped');
 
-/** How many of the runs each agent has, by revision; an agent without any has none. */
-export function countDriven(agents: readonly string[], runs: readonly RunnableRun[]): readonly DrivenRuns[] {
-  const counts = new Map(agents.map((agent) => [agent, new Map<string | undefined, number>()]));
+/** How many of the runs each agent has, by revision. The one that is held is always among them, so that replicas know what an idle worker holds. */
+export function countDriven(held: HeldAgents, runs: readonly RunnableRun[]): readonly DrivenRuns[] {
+  const counts = new Map(held.agents.map((agent) => [agent, new Map([[held.revision, 0]])]));
   for (const { agent = defaultAgent, revision } of runs) {
     const ofAgent = counts.get(agent);
     ofAgent?.set(revision, (ofAgent.get(revision) ?? 0) + 1);

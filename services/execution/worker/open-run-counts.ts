@@ -3,7 +3,7 @@ import type { CountOpenRunsReply, OpenRuns } from '@agent-workflow/protos/execut
 import type { RegisteredAgent, Run } from '@agent-workflow/protos/threads';
 
 /** The runs of one agent and revision that are on record. */
-interface SweptPool {
+export interface SweptPool {
   readonly agent: string;
   readonly revision?: string;
   /** Those that wait to be claimed. */
@@ -49,7 +49,7 @@ interface Counting {
 export interface OpenRunCounts {
   readonly begin: (sweep: Pick<SweptRuns, 'at' | 'registered'>) => Counting;
   /** What the last sweep found, with the agents and revisions of the one before. */
-  readonly read: () => CountOpenRunsReply;
+  readonly read: () => Omit<CountOpenRunsReply, 'workers'>;
 }
 
 /**

@@ -79,7 +79,7 @@ export interface Worker {
   readonly drives: (runId: string) => boolean;
   /** Whether the run is driven here, or a claim of it is under way. */
   readonly has: (runId: string) => boolean;
-  /** How many runs are driven here, of each agent that is held. */
+  /** How many runs are driven here, of each agent that is held; also none. */
   readonly driven: () => readonly DrivenRuns[];
   /** Drops the cached state of a thread. */
   readonly forget: (owner: string, threadId: string) => void;
@@ -196,7 +196,7 @@ export function createWorker(options: WorkerOptions): Worker {
     stop: active.stop,
     drives: active.drives,
     has: active.has,
-    driven: () => countDriven(held.agents, active.all()),
+    driven: () => countDriven(held, active.all()),
     forget: cache.forget,
 
     drain: async (ms) => {
