@@ -1,25 +1,26 @@
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { registerFrom } from '@agent-workflow/execution/register';
+import { ConfigError } from '@agent-workflow/kit/env';
 import { stopSignal } from '@agent-workflow/kit/life';
 import { clusterAbsence } from './cluster-ground.ts';
+import { toJoiningText } from './cluster-joining.ts';
 import { toEndLine, toLogLine } from './cluster-log.ts';
-import { openCluster, serviceToken, type Cluster, type ClusterOptions } from './cluster.ts';
-import { makeWorkspace } from './standalone.ts';
+import { makeOwnPools, makePoolOf, type PlayedPools } from './cluster-pools.ts';
+import { openCluster } from './cluster.ts';
 import { dropCollections, newPrefix } from './weaviate-collections.ts';
 import { weaviate } from './weaviate.ts';
 
 /**
- * Starts a cluster to play with: every process on this machine, on the real servers, until Ctrl-C. What it keeps goes with it. Its two
- * agents are in worker pools of their own, and the other processes have no code of agents; with `--config` each execution process holds
- * the agents of that file.
+ * Starts a cluster to play with: every process on this machine, on the real servers, until Ctrl-C. What it keeps goes with it. Its agents are in
+ * worker pools, one of them in two at two revisions, and the other processes have no code of agents; with `--config` each execution process holds
+ * the agents of that file, with `--pools` as well they are in a pool.
  */
 const usage = `usage: npm run cluster -- [options]
   --gateways N, --threads N, --executions N   processes of each kind (2)
-  --workers N                                 workers of each of the two agents (1)
+  --workers N                                 workers of each pool (1): default at v1, echo at v1 and at v2
   --port N                                    port of the first gateway (8000)
   --config FILE                               a service.json, whose agents each execution process holds
+  --pools                                     with --config: its agents are in a pool at v1, and no execution process holds them
   --level LEVEL                               level of the logs (info)`;
 
 const { values } = parseArgs({
@@ -30,19 +31,11 @@ const { values } = parseArgs({
     executions: { type: 'string', default: '2' },
     port: { type: 'string', default: '8000' },
     config: { type: 'string' },
+    pools: { type: 'boolean', default: false },
     workers: { type: 'string', default: '1' },
     level: { type: 'string', default: 'info' },
   },
 });
-
-const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-
-/** The agent that comes with the service, which serves requests that name none, and one that repeats what it is told. */
-const agents = {
-  default: `${fileOf('../../services/execution/agents/default.ts')}:graph`,
-  echo: `${fileOf('../agents/echo.ts')}:graph`,
-};
-const revision = 'local';
 
 const colours = ['cyan', 'green', 'magenta', 'yellow', 'blue', 'white', 'cyanBright', 'greenBright'] as const;
 const seen: string[] = [];
@@ -58,27 +51,33 @@ async function play(): Promise<void> {
   const gateways = Number(values.gateways);
   const first = Number(values.port);
   const stopping = stopSignal();
-  await using memories = await weaviate.open();
+  await using opened = new AsyncDisposableStack();
+  const pools = await makePools();
+  if (pools) opened.use(pools);
+  const memories = opened.use(await weaviate.open());
   const prefix = newPrefix();
-  await using _collections = { [Symbol.asyncDispose]: async () => dropCollections(memories.url, prefix) };
-  await using cluster = await openCluster({
-    agent: null,
-    gateways,
-    threads: Number(values.threads),
-    executions: Number(values.executions),
-    ports: Array.from({ length: gateways }, (_, index) => first + index),
-    env: {
-      LOG_LEVEL: values.level,
-      ...(values.config === undefined ? {} : { SERVICE_CONFIG: values.config }),
-      WEAVIATE_URL: memories.url,
-      WEAVIATE_PREFIX: prefix,
-    },
-    ...(values.config === undefined ? inPools(Number(values.workers)) : {}),
-    onLine: print,
-    onEnd: (end) => print('cluster', toEndLine(end)),
-  });
-  if (values.config === undefined) await register(cluster);
+  opened.defer(() => dropCollections(memories.url, prefix));
+  const cluster = opened.use(
+    await openCluster({
+      agent: null,
+      gateways,
+      threads: Number(values.threads),
+      executions: Number(values.executions),
+      ports: Array.from({ length: gateways }, (_, index) => first + index),
+      env: {
+        LOG_LEVEL: values.level,
+        ...(values.config === undefined ? {} : { SERVICE_CONFIG: values.config }),
+        WEAVIATE_URL: memories.url,
+        WEAVIATE_PREFIX: prefix,
+      },
+      ...pools?.options,
+      onLine: print,
+      onEnd: (end) => print('cluster', toEndLine(end)),
+    }),
+  );
+  await pools?.register(cluster);
   for (const { name, address, pid } of cluster.replicas) print('cluster', `${name} is process ${pid()}, at ${address}`);
+  if (pools) process.stdout.write(toJoiningText({ ...cluster, ...pools }));
   print('cluster', `serves at ${cluster.urls.join(' and ')}; Ctrl-C ends it`);
   if (!stopping.aborted) await once(stopping, 'abort');
   print('cluster', `${(stopping.reason as Error).message}: draining`);
@@ -88,30 +87,23 @@ async function play(): Promise<void> {
     await Promise.all(kind.map((replica) => replica.stop()));
 }
 
-/** A worker pool for each agent, of so many workers. */
-const inPools = (size: number): Pick<ClusterOptions, 'service' | 'workers'> => ({
-  service: { agent: null, default_agent: 'default' },
-  workers: Object.entries(agents).flatMap(([name, path]) =>
-    Array.from({ length: size }, () => ({
-      service: { agents: { [name]: path } },
-      env: { AGENT_REVISION: revision },
-    })),
-  ),
-});
-
-/** Registers the agents and gives them new runs, as the Jobs of their charts do. */
-async function register({ threads }: Pick<Cluster, 'threads'>): Promise<void> {
-  for (const [name, path] of Object.entries(agents)) {
-    await using workspace = await makeWorkspace(null, { agents: { [name]: path } });
-    const place = { THREADS_ADDRESS: threads[0]?.address ?? '', SERVICE_TOKEN: serviceToken };
-    await registerFrom({ ...place, ...workspace.env, AGENT_REVISION: revision }, 'auto');
-  }
+/** The pools of the agents; `undefined` where each execution process holds them. */
+async function makePools(): Promise<PlayedPools | undefined> {
+  const size = Number(values.workers);
+  if (values.config === undefined) return makeOwnPools(size);
+  return values.pools ? makePoolOf(values.config, size) : undefined;
 }
 
 const absence = values.help ? undefined : (clusterAbsence() ?? weaviate.absence());
 if (values.help) process.stdout.write(`${usage}\n`);
-else if (absence === undefined) await play();
-else {
-  process.stderr.write(`${absence}\n`);
+else if (absence === undefined)
+  await play().catch((error: unknown) => {
+    if (!(error instanceof ConfigError)) throw error;
+    fail(error.message);
+  });
+else fail(absence);
+
+function fail(why: string): void {
+  process.stderr.write(`${why}\n`);
   process.exitCode = 1;
 }

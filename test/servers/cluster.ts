@@ -25,6 +25,8 @@ export interface ClusterOptions {
   readonly workers?: readonly WorkerOptions[];
   /** What every process is told, beside where the others are. */
   readonly env?: Readonly<Record<string, string>>;
+  /** What the executions alone are told, beside that. */
+  readonly executionEnv?: Readonly<Record<string, string>>;
   /** What holds the record of a cluster on shared servers; Cassandra when absent. */
   readonly record?: RecordServer;
   /** Adds to `service.json`. */
@@ -47,6 +49,8 @@ export interface ClusterOptions {
 type ServiceOf = Readonly<Record<string, unknown>>;
 
 interface WorkerOptions {
+  /** Absent: `worker` and its number. */
+  readonly name?: string;
   /** What the worker adds to its own `service.json`; given the root of the version that it is of, where that matters. */
   readonly service: ServiceOf | ((root: string) => ServiceOf);
   readonly env?: Readonly<Record<string, string>>;
@@ -63,6 +67,8 @@ export interface Cluster extends AsyncDisposable {
   readonly workers: readonly Replica[];
   /** All of them, in the order in which they are started. */
   readonly replicas: readonly Replica[];
+  /** What every process is told, where the others are included. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 const kinds = ['threads', 'memory', 'execution', 'gateway'] as const;
@@ -123,7 +129,12 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
     kinds.map((kind) => [
       kind,
       ports[kind].map((port, index) =>
-        opened.use(replicaOf({ kind, index, port, env, options, earlierEnv: earlier?.env })),
+        opened.use(
+          replicaOf({
+            ...{ kind, index, port, options, earlierEnv: earlier?.env },
+            env: kind === 'execution' ? { ...env, ...options.executionEnv } : env,
+          }),
+        ),
       ),
     ]),
   ) as unknown as Readonly<Record<Kind, readonly Replica[]>>;
@@ -135,7 +146,7 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
     const earlierEnv = options.earlier === undefined ? undefined : (await placeOf(options.earlier)).env;
     const [port = 0] = await freePorts(1);
     const role = { kind: 'execution', index, port, env: { ...env, ...place, ...own.env, ROLE: 'worker' } } as const;
-    workers.push(opened.use(replicaOf({ ...role, name: `worker ${index + 1}`, options, earlierEnv })));
+    workers.push(opened.use(replicaOf({ ...role, name: own.name ?? `worker ${index + 1}`, options, earlierEnv })));
   }
   // Who calls others comes after them: a process that finds nobody asks again only a little later.
   await startAll([...of.threads, ...of.memory]);
@@ -145,6 +156,7 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
     ...{ gateways: of.gateway, threads: of.threads, executions: of.execution, memories: of.memory, workers },
     urls: of.gateway.map(({ address }) => `http://${address}`),
     replicas: [...kinds.flatMap((kind) => of[kind]), ...workers],
+    env,
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }
