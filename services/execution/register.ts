@@ -1,6 +1,9 @@
 import { ConfigError, readEnv, type Env } from '@agent-workflow/kit/env';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { toSecurity } from '@agent-workflow/runtime/process';
 import { readServiceFile } from '@agent-workflow/runtime/service-file';
+import type { Call } from '@agent-workflow/protos/call';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { loadAgents } from './agents/load.ts';
 import { refuseUnknownCaller, registerAgents, type RoutingChoice } from './api/registration.ts';
@@ -18,7 +21,12 @@ export async function registerFrom(env: Env, choice: RoutingChoice): Promise<rea
   if (revision === undefined) throw new ConfigError('AGENT_REVISION must be set to register agents');
   const { list } = await loadAgents(readServiceFile(values.SERVICE_CONFIG));
   if (list.length === 0) throw new ConfigError('service.json names no agent');
-  await using threads = connect('threads', address, toSecurity(values));
+  await using connected = connect('threads', address, toSecurity(values));
+  const threads = {
+    ...connected,
+    getRegisteredAgent: whileLimited(connected.getRegisteredAgent),
+    registerRevision: whileLimited(connected.registerRevision),
+  };
   const agents = await registerAgents({ list, revision }, threads, choice).catch((error: unknown) => {
     refuseUnknownCaller(error);
     throw error;
@@ -27,3 +35,12 @@ export async function registerFrom(env: Env, choice: RoutingChoice): Promise<rea
     [`agent ${agent}`, `revision ${revision}`, `current ${current}`, `routing version ${String(version)}`].join(', '),
   );
 }
+
+/** The same call, made again until its deadline while the workers of its pool call too often: a new build may be what mends that. */
+const whileLimited =
+  <Q, R>(method: (request: Q, call: Call) => Promise<R>) =>
+  (request: Q, call: Call): Promise<R> =>
+    retry(() => method(request, call), {
+      ...{ ...serverAway, deadline: call.deadline },
+      mayHelp: (error) => isServiceError(error, 'RateLimited'),
+    });

@@ -36,6 +36,8 @@ const wideBounds: Limiting['bounds'] = { calls: 10_000, bytes: 64 * 1024 * 1024,
 interface PoolGround extends AsyncDisposable {
   /** A service as it is called with this token. */
   readonly as: <C extends Context>(context: C, token: string) => Services[C];
+  /** Where they are: `host:port`. */
+  readonly address: string;
   readonly grants: Grants;
   readonly refusals: { readonly pool: string; readonly method: string; readonly reason: string }[];
   /** What was refused for what a request holds. */
@@ -92,7 +94,8 @@ export async function openPoolGround({
   const server = opening.use(await serve(watched as Partial<Services>, options));
   const opened = opening.move();
   return {
-    as: (context, token) => opened.use(connect(context, `127.0.0.1:${String(server.port)}`, { token })),
+    as: (context, token) => opened.use(connect(context, server.address, { token })),
+    address: server.address,
     grants,
     refusals,
     misfits,

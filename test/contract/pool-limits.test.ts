@@ -1,8 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
+import { registerFrom } from '@agent-workflow/execution/register';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { within } from '@agent-workflow/protos/call';
 import type { RegisteredAgent, Threads } from '@agent-workflow/protos/threads';
 import { definitionOf, methodName } from '@agent-workflow/protos/wire/definitions';
+import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 import { bytes } from './thread-calls.ts';
 import { openPoolGround, platformToken, tokenOf } from './pool-ground.ts';
@@ -140,4 +142,13 @@ test('of the calls of a pool 256 are worked on at once, the others are answered 
   t.deepEqual([...new Set(await Promise.all(calls))], ['ok']);
   t.is(begun, 400);
   t.deepEqual(ground.limited, []);
+});
+
+test('a registration goes on while the workers of its pool call too often', async (t) => {
+  const { ground } = await openGround(t, { bounds: { callsPerSecond: 1 } });
+  await using workspace = await makeWorkspace(null, { agent: undefined, agents: { support: agentAt('working') } });
+  const { SERVICE_CONFIG = '' } = workspace.env;
+  const place = { THREADS_ADDRESS: ground.address, SERVICE_CONFIG, AGENT_REVISION: 'v1' };
+  t.is((await registerFrom({ ...place, SERVICE_TOKEN: tokenOf('support') }, 'auto')).length, 1);
+  t.true(ground.limited.length > 0);
 });
