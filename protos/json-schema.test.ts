@@ -20,9 +20,9 @@ const nonsense: readonly (readonly [schema: unknown, message: string | RegExp])[
   [{ uniqueItems: 'yes' }, 'uniqueItems: must be true or false'],
   [{ enum: 'a' }, 'enum: must be a list'],
   [{ $ref: {} }, '$ref: must be a text'],
-  [{ pattern: '(' }, 'pattern: must be a regular expression'],
+  [{ pattern: 5 }, 'pattern: must be a text'],
   [{ pattern: 'a'.repeat(16 * 1024 + 1) }, 'pattern: must have at most 16384 characters'],
-  [{ patternProperties: { '[': {} } }, 'patternProperties.[: must be a regular expression'],
+  [{ patternProperties: { '^a': 'b' } }, 'patternProperties.^a: must be a JSON Schema: an object, true or false'],
 ];
 
 for (const [schema, message] of nonsense) {
@@ -53,18 +53,7 @@ test('a schema with very many levels is refused', (t) => {
   t.throws(() => refuseNoSchema(nested(129), at), { code: 'Invalid', message: /has more than 128 levels of schemas$/ });
 });
 
-test('a megabyte of properties of Unicode is read as fast as other expressions', (t) => {
-  const schema = { allOf: Array.from({ length: 80 }, () => ({ pattern: '[\\p{L}\\P{N}]'.repeat(1000) })) };
-  const began = process.cpuUsage();
-  refuseNoSchema(schema, at);
-  t.true(process.cpuUsage(began).user < 3_000_000);
-  for (const pattern of ['\\p{L', '\\\\p{L}', '[\\p{L}-z]', '\\p'])
-    t.throws(() => refuseNoSchema({ pattern }, at), { code: 'Invalid' }, pattern);
-  for (const pattern of ['^\\p{Script=Greek}+$', '[^\\P{Lu}\\\\]', '\\u{1f600}', '(?<a>b)\\k<a>'])
-    t.notThrows(() => refuseNoSchema({ pattern }, at), pattern);
-});
-
-test('an expression that would match for ever is read and not matched', (t) => {
-  const slow = { pattern: '^(a+)+$', examples: [`${'a'.repeat(50)}b`], default: `${'a'.repeat(50)}b` };
+test('an expression is neither compiled nor matched', (t) => {
+  const slow = { pattern: '^(a+)+$', patternProperties: { '(': {} }, examples: [`${'a'.repeat(50)}b`], default: `${'a'.repeat(50)}b` };
   t.notThrows(() => refuseNoSchema({ allOf: Array.from({ length: 1000 }, () => slow) }, at));
 });
