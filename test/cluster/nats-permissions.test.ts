@@ -109,7 +109,7 @@ withServer(test, privateNats(), () => {
         { agent: 'support', revision, current: {}, given: { text } },
         within(30_000),
       );
-      t.is(JSON.parse(Buffer.from(reduced['text'] ?? []).toString()), text);
+      t.is(JSON.parse(Buffer.from(reduced?.['text'] ?? []).toString()), text);
       await tap.flush();
       const patterns = rules.map(([name, { all }]) => [name, toRegExp(all({ prefix: poolsPrefix, names }))] as const);
       const ruled = (subject: string): readonly string[] =>

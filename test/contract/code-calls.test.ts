@@ -47,6 +47,21 @@ withServer(test, nats, (server) => {
     }
   });
 
+  const deep = 200_000;
+
+  test('nats: what a worker replies that is no reply is none, and what is no part of one ends the call', async (t) => {
+    for (const text of ['not json', '[]', `{"fields":{"n":${'['.repeat(deep)}${']'.repeat(deep)}}}`]) {
+      await using ground = await openCodeCallsOn((await server()).url);
+      await ground.replyRaw(text);
+      t.is(await ground.calls.reduce(request, within(60_000)), undefined);
+    }
+    for (const total of [2 ** 40, 1]) {
+      await using ground = await openCodeCallsOn((await server()).url);
+      await ground.replyRaw('{"fields":{"n":1}}', { total, partBytes: 5 });
+      await t.throwsAsync(ground.calls.reduce(request, within(60_000)), { code: 'Unavailable' });
+    }
+  });
+
   test('nats: what is no call is answered or dropped, and calls go on', async (t) => {
     await using ground = await openCodeCallsOn((await server()).url);
     await ground.openWorker(held, async () => Promise.resolve({}));

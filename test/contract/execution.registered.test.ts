@@ -268,6 +268,56 @@ test('a write of state is made without the code, and what needs code is reduced 
   t.deepEqual(await valuesOf(), ['by 3', 5, 4]);
 });
 
+test('of a reply to a write only fields with a reducer are taken, with values that fit: another reply is refused, and nothing is written', async (t) => {
+  await using replicas = await openReplicas();
+  const { api: usual, deploy } = await openApi(replicas);
+  const seen = field<string[]>({
+    type: 'array',
+    schema: { items: { type: 'string' } },
+    default: [],
+    reducer: (all, more) => [...all, ...more],
+  });
+  await deploy(agentsAt('a', build('a', { seen })));
+  let reply: Readonly<Record<string, unknown>> | undefined;
+  const warnings: Readonly<Record<string, unknown>>[] = [];
+  const api = await replicas.open({
+    graph: agentsElsewhere('support'),
+    through: ({ codeCalls }) => ({
+      codeCalls: {
+        ...codeCalls,
+        reduce: async () =>
+          Promise.resolve(
+            reply && Object.fromEntries(Object.entries(reply).map(([name, value]) => [name, json(value)])),
+          ),
+      },
+    }),
+    onWarning: (line) => void warnings.push(line),
+  });
+  await invoke(usual.execution, { ...go, threadId: 't1' });
+  const write = async () =>
+    api.execution.updateState({ owner, threadId: 't1', stateJson: json({ title: 'mine', seen: ['a'] }) }, call());
+  const before = await replicas.threads.getState({ owner, threadId: 't1' }, call());
+  for (reply of [
+    undefined,
+    {},
+    { seen: ['a'] },
+    { title: 'mine', seen: ['a'], pair: 2 },
+    { title: 'mine', seen: 'not-an-array' },
+    { title: 'mine', seen: [1] },
+  ])
+    await t.throwsAsync(write(), {
+      code: 'Unavailable',
+      message: 'the reply of a worker of agent "support@a" to the write cannot be used: try again later',
+    });
+  t.deepEqual(await replicas.threads.getState({ owner, threadId: 't1' }, call()), before);
+  const logged = warnings.filter(({ fault }) => fault !== undefined);
+  t.deepEqual(logged, [{ agent: 'support', revision: 'a', fault: 'it is no reply' }]);
+  reply = { title: 'not given', seen: ['of the worker'] };
+  await write();
+  const valuesOf = await Promise.all(['title', 'seen'].map((name) => fieldOf(replicas.threads, 't1', name)));
+  t.deepEqual(valuesOf, ['mine', ['of the worker']]);
+});
+
 test('writes of one thread by several processes are all made, though workers reduce them', async (t) => {
   await using replicas = await openReplicas();
   const { api, deploy } = await openApi(replicas);

@@ -10,7 +10,7 @@ import {
   type Streams,
   type StreamSettings,
 } from '@agent-workflow/execution/adapters/nats/client/streams';
-import { headers as createHeaders, type MsgHdrs } from 'nats';
+import { headers as createHeaders, type Msg, type MsgHdrs } from 'nats';
 import type { CodeGround } from './code-ground.ts';
 import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
@@ -110,6 +110,11 @@ export async function openCodeCallsOn(
     readonly sendRaw: (headers: Readonly<Record<string, string>>, data: string) => Promise<void>;
     /** Answers the calls for the agent `support` with these headers, as a worker that follows no rule, and sees what is sent to a subject. */
     readonly answerRaw: (headers: Readonly<Record<string, string>>, watched: string) => Promise<ReadonlySet<string>>;
+    /** Takes the calls for the agent `support`, and replies with this text in parts of so many bytes. `total` is what it names as its length. */
+    readonly replyRaw: (
+      text: string,
+      options?: { readonly partBytes?: number; readonly total?: number },
+    ) => Promise<void>;
   }
 > {
   const prefix = `${file}-calls-${String(queues++)}`;
@@ -134,6 +139,22 @@ export async function openCodeCallsOn(
       });
       await client.flush(5000);
       return seen;
+    },
+    replyRaw: async (text, { partBytes = Infinity, total = Buffer.byteLength(text) } = {}) => {
+      const subject = `${prefix}.code.${hashOfPool({ agent: 'support' })}`;
+      const answer = (message: Msg, values: Readonly<Record<string, string>>, data?: Buffer): void =>
+        void message.respond(data, { headers: toNatsHeaders(values) });
+      client.connection.subscribe(subject, {
+        callback: (_error, message) => answer(message, { step: 'taken', to: `${subject}.a.b` }),
+      });
+      client.connection.subscribe(`${subject}.a.b`, {
+        callback: (_error, message) => {
+          const at = Number(message.headers?.get('at'));
+          const part = Buffer.from(text).subarray(at, at + partBytes);
+          answer(message, { step: 'reply', total: String(total) }, part);
+        },
+      });
+      await client.flush(5000);
     },
     sendRaw: async (values, data) => {
       const headers = toNatsHeaders(values);

@@ -15,6 +15,7 @@ import { agentInConfig, agentNamed, describeAgent, listAgents } from './agents.t
 import { deleteThread } from './delete-thread.ts';
 import type { EndWatch } from './end-watch.ts';
 import { createFollow, createStartedRuns } from './follow.ts';
+import { createReduceByWorker } from './reduce-by-worker.ts';
 import { createStart } from './start.ts';
 import { createFinishStop, createRunAside } from './stop.ts';
 import { createStateWriter } from './write-state.ts';
@@ -42,7 +43,7 @@ interface ExecutionOptions {
 /** The execution service: one function for each RPC. */
 export function createExecution(options: ExecutionOptions): Execution {
   const { known, threads, log } = options;
-  const writeState = createStateWriter(threads, known, options.codeCalls);
+  const writeState = createStateWriter(threads, known, createReduceByWorker(options));
   const started = createStartedRuns();
   const runAside = createRunAside(log);
   const finishStop = createFinishStop({ ...options, runAside });

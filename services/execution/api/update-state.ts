@@ -6,7 +6,7 @@ import type { MessageEntry, State } from '@agent-workflow/protos/threads';
 import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
 import { misfit } from '@agent-workflow/graph/state/field';
 import { allFields, defaultValues, mergeOutputs, type Delta, type NodeOutput } from '@agent-workflow/graph/state/merge';
-import type { AgentShape } from '../record/agent-shape.ts';
+import { shapeForValues, type AgentShape } from '../record/agent-shape.ts';
 import { fromState } from '../record/thread-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -28,24 +28,30 @@ interface Update {
  * of them go there.
  * @throws Invalid naming what does not fit, and what `reduceElsewhere` throws.
  */
-export async function applyUpdate({ agent, current, update, reduceElsewhere }: Update): Promise<{
+export async function applyUpdate({ agent: known, current, update, reduceElsewhere }: Update): Promise<{
   readonly fields: Fields;
   readonly messages: readonly MessageEntry[];
 }> {
   const { context, ...given } = update;
+  const agent = shapeForValues(known, given);
   const messages = context === undefined ? [] : toEntries(context, ['state', 'context']);
   refuseMisfits(agent, given, ['state']);
   const { reduced, checked } = agent.elsewhere;
   const needsCode = Object.keys(given).some((name) => reduced.has(name) || checked.has(name));
-  if (!needsCode) return { fields: reduceFields(agent, current, given), messages };
+  if (!needsCode) return { fields: mergeFields(agent, current, given), messages };
   const concerned = Object.entries(current.fields).filter(([name]) => Object.hasOwn(given, name));
   return { fields: await reduceElsewhere(Object.fromEntries(concerned), given), messages };
 }
 
 /** Merges what is given into the fields of a state by the reducers of the agent. @throws Invalid naming the field that does not fit. */
 export function reduceFields(agent: AgentShape, current: State, given: Values): Fields {
+  refuseMisfits(agent, given, ['state']);
+  return mergeFields(agent, current, given);
+}
+
+/** The same for what fits. */
+function mergeFields(agent: AgentShape, current: State, given: Values): Fields {
   const at = ['state'];
-  refuseMisfits(agent, given, at);
   const { state } = fromState(agent, current);
   const merge = (some: Values): Delta => mergeOutputs(agent.fields, state, [outputOf('state', some)]).delta;
   const delta = reduceOrRefuse(
@@ -82,8 +88,9 @@ export function splitInitialState({ context, ...fields }: Values): {
  * not here are tried when the run begins.
  * @throws Invalid naming the field.
  */
-export function refuseInitialState(agent: AgentShape, given: Values): void {
+export function refuseInitialState(known: AgentShape, given: Values): void {
   const at = ['initialState'];
+  const agent = shapeForValues(known, given);
   refuseMisfits(agent, given, at);
   const state = { values: defaultValues(agent.fields), context: [] };
   for (const [name, value] of Object.entries(given)) {

@@ -6,10 +6,9 @@ import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { State, StateCalls } from '@agent-workflow/protos/threads';
 import type { KnownAgents } from '../record/known-agents.ts';
 import { fromJson } from '../record/json.ts';
-import { named } from '../record/agents.ts';
-import type { CodeCalls } from '../ports/code-calls.ts';
 import { agentNamed } from './agents.ts';
 import { messageField, withFields } from './fields-of-record.ts';
+import type { ReduceByWorker } from './reduce-by-worker.ts';
 import { applyUpdate } from './update-state.ts';
 
 /** Writes state for a caller. */
@@ -24,7 +23,7 @@ type WriteState = (request: UpdateStateRequest, call: Call) => Promise<State>;
 export function createStateWriter(
   threads: Pick<StateCalls, 'getState' | 'writeState'>,
   known: KnownAgents,
-  codeCalls: Pick<CodeCalls, 'reduce'>,
+  reduce: ReduceByWorker,
 ): WriteState {
   const oneAtATime = createKeyedLock();
 
@@ -33,9 +32,8 @@ export function createStateWriter(
     const current = await threads.getState({ owner, threadId }, call);
     const agent = await agentNamed(known, current.agent, { thread: { owner, threadId } });
     const update = fromJson(request.stateJson) as Readonly<Record<string, unknown>>;
-    const revision = agent.checkedRevision === '' ? undefined : agent.checkedRevision;
     const reduceElsewhere = async (fields: State['fields'], given: Readonly<Record<string, unknown>>) =>
-      codeCalls.reduce({ agent: agent.name, ...named(undefined, revision), current: fields, given }, call);
+      reduce(agent, { current: fields, given }, call);
     const { fields, messages } = await applyUpdate({ agent, current, update, reduceElsewhere });
     const { version: expectedVersion } = current;
     return withFields(

@@ -30,11 +30,12 @@ export interface CodeService extends AsyncDisposable {
  */
 export interface CodeCalls extends AsyncDisposable {
   /**
-   * Calls a worker that holds the agent at the revision.
+   * Calls a worker that holds the agent at the revision. Resolves with its reply, which may hold any fields with any values: the worker may be
+   * another team's; `undefined` when what it answers is no reply.
    * @throws Unavailable when there is none, all are busy, or the worker is lost during the call; Timeout at the deadline; Invalid for too
    * many bytes; the reason of the call's signal; what the worker's code refuses.
    */
-  readonly reduce: (request: ReduceRequest, call: Call) => Promise<ReducedFields>;
+  readonly reduce: (request: ReduceRequest, call: Call) => Promise<ReducedFields | undefined>;
   /** Serves calls of the agents that are held, those without a revision included. */
   readonly serve: (held: HeldAgents, reduce: Reduce) => Promise<CodeService>;
 }

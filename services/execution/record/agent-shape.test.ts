@@ -1,6 +1,6 @@
 import { default as test } from 'ava';
-import { refuseInitialState } from '../api/update-state.ts';
-import { shapeOfRegistered } from './agent-shape.ts';
+import { applyUpdate, refuseInitialState } from '../api/update-state.ts';
+import { shapeForValues, shapeOfRegistered } from './agent-shape.ts';
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
@@ -55,4 +55,36 @@ test('a schema of another team with usual keywords is checked here', (t) => {
 test('the type of a field is checked here also where its schema is not', (t) => {
   const shape = shapeOf({ code: { type: 'string', schema: { pattern: '^a' } } });
   t.throws(() => refuseInitialState(shape, { code: 7 }), { message: /must be a string/ });
+});
+
+const many = (length: number): number[] => Array.from({ length }, () => 0);
+const alternatives = Array.from({ length: 90 }, (_, index) => ({ minimum: index + 1 }));
+const zerosOf = { type: 'array', items: { anyOf: alternatives } };
+
+test('values that a schema of another team takes long for are left to a worker of the agent, and others are checked here', async (t) => {
+  const shape = shapeOf({ seen: { type: 'array', schema: zerosOf }, title: { type: 'string' } });
+  t.deepEqual([...shape.elsewhere.checked], []);
+  const start = performance.now();
+  t.notThrows(() => refuseInitialState(shape, { seen: many(1_000_000) }));
+  const current = { version: 1, fields: {}, contextJson: json([]) };
+  const write = async (update: object): Promise<readonly string[]> => {
+    const reduceElsewhere = async (_current: unknown, given: object) =>
+      Promise.resolve(Object.fromEntries(Object.keys(given).map((name) => [`elsewhere ${name}`, json(0)])));
+    const { fields } = await applyUpdate({ agent: shape, current, update: { ...update }, reduceElsewhere });
+    return Object.keys(fields);
+  };
+  t.deepEqual(await write({ seen: many(1_000_000), title: 'x' }), ['elsewhere seen', 'elsewhere title']);
+  t.true(performance.now() - start < 3000);
+  t.deepEqual(await write({ seen: [90], title: 'x' }), ['seen', 'title']);
+  t.throws(() => refuseInitialState(shape, { seen: [0] }), { message: /^initialState.seen: .*value\/0 must be >= 1/ });
+  t.throws(() => refuseInitialState(shape, { seen: 'all' }), { message: /must be an array/ });
+});
+
+test('what is checked here is bounded for all fields of a request together', (t) => {
+  const names = Array.from({ length: 40 }, (_, index) => `f${String(index)}`);
+  const shape = shapeOf(Object.fromEntries(names.map((name) => [name, { type: 'array', schema: zerosOf }])));
+  const values = Object.fromEntries(names.map((name) => [name, many(2000)]));
+  const { checked } = shapeForValues(shape, values).elsewhere;
+  t.true(checked.size > 30 && checked.size < 40);
+  t.false(checked.has('f0'));
 });

@@ -1,11 +1,12 @@
 import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { FieldSpec } from '@agent-workflow/graph/state/field';
 import { allFields } from '@agent-workflow/graph/state/merge';
+import { partsOf } from '@agent-workflow/graph/state/value-parts';
 import type { Graph } from '@agent-workflow/protos/execution';
 import type { NodeNames, RevisionDefinition } from '@agent-workflow/protos/threads';
 import type { Agent } from './agents.ts';
 import { fromJson } from './json.ts';
-import { isQuickSchema } from './quick-schema.ts';
+import { faultsPerPart, isQuickSchema } from './quick-schema.ts';
 
 type Fields = Readonly<Record<string, FieldSpec<unknown>>>;
 
@@ -15,6 +16,8 @@ export interface AgentShape extends Pick<Agent, 'name' | 'description'> {
   readonly fields: Fields;
   /** The fields whose reducer is not here, and those whose check is not, or whose schema may take long. */
   readonly elsewhere: { readonly reduced: ReadonlySet<string>; readonly checked: ReadonlySet<string> };
+  /** Of a registered agent: how long the schema of a field takes for each part of a value, see {@link faultsPerPart}. */
+  readonly schemaTimes?: ReadonlyMap<string, number>;
   readonly toolNames: ReadonlySet<string>;
   readonly nodes: NodeNames;
   /** The nodes of the graph itself, without those of its sub-graphs. */
@@ -53,6 +56,9 @@ export function shapeOfRegistered(named: Named, definition: RevisionDefinition):
     ...namedBy(named),
     fields,
     elsewhere: { reduced: new Set(reduced), checked: new Set([...checked, ...slow]) },
+    schemaTimes: new Map(
+      Object.entries(fields).flatMap(([name, { schema }]) => (schema ? [[name, faultsPerPart(schema)] as const] : [])),
+    ),
     toolNames: new Set((fromJson(toolsJson) as readonly { readonly name: string }[]).map((tool) => tool.name)),
     nodes: { names: nodes, first: [] },
     ownNodes: ownNodesOf(fromJson(graphJson) as Drawing),
@@ -61,13 +67,37 @@ export function shapeOfRegistered(named: Named, definition: RevisionDefinition):
   };
 }
 
+/** How long the schemas of another team may take for the values of one request: about a tenth of a second. */
+const maxFaults = 512 * 1024;
+
+/**
+ * The shape that these values are checked by. Schemas of another team that take long for them are left to the workers of that team: the time is
+ * that of the alternatives for each part of a value, and a state has up to a million parts.
+ */
+export function shapeForValues(shape: AgentShape, values: Readonly<Record<string, unknown>>): AgentShape {
+  let left = maxFaults;
+  const slow = Object.entries(values).flatMap(([name, value]) => {
+    const [spec, perPart] = [shape.fields[name], shape.schemaTimes?.get(name)];
+    if (!spec || perPart === undefined) return [];
+    const time = perPart * partsOf(value);
+    if (time > left) return [[name, withoutSchema(spec)] as const];
+    left -= time;
+    return [];
+  });
+  if (slow.length === 0) return shape;
+  const { reduced, checked } = shape.elsewhere;
+  const fields = { ...shape.fields, ...Object.fromEntries(slow) };
+  return { ...shape, fields, elsewhere: { reduced, checked: new Set([...checked, ...slow.map(([name]) => name)]) } };
+}
+
+const withoutSchema = ({ schema: _, ...bare }: FieldSpec<unknown>): FieldSpec<unknown> => bare;
+
 /** The fields without the schemas that may take long: `slow` are the names of those fields, whose values a worker of the agent checks. */
 function withQuickSchemas(declared: Fields): { readonly fields: Fields; readonly slow: readonly string[] } {
   const isSlow = ({ schema }: FieldSpec<unknown>): boolean => schema !== undefined && !isQuickSchema(schema);
-  const entries = Object.entries(declared).map(([name, spec]) => {
-    const { schema: _, ...bare } = spec;
-    return [name, isSlow(spec) ? bare : spec] as const;
-  });
+  const entries = Object.entries(declared).map(
+    ([name, spec]) => [name, isSlow(spec) ? withoutSchema(spec) : spec] as const,
+  );
   return {
     fields: Object.fromEntries(entries),
     slow: Object.keys(declared).filter((name) => declared[name] && isSlow(declared[name])),

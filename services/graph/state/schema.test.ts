@@ -67,6 +67,33 @@ test('the time to check an address is linear in its length', (t) => {
   t.true(performance.now() - start < 1000);
 });
 
+test('all faults of a small value are named, so that they can be corrected together', (t) => {
+  const schema = { type: 'object', required: ['b'], properties: { a: { type: 'number' } } };
+  t.is(
+    schemaFault(schema, { a: 'x' }, 'arguments'),
+    "arguments must have required property 'b', arguments/a must be number",
+  );
+});
+
+test('the check of a large value ends at its first fault', (t) => {
+  const zeros = Array.from({ length: 1_000_000 }, () => 0);
+  const start = performance.now();
+  t.is(schemaFault({ items: { type: 'string' } }, zeros, 'value'), 'value/0 must be string');
+  const anyOf = [{ type: 'string' }, { type: 'boolean' }];
+  t.is(
+    schemaFault({ items: { anyOf } }, zeros, 'value'),
+    'value/0 must be string, value/0 must be boolean, value/0 must match a schema in anyOf',
+  );
+  t.true(performance.now() - start < 1500);
+});
+
+test('the text of a fault is bounded, however long the names in the value are', (t) => {
+  const schema = { additionalProperties: { anyOf: Array.from({ length: 30 }, () => ({ type: 'string' })) } };
+  const fault = schemaFault(schema, { ['x'.repeat(1_000_000)]: 0 }, 'value') ?? '';
+  t.regex(fault, /^value\/x{100}/);
+  t.true(fault.length < 2100);
+});
+
 test('two tools may use the same $id', (t) => {
   const parameters = { $id: 'https://example.com/args', type: 'object' };
   t.notThrows(withParameters(parameters));

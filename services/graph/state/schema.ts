@@ -3,55 +3,80 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { default as formats } from 'ajv-formats';
 import { isUsualSchema } from './usual-schema.ts';
+import { partsOf } from './value-parts.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 type Compiler = Ajv | Ajv2019 | Ajv2020;
 
-// Unknown keywords are ignored, as the standard requires: schemas come from many authors and libraries.
-const options: Options = { strict: false, allErrors: true, ownProperties: true, addUsedSchema: false, logger: false };
+/** Whether a check ends at the first fault of a value, or goes on and lists all of them. */
+type Faults = 'first' | 'all';
 
-const compilers: Readonly<Record<string, () => Compiler>> = {
-  'http://json-schema.org/draft-07/schema': () => new Ajv(options),
-  'https://json-schema.org/draft/2019-09/schema': () => new Ajv2019(options),
-  'https://json-schema.org/draft/2020-12/schema': () => new Ajv2020(options),
+// Unknown keywords are ignored, as the standard requires: schemas come from many authors and libraries.
+const options: Options = { strict: false, ownProperties: true, addUsedSchema: false, logger: false };
+
+const compilers: Readonly<Record<string, (faults: Options) => Compiler>> = {
+  'http://json-schema.org/draft-07/schema': (faults) => new Ajv({ ...options, ...faults }),
+  'https://json-schema.org/draft/2019-09/schema': (faults) => new Ajv2019({ ...options, ...faults }),
+  'https://json-schema.org/draft/2020-12/schema': (faults) => new Ajv2020({ ...options, ...faults }),
 };
 
-const made = new Map<string, Compiler>();
-const validators = new WeakMap<JsonSchema, ValidateFunction>();
+const made = { first: new Map<string, Compiler>(), all: new Map<string, Compiler>() };
+const validators = {
+  first: new WeakMap<JsonSchema, ValidateFunction>(),
+  all: new WeakMap<JsonSchema, ValidateFunction>(),
+};
 
 /** The compiler for the version of JSON Schema that a schema names with `$schema`; 2020-12 when it names none. */
-function compilerFor({ $schema = 'https://json-schema.org/draft/2020-12/schema' }: JsonSchema): Compiler {
+function compilerFor(
+  { $schema = 'https://json-schema.org/draft/2020-12/schema' }: JsonSchema,
+  faults: Faults,
+): Compiler {
   const named = String($schema);
   const version = named.endsWith('#') ? named.slice(0, -1) : named;
-  const known = made.get(version);
+  const known = made[faults].get(version);
   if (known) return known;
   const make = Object.hasOwn(compilers, version) ? compilers[version] : undefined;
   if (!make) throw new Error(`$schema names "${named}", which is none of ${Object.keys(compilers).join(', ')}`);
-  const ajv = make();
+  const ajv = make({ allErrors: faults === 'all' });
   formats.default(ajv);
   // The pattern of ajv-formats takes more than the square of the text's length: 4 KB of colons take seconds.
   ajv.addFormat('url', isUrl);
-  made.set(version, ajv);
+  made[faults].set(version, ajv);
   return ajv;
 }
 
 const isUrl = (text: string): boolean => /^(?:https?|ftp):\/\/\S+$/i.test(text) && URL.canParse(text);
 
 /** Compiles a schema; the result is kept with the schema. @throws Error with the fault of the schema. */
-export function compileSchema(schema: JsonSchema): ValidateFunction {
-  let validate = validators.get(schema);
+export function compileSchema(schema: JsonSchema, faults: Faults = 'first'): ValidateFunction {
+  let validate = validators[faults].get(schema);
   if (!validate) {
-    const compiler = compilerFor(schema);
+    const compiler = compilerFor(schema, faults);
     compiler.opts.validateSchema = !isUsualSchema(schema);
     validate = compiler.compile(schema);
-    validators.set(schema, validate);
+    validators[faults].set(schema, validate);
   }
   return validate;
 }
 
-/** Why a value breaks a schema; `undefined` when it matches. The text calls the value `name`. */
+/** The largest value whose faults are listed, in parts: each part may have several, and each is an object with a text. */
+const listedParts = 256;
+/** What a text of faults holds at most: faults, and characters. The names in a value may be long, and each fault repeats them. */
+const [shownFaults, shownCharacters] = [16, 2000];
+
+/**
+ * Why a value breaks a schema; `undefined` when it matches. The text calls the value `name`. It has all faults of a small value, so that they
+ * can be corrected together, and the first of a large one.
+ */
 export function schemaFault(schema: JsonSchema, value: unknown, name: string): string | undefined {
-  const validate = compileSchema(schema);
-  return validate(value) ? undefined : compilerFor(schema).errorsText(validate.errors, { dataVar: name });
+  let validate = compileSchema(schema);
+  if (validate(value)) return undefined;
+  if (partsOf(value) <= listedParts) {
+    validate = compileSchema(schema, 'all');
+    validate(value);
+  }
+  const faults = (validate.errors ?? []).slice(0, shownFaults);
+  const text = compilerFor(schema, 'first').errorsText(faults, { dataVar: name });
+  return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters)} …`;
 }

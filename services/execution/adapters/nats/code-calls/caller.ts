@@ -4,14 +4,13 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import {
   busyWorkers,
-  failedCall,
   lateWorker,
   lostWorker,
   maxReduceBytes,
   noWorker,
   refuseLargeCall,
 } from '../../code-call-errors.ts';
-import type { ReducedFields, ReduceRequest } from '../../../ports/code-calls.ts';
+import type { CodeCalls, ReduceRequest } from '../../../ports/code-calls.ts';
 import { fromNatsError, isNoResponder, type NatsClient } from '../client/client.ts';
 import { poolOf } from '../client/pools.ts';
 import { numberIn, partBytesOf, subjectOfPool, toHeaders, type CallStep, type WorkerStep } from './messages.ts';
@@ -42,10 +41,7 @@ interface Asked {
 }
 
 /** Calls workers over NATS, part by part: each part is sent when the one before it is there. */
-export function createCaller({
-  client,
-  prefix,
-}: CallerOptions): (request: ReduceRequest, call: Call) => Promise<ReducedFields> {
+export function createCaller({ client, prefix }: CallerOptions): CodeCalls['reduce'] {
   const send = async (subject: string, payload: Uint8Array, { call, values, onLeft }: Sending): Promise<Msg> => {
     const { signal, deadline } = call;
     signal.throwIfAborted();
@@ -99,10 +95,11 @@ export function createCaller({
       const step = stepOf(answer);
       if (step === 'waits') continue;
       total = numberIn(answer.headers, 'total');
-      const isPart = step === 'reply' && total <= maxReplyBytes && answer.data.byteLength > 0;
+      const { byteLength } = answer.data;
+      const isPart = step === 'reply' && total <= maxReplyBytes && byteLength > 0 && at + byteLength <= total;
       if (!isPart) throw lostWorker(request);
       parts.push(Buffer.from(answer.data));
-      at += answer.data.byteLength;
+      at += byteLength;
     }
     return Buffer.concat(parts);
   };
@@ -115,7 +112,9 @@ export function createCaller({
     try {
       to = await offer(request, call, { part: text.subarray(0, partBytes), total: text.byteLength });
       await sendParts({ request, call, to }, text, partBytes);
-      return fromReplyText(await readReply({ request, call, to }));
+      const reply = fromReplyText(await readReply({ request, call, to }));
+      if (isServiceError(reply)) throw reply;
+      return reply;
     } catch (error) {
       throw toCallError(error, { request, call, isTaken: to !== undefined });
     } finally {
@@ -152,7 +151,7 @@ function toCallError(error: unknown, { request, call: { signal, deadline }, isTa
   if (signal.aborted) return signal.reason;
   if (isNoResponder(error)) return isTaken ? lostWorker(request) : noWorker(request);
   if (error instanceof NatsError && error.code === ErrorCode.Timeout.toString()) return lostWorker(request);
-  return error instanceof SyntaxError ? failedCall(error) : fromNatsError(error);
+  return fromNatsError(error);
 }
 
 /** @throws the signal's reason when it fires first. */

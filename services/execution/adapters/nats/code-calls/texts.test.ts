@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { ServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
 import { fromCallText, fromReplyText, toCallText, toErrorText, toReplyText } from './texts.ts';
 
 const bytesOf = (values: Readonly<Record<string, unknown>>): Record<string, Buffer> =>
@@ -20,17 +20,32 @@ test('whatever is called and replied comes as it was sent', (t) => {
   );
 });
 
-test('a refusal comes with its field, a failure without its text, and what is neither is a failure', (t) => {
+test('a refusal comes with its field, and a failure without its text', (t) => {
   const details = [{ field: ['state', 'n', 0], msg: 'no', type: 'x' }];
   const refusal = new ServiceError('Invalid', 'state.n: no', { details, cause: new Error('secret') });
-  const thrown = t.throws(() => fromReplyText(toErrorText(refusal)), { instanceOf: ServiceError });
-  t.deepEqual(
-    [thrown.code, thrown.message, thrown.details, thrown.cause],
-    ['Invalid', 'state.n: no', details, undefined],
-  );
-  t.throws(() => fromReplyText(toErrorText(new Error('secret'))), { message: 'the state could not be updated' });
-  for (const text of ['{}', '{"error":1}', '{"error":{"code":"Own","message":"m"}}', '{"fields":[]}'])
-    t.throws(() => fromReplyText(Buffer.from(text)), { code: 'Internal' });
+  const read = fromReplyText(toErrorText(refusal));
+  t.true(isServiceError(read));
+  t.like(read, { code: 'Invalid', message: 'state.n: no', details, cause: undefined });
+  t.like(fromReplyText(toErrorText(new Error('secret'))), { message: 'the state could not be updated' });
+});
+
+const errorOf = (more: object): string =>
+  JSON.stringify({ error: { code: 'Invalid', message: 'm', details: [], ...more } });
+
+test('what no worker of ours replies is no reply, and what is no call no call', (t) => {
+  const detail = { field: ['state'], msg: 'm', type: 't' };
+  t.true(isServiceError(fromReplyText(Buffer.from(errorOf({ details: [detail] })))));
+  for (const text of [
+    ...['', 'not json', '{}', '[]', 'null', '{"error":1}', '{"fields":[]}', '{"fields":{"n":1e999}}'],
+    `{"fields":{"n":${'['.repeat(200_000)}${']'.repeat(200_000)}}}`,
+    ...['Own', 'Conflict', 'Unauthenticated', 7].map((code) => errorOf({ code })),
+    ...[errorOf({ message: {} }), errorOf({ details: {} }), errorOf({ details: [null] })],
+    ...[{ field: 'state' }, { field: [{}] }, { msg: 1 }, { type: null }].map((wrong) =>
+      errorOf({ details: [{ ...detail, ...wrong }] }),
+    ),
+    errorOf({ details: Array.from({ length: 1000 }, () => detail) }),
+  ])
+    t.is(fromReplyText(Buffer.from(text)), undefined, text.slice(0, 100));
   for (const text of [
     '{}',
     '[]',

@@ -1,4 +1,5 @@
-import { errorCodes, fromUnknown, ServiceError, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { ServiceError, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { readJson } from '@agent-workflow/protos/json-text';
 import { failedCall } from '../../code-call-errors.ts';
 import type { ReducedFields, ReduceRequest } from '../../../ports/code-calls.ts';
 
@@ -26,19 +27,40 @@ export function toErrorText(error: unknown): Buffer {
   return Buffer.from(JSON.stringify({ error: { code, message, details } }));
 }
 
-/** @throws the error that the reply holds. */
-export function fromReplyText(text: Buffer): ReducedFields {
-  const { fields, error } = JSON.parse(text.toString()) as { readonly fields?: unknown; readonly error?: unknown };
+/** What a reply holds: fields, or the error that the call ends with. `undefined` for what is no reply. */
+export function fromReplyText(text: Buffer): ReducedFields | ServiceError | undefined {
+  const { fields, error } = readReply(text);
   if (isObject(fields)) return toFields(fields);
-  throw isObject(error) ? toError(error) : fromUnknown(new Error('this is no reply'));
+  return isObject(error) ? toError(error) : undefined;
 }
 
-function toError({ code, message, details }: Readonly<Record<string, unknown>>): ServiceError {
-  if (!errorCodes.includes(code as ErrorCode) || typeof message !== 'string') return failedCall();
-  return new ServiceError(code as ErrorCode, message, {
-    details: Array.isArray(details) ? (details as ErrorDetail[]) : [],
-  });
+/** The worker may be another team's: its text may be nested deeper than can be followed. */
+function readReply(text: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    const reply = readJson(text, []);
+    return isObject(reply) ? reply : {};
+  } catch {
+    return {};
+  }
 }
+
+/** What the code of an agent refuses, and what keeps a worker from calling it: no other error is a worker's. */
+const codesOfReplies: readonly unknown[] = ['Invalid', 'Internal', 'Unavailable'] satisfies ErrorCode[];
+/** Faults that one refusal names at most: the code names one. */
+const maxDetails = 20;
+
+function toError({ code, message, details = [] }: Readonly<Record<string, unknown>>): ServiceError | undefined {
+  const isError = codesOfReplies.includes(code) && typeof message === 'string';
+  if (!isError || !Array.isArray(details) || details.length > maxDetails || !details.every(isDetail)) return undefined;
+  return new ServiceError(code as ErrorCode, message, { details });
+}
+
+const isDetail = (value: unknown): value is ErrorDetail =>
+  isObject(value) &&
+  typeof value['msg'] === 'string' &&
+  typeof value['type'] === 'string' &&
+  Array.isArray(value['field']) &&
+  value['field'].every((step) => typeof step === 'string' || Number.isSafeInteger(step));
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
