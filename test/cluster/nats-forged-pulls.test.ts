@@ -58,7 +58,7 @@ withServer(test, privateNats(), () => {
     for (const { stream, consumer } of lanes) {
       const { config } = await manager.consumers.info(stream, consumer);
       t.is(config.max_batch, 1);
-      t.is(config.max_expires, 60_000_000_000);
+      t.is(config.max_expires, 300_000_000_000);
     }
   });
 

@@ -133,8 +133,8 @@ const eventsStream = ({ prefix, replicas, eventsMaxAgeMs, eventsMaxBytes }: Stre
 /** The server removes a lane's consumer for which no worker has waited for so long. Its runs stay, and a worker that comes creates it again. */
 const idleConsumerMs = 10 * 60_000;
 
-/** A worker's pull requests last half of its own lease. That of a pool may be longer than the one of the process that creates its consumers. */
-const longestPullMs = 60_000;
+/** A worker's pull requests last half of its own `LEASE_MS`, which may be another than that of the process that creates its consumers: half of the longest one. */
+const longestPullMs = 300_000;
 
 const laneConsumer = ({ settleMs }: StreamSettings, { consumer, filter }: Lane): Partial<ConsumerConfig> => ({
   durable_name: consumer,
@@ -147,7 +147,7 @@ const laneConsumer = ({ settleMs }: StreamSettings, { consumer, filter }: Lane):
   max_ack_pending: maxUnsettled,
   // A pull request takes runs from the workers for as long as it is open, also when nobody waits for its replies any more.
   max_batch: 1,
-  max_expires: nanos(Math.max(settleMs, longestPullMs)),
+  max_expires: nanos(longestPullMs),
 });
 
 const streamNotFound = 10_059;
