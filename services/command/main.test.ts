@@ -47,6 +47,7 @@ test('the permissions of a pool on NATS are printed, and a name that is none is 
   t.is(inAccount.code, 0, inAccount.printed);
   t.regex(inAccount.printed, /service: "team\.events\.37a8eec1\.\*", accounts: \[TEAM\]/);
   t.regex(inAccount.printed, /stream: \{ account: SERVICE, subject: "team\.control\.37a8eec1\.\*" \}/);
+  t.regex(inAccount.printed, /limits: \{ max_connections: 1000, max_subscriptions: \d+, max_payload: 1048576 \}/);
   for (const name of ['a b', '', 'SERVICE', '}']) t.is((await run(folder, ...given, '--account', name)).code, 2, name);
   t.is((await run(folder, 'nats-permissions')).code, 2);
   t.is((await run(folder, 'nats-permissions', '--agent', 'a"}')).code, 2);
@@ -64,6 +65,7 @@ test('the accounts of several pools are printed with that of the service, and po
   for (const name of ['SERVICE', 'SUPPORT', 'BILLING'])
     t.regex(printed, new RegExp(`  ${name}: \\{\n[^]*password: \\$${name}_PASSWORD`));
   t.regex(printed, /^accounts \{\n[^]*\n\}\n$/);
+  t.is(printed.match(/limits:/g)?.length, 2, 'the account of the service has none');
   const refused: readonly (readonly [args: readonly string[], why: RegExp])[] = [
     [['--pool', 'SUPPORT'], /names no agent/],
     [['--pool', 'SUPPORT=a b'], /"a b" is no name of an agent/],
@@ -75,6 +77,10 @@ test('the accounts of several pools are printed with that of the service, and po
     [[...support, '--agent', 'billing'], /no --agent/],
     [[...support, '--inbox-prefix', '_INBOX_x'], /--inbox-prefix is of one pool/],
     [[...support, '--prefix', '>'], /">" is no prefix/],
+    [
+      ['--pool', 'SUPPORT=support@1.0.105136', '--pool', 'BILLING=billing@2.0.2402'],
+      /"support@1\.0\.105136" and "billing@2\.0\.2402" have one hash, b1e4a220/,
+    ],
   ];
   for (const [args, why] of refused) {
     const ended = await permissions(...args);

@@ -5,7 +5,7 @@ import {
   type NamedPool,
 } from '@agent-workflow/execution/adapters/nats/pools/accounts';
 import { inboxFault, permissionsOf, toServerConfig } from '@agent-workflow/execution/adapters/nats/pools/permissions';
-import { isAgentName, isRevision } from '@agent-workflow/kit/agents';
+import { defaultAgent, hashOfPoolName, isAgentName, isRevision, nameOfPool } from '@agent-workflow/kit/agents';
 
 interface NatsPermissionsOptions {
   readonly agents: readonly string[];
@@ -53,6 +53,7 @@ function configOfOne({
     ...faultsOfAccounts([...(account === undefined ? [] : [account]), serviceAccount]),
     ...(account === serviceAccount ? ['the pool and the service cannot have one account'] : []),
     ...(inboxProblem === undefined ? [] : [`--inbox-prefix ${inboxProblem}`]),
+    ...faultsOfHashes([{ agents, revisions }]),
   ];
   const user = { agents, revisions, prefix, inboxPrefix };
   if (account === undefined) return [() => toServerConfig(permissionsOf(user)), problem];
@@ -77,6 +78,7 @@ function configOfPools(options: NatsPermissionsOptions): Checked {
     // The users have the names of the accounts in lower case, and a server takes each name of a user once.
     ...repeatedIn(names.map((name) => name.toLowerCase())).map((name) => `two accounts have the name "${name}"`),
     ...repeatedIn(pools.flatMap(({ user }) => user.agents)).map((agent) => `agent "${agent}" is in two pools`),
+    ...faultsOfHashes(pools.map(({ user }) => user)),
   ];
   return [() => toAllAccountsConfig(pools, serviceAccount), problem];
 }
@@ -99,6 +101,24 @@ const faultsOfNames = ({ agents, revisions }: Pick<NatsPermissionsOptions, 'agen
   ...agents.filter((name) => !isAgentName(name)).map((name) => `"${name}" is no name of an agent`),
   ...revisions.filter((name) => !isRevision(name)).map((name) => `"${name}" is no revision`),
 ];
+
+/** Subjects hold a hash of a name: a pool with the subjects of one of two names with one hash gets the runs of the other. */
+function faultsOfHashes(users: readonly Pick<NatsPermissionsOptions, 'agents' | 'revisions'>[]): string[] {
+  const names = users.flatMap(({ agents, revisions }) =>
+    agents.flatMap((agent) => [agent, ...revisions.map((revision) => nameOfPool(agent, revision))]),
+  );
+  const byHash = new Map([[hashOfPoolName(defaultAgent), defaultAgent]]);
+  return names.flatMap((name) => {
+    const hash = hashOfPoolName(name);
+    const other = byHash.get(hash) ?? name;
+    byHash.set(hash, other);
+    return other === name
+      ? []
+      : [
+          `"${other}" and "${name}" have one hash, ${hash}, by which NATS would take one for the other: choose another name`,
+        ];
+  });
+}
 
 const faultsOfPrefix = (prefix: string): string[] =>
   /^[\w-]*$/.test(prefix) ? [] : [`"${prefix}" is no prefix: letters, digits, - and _`];

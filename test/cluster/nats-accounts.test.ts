@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { connect, type NatsConnection } from 'nats';
+import { connect, ErrorCode, type NatsConnection } from 'nats';
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { needsOf, permissionsOf, rulesWith } from '@agent-workflow/execution/adapters/nats/pools/permissions';
 import { never } from '@agent-workflow/protos/call';
@@ -11,6 +11,7 @@ import { openNatsCluster } from '../servers/nats-cluster.ts';
 import { openNatsAt, openNatsWithAccounts, openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
 import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
+import { until } from '../until.ts';
 import { foreignRights, literalOf } from './foreign-rights.ts';
 
 const { names } = rulesWith(poolsPrefix);
@@ -157,6 +158,16 @@ withServer(test, privateNats(), () => {
         await worker.leases.renew(worker.workerId, 60_000);
         t.true(await api.leases.isAlive(worker.workerId));
       }
+      const errors: unknown[] = [];
+      const greedy = await connectTo(urlOf('support'));
+      void (async () => {
+        for await (const { data } of greedy.status()) errors.push(data);
+      })();
+      const most = Number(/max_subscriptions: (\d+)/.exec(stdout)?.[1]);
+      for (let index = 0; index <= most; index++) greedy.subscribe(`mine.${index}`, { callback: () => undefined });
+      // Of a refusal other than one by permissions the client gives no more than that.
+      await until(() => errors.includes(ErrorCode.ProtocolError));
+      await greedy.close();
     },
   );
 

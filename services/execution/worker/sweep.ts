@@ -34,19 +34,24 @@ type OwnWorker = Pick<Worker, 'id' | 'has'> | undefined;
 /** Runs read at once: so few that one page blocks the process only briefly. */
 const runsAtOnce = 100;
 const callTimeoutMs = 30_000;
+const neverEnqueued = -Infinity;
 
 /**
  * Enqueues runs without a live worker: runs whose worker's lease has expired, which continue at the step after their last commit,
  * and runs that wait for a worker, in case they never reached the queue or were lost from it. The record refuses a wrong
- * takeover, because a run is taken over from the one epoch that was read here. Resolves with the number of enqueued runs.
+ * takeover, because a run is taken over from the one epoch that was read here. Resolves with the number of enqueued runs; one that is enqueued
+ * again, because it still waits or its worker is still dead, does not count.
  */
 export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<number> {
   let waitingBefore: ReadonlyMap<string, number> = new Map();
+  /** The epochs of the runs of dead workers that the sweep before has enqueued. */
+  let lostBefore: ReadonlyMap<string, number> = new Map();
   let isFirst = true;
 
   return async (worker) => {
     const isAlive = rememberAlive(parts, worker);
     const waiting = new Map<string, number>();
+    const lost = new Map<string, number>();
     const now = performance.now();
     const counting = parts.counts.begin({ at: Date.now(), registered: await parts.registry.read() });
     const { isAfterDeath, isOutdated, partRuns, pauseMs, end } = parts.pace.begin();
@@ -58,9 +63,13 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     const isDue = (runId: string): boolean => {
       const enqueuedAt = waitingBefore.get(runId);
       const due = enqueuedAt === undefined ? isFirst || isAfterDeath : now - enqueuedAt >= parts.waitingMs;
-      waiting.set(runId, due ? now : (enqueuedAt ?? -Infinity));
+      waiting.set(runId, due ? now : (enqueuedAt ?? neverEnqueued));
       return due;
     };
+    const isNew = ({ runId, takeoverEpoch }: RunnableRun): boolean =>
+      takeoverEpoch === undefined
+        ? (waitingBefore.get(runId) ?? neverEnqueued) === neverEnqueued
+        : lostBefore.get(runId) !== takeoverEpoch;
 
     let enqueued = 0;
     let found = 0;
@@ -73,12 +82,14 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
         const runnable = await toRunnable(run, { worker, isAlive, isDue });
         if (!runnable) continue;
         await parts.queue.enqueue(runnable);
-        enqueued++;
+        if (isNew(runnable)) enqueued++;
+        if (runnable.takeoverEpoch !== undefined) lost.set(runnable.runId, runnable.takeoverEpoch);
       }
       await delay(runs.length < partRuns ? 0 : pauseMs, undefined, { signal: parts.signal });
       if (isOutdated()) return enqueued;
     }
     waitingBefore = waiting;
+    lostBefore = lost;
     isFirst = false;
     counting.end();
     end(found);

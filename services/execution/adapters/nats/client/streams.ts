@@ -133,6 +133,9 @@ const eventsStream = ({ prefix, replicas, eventsMaxAgeMs, eventsMaxBytes }: Stre
 /** The server removes a lane's consumer for which no worker has waited for so long. Its runs stay, and a worker that comes creates it again. */
 const idleConsumerMs = 10 * 60_000;
 
+/** A worker's pull requests last half of its own `LEASE_MS`, which may be another than that of the process that creates its consumers: half of the longest one. */
+const longestPullMs = 300_000;
+
 const laneConsumer = ({ settleMs }: StreamSettings, { consumer, filter }: Lane): Partial<ConsumerConfig> => ({
   durable_name: consumer,
   filter_subject: filter,
@@ -142,6 +145,9 @@ const laneConsumer = ({ settleMs }: StreamSettings, { consumer, filter }: Lane):
   // The record decides when a run has failed too often, not the queue.
   max_deliver: -1,
   max_ack_pending: maxUnsettled,
+  // A pull request takes runs from the workers for as long as it is open, also when nobody waits for its replies any more.
+  max_batch: 1,
+  max_expires: nanos(longestPullMs),
 });
 
 const streamNotFound = 10_059;

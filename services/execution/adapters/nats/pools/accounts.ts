@@ -59,7 +59,7 @@ export function toAccountsConfig(account: PoolAccount, { service, pool }: Accoun
     `# To add to the exports and imports of the account ${service}:\n`,
     `exports: ${toList(account.serviceExports, '')}\nimports: ${toList(account.serviceImports, '')}\n`,
     `# To add to the accounts:\n`,
-    toBlock(pool, [], account, ''),
+    toBlock(pool, [limitsOf(account)], account, ''),
   ].join('');
 }
 
@@ -83,9 +83,20 @@ export function toAllAccountsConfig(pools: readonly NamedPool[], service: string
   return [
     'accounts {\n',
     toBlock(service, ['jetstream: enabled'], ofService, '  '),
-    ...accounts.map(({ pool, ...account }) => toBlock(pool, [], account, '  ')),
+    ...accounts.map(({ pool, ...account }) => toBlock(pool, [limitsOf(account)], account, '  ')),
     '}\n',
   ].join('');
+}
+
+/** Connections of all workers of a pool, twice as many while they are replaced. */
+const maxConnections = 1000;
+/** The default of the server. What workers send is divided into messages of half of it. */
+const maxPayload = 1_048_576;
+
+/** What the account of a pool may take of the server. A worker has a few subscriptions for each of its agents and revisions. */
+function limitsOf({ exports, imports }: Pick<PoolAccount, 'exports' | 'imports'>): string {
+  const maxSubscriptions = 100 + 10 * (exports.length + imports.length);
+  return `limits: { max_connections: ${String(maxConnections)}, max_subscriptions: ${String(maxSubscriptions)}, max_payload: ${String(maxPayload)} }`;
 }
 
 /** One account with its user. */

@@ -16,6 +16,8 @@ interface PutOptions {
   readonly closing: AbortSignal;
   /** Called with the consumer of a lane, when a run was put into it that had none like it. */
   readonly onPut: (consumer: string) => void;
+  /** Called when a run was put into a lane in which it waits already. */
+  readonly onWaiting: (pool: Pool, lane: number) => void;
   /** Whether workers may be there that take runs from the stream of the version before alone. */
   readonly areOlderThere: () => boolean;
   /** Creates the stream again, and finds out anew whether that of the version before is there. */
@@ -35,7 +37,8 @@ type Put = (run: RunnableRun) => Promise<void>;
 const putMs = 10_000;
 const retryMs = 100;
 
-export function createPut({ streams, backlog, closing, onPut, areOlderThere, ensureStreams }: PutOptions): Put {
+export function createPut(options: PutOptions): Put {
+  const { streams, backlog, closing, onPut, onWaiting, areOlderThere, ensureStreams } = options;
   const { client, names } = streams;
   const isCalm = (pool: Pool): boolean => backlog.waitingOf(pool) < bulkSize;
   const laneOf = createLanes(isCalm);
@@ -48,7 +51,11 @@ export function createPut({ streams, backlog, closing, onPut, areOlderThere, ens
       : { stream: names.runs, subjectOf: (lane) => `${names.runSubject}.${hashOfPool(pool)}.${lane}.${rest}` };
   };
 
-  const publish = async ({ subjectOf }: PutPlace, lane: number, run: RunnableRun): Promise<void> => {
+  const noteWaiting = ({ stream }: PutPlace, lane: number, pool: Pool): void => {
+    if (stream === names.runs) onWaiting(pool, lane);
+  };
+
+  const publish = async (place: PutPlace, lane: number, run: RunnableRun): Promise<void> => {
     const pool = poolOf(run);
     const done = backlog.put(pool);
     let isNew = false;
@@ -56,12 +63,13 @@ export function createPut({ streams, backlog, closing, onPut, areOlderThere, ens
       const headers = toRunHeaders(run);
       // The server refuses it when the subject holds a message.
       headers.set('Nats-Expected-Last-Subject-Sequence', '0');
-      const reply = await client.request(subjectOf(lane), toRunPayload(run), { headers });
+      const reply = await client.request(place.subjectOf(lane), toRunPayload(run), { headers });
       isNew = readPutReply(reply.json<PutReply>());
     } finally {
       done(isNew);
     }
     if (isNew) onPut(consumerOf(pool, lane));
+    else noteWaiting(place, lane, pool);
   };
 
   const waitsIn = async ({ stream, subjectOf }: PutPlace, lane: number): Promise<boolean> => {
@@ -77,8 +85,8 @@ export function createPut({ streams, backlog, closing, onPut, areOlderThere, ens
     const attempt = async (): Promise<void> => {
       const place = placeOf(run);
       // When runs arrive in bulk, one that is put again may wait in the other lane of its owner.
-      if ((isBulk || !isCalm(pool)) && (await waitsIn(place, other))) return;
-      await publish(place, lane, run);
+      if ((isBulk || !isCalm(pool)) && (await waitsIn(place, other))) noteWaiting(place, other, pool);
+      else await publish(place, lane, run);
     };
     await retry(attempt, {
       ...steadily(retryMs),

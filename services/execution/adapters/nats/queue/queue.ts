@@ -10,6 +10,7 @@ import type { OlderReplicas } from '../client/older-replicas.ts';
 import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
 import { createBacklog, uncounted } from './backlog.ts';
 import { createConsumerCheck } from './consumer-check.ts';
+import { createDeliveryCheck } from './delivery-check.ts';
 import { createPulls, nextSubject, type Delivery } from './pulls.ts';
 import { createPut } from './put.ts';
 import { readRun } from './run-message.ts';
@@ -211,8 +212,9 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     const isAsked = lane !== undefined && pulls.isOpen(lane);
     if (!isAsked && filled.size < maxFilled) filled.add(consumer);
   };
-  const put =
-    ofPool?.put ?? createPut({ ...{ streams, backlog, closing: closing.signal }, onPut, areOlderThere, ensureStreams });
+  const onWaiting = createDeliveryCheck({ streams, log }).see;
+  const putParts = { streams, backlog, closing: closing.signal, onPut, onWaiting, areOlderThere, ensureStreams };
+  const put = ofPool?.put ?? createPut(putParts);
 
   const pullSoon = async (): Promise<void> => {
     await pause(retryMs, closing.signal).catch(() => undefined);
