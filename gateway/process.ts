@@ -31,11 +31,12 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, security));
   const files = opened.use(await openFileStore({ config: values, log, registry, grantSecrets: values.GRANT_SECRET }));
   const calledThreads = calling('threads', threads);
+  const readiness = createReadinessCheck({ threads, health, files: files.bytes, remote: { execution, memory } });
   const app = createApp({
     threads: calledThreads,
     execution: retryingExecution(readsOldReplicas(calling('execution', execution))),
     memory: calling('memory', memory),
-    readiness: createReadinessCheck({ threads, health, files: files.bytes, remote: { execution, memory } }),
+    readiness,
     ...opened.use(await openGatewayStores({ config: values, log, registry, health })),
     ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
@@ -43,6 +44,8 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const server = opened.use(await openServer({ app, host, config: values, log }));
   opened.use(openFileSweep({ threads: calledThreads, files, log }));
   opened.use(observed.serving());
+  // What is wrong around it is in the log from the start, and not with the first request: the check reports it.
+  readiness.check().catch(() => undefined);
   const resources = opened.move();
   return {
     startLines: [auth.summary, files.summary, ...observed.startLines, `gateway listens on ${server.url}`],

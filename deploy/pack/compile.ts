@@ -35,19 +35,19 @@ const starts: readonly Start[] = [
   {
     main: 'services/threads/main.js',
     env: { ...served, CASSANDRA_CONTACT_POINTS: nobody, CASSANDRA_LOCAL_DATACENTER: 'nowhere' },
-    until: /does not answer yet/,
+    until: /a part fails/,
   },
   {
     main: 'services/threads/main.js',
     env: { ...served, THREAD_STORE: 'postgres', POSTGRES_URL: `postgres://${nobody}/nowhere` },
-    until: /does not answer yet/,
+    until: /a part fails/,
   },
   {
     main: 'services/execution/main.js',
     env: { ...served, NATS_URL: `nats://${nobody}`, ROLE: 'worker', ...record },
     until: /NATS/,
   },
-  { main: 'services/memory/main.js', env: { ...served, WEAVIATE_URL: `http://${nobody}` }, until: /waiting for/ },
+  { main: 'services/memory/main.js', env: { ...served, WEAVIATE_URL: `http://${nobody}` }, until: /a part fails/ },
 ];
 
 const maxMs = 60_000;

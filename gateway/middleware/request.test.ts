@@ -17,7 +17,13 @@ async function lineOf(t: ExecutionContext, handle: (ctx: Context) => void): Prom
     (level: string) =>
     (fields: Record<string, unknown>): void =>
       void lines.push([level, fields]);
-  const log = { isLevelEnabled: () => true, info: at('info'), warn: at('warn'), error: at('error') } as unknown as Log;
+  const log = {
+    isLevelEnabled: () => true,
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+  } as unknown as Log;
   const app = new Koa<RequestState>();
   app.use(everyRequest({ config: { HSTS_SECONDS: 0 }, log, meters: undefined, spans: undefined }));
   app.use(handle);
@@ -44,10 +50,20 @@ test('a request that is refused because too much is in flight is a warning witho
   t.false('err' in fields);
 });
 
+test('a probe that finds a store away is for those who look for it: the part that fails has its own line', async (t) => {
+  const [level, fields] = await lineOf(t, (ctx) => {
+    ctx.state.route = { name: 'readyz', path: '/readyz', isStream: false };
+    throw unavailable('the record is away');
+  });
+  t.is(level, 'debug');
+  t.like(fields, { status: 503 });
+});
+
 test('a request that needs a store that is away is an error with its cause', async (t) => {
   const cause = new Error('refused');
   const [level, fields] = await lineOf(t, () => {
     throw unavailable('the store is away', cause);
   });
-  t.deepEqual([level, fields['err']], ['error', cause]);
+  t.is(level, 'error');
+  t.like(fields['err'], { code: 'Unavailable', message: 'the store is away', cause });
 });

@@ -1,3 +1,4 @@
+import type { ServiceError } from '@agent-workflow/kit/errors';
 import { newUnorderedId } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { readTraceContext, requestContexts } from '@agent-workflow/kit/request-context';
@@ -82,9 +83,16 @@ function logRequest(log: Log, ctx: Context, ms: number): void {
   if (log.isLevelEnabled(level)) log[level](lineOf(ctx, ms), 'request');
 }
 
-/** Too much load is a warning: nothing has failed, and the callers come back. */
+/** Whether something is away or slow around this process: its cause is of use only with what it is the cause of. */
+const isPassing = (error: ServiceError): boolean => error.code === 'Unavailable' || error.code === 'Timeout';
+
+/**
+ * Too much load is a warning: nothing has failed, and the callers come back. What a probe finds away is in the log once a minute as a part
+ * that fails, and not with each probe.
+ */
 const levelOf = ({ status, state }: Context): 'debug' | 'info' | 'warn' | 'error' => {
   if (state.isOverload) return 'warn';
+  if (state.route?.name === 'readyz' && state.error?.code === 'Unavailable') return 'debug';
   if (status >= 500) return 'error';
   return status >= 400 ? 'info' : 'debug';
 };
@@ -100,7 +108,7 @@ function lineOf(ctx: Context, ms: number): Record<string, unknown> {
     ...(error && { code: error.code }),
     ...(error?.code === 'Unauthenticated' && error.cause instanceof Error && { reason: error.cause.message }),
     ...(error && isOverload && { reason: error.message }),
-    ...(error && !isOverload && ctx.status >= 500 && { err: error.cause ?? error }),
+    ...(error && !isOverload && ctx.status >= 500 && { err: isPassing(error) ? error : (error.cause ?? error) }),
   };
 }
 

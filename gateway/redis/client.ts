@@ -110,9 +110,10 @@ function openConnection(config: RedisOptions['config'], { listeners, log, health
 
   function reportAway(error: unknown): void {
     subscribed.clear();
-    if (!isAway && !isClosed) log.warn({ err: error }, 'redis is away');
+    const err = unavailable(`REDIS_URL: ${error instanceof Error ? error.message : String(error)}`, error);
+    if (!isAway && !isClosed) log.warn({ err }, 'redis is away');
     isAway = true;
-    if (!isClosed) health.fails('it is away', error);
+    if (!isClosed) health.fails('it is away', err);
   }
 
   /** At most one replacement per `maxReconnectMs`: a server that answers every command with an error must not cause a connection for each. */

@@ -292,16 +292,26 @@ const whenConnected = ({ client, call: { deadline } }: Outgoing, isOver: () => b
 
 /**
  * A failure of gRPC, of a call that its caller has not left, as the error that was sent or meant: `Unavailable` when the call was
- * cut off. A closed client throws an error of another kind. Where the server does not know this process, the cause says so.
+ * cut off. A closed client throws an error of another kind. The cause names the server, and what the operator has to look at.
  */
 export function translate(error: unknown, { context, address }: Pick<Outgoing, 'context' | 'address'>): ServiceError {
   if (isServiceError(error)) return error;
   if (!isGrpcError(error)) return unavailable('the connection is closed', error);
-  if (isLost(error)) return fromStatus(status.UNAVAILABLE, undefined, error);
+  if (isLost(error)) return fromStatus(status.UNAVAILABLE, undefined, noAnswer(context, address, error));
   const isUnknown = error.code === status.UNAUTHENTICATED && !isAnswer(error);
   const cause = isUnknown ? new UnknownCaller(context, address, error) : error;
   return fromStatus(error.code, error.metadata.get(errorKey)[0], cause);
 }
+
+/** The addresses of services are settings that are named after them. */
+const noAnswer = (context: string, address: string, { details }: GrpcError): Error =>
+  new Error(
+    `the ${context} service does not answer at ${address} (${context.toUpperCase()}_ADDRESS): ${whyOf(details)}`,
+  );
+
+/** What gRPC says of its last attempt to connect, without what its balancers put around it. */
+const whyOf = (details: string): string =>
+  details.split('Last error: ').at(-1)?.split('. Resolution note:', 1)[0] ?? details;
 
 const isGrpcError = (error: unknown): error is GrpcError =>
   error instanceof Error && 'metadata' in error && error.metadata instanceof Metadata;

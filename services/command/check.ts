@@ -8,6 +8,7 @@ import { ConfigError, processEnv, readEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import { endSoon } from '@agent-workflow/runtime/process';
+import { reasonOf } from '@agent-workflow/runtime/reason';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import { standaloneSettings } from '@agent-workflow/standalone/config';
 
@@ -72,7 +73,7 @@ async function reporting(work: () => Promise<void>): Promise<number> {
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError || isServiceError(error))) throw error;
-    process.stderr.write(`${error.message}\n`);
+    process.stderr.write(`${isServiceError(error, 'Unavailable') ? reasonOf(error) : error.message}\n`);
     return 1;
   } finally {
     endSoon();

@@ -105,6 +105,17 @@ export const executionProcessSettings = {
   ...natsSettings,
 } satisfies Settings;
 
+/** What a worker of a pool is given and does not need: it opens more than the runs of its pool. */
+export const poolWarnings = ({
+  POOL: pool,
+  FILES_SECRET: secrets,
+}: Pick<Values<typeof executionProcessSettings>, 'POOL' | 'FILES_SECRET'>): readonly string[] =>
+  pool === undefined || secrets === undefined
+    ? []
+    : [
+        'FILES_SECRET opens the files of all runs; a worker with POOL reaches those of its own runs without it: leave it out',
+      ];
+
 /** What the registration of agents reads: all of it is of the process whose agents they are. */
 export const registrationSettings = {
   ...securitySettings,

@@ -1,6 +1,7 @@
 import { inFlightBytes } from '@agent-workflow/runtime/budget';
 import type { Values } from '@agent-workflow/kit/env';
 import { healthy, type Health } from '@agent-workflow/runtime/health';
+import { logFailures } from '@agent-workflow/runtime/retries';
 import { newId } from '@agent-workflow/kit/ids';
 import { every, settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
@@ -123,9 +124,9 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     ? createRegisteredAgents({ threads, defaultName: agents.defaultName, log })
     : heldAgents(agents);
   const closing = new AbortController();
+  const logSweepError = logFailures({ log, text: 'the sweep failed; the next one tries again' });
   const onSweepError = (error: unknown): void => {
-    if (closing.signal.aborted) return;
-    log.error({ err: error }, 'the sweep failed; the next one tries again');
+    if (!closing.signal.aborted) logSweepError(error);
   };
   const ttlSeconds = accepts ? values.QUEUE_TTL : 0;
   const overdue =

@@ -4,8 +4,9 @@ import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import { poolOfToken } from '@agent-workflow/protos/refusals';
 import type { AgentCalls } from '@agent-workflow/protos/threads';
-import { refuseUnknownCaller } from './api/registration.ts';
+import { refuseUnknownCaller, unknownCallerOf } from './api/registration.ts';
 import { isAway, whileAway } from './record/away.ts';
+import { untilKnown } from './registration.ts';
 import type { Agents } from './record/agents.ts';
 
 interface PoolNameOptions {
@@ -18,6 +19,8 @@ interface PoolNameOptions {
   readonly signal: AbortSignal;
   /** How long that is waited for, in milliseconds; half a minute when absent. */
   readonly waitMs?: number;
+  /** How long it is tried again while the threads service does not know the token, in milliseconds; some minutes when absent. */
+  readonly unknownForMs?: number;
 }
 
 const callTimeoutMs = 10_000;
@@ -26,20 +29,25 @@ const halfMinuteMs = 30_000;
 /**
  * Checks that the token of this worker is that of the pool that its settings name. A threads service of the version before does not name the
  * pool; that stops no start, nor does one that stays away.
- * @throws ConfigError when the token is of another pool, or the threads service does not know it.
+ * @throws ConfigError when the token is of another pool, or the threads service does not know it for minutes.
  */
 export async function checkPoolName(options: PoolNameOptions): Promise<void> {
-  const { pool, agents, threads, log, signal, waitMs: forMs = halfMinuteMs } = options;
+  const { pool, agents, threads, log, signal, waitMs: forMs = halfMinuteMs, unknownForMs } = options;
   const [agent] = agents.list;
   if (!agent) return;
   const onAway = (error: unknown): void =>
     log.warn({ err: error }, 'the threads service does not answer yet: it knows the pool of the token');
-  const found = await whileAway(() => poolOf(threads, agent.name), { signal, onAway, forMs }).catch(ifAway);
+  const mayPass = (error: unknown): boolean => isAway(error) && unknownCallerOf(error) === undefined;
+  const whileThere = { signal, onAway, forMs, mayPass };
+  const found = await untilKnown({ log, unknownForMs, stopping: signal }, () =>
+    whileAway(() => poolOf(threads, agent.name), whileThere),
+  ).catch(ifAway);
   if (found !== undefined && found !== pool)
     throw new ConfigError(`POOL is "${pool}", and SERVICE_TOKEN is the token of the pool "${found}"`);
 }
 
 const ifAway = (error: unknown): undefined => {
+  refuseUnknownCaller(error);
   if (!isAway(error)) throw error;
 };
 
@@ -47,7 +55,6 @@ async function poolOf(threads: PoolNameOptions['threads'], agent: string): Promi
   try {
     return (await threads.getRegisteredAgent({ agent }, within(callTimeoutMs))).pool;
   } catch (error) {
-    refuseUnknownCaller(error);
     if (isAway(error) || !isServiceError(error)) throw error;
     // The agent is not registered yet, or is not one of the pool.
     return error.details.find(({ type }) => type === poolOfToken)?.msg;

@@ -1,23 +1,28 @@
 import { newId } from '@agent-workflow/kit/ids';
+import type { Log } from '@agent-workflow/kit/log';
 import { ConfigError, type Env, type Values } from '@agent-workflow/kit/env';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { openPoolCredentials } from '@agent-workflow/runtime/pool-credentials';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
 import { namesAgents, readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import type { RunClaim, RunFiles } from '@agent-workflow/protos/run-files';
+import { within } from '@agent-workflow/protos/call';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { servesOldGateways } from '@agent-workflow/protos/old-events';
+import { isReachable } from '@agent-workflow/protos/wire/reach';
+import type { WireSecurity } from '@agent-workflow/protos/wire/security';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { createGatewayRunFiles } from './adapters/gateway/run-files.ts';
 import { showGranted, showSealed } from './adapters/gateway/shown.ts';
 import { openNats } from './adapters/nats/nats.ts';
 import { loadAgents } from './agents/load.ts';
-import { executionProcessSettings } from './config.ts';
+import { executionProcessSettings, poolWarnings } from './config.ts';
 import { toNatsOptions } from './adapters/nats/settings.ts';
 import { agentsElsewhere, atRevision, type Agents } from './record/agents.ts';
 import { natsMetrics } from './metrics.ts';
 import { createHeldGrants } from './held-grants.ts';
 import { observeExecution } from './observed.ts';
+import { untilCallerKnown } from './registration.ts';
 import { checkPoolName } from './pool-name.ts';
 import { openExecution } from './open.ts';
 import type { HeldAgents } from './ports/queue.ts';
@@ -49,6 +54,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     threads: calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security))),
     memory: calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security))),
   };
+  for (const warning of poolWarnings(values)) log.warn(warning);
   if (values.POOL !== undefined)
     await checkPoolName({ pool: values.POOL, agents, threads: connected.threads, log, signal: stopping });
   const bound = grants?.bind(connected);
@@ -57,6 +63,8 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
   const name = `execution (${values.ROLE}) ${newId()}`;
   const pool = poolOf(values, agents);
+  if (values.ROLE === 'api') await untilCallerKnown({ threads, log, stopping });
+  else opened.use(watchMemoryOf({ address: values.MEMORY_ADDRESS, security: options.security, log }));
   const refused = observed.registry?.make(natsMetrics).refused;
   const nats = opened.use(
     await openNats(
@@ -96,6 +104,27 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     ],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
+}
+
+interface MemoryPlace {
+  readonly address: string;
+  readonly security: WireSecurity;
+  readonly log: Log;
+}
+
+const reachedWithinMs = 10_000;
+
+/**
+ * Warns once when the memory service cannot be reached at the start. Nodes that use it wait for it, and a process whose nodes use none
+ * needs none: it starts all the same. Disposal ends the attempt.
+ */
+function watchMemoryOf({ address, security, log }: MemoryPlace): Disposable {
+  const leaving = new AbortController();
+  void isReachable(address, security, within(reachedWithinMs, leaving.signal)).then((is) => {
+    if (!is && !leaving.signal.aborted)
+      log.warn(`the memory service does not answer at ${address} (MEMORY_ADDRESS): nodes that use it wait`);
+  });
+  return { [Symbol.dispose]: () => leaving.abort() };
 }
 
 /**

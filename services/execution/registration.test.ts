@@ -6,7 +6,7 @@ import type { AgentCalls } from '@agent-workflow/protos/threads';
 import { UnknownCaller } from '@agent-workflow/protos/unknown-caller';
 import test from 'ava';
 import { atRevision, namedAgents } from './record/agents.ts';
-import { openRegistration } from './registration.ts';
+import { openRegistration, untilCallerKnown } from './registration.ts';
 
 const graph = new StateGraph({})
   .addNode('one', () => undefined)
@@ -53,6 +53,18 @@ for (const revision of ['v1', undefined])
     t.is(calls, 3);
     t.is(warnings.filter((text) => String(text).includes('SERVICE_TOKEN')).length, 1);
   });
+
+test('a process without agents waits until the threads service knows its token, for a while, and for nothing else', async (t) => {
+  const warnings: unknown[] = [];
+  const log = Object.assign(createLog('test', 'silent'), { warn: (text: unknown) => warnings.push(text) });
+  await t.notThrowsAsync(untilCallerKnown({ log, threads: failingWith(unavailable('it is away')) }));
+  await t.notThrowsAsync(untilCallerKnown({ log, threads: failingWith(notFound('there is none')) }));
+  t.deepEqual(warnings, []);
+  const refused = untilCallerKnown({ log, threads: failingWith(unknown), unknownForMs: 1000 });
+  await t.throwsAsync(refused, { instanceOf: ConfigError, message: /SERVICE_TOKEN is absent or wrong/ });
+  t.is(warnings.length, 1);
+  t.regex(String(warnings[0]), /SERVICE_TOKEN/);
+});
 
 test('a worker that waits for its token ends when it is asked to', async (t) => {
   const stopping = new AbortController();

@@ -1,3 +1,4 @@
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import { fromUnknown } from '@agent-workflow/kit/errors';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { every } from '@agent-workflow/kit/life';
@@ -30,11 +31,17 @@ interface RegistrationOptions {
   readonly stopping?: AbortSignal | undefined;
 }
 
+interface KnownOptions extends Pick<RegistrationOptions, 'stopping'> {
+  readonly unknownForMs?: number | undefined;
+  readonly log: Pick<Log, 'warn'>;
+}
+
 const minuteMs = 60_000;
 /** The token of a new pool is known within a minute after its file is there, and a file that Kubernetes mounts comes as late. */
 const usualUnknownForMs = 2.5 * minuteMs;
 const unknownBackoff: Backoff = { firstMs: 500, maxMs: 10_000 };
 const callTimeoutMs = 30_000;
+const firstCallMs = 10_000;
 /** So many of the revisions that are not held are named in the log. */
 const namedRevisions = 20;
 
@@ -69,11 +76,30 @@ export async function openRegistration(options: RegistrationOptions): Promise<As
 }
 
 /**
+ * For a process that has nothing to check of its agents: waits until the threads service knows it. One that is away is not waited for.
+ * @throws ConfigError when the threads service does not know this process for minutes; the reason of `stopping` when that fires first.
+ */
+export async function untilCallerKnown(
+  options: KnownOptions & {
+    readonly threads: Pick<AgentCalls, 'getRegisteredAgent'>;
+  },
+): Promise<void> {
+  const { threads, stopping } = options;
+  const request = { agent: defaultAgent };
+  await untilKnown(options, () => threads.getRegisteredAgent(request, within(firstCallMs, stopping))).catch(
+    (error: unknown) => {
+      stopping?.throwIfAborted();
+      refuseUnknownCaller(error);
+    },
+  );
+}
+
+/**
  * Makes a check, and makes it again while the threads service does not know this process, which may be a matter of time.
  * @throws what the last one failed with.
  */
-async function untilKnown<T>(
-  { log, unknownForMs = usualUnknownForMs, stopping }: RegistrationOptions,
+export async function untilKnown<T>(
+  { log, unknownForMs = usualUnknownForMs, stopping }: KnownOptions,
   check: () => Promise<T>,
 ): Promise<T> {
   let isLogged = false;

@@ -17,7 +17,27 @@ function parse(line: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const shown = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(isPlain(value) ? reasonsOf(value).join(': ') : value);
+
+/** An error of the log without a stack: its messages are all that there is to read. */
+interface PlainError {
+  readonly message: string;
+  readonly cause?: unknown;
+}
+
+function isPlain(value: unknown): value is PlainError {
+  if (typeof value !== 'object' || value === null || !('type' in value) || !('message' in value)) return false;
+  if ('stack' in value || 'errors' in value || typeof value.message !== 'string') return false;
+  return !('cause' in value) || isPlain(value.cause);
+}
+
+/** The message of an error and those of its causes; one that repeats the message before it is left out. */
+const reasonsOf = ({ message, cause }: PlainError): readonly string[] => {
+  const [first, ...rest] = isPlain(cause) ? reasonsOf(cause) : [];
+  const isRepeated = first !== undefined && (message.endsWith(first) || first.endsWith(message));
+  return first === undefined || isRepeated ? [message, ...rest] : [message, first, ...rest];
+};
 
 /** As pino numbers them. */
 const levelNames: Readonly<Record<number, string>> = {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { ServiceError, unavailable } from './errors.ts';
 import { toLoggedError } from './logged-error.ts';
 
 test('an error is logged with its stack and the chain of its causes', (t) => {
@@ -6,6 +7,34 @@ test('an error is logged with its stack and the chain of its causes', (t) => {
   const logged = toLoggedError(error);
   t.like(logged, { type: 'TypeError', message: 'outer', cause: { message: 'inner', cause: { message: 'words' } } });
   t.regex(logged.stack ?? '', /logged-error\.test\.ts/);
+});
+
+test('a server that is away is logged without stacks, each cause in one line', (t) => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:9042\n    at connect'), {
+    code: 'ECONNREFUSED',
+  });
+  const all = new AggregateError([refused], 'no host answers');
+  t.deepEqual(toLoggedError(unavailable('the record is away', new TypeError('fetch failed', { cause: all }))), {
+    type: 'Unavailable',
+    message: 'the record is away',
+    code: 'Unavailable',
+    cause: {
+      type: 'TypeError',
+      message: 'fetch failed',
+      cause: {
+        type: 'AggregateError',
+        message: 'no host answers',
+        errors: [{ type: 'Error', message: 'connect ECONNREFUSED 10.0.0.7:9042', code: 'ECONNREFUSED' }],
+      },
+    },
+  });
+});
+
+test('a fault of the code keeps its stack, also as the cause of something that is away', (t) => {
+  const fault = toLoggedError(unavailable('away', new TypeError('x is undefined')));
+  t.is(fault.stack, undefined);
+  t.regex(fault.cause?.stack ?? '', /logged-error\.test\.ts/);
+  t.regex(toLoggedError(new ServiceError('Internal', 'ours')).stack ?? '', /logged-error\.test\.ts/);
 });
 
 test('an error that stands for several is logged with the first of them, as of a connection to each address of a host', (t) => {

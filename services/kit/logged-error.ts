@@ -1,3 +1,5 @@
+import type { ErrorCode } from './errors.ts';
+
 /** An error as a log line holds it. */
 interface LoggedError {
   readonly type: string;
@@ -15,26 +17,60 @@ const maxText = 16 * 1024;
 const maxCauses = 5;
 const maxErrors = 5;
 
-/** An error with the chain of its causes, within bounds. An agent may throw any value, of any size, even one whose properties throw. */
-export function toLoggedError(error: unknown, causes = 0): LoggedError {
+/**
+ * An error with the chain of its causes, within bounds. An agent may throw any value, of any size, even one whose properties throw.
+ * What lies around the process, such as a server that is away, has no stacks and one line for each of its causes.
+ */
+export const toLoggedError = (error: unknown): LoggedError => loggedOf(error, { causes: 0, isAround: false });
+
+interface Place {
+  /** How many errors this one is the cause of. */
+  readonly causes: number;
+  /** Whether one of them lies around the process. */
+  readonly isAround: boolean;
+}
+
+function loggedOf(error: unknown, { causes, isAround: isOfOther }: Place): LoggedError {
   try {
     if (!isErrorLike(error)) return { type: typeof error, message: shortened(String(error)) };
-    const { name = 'Error', message, stack, cause, errors } = error;
+    const isAround = liesAround(error) || (isOfOther && !isFault(error));
+    const { name = 'Error', stack, cause, errors } = error;
+    const message = isAround ? (error.message.split('\n', 1)[0] ?? '') : error.message;
+    const within: Place = { causes: causes + 1, isAround };
     const code =
       'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? error.code : undefined;
     return {
       type: shortened(String(name)),
       message: shortened(message),
       ...(code !== undefined && { code: shortened(String(code)) }),
-      ...(typeof stack === 'string' && { stack: shortened(stack) }),
-      ...(cause !== undefined && causes < maxCauses && { cause: toLoggedError(cause, causes + 1) }),
+      ...(typeof stack === 'string' && !isAround && { stack: shortened(stack) }),
+      ...(cause !== undefined && causes < maxCauses && { cause: loggedOf(cause, within) }),
       ...(Array.isArray(errors) &&
-        causes < maxCauses && { errors: errors.slice(0, maxErrors).map((each) => toLoggedError(each, maxCauses)) }),
+        causes < maxCauses && {
+          errors: errors.slice(0, maxErrors).map((each) => loggedOf(each, { ...within, causes: maxCauses })),
+        }),
     };
   } catch {
     return { type: 'unknown', message: 'what was thrown cannot be read' };
   }
 }
+
+/** The codes of failures whose reason lies around the process: where the code noticed them does not help who reads the log. */
+const codesAround: ReadonlySet<unknown> = new Set<ErrorCode>([
+  'Unavailable',
+  'Timeout',
+  'RateLimited',
+  'PermissionDenied',
+]);
+
+/** An error of ours is named after its code. */
+const liesAround = (error: ErrorLike): boolean =>
+  'code' in error && error.code === error.name && codesAround.has(error.code);
+
+const faults: ReadonlySet<unknown> = new Set(['TypeError', 'ReferenceError', 'RangeError', 'SyntaxError']);
+
+/** Whether an error is of the code itself. One with a cause is not: `fetch` throws a TypeError for a server that is away. */
+const isFault = ({ name, cause }: ErrorLike): boolean => faults.has(name) && cause === undefined;
 
 /** An error of another thread counts too, although it is no instance of this thread's Error. */
 const isErrorLike = (error: unknown): error is ErrorLike =>

@@ -44,10 +44,22 @@ export const unwatchedPart: PartHealth = { fails: () => undefined, works: () => 
 /** Where no part reports anything. */
 export const healthy: Pick<Health, 'degraded'> = { degraded: () => [] };
 
-/** Keeps what parts report. The log says once when a part begins to fail, when its reason changes, and when it works again. */
-export function createHealth(log: Log, registry?: Registry): Health {
+/** While a part fails for the same reason, the log has it again after so long, in milliseconds. */
+const againMs = 60_000;
+
+interface Failing {
+  readonly reason: string;
+  /** When the log had it last. */
+  readonly loggedAt: number;
+}
+
+/**
+ * Keeps what parts report. The log has it when a part begins to fail, when its reason changes, once a minute while it fails, and when
+ * it works again. `now` is a clock in milliseconds that never goes back.
+ */
+export function createHealth(log: Log, registry?: Registry, now: () => number = () => performance.now()): Health {
   const meters = registry?.make(healthMetrics);
-  const failing = new Map<string, string>();
+  const failing = new Map<string, Failing>();
   return {
     part: (name) => {
       const part = { part: name };
@@ -57,9 +69,10 @@ export function createHealth(log: Log, registry?: Registry): Health {
         fails: (reason, error) => {
           meters?.failures.add(part);
           meters?.degraded.set(part, 1);
-          if (failing.get(name) === reason) return;
-          log.error({ err: error, part: name, reason }, 'a part fails; it is tried again');
-          failing.set(name, reason);
+          const known = failing.get(name);
+          if (known?.reason === reason && now() - known.loggedAt < againMs) return;
+          log.error({ part: name, reason, err: error }, 'a part fails; it is tried again');
+          failing.set(name, { reason, loggedAt: now() });
         },
         works: () => {
           if (!failing.delete(name)) return;
@@ -68,6 +81,6 @@ export function createHealth(log: Log, registry?: Registry): Health {
         },
       };
     },
-    degraded: () => [...failing].map(([name, reason]) => ({ name, reason })),
+    degraded: () => [...failing].map(([name, { reason }]) => ({ name, reason })),
   };
 }

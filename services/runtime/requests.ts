@@ -1,3 +1,4 @@
+import { unavailable } from '@agent-workflow/kit/errors';
 import type { PartHealth } from './health.ts';
 import { counter, histogram, type Instruments } from './metrics.ts';
 
@@ -68,7 +69,7 @@ function watchRequests(health: PartHealth, clock: () => number): (request: SentR
       const now = clock();
       if (outcome === 'failed') {
         failedAt = now;
-        health.fails('it is away, or too slow', new Error(`a ${kind} failed`));
+        health.fails('it is away, or too slow', unavailable(`a ${kind} failed`));
       } else if (now - failedAt > quietMs) health.works();
     });
   };

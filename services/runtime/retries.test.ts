@@ -1,7 +1,7 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import test from 'ava';
-import { logRetries } from './retries.ts';
+import { logFailures, logRetries } from './retries.ts';
 
 test('a reason is logged in one line without a stack, and again after ten seconds; another reason is logged at once', (t) => {
   const lines: unknown[] = [];
@@ -17,4 +17,19 @@ test('a reason is logged in one line without a stack, and again after ten second
   const line = (reason: string): unknown => [{ reason }, 'it is tried again'];
   const away = line('the record is away: connect ECONNREFUSED');
   t.deepEqual(lines, [away, line('the nodes do not agree'), away]);
+});
+
+test('a failure of work that is repeated is logged with its error, and the same one once a minute', (t) => {
+  const lines: unknown[] = [];
+  const log = Object.assign(createLog('test', 'silent'), {
+    error: ({ err }: { readonly err: Error }, text: string) => void lines.push([err.message, text]),
+  });
+  let time = 0;
+  const onError = logFailures({ log, text: 'the sweep failed', now: () => time });
+  for (; time <= 60_000; time += 2000) onError(unavailable('away', new Error(`at ${String(time)}`)));
+  onError(new TypeError('a fault'));
+  t.deepEqual(
+    lines,
+    ['away', 'away', 'a fault'].map((message) => [message, 'the sweep failed']),
+  );
 });

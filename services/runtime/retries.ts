@@ -2,6 +2,21 @@ import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { reasonOf } from './reason.ts';
 
+/** A minute: what fails every few seconds for as long as something is away fills no log. */
+const failureSilentMs = 60_000;
+
+interface LoggedFailures extends Pick<LoggedRetries, 'text' | 'now'> {
+  readonly log: Pick<Log, 'error'>;
+}
+
+/** To be called with each failure of work that is repeated: logs it, and one with the same message again after a minute. */
+export function logFailures({ log, text, now }: LoggedFailures): (error: unknown) => void {
+  const isFirst = createFirstOfKind({ silentMs: failureSilentMs, max: remembered, ...(now && { now }) });
+  return (error) => {
+    if (isFirst(error instanceof Error ? error.message : String(error))) log.error({ err: error }, text);
+  };
+}
+
 /** After so long the same reason is logged again, in milliseconds. */
 const silentMs = 10_000;
 /** Reasons whose last line is remembered. */

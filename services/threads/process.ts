@@ -1,5 +1,5 @@
 import type { Env } from '@agent-workflow/kit/env';
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { fromUnknown, isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { grantSecretsOf, openPoolCredentials } from '@agent-workflow/runtime/pool-credentials';
@@ -29,10 +29,8 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   const store = await retry(open, {
     ...serverAway,
     signal: stopping,
-    onRetry: (error) => {
-      health.fails('it is away', error);
-      log.warn({ err: error }, `${configured.server} does not answer yet`);
-    },
+    onRetry: (error) =>
+      health.fails(fromUnknown(error).message, unavailable(`${configured.server} cannot be used yet`, error)),
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
   });
   health.works();

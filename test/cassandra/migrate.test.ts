@@ -110,6 +110,20 @@ withServer(test, cassandra, (server) => {
     t.regex(refusal.message, /migrated to version/);
   });
 
+  test('a record that cannot be reached has the setting to look at in its cause, and not in its message', async (t) => {
+    const options = { ...(await place()), deadlineMs: 1000, checkpointTtl: 0 };
+    const wrong: readonly [RegExp, object][] = [
+      [/^CASSANDRA_LOCAL_DATACENTER: .*'elsewhere'/, { localDataCenter: 'elsewhere' }],
+      [/^CASSANDRA_CONTACT_POINTS: .*ECONNREFUSED/, { contactPoints: ['127.0.0.1:1'] }],
+    ];
+    for (const [reason, reach] of wrong) {
+      const error = await t.throwsAsync(openCassandraThreadStore({ ...options, ...reach }), {
+        message: 'the record of threads is away for now',
+      });
+      t.regex(String((error.cause as Error | undefined)?.message), reason);
+    }
+  });
+
   test('a keyspace or data centre whose name is not plain is refused', async (t) => {
     const options = await place();
     await t.throwsAsync(migrateCassandra({ ...options, keyspace: 'a; DROP KEYSPACE b' }), { message: /plain name/ });

@@ -215,6 +215,21 @@ withServer(test, privateNats(), () => {
   }
 
   test.serial(
+    'a worker with the user of a pool that is not set to hold one names the setting while it waits',
+    async (t) => {
+      await using ground = await openGround(openNatsWithAccounts);
+      const reasons: string[] = [];
+      const health = { fails: (reason: string) => void reasons.push(reason), works: () => undefined };
+      const left = new AbortController();
+      const given = { health, answersPools: undefined };
+      const opening = openNatsAt(ground.urlOf('support'), undefined, given, left.signal);
+      await until(() => reasons.some((reason) => reason.includes('NATS_ACCESS=pool')));
+      left.abort(new Error('left'));
+      await t.throwsAsync(opening, { message: 'left' });
+    },
+  );
+
+  test.serial(
     'a worker whose account does not import the subjects of one of its agents says that this is the cause',
     async (t) => {
       await using ground = await openGround(openNatsWithAccounts);

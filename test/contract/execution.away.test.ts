@@ -247,6 +247,16 @@ test('a run whose worker is refused for good fails after three claims, and names
   t.deepEqual(runs, { first: 3, second: 0 });
 });
 
+test('a node that gives memory something else than an object with a text is refused with what is expected', async (t) => {
+  const memory = { store: () => t.fail('it is not called') } as unknown as Memory;
+  const { signal } = new AbortController();
+  const { store } = bindMemory(memory, { owner, threadId: 't1', signal, forMs: 0 });
+  for (const given of ['a text', undefined, {}, { content: 7 }])
+    await t.throwsAsync(store(given as never), {
+      message: 'memory.store takes an object whose content is a text: { content }',
+    });
+});
+
 test('what a node is thrown because the memory service was away, or refused it, for too long is told from what else it throws', async (t) => {
   const away = unavailable('the memory service is away');
   const memory = { store: () => Promise.reject(away) } as unknown as Memory;

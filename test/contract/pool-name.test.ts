@@ -18,7 +18,7 @@ const graph = new StateGraph({})
 const agents = unnamedAgent(graph);
 
 const check = async (pool: string, threads: Pick<AgentCalls, 'getRegisteredAgent'>, waitMs = 30_000): Promise<void> =>
-  checkPoolName({ pool, agents, threads, log, signal: never, waitMs });
+  checkPoolName({ pool, agents, threads, log, signal: never, waitMs, unknownForMs: 1000 });
 
 const openGround = async (t: ExecutionContext) => {
   const ground = await openPoolGround({ pools: { team: ['default'], other: ['other'] } });
@@ -50,6 +50,16 @@ test('a token that the threads service does not know stops the start, that of th
   const { threadsAs } = await openGround(t);
   await t.throwsAsync(check('team', threadsAs('of nobody')), { name: 'ConfigError', message: /SERVICE_TOKEN/ });
   await t.notThrowsAsync(check('team', threadsAs(platformToken)));
+});
+
+test('a token that the threads service comes to know is waited for', async (t) => {
+  const { threadsAs } = await openGround(t);
+  const [unknown, known] = [threadsAs('of nobody'), threadsAs(tokenOf('team'))];
+  let attempts = 0;
+  const getRegisteredAgent: AgentCalls['getRegisteredAgent'] = (request, call) =>
+    (attempts++ === 0 ? unknown : known).getRegisteredAgent(request, call);
+  await t.throwsAsync(check('other', { getRegisteredAgent }), mismatch('other', 'team'));
+  t.true(attempts > 1);
 });
 
 test('a threads service that is away is waited for, and not for ever', async (t) => {

@@ -5,6 +5,7 @@ import type { Memory } from '@agent-workflow/protos/memory';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import type { WireSecurity } from '@agent-workflow/protos/wire/security';
 import { UnknownCaller } from '@agent-workflow/protos/unknown-caller';
+import { isReachable } from '@agent-workflow/protos/wire/reach';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import test, { type ExecutionContext } from 'ava';
 import { openAuthority, type Authority } from '../servers/certificates.ts';
@@ -68,6 +69,28 @@ test('a caller that is not known gets a cause that names the server and the sett
     (error.cause as Error).message,
     `the memory service at ${server.address} does not know the caller: SERVICE_TOKEN is absent or wrong`,
   );
+});
+
+test('a server that is not there gives a cause with its address and setting, and a message without them', async (t) => {
+  for (const [address, why] of [
+    ['127.0.0.1:1', 'ECONNREFUSED'],
+    ['nowhere.invalid:50051', 'Name resolution failed'],
+  ] as const) {
+    await using client = connect('memory', address);
+    const error = await t.throwsAsync(client.get({ owner: 'u:1', memoryId: 'm' }, within(timeoutMs)), {
+      message: 'a needed service is away',
+    });
+    const { message } = error.cause as Error;
+    t.true(message.startsWith(`the memory service does not answer at ${address} (MEMORY_ADDRESS): `), message);
+    t.true(message.includes(why), message);
+    t.false(await isReachable(address, {}, within(200)));
+  }
+});
+
+test('a server can be found reachable without a call', async (t) => {
+  const server = await serveWith(t, { token: 'known' });
+  t.true(await isReachable(server.address, {}, within(timeoutMs)));
+  t.false(await isReachable('127.0.0.1:1', {}, within(timeoutMs, AbortSignal.timeout(50))));
 });
 
 test('a caller without a token, or with an empty one, is of no pool, whatever hash a pool has', async (t) => {

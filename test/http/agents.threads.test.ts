@@ -157,5 +157,6 @@ test('runs are listed by agent, page by page, and a cursor belongs to the list t
   const reply = send('GET', `/v1/runs?agent=office&limit=1&cursor=${ofAll}`);
   t.deepEqual(await refused(t, reply, 422, codeOf(422)), [['query', 'cursor']]);
   t.deepEqual(await runsOf(t, 'agent=sales'), { runs: [], has_more: false });
+  t.deepEqual(await refused(t, send('GET', '/v1/runs?agent=Z_'), 422, codeOf(422)), [['query', 'agent']]);
   t.deepEqual((await runsOf(t, 'agent=office&status=failed')).runs, []);
 });

@@ -23,7 +23,9 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
   const call = (): ReturnType<typeof within> => within(memoryTimeoutMs, signal);
   const repeated = <T>(work: () => Promise<T>): Promise<T> => callForNode(work, scope);
   return {
-    store: async ({ content, memoryType = 'semantic', category = 'general', metadata = {} }) => {
+    store: async (item) => {
+      refuseUnfit(item);
+      const { content, memoryType = 'semantic', category = 'general', metadata = {} } = item;
       const request = {
         owner,
         memoryId: newId(),
@@ -67,6 +69,13 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
       await repeated(async () => memory.delete(request, call()));
     },
   };
+}
+
+/** Checks what a node gave to be stored: without its text, the memory service would only find an empty one. */
+function refuseUnfit(item: unknown): void {
+  const content = typeof item === 'object' && item !== null && 'content' in item ? item.content : undefined;
+  if (typeof content !== 'string')
+    throw badRequest('memory.store takes an object whose content is a text: { content }');
 }
 
 /** Checks a value that a node gave: agents' code need not be type-checked. */

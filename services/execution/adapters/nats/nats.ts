@@ -9,6 +9,7 @@ import type { WorkerLeases } from '../../ports/leases.ts';
 import type { RunLog } from '../../ports/log.ts';
 import type { HeldAgents, RunQueue } from '../../ports/queue.ts';
 import {
+  fromNatsError,
   isForbidden,
   isNotReady,
   openNatsClient,
@@ -157,23 +158,24 @@ const retryMs = 250;
 /** Repeats `work` while the servers are still finding one another, as after a start of all of them. */
 async function untilReady<T>(
   work: () => Promise<T>,
-  { log, pool, health = unwatchedPart }: Pick<NatsOptions, 'log' | 'pool' | 'health'>,
+  { pool, answersPools, health = unwatchedPart }: Pick<NatsOptions, 'pool' | 'answersPools' | 'health'>,
   signal?: AbortSignal,
 ): Promise<T> {
-  let isLogged = false;
+  const waitsFor = pool ? waitsForApi : answersPools ? waitsForStreams : waitsInWorker;
   const result = await retry(work, {
     ...steadily(retryMs),
     signal,
     mayHelp: (error) => isNotReady(error) || isServiceError(error, 'Unavailable'),
-    onRetry: (error) => {
-      if (pool) health.fails(isServiceError(error, 'Unavailable') ? error.message : waitsForApi, error);
-      else if (!isLogged) log.warn({ err: error }, 'JetStream is not ready yet; it is tried again');
-      isLogged = true;
-    },
+    onRetry: (error) =>
+      health.fails(isServiceError(error, 'Unavailable') ? error.message : waitsFor, fromNatsError(error)),
   });
-  if (pool) health.works();
+  health.works();
   return result;
 }
+
+const waitsForStreams = 'JetStream is not ready yet';
+/** A user of a pool may not manage streams, and where its account has none, nothing answers. */
+const waitsInWorker = `${waitsForStreams}; a worker with the user of a pool needs NATS_ACCESS=pool`;
 
 /** What a worker of a pool reports while it waits for its streams and consumers. */
 const waitsForApi = 'no process of the role api has created its consumers yet';

@@ -1,10 +1,11 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { fromUnknown, isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { unwatchedPart, type Health } from '@agent-workflow/runtime/health';
 import type { Reindex } from '../../ports/backup.ts';
 import type { EmbedderIdentity } from '../../ports/embedder.ts';
 import type { MemoryStore } from '../../ports/store.ts';
+import { logRetries } from '@agent-workflow/runtime/retries';
 import { reportHealth } from './health.ts';
 import { readWeaviateConfig, type WeaviateConfig, type WeaviateValues } from './settings.ts';
 
@@ -46,13 +47,14 @@ async function openWhenThere(config: WeaviateConfig, { embedder, log, health, st
       onFailure: failuresTo(log),
     });
   const part = health?.part('weaviate') ?? unwatchedPart;
+  const onAway = logRetries({ log, text: 'Weaviate does not answer; it is tried again' });
   const store = await retry(open, {
     ...serverAway,
     signal: stopping,
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
     onRetry: (error) => {
-      part.fails('it is away', error);
-      log.warn({ err: error }, 'waiting for Weaviate');
+      part.fails(fromUnknown(error).message, unavailable('Weaviate at WEAVIATE_URL cannot be used yet', error));
+      if (!health) onAway(error);
     },
   });
   part.works();

@@ -51,7 +51,9 @@ async function requireSchema({ query }: Session): Promise<void> {
   const [table] = await query("SELECT to_regclass('schema_version') IS NOT NULL AS is_there");
   const [row] = table?.['is_there'] === true ? await query('SELECT version FROM schema_version') : [];
   if (((row?.['version'] as number | undefined) ?? 0) < migrations.length)
-    throw unavailable(`the record of threads has to be migrated to version ${String(migrations.length)} first`);
+    throw unavailable(
+      `the record of threads has to be migrated to version ${String(migrations.length)} first: "agent-workflow migrate" does it`,
+    );
 }
 
 /**

@@ -87,23 +87,24 @@ const drainMs = 2000;
  */
 export async function openNatsClient(options: NatsClientOptions, signal?: AbortSignal): Promise<NatsClient> {
   const settings = await toConnectionOptions(options);
-  const { log, health = unwatchedPart } = options;
-  let isLogged = false;
+  const { health = unwatchedPart } = options;
   const connection = await retry(async () => connect(settings), {
     ...steadily(reconnectWaitMs),
     signal,
     mayHelp: (error) => !isRefusal(error),
-    onRetry: (error) => {
-      health.fails(awayReason, error);
-      if (!isLogged) log.warn({ err: error }, 'NATS cannot be reached yet; it is tried again');
-      isLogged = true;
-    },
+    onRetry: (error) => health.fails(awayReason, noServer(options.url, error)),
   }).catch((error: unknown) => {
     throw isSignInRefusal(error) ? new ConfigError(signInFault(options, error), { cause: error }) : error;
   });
   health.works();
   return createClient(checkSubjects(connection), { ...options, health });
 }
+
+/** For the log: which servers do not answer, without the user and the password that an address may hold. */
+const noServer = (url: string, error: unknown): Error => {
+  const servers = url.split(',').map((text) => toServer(new URL(text.trim())));
+  return unavailable(`no NATS server of NATS_URL answers: ${servers.join(', ')}`, error);
+};
 
 /** What the operator has to change: the setting that this process signs in with. */
 function signInFault({ url, token, credsFile }: NatsClientOptions, { code }: NatsError): string {

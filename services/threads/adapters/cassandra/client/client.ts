@@ -173,7 +173,9 @@ async function connectMigrated(place: CassandraPlace, version: number): Promise<
   } catch (error) {
     if (!(error instanceof errors.ResponseError)) throw error;
   }
-  throw unavailable(`the record of threads has to be migrated to version ${version} first`);
+  throw unavailable(
+    `the record of threads has to be migrated to version ${version} first: "agent-workflow migrate" does it`,
+  );
 }
 
 /** A host, with what the driver's types leave out. */
@@ -218,8 +220,22 @@ async function connect(place: CassandraPlace, options: Pick<ClientOptions, 'keys
     return client;
   } catch (error) {
     await client.shutdown();
-    return refuse(error);
+    return refuse(error instanceof errors.NoHostAvailableError ? withSetting(error) : error);
   }
+}
+
+/** That no node can be used, for the log: with the setting that the operator has to look at. */
+function withSetting({ message, innerErrors }: errors.NoHostAvailableError): Error {
+  const reasons = Object.values((innerErrors as Readonly<Record<string, unknown>> | undefined) ?? {});
+  const setting = reasons.map(settingOf).find((found) => found !== undefined) ?? 'CASSANDRA_CONTACT_POINTS';
+  return new Error(`${setting}: ${message}`);
+}
+
+/** The driver compares the data centre with those of the nodes once it has reached one. */
+function settingOf(reason: unknown): string | undefined {
+  if (reason instanceof errors.ArgumentError) return 'CASSANDRA_LOCAL_DATACENTER';
+  if (reason instanceof errors.AuthenticationError) return 'CASSANDRA_USERNAME, CASSANDRA_PASSWORD';
+  return undefined;
 }
 
 /** The driver's types do not say that what only writes has none. */

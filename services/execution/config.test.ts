@@ -1,0 +1,18 @@
+import { readEnv } from '@agent-workflow/kit/env';
+import test from 'ava';
+import { executionProcessSettings, poolWarnings } from './config.ts';
+
+const warningsOf = (env: Readonly<Record<string, string>>): readonly string[] =>
+  poolWarnings(
+    readEnv(executionProcessSettings, { THREADS_ADDRESS: 't:1', MEMORY_ADDRESS: 'm:1', NATS_URL: 'nats://n', ...env }),
+  );
+
+test('a worker of a pool that has the secret of all files is warned of it', (t) => {
+  const secret = { FILES_SECRET: 'x'.repeat(64) };
+  t.deepEqual(warningsOf({}), []);
+  t.deepEqual(warningsOf(secret), []);
+  t.deepEqual(warningsOf({ POOL: 'team' }), []);
+  const [warning = '', ...more] = warningsOf({ POOL: 'team', ...secret });
+  t.regex(warning, /^FILES_SECRET opens the files of all runs/);
+  t.deepEqual(more, []);
+});

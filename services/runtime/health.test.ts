@@ -1,0 +1,24 @@
+import { unavailable } from '@agent-workflow/kit/errors';
+import { createLog } from '@agent-workflow/kit/log';
+import test from 'ava';
+import { createHealth } from './health.ts';
+
+test('a part that fails is in the log at first, when its reason changes, and once a minute', (t) => {
+  const lines: unknown[] = [];
+  const log = Object.assign(createLog('test', 'silent'), {
+    error: ({ part, reason }: { readonly part: string; readonly reason: string }) => lines.push(`${part} ${reason}`),
+    info: (_: unknown, text: string) => lines.push(text),
+  });
+  let time = 0;
+  const health = createHealth(log, undefined, () => time);
+  const part = health.part('cassandra');
+  for (; time < 60_000; time += 1000) part.fails('it is away', unavailable('away'));
+  t.deepEqual(lines.splice(0), ['cassandra it is away']);
+  part.fails('it is away', unavailable('away'));
+  part.fails('it has to be migrated', unavailable('away'));
+  t.deepEqual(lines.splice(0), ['cassandra it is away', 'cassandra it has to be migrated']);
+  t.deepEqual(health.degraded(), [{ name: 'cassandra', reason: 'it has to be migrated' }]);
+  part.works();
+  part.fails('it is away', unavailable('away'));
+  t.deepEqual(lines, ['a part works again', 'cassandra it is away']);
+});
