@@ -30,6 +30,13 @@ test('levels are counted before a text is parsed, and brackets in texts are none
   t.is(read('"\\"'), 'json_invalid');
 });
 
+test('lists and objects are counted before a text is parsed', (t) => {
+  const lists = (count: number): string => `[${'[],'.repeat(count - 2)}[]]`;
+  t.is(read(lists(300_000)), lists(300_000));
+  t.is(read(lists(300_001)), 'too_long');
+  t.is(read('{}'.repeat(300_001)), 'too_long', 'it is no JSON, which only parsing shows');
+});
+
 test('a number that is read as Infinity is refused wherever it stands, and no other number is', (t) => {
   const long = '9'.repeat(309);
   for (const huge of ['1e309', '9E+308', '-1e999', '0.1e310', long, `-${long}.5`, `1e${'0'.repeat(500)}999`])

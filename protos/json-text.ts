@@ -3,6 +3,8 @@ import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
 
 /** The levels of nesting that every reader can follow. */
 const maxDepth = 1000;
+/** The most lists and objects of one text: empty ones have two bytes, and each takes fifty times that when it is read. */
+const maxNested = 300_000;
 
 interface ReadOptions {
   readonly at: ErrorDetail['field'];
@@ -20,8 +22,9 @@ export function readJson(value: Uint8Array | string, { at, mostBytes }: ReadOpti
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
   if (!isUtf8(bytes)) throw invalid(at, 'must be UTF-8', 'json_invalid');
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  const { isTooDeep, hasHugeNumber } = scan(text);
+  const { isTooDeep, isTooNested, hasHugeNumber } = scan(text);
   if (isTooDeep) throw invalid(at, `has more than ${String(maxDepth)} levels`, 'too_deep');
+  if (isTooNested) throw invalid(at, `has more than ${String(maxNested)} lists and objects`, 'too_long');
   const read = parse(text, at);
   if (hasHugeNumber) throw invalid(at, 'must not hold a number that is too large for JSON readers', 'finite_number');
   return read;
@@ -37,6 +40,7 @@ function parse(text: string, at: ErrorDetail['field']): unknown {
 
 interface Scanned {
   readonly isTooDeep: boolean;
+  readonly isTooNested: boolean;
   /** Whether a number is read as Infinity, which is written as `null`. Of a text that is no JSON it means nothing. */
   readonly hasHugeNumber: boolean;
 }
@@ -46,14 +50,15 @@ const [quote, backslash] = [0x22, 0x5c];
 const curlyBit = 0x20;
 const [opening, closing] = [0x7b, 0x7d];
 
-/** Passes over each character once, and stops where there are too many levels. */
+/** Passes over each character once, and stops where there are too many levels, lists or objects. */
 function scan(text: string): Scanned {
-  let [depth, hasHugeNumber] = [0, false];
+  let [depth, nested, hasHugeNumber] = [0, 0, false];
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code === quote) index = endOfText(text, index);
     else if ((code | curlyBit) === opening) {
-      if (++depth > maxDepth) return { isTooDeep: true, hasHugeNumber };
+      const [isTooDeep, isTooNested] = [++depth > maxDepth, ++nested > maxNested];
+      if (isTooDeep || isTooNested) return { isTooDeep, isTooNested, hasHugeNumber };
     } else if ((code | curlyBit) === closing) depth--;
     else if (isDigit(code)) {
       const end = endOfNumber(text, index);
@@ -61,7 +66,7 @@ function scan(text: string): Scanned {
       index = end - 1;
     }
   }
-  return { isTooDeep: false, hasHugeNumber };
+  return { isTooDeep: false, isTooNested: false, hasHugeNumber };
 }
 
 /** Where the quote is that ends the text which begins at `start`. */
