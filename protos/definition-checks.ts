@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
 import { refuseNoSchema } from './json-schema.ts';
 import { readJson } from './json-text.ts';
 import type { RevisionDefinition } from './threads.ts';
@@ -41,7 +42,7 @@ export function refuseNoDefinition(given: RevisionDefinition | undefined): void 
 }
 
 function refuseGraph(json: Uint8Array, at: At): void {
-  const { nodes, edges } = toParts(readJson(json, at), at);
+  const { nodes, edges } = toParts(readJson(json, { at, mostBytes: sizes.drawing }), at);
   for (const [index, node] of toList(nodes, [...at, 'nodes']).entries()) {
     const { id, type } = toParts(node, [...at, 'nodes', index]);
     refuseName(id, [...at, 'nodes', index, 'id']);
@@ -51,7 +52,7 @@ function refuseGraph(json: Uint8Array, at: At): void {
 }
 
 function refuseFields(json: Uint8Array, at: At): void {
-  for (const [name, spec] of Object.entries(toParts(readJson(json, at), at))) {
+  for (const [name, spec] of Object.entries(toParts(readJson(json, { at, mostBytes: sizes.drawing }), at))) {
     refuseName(name, [...at, name]);
     if (unfitNames.has(name)) throw invalid([...at, name], 'cannot be the name of a field');
     const { type, description, schema, required } = toParts(spec, [...at, name]);
@@ -63,7 +64,7 @@ function refuseFields(json: Uint8Array, at: At): void {
 }
 
 function refuseTools(json: Uint8Array, at: At): void {
-  for (const [index, tool] of toList(readJson(json, at), at).entries()) {
+  for (const [index, tool] of toList(readJson(json, { at, mostBytes: sizes.toolsTogether }), at).entries()) {
     const { name, description, parameters, remote } = toParts(tool, [...at, index]);
     refuseName(name, [...at, index, 'name']);
     refuseOther(description, 'string', [...at, index, 'description']);

@@ -3,36 +3,46 @@ import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
 
 /** The levels of nesting that every reader can follow. */
 const maxDepth = 1000;
+/** The most lists and objects of one text: empty ones have two bytes, and each takes fifty times that when it is read. */
+const maxNested = 300_000;
 
-/** Reads a text that another program wrote. @throws Invalid at `at` for what is no JSON, has too many levels, or a number that JSON readers cannot hold. */
-export function readJson(value: Uint8Array | string, at: ErrorDetail['field']): unknown {
+interface ReadOptions {
+  readonly at: ErrorDetail['field'];
+  readonly mostBytes: number;
+}
+
+/**
+ * Reads a text that another program wrote. It is measured before it is looked at, and its levels are counted before it is parsed: so what is
+ * refused costs little, and what is read costs no more than its bound allows.
+ * @throws Invalid at `at` for what is larger than `mostBytes`, is no JSON, has too many levels, or a number that JSON readers cannot hold.
+ */
+export function readJson(value: Uint8Array | string, { at, mostBytes }: ReadOptions): unknown {
+  const size = typeof value === 'string' ? Buffer.byteLength(value) : value.byteLength;
+  if (size > mostBytes) throw invalid(at, `has ${String(size)} bytes, more than ${String(mostBytes)}`, 'too_large');
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
   if (!isUtf8(bytes)) throw invalid(at, 'must be UTF-8', 'json_invalid');
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  let read: unknown;
-  try {
-    read = JSON.parse(text);
-  } catch {
-    throw invalid(at, 'must be JSON', 'json_invalid');
-  }
-  if (depthOf(bytes) > maxDepth) throw invalid(at, `has more than ${String(maxDepth)} levels`, 'too_deep');
-  if (hasHugeNumber(text))
-    throw invalid(at, 'must not hold a number that is too large for JSON readers', 'finite_number');
+  const { isTooDeep, isTooNested, hasHugeNumber } = scan(text);
+  if (isTooDeep) throw invalid(at, `has more than ${String(maxDepth)} levels`, 'too_deep');
+  if (isTooNested) throw invalid(at, `has more than ${String(maxNested)} lists and objects`, 'too_long');
+  const read = parse(text, at);
+  if (hasHugeNumber) throw invalid(at, 'must not hold a number that is too large for JSON readers', 'finite_number');
   return read;
 }
 
-/** A number that is read as Infinity has an exponent of three digits or very many digits; 200 digits with an exponent of two are finite. */
-const mayBeHuge = /\d[eE]\+?\d{3}|\d{200}/;
+function parse(text: string, at: ErrorDetail['field']): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalid(at, 'must be JSON', 'json_invalid');
+  }
+}
 
-/** Of a text that is JSON: whether a number of it is read as Infinity, which is written as `null`. */
-function hasHugeNumber(text: string): boolean {
-  if (!mayBeHuge.test(text)) return false;
-  let isHuge = false;
-  JSON.parse(text, (_key, read: unknown) => {
-    if (typeof read === 'number' && !Number.isFinite(read)) isHuge = true;
-    return read;
-  });
-  return isHuge;
+interface Scanned {
+  readonly isTooDeep: boolean;
+  readonly isTooNested: boolean;
+  /** Whether a number is read as Infinity, which is written as `null`. Of a text that is no JSON it means nothing. */
+  readonly hasHugeNumber: boolean;
 }
 
 const [quote, backslash] = [0x22, 0x5c];
@@ -40,15 +50,52 @@ const [quote, backslash] = [0x22, 0x5c];
 const curlyBit = 0x20;
 const [opening, closing] = [0x7b, 0x7d];
 
-/** Of a text that is JSON. */
-function depthOf(bytes: Uint8Array): number {
-  let [depth, most, isInText] = [0, 0, false];
-  for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index] ?? 0;
-    if (isInText && byte === backslash) index++;
-    else if (byte === quote) isInText = !isInText;
-    else if (!isInText && (byte | curlyBit) === opening) most = Math.max(most, ++depth);
-    else if (!isInText && (byte | curlyBit) === closing) depth--;
+/** Passes over each character once, and stops where there are too many levels, lists or objects. */
+function scan(text: string): Scanned {
+  let [depth, nested, hasHugeNumber] = [0, 0, false];
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === quote) index = endOfText(text, index);
+    else if ((code | curlyBit) === opening) {
+      const [isTooDeep, isTooNested] = [++depth > maxDepth, ++nested > maxNested];
+      if (isTooDeep || isTooNested) return { isTooDeep, isTooNested, hasHugeNumber };
+    } else if ((code | curlyBit) === closing) depth--;
+    else if (isDigit(code)) {
+      const end = endOfNumber(text, index);
+      if (end - index >= leastHugeLength) hasHugeNumber ||= isHuge(text.slice(index, end));
+      index = end - 1;
+    }
   }
-  return most;
+  return { isTooDeep: false, isTooNested: false, hasHugeNumber };
+}
+
+/** Where the quote is that ends the text which begins at `start`. */
+function endOfText(text: string, start: number): number {
+  let index = start + 1;
+  while (index < text.length) {
+    const code = text.charCodeAt(index);
+    if (code === quote) return index;
+    index += code === backslash ? 2 : 1;
+  }
+  return index;
+}
+
+function endOfNumber(text: string, start: number): number {
+  let index = start + 1;
+  while (index < text.length && isOfNumber(text.charCodeAt(index))) index++;
+  return index;
+}
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+const partsOfNumber: ReadonlySet<number> = new Set(Array.from('.eE+-', (character) => character.charCodeAt(0)));
+const isOfNumber = (code: number): boolean => isDigit(code) || partsOfNumber.has(code);
+
+/** `9e308` is the shortest of all. */
+const leastHugeLength = 5;
+/** The most digits of a number that is finite whatever they are. */
+const maxPlainDigits = 308;
+
+function isHuge(literal: string): boolean {
+  const mayBe = literal.length > maxPlainDigits || literal.includes('e') || literal.includes('E');
+  return mayBe && !Number.isFinite(Number(literal));
 }

@@ -3,6 +3,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { readJson } from '../json-text.ts';
 import { idFault, lastTime, readMessage } from '../message/message.ts';
 import { isUsage } from '../message/usage.ts';
+import type { MessageEntry } from '../threads.ts';
 
 /**
  * What a request of a pool may hold. The record keeps these values as they come, and other processes read them: a text that is no JSON, or a
@@ -21,31 +22,44 @@ const closing = 0x7d;
 const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The bound of each text is that of the service which keeps it. */
+type JsonCheck = (mostBytes: number) => Check;
+
 const json =
-  (name: string, fits: (value: unknown) => boolean = () => true): Check =>
+  (name: string, fits: (value: unknown) => boolean = () => true): JsonCheck =>
+  (mostBytes) =>
   (value: Uint8Array | string, at) => {
-    if (!fits(readJson(value, at))) throw invalid(at, `must be ${name}`, 'type');
+    if (!fits(readJson(value, { at, mostBytes }))) throw invalid(at, `must be ${name}`, 'type');
   };
 
 const value = json('JSON');
 
 const control = /[\u0000-\u001f\u007f-\u009f]/u;
 
+/** The most bytes of the name of a state field. */
+const maxNameBytes = 8 * 1024;
+
 /** A field of the state with its JSON. The name is the last part of `at`. */
 const stateField: Check = (given: Uint8Array | string, at) => {
   const name = String(at.at(-1));
+  if (Buffer.byteLength(name) > maxNameBytes)
+    throw invalid(
+      at.slice(0, -1),
+      `must not have a name of more than ${String(maxNameBytes)} bytes`,
+      'string_too_long',
+    );
   if (name === '' || name === '__proto__' || control.test(name) || !name.isWellFormed())
     throw invalid(at, 'must have a name without control characters that is not "__proto__"', 'string_pattern_mismatch');
-  const read = readJson(given, at);
+  const read = readJson(given, { at, mostBytes: sizes.step });
   if (name === 'context_summary' && typeof read !== 'string') throw invalid(at, 'must be a string', 'type');
 };
 const object = json('a JSON object', isObject);
 const list = json('a JSON array of objects', (items) => Array.isArray(items) && items.every(isObject));
-const usage = json('a list of the tokens of models', isUsage);
+const usage = json('a list of the tokens of models', isUsage)(sizes.usage);
 const progress = json(
   'what a run keeps',
   (kept) => isObject(kept) && isCounts(kept['visits']) && isContinuation(kept['carry']),
-);
+)(sizes.progress);
 const isCounts = (counts: unknown): boolean => isObject(counts) && Object.values(counts).every(isCount);
 const isContinuation = (given: unknown): boolean => given === undefined || isObject(given);
 
@@ -88,8 +102,7 @@ const id: Check = (given: string, at) => {
 
 /** A message as nodes make them. What is put behind its fields in replies stands before its last byte. */
 const message: Check = (given: Uint8Array, at, { messageId }) => {
-  if (given.byteLength > sizes.message) return;
-  const read = readJson(given, at);
+  const read = readJson(given, { at, mostBytes: sizes.message });
   const { message_id: own, timestamp } = readMessage(read, at, { newId: () => '', now: new Date(0) });
   if (own !== messageId) throw invalid([...at, 'message_id'], 'must be the id of the entry', 'value_error');
   if (!isObject(read) || !Array.isArray(read['content']) || read['timestamp'] !== timestamp)
@@ -100,7 +113,10 @@ const message: Check = (given: Uint8Array, at, { messageId }) => {
 
 /** The messages that come in requests of pools, with each of their fields that holds JSON, a number or an id. */
 export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
-  RevisionDefinition: { graphJson: object, fieldsJson: object, toolsJson: list },
+  RevisionDefinition: {
+    ...{ graphJson: object(sizes.drawing), fieldsJson: object(sizes.drawing) },
+    toolsJson: list(sizes.toolsTogether),
+  },
   MakeCurrent: { version: count },
   ClaimRunRequest: { knownVersion: count, takeoverEpoch: count },
   RenewGrantRequest: { epoch: count },
@@ -112,14 +128,50 @@ export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>
   },
   FusedStep: { at: past, progressJson: progress, usageJson: usage },
   StepWork: { startedAt: past, attempt: count, retries: count, inputTokens: count, outputTokens: count },
-  RunEnd: { iterations: count, interruptsJson: list },
+  RunEnd: { iterations: count, interruptsJson: list(sizes.progress) },
   ListRunStepsRequest: { fromStep: count },
   NoteToolStartedRequest: { epoch: count, step: count },
-  NoteToolResultRequest: { epoch: count, step: count, resultJson: value, keepSeconds: count },
+  NoteToolResultRequest: { epoch: count, step: count, resultJson: value(sizes.toolRecord), keepSeconds: count },
   ListCheckpointsRequest: { limit: count, offset: count },
-  StoreRequest: { memoryId: id, metadataJson: object },
-  Selection: { filtersJson: object },
-  SearchRequest: { limit: count, scoreThreshold: number, maxTokens: count, optionsJson: object },
+  StoreRequest: { memoryId: id, metadataJson: object(sizes.memory) },
+  Selection: { filtersJson: object(sizes.search) },
+  SearchRequest: { limit: count, scoreThreshold: number, maxTokens: count, optionsJson: object(sizes.search) },
+};
+
+/** The most fields of the state: a registered agent has fewer, because of the bytes of their description. */
+const maxFields = 30_000;
+/** The most messages of one step: its bytes hold no more. */
+const maxMessages = 40_000;
+
+/** @throws Invalid for a step that adds more than one may, as its worker counts it. */
+function refuseLargeStep({ fields = {}, messages = [] }: StepParts, at: Field): void {
+  const names = Object.keys(fields);
+  refuseMany(names, maxFields, [...at, 'fields']);
+  refuseMany(messages, maxMessages, [...at, 'messages']);
+  let bytes = 0;
+  for (const { messageId, json: text } of messages) bytes += Buffer.byteLength(messageId) + text.byteLength;
+  refuseOver(bytes, [...at, 'messages']);
+  for (const name of names) bytes += fields[name]?.byteLength ?? 0;
+  refuseOver(bytes, [...at, 'fields']);
+}
+
+interface StepParts {
+  readonly fields?: Readonly<Record<string, Uint8Array>>;
+  readonly messages?: readonly MessageEntry[];
+}
+
+function refuseMany({ length }: readonly unknown[], most: number, at: Field): void {
+  if (length > most) throw invalid(at, `must not have more than ${String(most)} entries`, 'too_long');
+}
+
+function refuseOver(bytes: number, at: Field): void {
+  if (bytes > sizes.step) throw invalid(at, `has ${String(bytes)} bytes, more than ${String(sizes.step)}`, 'too_large');
+}
+
+/** What is checked of a message as a whole, before any of its texts is read. */
+export const poolBounds: Readonly<Record<string, (message: StepParts, at: Field) => void>> = {
+  CommitStepRequest: refuseLargeStep,
+  FusedStep: refuseLargeStep,
 };
 
 /** The fields of messages that hold further messages with checks. */

@@ -121,7 +121,8 @@ interface TooMuch {
   readonly tokens: number;
 }
 
-function tooMuch({ pool, bound, most, tokens }: TooMuch): ServiceError {
+/** What a call is refused with that is beyond a bound. */
+export function tooMuch({ pool, bound, most, tokens }: TooMuch): ServiceError {
   const retryAfterMs =
     bound === 'callsPerSecond' ? Math.max(leastRetryMs, Math.ceil(((1 - tokens) * second) / most)) : retryMs;
   return new ServiceError('RateLimited', `pool "${pool}" may have ${words[bound](String(most))} at this process`, {

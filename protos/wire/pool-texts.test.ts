@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import protobuf from 'protobufjs';
+import { sizes } from '@agent-workflow/kit/sizes';
 import { definitionOf, methodName, poolRuleOf } from './definitions.ts';
 import { poolChecks, poolMessages } from './pool-checks.ts';
 import { poolTextFault } from './pool-texts.ts';
@@ -84,6 +85,70 @@ test('a state field of a pool has a plain name, a finite value, and a summary th
     t.is(placeOf({ n: bytes(huge) }), 'fields.n', huge.slice(0, 20));
 });
 
+const faultType = (name: string, request: object): string | undefined => {
+  const detail = poolTextFault(rpcOf(name))(request)?.details[0];
+  return detail && `${detail.field.join('.')} ${detail.type}`;
+};
+
+/** No JSON, and of more bytes than a bound: which of the two is refused says what is looked at first. */
+const over = (bound: number): Buffer => Buffer.alloc(bound + 1, 'x');
+
+test('a text of a pool has the bound of what keeps it, and is not read beyond it', (t) => {
+  const commit = { epoch: 1, step: 0, at: 1, fields: {}, messages: [] };
+  const entry = { messageId: 'm', json: over(sizes.message) };
+  const steps: Readonly<Record<string, object>> = {
+    'messages.0.json': { messages: [entry] },
+    'fields.n': { fields: { n: bytes('1'), m: over(sizes.step) } },
+    progressJson: { progressJson: over(sizes.progress) },
+    usageJson: { usageJson: over(sizes.usage).toString() },
+    'end.interruptsJson': { end: { iterations: 1, interruptsJson: over(sizes.progress).toString() } },
+    'fused.messages.0.json': { fused: { at: 1, messages: [entry] } },
+    'fused.progressJson': { fused: { at: 1, messages: [], progressJson: over(sizes.progress) } },
+  };
+  for (const [place, parts] of Object.entries(steps)) {
+    const at = place === 'fields.n' ? 'fields' : place;
+    t.is(faultType('CommitStep', { ...commit, ...parts }), `${at} too_large`);
+  }
+  const definition = { graphJson: bytes('{}'), fieldsJson: bytes('{}'), toolsJson: bytes('[]') };
+  const parts = { graphJson: sizes.drawing, fieldsJson: sizes.drawing, toolsJson: sizes.toolsTogether };
+  for (const [field, bound] of Object.entries(parts)) {
+    const request = { definition: { ...definition, [field]: over(bound) } };
+    t.is(faultType('RegisterRevision', request), `definition.${field} too_large`);
+  }
+  const result = { epoch: 1, step: 0, resultJson: over(sizes.toolRecord) };
+  t.is(faultType('NoteToolResult', result), 'resultJson too_large');
+});
+
+test('what a step of a pool adds is bounded as its worker bounds it, before any of it is read', (t) => {
+  const commit = { epoch: 1, step: 0, at: 1, fields: {}, messages: [] };
+  const half = Buffer.alloc(sizes.step / 2, 'x');
+  const entries = (count: number, json: Buffer) => Array.from({ length: count }, () => ({ messageId: 'm', json }));
+  const typeOf = (parts: object) => faultType('CommitStep', { ...commit, ...parts });
+  t.is(typeOf({ messages: entries(2, half) }), 'messages too_large');
+  t.is(typeOf({ messages: entries(1, half), fields: { a: half } }), 'fields too_large');
+  t.is(typeOf({ fused: { at: 1, messages: entries(2, half) } }), 'fused.messages too_large');
+  t.is(typeOf({ messages: entries(50_000, bytes('{}')) }), 'messages too_long');
+  const fields = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`f${String(index)}`, bytes('x')]));
+  t.is(typeOf({ fields }), 'fields too_long');
+  t.is(typeOf({ fields: { ['n'.repeat(10_000)]: bytes('1') } }), 'fields string_too_long');
+});
+
+test('a message of a pool has no more levels than other JSON', (t) => {
+  const deep = (depth: number) => bytes(`${good.slice(0, -1)},"deep":${'['.repeat(depth)}${']'.repeat(depth)}}`);
+  const typeOf = (depth: number) =>
+    faultType('CommitStep', {
+      epoch: 1,
+      step: 0,
+      at: 1,
+      fields: {},
+      messages: [{ messageId: 'm', json: deep(depth) }],
+    });
+  t.is(typeOf(990), undefined);
+  t.is(typeOf(1000), 'messages.0.json too_deep');
+  t.is(typeOf(500_000), 'messages.0.json too_deep');
+  t.is(typeOf(1_500_000), 'messages.0.json too_large');
+});
+
 test('a run of a pool sleeps for ten years at most', (t) => {
   const year = 365.25 * 24 * 3600 * 1000;
   const placeOf = (years: number) =>
@@ -107,5 +172,6 @@ test('a memory of a pool has an id as messages have', (t) => {
   t.truthy(rpc);
   if (!rpc) return;
   t.is(faultPlace(rpc, { owner: 'o', memoryId: 'm1' }), undefined);
+  t.is(faultPlace(rpc, { owner: 'o', memoryId: 'm1', metadataJson: over(sizes.memory) }), 'metadataJson');
   for (const memoryId of ['', 'a\u0007b', 'a/b']) t.is(faultPlace(rpc, { owner: 'o', memoryId }), 'memoryId');
 });

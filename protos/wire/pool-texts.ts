@@ -1,6 +1,6 @@
 import { invalid, isServiceError, type ErrorDetail, type ServiceError } from '@agent-workflow/kit/errors';
 import type { Rpc } from './definitions.ts';
-import { poolChecks, poolMessages } from './pool-checks.ts';
+import { poolBounds, poolChecks, poolMessages } from './pool-checks.ts';
 
 type Field = ErrorDetail['field'];
 
@@ -55,6 +55,7 @@ function refuseLongList(items: readonly unknown[], at: Field, most: number): voi
 }
 
 function checkMessage(name: string, given: Message, at: Field): void {
+  poolBounds[name]?.(given, at);
   for (const [field, check] of Object.entries(poolChecks[name] ?? {})) {
     const found = given[field];
     if (found === undefined) continue;

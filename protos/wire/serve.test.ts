@@ -181,6 +181,27 @@ test('a request far above the limit that a foreign client sends is refused by it
   t.is(await send(0), null);
 });
 
+test('a caller that is not known is refused by its headers whatever it sends, is counted, and its connection goes on', async (t) => {
+  let unknown = 0;
+  const onUnknownCaller = (): void => {
+    unknown += 1;
+  };
+  await using server = await serve({ execution: idle }, { ...options, onUnknownCaller, security: { token: 'ours' } });
+  const client = openForeign(t, server);
+  const send = async (token: string, bytes: number): Promise<GrpcError | null> =>
+    new Promise((resolve) => {
+      const metadata = new Metadata();
+      metadata.set('authorization', `Bearer ${token}`);
+      const deadline = { deadline: Date.now() + 30_000 };
+      client.makeUnaryRequest(getGraphPath, asIs, asIs, Buffer.alloc(bytes), metadata, deadline, resolve);
+    });
+  const errors = await Promise.all(Array.from({ length: 5 }, async () => send('of nobody', 30_000_000)));
+  t.deepEqual(new Set(errors.map((error) => error?.code)), new Set([status.UNAUTHENTICATED]));
+  t.is(unknown, errors.length);
+  t.is(await send('ours', 0), null);
+  t.is(await healthOf(t, server.port, ''), 'SERVING');
+});
+
 test('a stream of a pool ends whose message is very large or has very many calls, that of the platform goes on', async (t) => {
   const pool = { name: 'team', agents: new Set(['default']) };
   const sha256 = createHash('sha256').update('of a pool').digest('hex');

@@ -21,6 +21,8 @@ import {
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Call } from '../call.ts';
+import { createArrivals, maxOpenBytes } from './arrivals.ts';
+import { exchangePath } from './call-messages.ts';
 import { serveCalls, type StreamedRpc } from './serve-calls.ts';
 import {
   definitionOf,
@@ -32,6 +34,7 @@ import {
   type Rpc,
   type Services,
 } from './definitions.ts';
+import { createFieldCount } from './field-count.ts';
 import { writeAll } from './flow.ts';
 import { fail, link, type Method } from './link.ts';
 import { requestFault } from './listed.ts';
@@ -102,9 +105,15 @@ export async function serve(services: Partial<Services>, options: ServeOptions):
  */
 export async function openWireServer(contexts: readonly Context[], options: ServeOptions): Promise<WireServer> {
   const { security = {}, onFailure, onUnknownCaller = ignore, around = justDo } = options;
-  const server = new Server(serverOptions);
-  const provided = new Map<Context, Methods>();
   const callerOf = createGuard(security);
+  const arrivals = createArrivals({
+    ...{ callerOf, isOpen: isHealthCheck, refusal: unknownCaller, refuse: toRefusal, arrivalMs },
+    limiting: security.pools?.limiting,
+    // No call is refused with a stream: the caller makes each as a call of its own then.
+    onUnknownCaller: (path) => (path === exchangePath ? undefined : onUnknownCaller()),
+  });
+  const server = new Server({ ...serverOptions, interceptors: [arrivals] });
+  const provided = new Map<Context, Methods>();
   const streamed = new Map<string, StreamedRpc>();
   const ends = createWorkEnds();
   const counted = { pools: security.pools, enter: createEnter(security.pools), during: ends.during };
@@ -116,7 +125,6 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   const endStreams = serveCalls(server, {
     rpcOf: (path) => streamed.get(path),
     callerOf,
-    // No call is refused here: the caller makes each as a call of its own then.
     refusal: unknownCaller,
   });
   const health = createHealth(contexts);
@@ -157,7 +165,7 @@ async function openHealthPort(
   opened: AsyncDisposableStack,
 ): Promise<number | undefined> {
   if (healthPort === undefined) return undefined;
-  const server = new Server();
+  const server = new Server({ 'grpc.max_receive_message_length': maxOpenBytes });
   service.addToServer(server);
   opened.defer(() => drain(server, healthDrainMs));
   return bind(server, `${host}:${String(healthPort)}`, toServerCredentials({}));
@@ -199,6 +207,12 @@ const serverOptions = {
   'grpc.keepalive_timeout_ms': 4_000,
 };
 
+/** How long one request of a pool may take to arrive, in milliseconds: workers wait half as long for the reply to a large one. */
+const arrivalMs = 60_000;
+
+/** Health checks are answered to every caller: a kubelet has no token. */
+const isHealthCheck = (path: string): boolean => path.startsWith('/grpc.health.v1.Health/');
+
 type Methods = Readonly<Record<string, Method>>;
 
 /** The methods of a service by name. @throws when the `.proto` has one that the object has not. */
@@ -233,7 +247,7 @@ const justDo: AroundCall = (_call, work) => work();
 
 function addService(server: Server, served: Served): void {
   const { context, callerOf, enter, onUnknownCaller, streamed } = served;
-  const definition = definitionOf(context);
+  const definition = bounded(definitionOf(context));
   const bytesIn = new WeakMap<object, number>();
   const enterOwn: Answers['enter'] = (caller, request) => enter(caller, bytesIn.get(request) ?? 0);
   const handlers = Object.entries(definition).map(([rpc, described]): [string, UntypedHandleCall] => {
@@ -275,12 +289,30 @@ const createRefuse =
   (error) => {
     const known = fromUnknown(error);
     if (isOurs(known)) onFailure(known, path);
-    const { code, details, error: sent } = toStatus(known);
-    const metadata = new Metadata();
-    metadata.set(errorKey, sent);
-    if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
-    return { code, details, metadata };
+    return toRefusal(known);
   };
+
+function toRefusal(error: unknown): StatusObject {
+  const known = fromUnknown(error);
+  const { code, details, error: sent } = toStatus(known);
+  const metadata = new Metadata();
+  metadata.set(errorKey, sent);
+  if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
+  return { code, details, metadata };
+}
+
+/** The same service, which reads no request that has very many fields. */
+const bounded = (definition: Definition): Definition =>
+  Object.fromEntries(
+    Object.entries(definition).map(([rpc, method]) => {
+      const count = createFieldCount(method);
+      const requestDeserialize = (bytes: Buffer): object => {
+        count(bytes);
+        return method.requestDeserialize(bytes);
+      };
+      return [rpc, { ...method, requestDeserialize }];
+    }),
+  );
 
 /** The same service, whose streams are given serialized items: so what waits of them is known in bytes. Notes the bytes of requests. */
 const measured = (definition: Definition, bytesIn: WeakMap<object, number>): Definition =>
@@ -328,7 +360,11 @@ interface Answers {
 }
 
 /** To a caller who is not one of ours: a status of gRPC's own, because none of our errors is meant for it. */
-const unknownCaller: Partial<StatusObject> = { code: status.UNAUTHENTICATED, details: 'the caller is not known' };
+const unknownCaller: StatusObject = {
+  code: status.UNAUTHENTICATED,
+  details: 'the caller is not known',
+  metadata: new Metadata(),
+};
 
 function unary(answers: Answers): handleUnaryCall<object, object> {
   const { method, refuse } = answers;

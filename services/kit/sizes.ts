@@ -37,6 +37,8 @@ export const sizes = {
   resume: 1 * MiB,
   /** The continuation between two steps: joins, questions and their answers, positions of sub-graphs. */
   progress: 3 * MiB,
+  /** The record of a tool call, or of the result of a branch: each is part of what one step adds. */
+  toolRecord: 3 * MiB,
   /** What a node or tool gives to one call of `ctx.progress`. */
   progressEvent: 64 * KiB,
   /** The tokens of a run by model. */
@@ -49,6 +51,8 @@ export const sizes = {
   waiting: 256 * KiB,
   /** The content of one memory, its metadata, and the query of a search: each. */
   memory: 64 * KiB,
+  /** The filters and the options of a search that a worker of a pool makes: each. */
+  search: 1 * MiB,
   /** One gRPC message, in either direction: more than the sum of the limits of the largest request. */
   rpc: 32 * MiB,
   /** Runs that may wait on one thread (a count). */

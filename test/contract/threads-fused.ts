@@ -177,10 +177,11 @@ export function threadsFusedContract(test: TestFn, name: string, open: OpenThrea
     const { epoch, version } = await acceptAndClaim(threads, 'r1');
     await refused(t, commit(threads, 'r1', epoch, { ...pair(), end: completed }), 'Invalid');
     await refused(t, commit(threads, 'r1', epoch, { ...pair(), wakeAt: Date.now() + 1000 }), 'Invalid');
-    const large = (id: string): ReturnType<typeof message> => message(id, 'tool', 'x'.repeat(sizes.context / 2));
+    const large = (step: string): ReturnType<typeof message>[] =>
+      ['a', 'b', 'c'].map((id) => message(`${step}${id}`, 'tool', 'x'.repeat(sizes.context / 6 + 1000)));
     await refused(
       t,
-      commit(threads, 'r1', epoch, { ...pair({ messages: [large('l2')] }), messages: [large('l1')] }),
+      commit(threads, 'r1', epoch, { ...pair({ messages: large('l2') }), messages: large('l1') }),
       'Invalid',
     );
     await refused(t, commit(threads, 'r1', epoch, pair({ next: ['x'.repeat(sizes.waiting + 1)] })), 'Invalid');

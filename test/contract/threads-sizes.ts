@@ -184,6 +184,26 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     t.deepEqual(fieldOf(await t.throwsAsync(asking)), [['interrupts'], 'too_large']);
   });
 
+  check('a message of a step and the record of a tool call have bounds for every caller', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    const big = commit(threads, 'r1', epoch, { messages: [user('small'), sized('big', sizes.message + 1)] });
+    t.deepEqual(fieldOf(await t.throwsAsync(big)), [['messages', 1], 'too_large']);
+    const fused = {
+      at: Date.now(),
+      nodes: ['b'],
+      next: [],
+      openCalls: [],
+      messages: [sized('big', sizes.message + 1)],
+    };
+    const second = commit(threads, 'r1', epoch, { fused });
+    t.deepEqual(fieldOf(await t.throwsAsync(second)), [['messages', 0], 'too_large']);
+    const record = { ...thread1, runId: 'r1', epoch, step: 0, callKey: 'k' };
+    const resultJson = bytes(`"${'x'.repeat(sizes.toolRecord)}"`);
+    const noted = threads.noteToolResult({ ...record, resultJson }, call());
+    t.deepEqual(fieldOf(await t.throwsAsync(noted)), [['resultJson'], 'too_large']);
+    await commit(threads, 'r1', epoch, { messages: [sized('fits', sizes.message)] });
+  });
+
   check('metadata, a summary and the input of one request have bounds that the refusal names', async (t, threads) => {
     await finishedTurn(threads, 'r1');
     const metadataJson = bytes(`{"m":"${'x'.repeat(sizes.metadata)}"}`);

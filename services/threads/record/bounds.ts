@@ -40,6 +40,7 @@ export function refuseAcceptance({ messages, metadataJson, optionsJson }: Accept
 /** What a step leaves in the head of its thread. Its worker has held itself to the same bounds. */
 export function refuseStep({
   fields,
+  messages,
   progressJson,
   openCalls,
   openInterrupts,
@@ -47,6 +48,7 @@ export function refuseStep({
   end,
   usageJson,
 }: CommitStepRequest): void {
+  refuseMessages(messages, ['messages']);
   refuseSummary(fields, ['fields', 'context_summary']);
   refuseOver(progressJson?.byteLength ?? 0, sizes.progress, ['progress']);
   refuseOver(Buffer.byteLength(end?.interruptsJson ?? ''), sizes.progress, ['interrupts']);

@@ -4,7 +4,9 @@ import type {
   NoteToolStartedReply,
   NoteToolStartedRequest,
 } from '@agent-workflow/protos/threads';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { Decision, Snapshot } from '../ports/changes.ts';
+import { refuseOver } from '../record/bounds.ts';
 import { fencedHead } from './commit.ts';
 
 /** Records that a call is about to be made, unless an earlier attempt has begun it. */
@@ -20,6 +22,7 @@ export function decideToolStarted(request: NoteToolStartedRequest, snapshot: Sna
 export function decideToolResult(request: NoteToolResultRequest, snapshot: Snapshot): Decision<NoteToolResultReply> {
   const head = fencedHead(request, snapshot);
   const { runId, callKey, resultJson: result, keepSeconds } = request;
+  refuseOver(result.byteLength, sizes.toolRecord, ['resultJson']);
   const toolCall = { runId, callKey, result, ...(keepSeconds === undefined ? {} : { keepSeconds }) };
   return { change: { head: { ...head, claims: 0 }, toolCall }, reply: {} };
 }

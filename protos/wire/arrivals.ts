@@ -1,0 +1,145 @@
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import {
+  Metadata,
+  ServerInterceptingCall,
+  status,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  type StatusObject,
+} from '@grpc/grpc-js';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { createArrivalCounts, type ArrivingRequest } from './arrival-counts.ts';
+import type { Pool } from './pool-gate.ts';
+import type { PoolLimiting } from './pool-limits.ts';
+import type { CallerOf } from './security.ts';
+
+interface ArrivalOptions {
+  readonly callerOf: (metadata: Metadata) => CallerOf;
+  /** Whether everyone may call this path, as health checks do. */
+  readonly isOpen: (path: string) => boolean;
+  /** What a caller gets that is not one of ours. */
+  readonly refusal: StatusObject;
+  readonly onUnknownCaller: (path: string) => void;
+  readonly limiting: PoolLimiting | undefined;
+  readonly refuse: (error: unknown) => StatusObject;
+  /** How long one request may take to arrive, in milliseconds. */
+  readonly arrivalMs: number;
+}
+
+/** The most bytes of a request by a caller that is not known, where everyone may call. */
+export const maxOpenBytes = 4096;
+
+/**
+ * Holds requests to their bounds while they arrive: gRPC shows a request to its handler when all of it is there. A caller that is not known is
+ * refused by its headers. What comes of the workers of a pool is counted, and a request of theirs that does not arrive in time is ended, so that
+ * they hold no memory with requests that they never finish. The platform is trusted with that.
+ */
+export function createArrivals(options: ArrivalOptions): ServerInterceptor {
+  const { callerOf, isOpen, refusal, onUnknownCaller, refuse } = options;
+  const counts = options.limiting && createArrivalCounts(options.limiting);
+  const enter = (caller: Pool | undefined, isStream: boolean): ArrivingRequest | undefined =>
+    caller ? counts?.enter(caller.name, isStream) : openRequest();
+  return ({ path, requestStream: isStream }, call) => {
+    let arrival: Arrival | undefined;
+    return new ServerInterceptingCall(call, {
+      start: (next) => {
+        next({
+          onReceiveMetadata: (metadata, goOn) => {
+            const caller = callerOf(metadata)();
+            if (!caller && !isOpen(path)) {
+              onUnknownCaller(path);
+              cut(call, refusal);
+              return;
+            }
+            if (caller === 'platform') {
+              goOn(metadata);
+              return;
+            }
+            try {
+              arrival = watchArrival(call, enter(caller, isStream), { ...options, isStream });
+            } catch (error) {
+              cut(call, refuse(error));
+              return;
+            }
+            goOn(metadata);
+          },
+          onReceiveMessage: (message, goOn) => {
+            arrival?.onWhole();
+            goOn(message);
+          },
+          onReceiveHalfClose: (goOn) => {
+            arrival?.onEnd();
+            goOn();
+          },
+          onCancel: () => arrival?.onEnd(),
+        });
+      },
+    });
+  };
+}
+
+/** A request of a caller that is not known. */
+function openRequest(): ArrivingRequest {
+  let bytes = 0;
+  return {
+    add: (more) => {
+      bytes += more;
+      if (bytes > maxOpenBytes) throw new ServiceError('TooLarge', `more than ${String(maxOpenBytes)} bytes`);
+    },
+    onWhole: () => undefined,
+    onEnd: () => undefined,
+  };
+}
+
+/** Follows one request, or those of a stream one after the other. */
+interface Arrival {
+  /** A request is there. */
+  readonly onWhole: () => void;
+  /** No more is to come. */
+  readonly onEnd: () => void;
+}
+
+function watchArrival(
+  call: ServerInterceptingCallInterface,
+  counted: ArrivingRequest | undefined,
+  { refuse, arrivalMs, isStream }: ArrivalOptions & { readonly isStream: boolean },
+): Arrival {
+  const stream = counted && streamOf(call);
+  // A stream may be without a request for any time.
+  const timer = isStream ? undefined : setTimeout(() => end(late(arrivalMs)), arrivalMs).unref();
+  const onData = (bytes: Buffer): void => {
+    try {
+      counted?.add(bytes.byteLength);
+    } catch (error) {
+      end(refuse(error));
+    }
+  };
+  const onEnd = (): void => {
+    clearTimeout(timer);
+    stream?.off('data', onData);
+    counted?.onEnd();
+  };
+  const end = (reason: StatusObject): void => {
+    onEnd();
+    cut(call, reason);
+  };
+  stream?.on('data', onData);
+  return { onWhole: isStream ? () => counted?.onWhole() : onEnd, onEnd };
+}
+
+/** A call that ends like one whose connection is lost is made again where that changes nothing. */
+const late = (arrivalMs: number): StatusObject => ({
+  code: status.UNAVAILABLE,
+  details: `the request did not arrive within ${String(arrivalMs / 1000)} s`,
+  metadata: new Metadata(),
+});
+
+/** Ends a call whose caller may still be sending: what it sends is not waited for. */
+function cut(call: ServerInterceptingCallInterface, reason: StatusObject): void {
+  call.sendStatus(reason);
+  streamOf(call)?.close(constants.NGHTTP2_NO_ERROR);
+}
+
+/** gRPC gives no other view of a request that is not whole. It reads the stream, which is paused until then: a listener starts nothing. */
+const streamOf = (call: ServerInterceptingCallInterface): ServerHttp2Stream | undefined =>
+  (call as { readonly stream?: ServerHttp2Stream }).stream;
