@@ -1,4 +1,5 @@
 import { ServiceError, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
 import { readJson } from '@agent-workflow/protos/json-text';
 import { failedCall } from '../../code-call-errors.ts';
 import type { ReducedFields, ReduceRequest } from '../../../ports/code-calls.ts';
@@ -34,10 +35,10 @@ export function fromReplyText(text: Buffer): ReducedFields | ServiceError | unde
   return isObject(error) ? toError(error) : undefined;
 }
 
-/** The worker may be another team's: its text may be nested deeper than can be followed. */
+/** The worker may be another team's: its text may be larger than any write, or nested deeper than can be followed. */
 function readReply(text: Buffer): Readonly<Record<string, unknown>> {
   try {
-    const reply = readJson(text, []);
+    const reply = readJson(text, { at: [], mostBytes: sizes.change });
     return isObject(reply) ? reply : {};
   } catch {
     return {};
