@@ -1,4 +1,4 @@
-import { fromUnknown, isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { unwatchedPart, type Health } from '@agent-workflow/runtime/health';
@@ -53,7 +53,7 @@ async function openWhenThere(config: WeaviateConfig, { embedder, log, health, st
     signal: stopping,
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
     onRetry: (error) => {
-      part.fails(fromUnknown(error).message, unavailable('Weaviate at WEAVIATE_URL cannot be used yet', error));
+      part.fails('it is away', unavailable('Weaviate at WEAVIATE_URL cannot be used yet', error));
       if (!health) onAway(error);
     },
   });
