@@ -1,3 +1,4 @@
+import { agentNamePattern, mustBeAgentName } from '@agent-workflow/kit/agents';
 import { idRule } from '@agent-workflow/protos/message';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
@@ -62,7 +63,7 @@ function messageOf({ keyword, params, message = 'is not valid' }: ErrorObject): 
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
   if (keyword === 'type') return `must be ${[params['type']].flat().join(' or ')}`;
   if (keyword === 'format') return 'must be well-formed Unicode';
-  if (keyword === 'pattern') return idRule;
+  if (keyword === 'pattern') return params['pattern'] === agentNamePattern ? mustBeAgentName : idRule;
   return message;
 }
 

@@ -1,3 +1,4 @@
+import { agentNamePattern } from '@agent-workflow/kit/agents';
 import { idPattern, maxIdLength } from '@agent-workflow/protos/message';
 import type { Static, TProperties, TSchema } from 'typebox';
 import { Type } from './builders.ts';
@@ -75,6 +76,9 @@ export const Id = Type.String({
   pattern: idPattern,
   ...idRules,
 });
+
+/** The name of an agent where no other text can match one. */
+export const AgentName = Type.String({ pattern: agentNamePattern });
 
 /** An id in a body, where a number counts as its decimal text. */
 export const BodyId = Type.Unsafe<string | number>({

@@ -1,5 +1,6 @@
 import { runStatuses } from '@agent-workflow/protos/lists';
 import {
+  AgentName,
   BodyId,
   count,
   Cursor,
@@ -95,7 +96,7 @@ export const OwnRunsQuery = Type.Object({
       'The `cursor` of the page before. It is stable while others write. It belongs to the list of the same `status` and `agent`: elsewhere it is 422.',
     ),
   ),
-  agent: Type.Optional(described(Id, 'Only runs of this agent. Default: of all')),
+  agent: Type.Optional(described(AgentName, 'Only runs of this agent. Default: of all')),
   status: Type.Optional(
     Type.Array(status, {
       minItems: 1,

@@ -1,5 +1,3 @@
-import { isAgentName, mustBeAgentName } from '@agent-workflow/kit/agents';
-import { invalidAt } from '../../http/fields.ts';
 import { OwnRunList, OwnRunsQuery } from '../../schemas/runs.ts';
 import { pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
@@ -22,7 +20,6 @@ export const listOwnRuns = endpoint({
   handle: async ({ owner, input, call }, { threads, log }) => {
     const { limit, cursor: after } = pageOf({ ...input, offset: 0 });
     const { status: statuses = [], agent } = input;
-    if (agent !== undefined && !isAgentName(agent)) throw invalidAt(['query', 'agent'], mustBeAgentName);
     const request = {
       ...{ owner, limit, statuses },
       ...(agent !== undefined && { agent }),
