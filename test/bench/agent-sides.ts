@@ -11,7 +11,9 @@ const rounds = 10;
 interface Operation {
   readonly name: string;
   /** The request of a call by its number. The calls of a side come one after the other, so that no two runs are under way on one thread. */
-  readonly request: (index: number, of: Pick<Side, 'agents' | 'threadOf'>) => Buffer;
+  readonly request: (index: number, of: Pick<Side, 'agents' | 'threadOf' | 'nextRouting'>) => Buffer;
+  /** Only where agents have revisions. */
+  readonly ofRevisions?: true;
 }
 
 const pathTo = (path: string) => (): Buffer => toRequest('GET', path);
@@ -45,6 +47,11 @@ const operations: readonly Operation[] = [
         config: { thread_id: threadOf(index) },
       }),
   },
+  {
+    name: 'change of the routing',
+    request: (_, { nextRouting }) => toRequest('PUT', `/v1/agents/${first}/routing`, nextRouting?.()),
+    ofRevisions: true,
+  },
 ];
 
 export interface Side extends AsyncDisposable {
@@ -52,6 +59,8 @@ export interface Side extends AsyncDisposable {
   readonly agents: readonly string[];
   /** A thread of theirs for a call by its number. */
   readonly threadOf: (index: number) => string;
+  /** The next change of the routing of the first agent; absent where agents have no revisions. */
+  readonly nextRouting?: () => object;
   readonly port: number;
   /** Processor time of what serves it, in milliseconds. */
   readonly cpu: () => number;
@@ -60,7 +69,7 @@ export interface Side extends AsyncDisposable {
 /** Each operation on both sides in turns, the first of them changing from round to round. */
 export async function compare(many: Side, one: Side, seconds: number): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const operation of operations) {
+  for (const operation of operations.filter(({ ofRevisions }) => !ofRevisions || many.nextRouting)) {
     process.stderr.write(`  ${operation.name} …\n`);
     for (const side of [many, one]) await measure(side, operation, seconds / 2);
     const measured: (readonly [Sample, Sample])[] = [];

@@ -8,6 +8,7 @@ import { makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 import { compare, first, most, names, type Side } from './agent-sides.ts';
 import type { Figure } from './figure.ts';
+import { sendOne, toRequest } from './load.ts';
 import { cpuMs, cpuMsBelow, residentMiB } from './process-counters.ts';
 import { seededThread, seedThreads } from './seed-threads.ts';
 
@@ -69,9 +70,11 @@ async function openSide(agents: readonly string[], threads: number): Promise<Clu
   const port = Number(cluster.gateways[0]?.address.split(':')[1]);
   await registerAt(cluster, port, held.agents);
   const pids = (): readonly number[] => cluster.replicas.map((replica) => replica.pid());
+  let version = await routingVersion(port);
   const everything = opened.move();
   return {
     ...{ agents: [first], port, pids },
+    nextRouting: () => ({ version: version++, current: revision }),
     threadOf: (index) => seededThread((index * agents.length) % threads),
     serving: () => [...cluster.gateways, ...cluster.threads, ...cluster.executions].map((replica) => replica.pid()),
     cpu: () => sumOf(pids(), cpuMs),
@@ -91,6 +94,13 @@ export async function registerAt(
   await registerFrom({ ...place, AGENT_REVISION: revision }, 'auto');
   const described = `http://127.0.0.1:${port}/v1/agents/${Object.keys(agents).at(-1) ?? ''}`;
   await until(async () => (await fetch(described)).ok, { timeoutMs: 60_000 });
+}
+
+/** The version of the routing of the first agent. */
+async function routingVersion(port: number): Promise<number> {
+  const { body } = await sendOne(port, toRequest('GET', `/v1/agents/${first}`));
+  const { data } = JSON.parse(body) as { data: { routing: { version: number } } };
+  return data.routing.version;
 }
 
 const sumOf = (pids: readonly number[], read: (pid: number) => number | undefined): number =>
