@@ -26,3 +26,7 @@ const partOf = ({ owner, threadId }: ThreadKey, agent: string): number =>
     .update(JSON.stringify([owner, threadId, agent]))
     .digest()
     .readUInt32BE() % parts;
+
+/** What operators read where new runs go to a revision that no worker holds. */
+export const unservedWarning = (revision: string): string =>
+  `no worker of revision "${revision}" is there: its runs wait until one comes`;

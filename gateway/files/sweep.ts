@@ -1,5 +1,6 @@
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { logFailures } from '@agent-workflow/runtime/retries';
 import { within } from '@agent-workflow/protos/call';
 import type { FileCalls, FileKey } from '@agent-workflow/protos/threads';
 import type { FileStore } from './open.ts';
@@ -60,8 +61,9 @@ export function openFileSweep({ threads, files, log, everyMs = 60_000 }: SweepOp
 
   // Replicas that start together do not sweep together.
   const jittered = everyMs * (0.8 + 0.4 * Math.random());
+  const onUnlisted = logFailures({ log, text: 'files that are to be removed could not be listed' });
   const sweeping = every(jittered, sweep, (error) => {
-    if (!isStopping()) log.warn({ err: error }, 'files that are to be removed could not be listed');
+    if (!isStopping()) onUnlisted(error);
   });
   return {
     [Symbol.asyncDispose]: async () => {

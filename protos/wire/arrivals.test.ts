@@ -38,7 +38,7 @@ async function openGround(
       const { code, details } = toStatus(fromUnknown(error));
       return { code, details, metadata: new Metadata() };
     },
-    arrivalMs,
+    ...{ arrivalMs, streamMs: 60_000, connections: undefined },
   });
   const server = new Server({ interceptors: [arrivals] });
   const codec = { requestSerialize: asBytes, requestDeserialize: asBytes };

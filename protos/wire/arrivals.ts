@@ -9,6 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { createArrivalCounts, type ArrivingRequest } from './arrival-counts.ts';
+import type { Connections } from './connections.ts';
 import type { Pool } from './pool-gate.ts';
 import type { PoolLimiting } from './pool-limits.ts';
 import type { CallerOf } from './security.ts';
@@ -21,9 +22,13 @@ interface ArrivalOptions {
   readonly refusal: StatusObject;
   readonly onUnknownCaller: (path: string) => void;
   readonly limiting: PoolLimiting | undefined;
+  /** Absent: where every caller is one of the platform. */
+  readonly connections: Pick<Connections, 'enter'> | undefined;
   readonly refuse: (error: unknown) => StatusObject;
   /** How long one request may take to arrive, in milliseconds. */
   readonly arrivalMs: number;
+  /** How long a stream of calls of a pool may last, in milliseconds. */
+  readonly streamMs: number;
 }
 
 /** The most bytes of a request by a caller that is not known, where everyone may call. */
@@ -35,7 +40,7 @@ export const maxOpenBytes = 4096;
  * they hold no memory with requests that they never finish. The platform is trusted with that.
  */
 export function createArrivals(options: ArrivalOptions): ServerInterceptor {
-  const { callerOf, isOpen, refusal, onUnknownCaller, refuse } = options;
+  const { callerOf, isOpen, refusal, onUnknownCaller, refuse, connections } = options;
   const counts = options.limiting && createArrivalCounts(options.limiting);
   const enter = (caller: Pool | undefined, isStream: boolean): ArrivingRequest | undefined =>
     caller ? counts?.enter(caller.name, isStream) : openRequest();
@@ -51,12 +56,11 @@ export function createArrivals(options: ArrivalOptions): ServerInterceptor {
               cut(call, refusal);
               return;
             }
-            if (caller === 'platform') {
-              goOn(metadata);
-              return;
-            }
             try {
-              arrival = watchArrival(call, enter(caller, isStream), { ...options, isStream });
+              const stream = streamOf(call);
+              if (stream) connections?.enter(stream, { caller, isStream });
+              if (caller !== 'platform')
+                arrival = watchArrival(call, enter(caller, isStream), { ...options, isStream });
             } catch (error) {
               cut(call, refuse(error));
               return;
@@ -102,11 +106,13 @@ interface Arrival {
 function watchArrival(
   call: ServerInterceptingCallInterface,
   counted: ArrivingRequest | undefined,
-  { refuse, arrivalMs, isStream }: ArrivalOptions & { readonly isStream: boolean },
+  { refuse, arrivalMs, streamMs, isStream }: ArrivalOptions & { readonly isStream: boolean },
 ): Arrival {
   const stream = counted && streamOf(call);
-  // A stream may be without a request for any time.
-  const timer = isStream ? undefined : setTimeout(() => end(late(arrivalMs)), arrivalMs).unref();
+  // A stream may be without a request, but it does not last for ever: a client of ours begins another one long before.
+  const timer = isStream
+    ? setTimeout(() => end(old(streamMs)), streamMs).unref()
+    : setTimeout(() => end(late(arrivalMs)), arrivalMs).unref();
   const onData = (bytes: Buffer): void => {
     try {
       counted?.add(bytes.byteLength);
@@ -131,6 +137,12 @@ function watchArrival(
 const late = (arrivalMs: number): StatusObject => ({
   code: status.UNAVAILABLE,
   details: `the request did not arrive within ${String(arrivalMs / 1000)} s`,
+  metadata: new Metadata(),
+});
+
+const old = (streamMs: number): StatusObject => ({
+  code: status.UNAVAILABLE,
+  details: `the stream has lasted ${String(streamMs / 1000)} s`,
   metadata: new Metadata(),
 });
 

@@ -11,8 +11,8 @@ interface PoolBounds {
   readonly callsPerSecond: number;
 }
 
-/** What a pool has too much of. */
-type PoolBound = keyof PoolBounds;
+/** What a pool has too much of; connections and streams of calls have bounds of their own (`connections.ts`). */
+type PoolBound = keyof PoolBounds | 'connections' | 'streams';
 
 /** The bounds, and what is called with each call that is refused for them. */
 export interface PoolLimiting {
@@ -75,7 +75,7 @@ export function createPoolLimits(
     return use;
   };
 
-  const boundOver = (use: Use, bytes: number): PoolBound | undefined => {
+  const boundOver = (use: Use, bytes: number): keyof PoolBounds | undefined => {
     if (use.calls >= bounds.calls) return 'calls';
     if (bytes > 0 && use.bytes > 0 && use.bytes + bytes > bounds.bytes) return 'bytes';
     return use.tokens < 1 ? 'callsPerSecond' : undefined;
@@ -112,6 +112,8 @@ const words: Readonly<Record<PoolBound, (most: string) => string>> = {
   calls: (most) => `${most} calls under way`,
   bytes: (most) => `${most} bytes of requests under way`,
   callsPerSecond: (most) => `${most} calls a second`,
+  connections: (most) => `${most} connections`,
+  streams: (most) => `${most} streams of calls`,
 };
 
 interface TooMuch {

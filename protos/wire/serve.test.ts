@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect as openSocket, createServer } from 'node:net';
 import { Client, credentials, Metadata, status, type ServiceError as GrpcError } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { service as healthService } from 'grpc-health-check';
@@ -285,4 +285,18 @@ test('the health is served at a port of its own to every caller, and nothing els
   t.truthy(await known.getGraph({}, within(5000)));
   await server[Symbol.asyncDispose]();
   t.is(await healthOf(t, port, 'live'), undefined);
+});
+
+test('a server keeps 500 connections at most on which nobody that is known has called, and so does its port for health checks', async (t) => {
+  const security = { token: 'right' };
+  await using server = await serve({ execution: idle }, { ...options, security, healthPort: 0 });
+  await using client = connect('execution', addressOf(server), security);
+  await client.getGraph({}, within(5000));
+  for (const port of [server.port, server.healthPort ?? 0]) {
+    const sockets = Array.from({ length: 501 }, () => openSocket({ port, host: '127.0.0.1' }));
+    t.teardown(() => sockets.forEach((socket) => socket.destroy()));
+    await Promise.race(sockets.map(async (socket) => once(socket.resume(), 'close')));
+    t.is(sockets.filter(({ closed }) => closed).length, 1);
+  }
+  t.is((await client.getGraph({}, within(5000))).graphJson.byteLength, 0);
 });

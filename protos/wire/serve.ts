@@ -23,6 +23,7 @@ import { HealthImplementation } from 'grpc-health-check';
 import type { Call } from '../call.ts';
 import { createArrivals, maxOpenBytes } from './arrivals.ts';
 import { exchangePath } from './call-messages.ts';
+import { createConnections } from './connections.ts';
 import { serveCalls, type StreamedRpc } from './serve-calls.ts';
 import {
   definitionOf,
@@ -106,8 +107,12 @@ export async function serve(services: Partial<Services>, options: ServeOptions):
 export async function openWireServer(contexts: readonly Context[], options: ServeOptions): Promise<WireServer> {
   const { security = {}, onFailure, onUnknownCaller = ignore, around = justDo } = options;
   const callerOf = createGuard(security);
+  const onLimited = security.pools?.limiting?.onLimited;
+  // Without a token every caller is one of the platform.
+  const connections =
+    security.token === undefined ? undefined : createConnections({ bounds: connectionBounds, onLimited });
   const arrivals = createArrivals({
-    ...{ callerOf, isOpen: isHealthCheck, refusal: unknownCaller, refuse: toRefusal, arrivalMs },
+    ...{ callerOf, isOpen: isHealthCheck, refusal: unknownCaller, refuse: toRefusal, arrivalMs, streamMs, connections },
     limiting: security.pools?.limiting,
     // No call is refused with a stream: the caller makes each as a call of its own then.
     onUnknownCaller: (path) => (path === exchangePath ? undefined : onUnknownCaller()),
@@ -134,6 +139,7 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   await using opened = new AsyncDisposableStack();
   const healthPort = await openHealthPort(health, options, opened);
   const port = await bind(server, `${options.host}:${String(options.port)}`, toServerCredentials(security));
+  connections?.watch(server);
   // Health checks are answered until the last call is over: what drains is alive.
   opened.defer(() => {
     endStreams();
@@ -165,10 +171,15 @@ async function openHealthPort(
   opened: AsyncDisposableStack,
 ): Promise<number | undefined> {
   if (healthPort === undefined) return undefined;
-  const server = new Server({ 'grpc.max_receive_message_length': maxOpenBytes });
+  const server = new Server({
+    'grpc.max_receive_message_length': maxOpenBytes,
+    'grpc.max_concurrent_streams': connectionBounds.openCalls,
+  });
   service.addToServer(server);
   opened.defer(() => drain(server, healthDrainMs));
-  return bind(server, `${host}:${String(healthPort)}`, toServerCredentials({}));
+  const port = await bind(server, `${host}:${String(healthPort)}`, toServerCredentials({}));
+  createConnections({ bounds: connectionBounds, onLimited: undefined }).watch(server);
+  return port;
 }
 
 interface Health {
@@ -209,6 +220,15 @@ const serverOptions = {
 
 /** How long one request of a pool may take to arrive, in milliseconds: workers wait half as long for the reply to a large one. */
 const arrivalMs = 60_000;
+
+/** How long a stream of calls of a pool may last, in milliseconds: three times as long as a client of ours uses one. */
+const streamMs = 15 * 60_000;
+
+/**
+ * A worker has one connection to each process and one stream on it, and for some minutes a second one of each when they are renewed. A connection
+ * costs some 35 KB, with TLS more.
+ */
+const connectionBounds = { unknown: 500, unknownMs: 120_000, openCalls: 16, ofPool: 1000, streamsOfPool: 2000 };
 
 /** Health checks are answered to every caller: a kubelet has no token. */
 const isHealthCheck = (path: string): boolean => path.startsWith('/grpc.health.v1.Health/');

@@ -11,6 +11,8 @@ import { endSoon } from '@agent-workflow/runtime/process';
 import { reasonOf } from '@agent-workflow/runtime/reason';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import { standaloneSettings } from '@agent-workflow/standalone/config';
+import type { Gateway } from './gateway.ts';
+import { warnOfUnserved } from './unserved.ts';
 
 /**
  * Does what a start does up to opening its data, and prints what it found. @returns 1 when something would stop a start.
@@ -46,11 +48,19 @@ export async function agents(): Promise<number> {
 }
 
 /**
- * Registers the agents with the threads service of a cluster, and prints where new runs go. @returns 1 when it refuses or is away: the
- * same command may be given again.
+ * Registers the agents with the threads service of a cluster, and prints where new runs go. At a gateway, if one is given, it sees whether workers
+ * are there for them, and warns. @returns 1 when the service refuses or is away: the same command may be given again.
  */
-export async function register(routing: RoutingChoice): Promise<number> {
-  return reporting(async () => print(await registerFrom(processEnv(), routing)));
+export async function register(routing: RoutingChoice, gateway: Gateway | undefined): Promise<number> {
+  return reporting(async () => {
+    const registered = await registerFrom(processEnv(), routing);
+    print(registered.map(({ line }) => line));
+    if (gateway && routing === 'auto')
+      await warnOfUnserved(
+        gateway,
+        registered.map(({ agent }) => agent),
+      );
+  });
 }
 
 async function loadNamed(file: ServiceFile): Promise<Agents> {

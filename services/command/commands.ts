@@ -85,14 +85,14 @@ const commands: Readonly<Record<string, Command>> = {
   },
   agents: {
     usage:
-      '[register [--routing auto | none]] | route <agent> [--current <revision>] [--ramp <revision>=<percent>] [--url <gateway>] [--token-file <file>]',
+      '[register [--routing auto | none]] | route <agent> [--current <revision>] [--ramp <revision>=<percent>]; both [--url <gateway>] [--token-file <file>]',
     summary:
       'Lists the agents of this folder with their nodes and tools; registers them with a cluster; or says at a gateway which revisions of an agent serve new runs',
     options: {
       routing: { type: 'string' },
       current: { type: 'string' },
       ramp: { type: 'string' },
-      url: { type: 'string', default: 'http://127.0.0.1:8000' },
+      url: { type: 'string' },
       'token-file': { type: 'string' },
     },
     arguments: 2,
@@ -129,14 +129,17 @@ const commands: Readonly<Record<string, Command>> = {
 };
 
 async function runAgents({ positionals: [act, agent], flags }: Given): Promise<number> {
+  const textOf = (name: string): string | undefined => flags[name] as string | undefined;
+  const [url, tokenFile] = [textOf('url'), textOf('token-file')];
+  if (url !== undefined && !URL.canParse(url))
+    return refuse('--url must be the address of a gateway, as http://127.0.0.1:8000', 'agents');
   if (act === 'route') {
     const { route } = await import('./route.ts');
-    const textOf = (name: string): string | undefined => flags[name] as string | undefined;
     if (agent === undefined) return refuse('route must be followed by the name of an agent', 'agents');
     const [current, ramp] = [textOf('current'), textOf('ramp')];
     if (current === undefined && ramp === undefined)
       return refuse('route must be given --current, --ramp or both', 'agents');
-    return route({ agent, current, ramp, url: flags['url'] as string, tokenFile: textOf('token-file') });
+    return route({ agent, current, ramp, url: url ?? 'http://127.0.0.1:8000', tokenFile });
   }
   const { routing = 'auto' } = flags;
   const { agents, register } = await import('./check.ts');
@@ -144,7 +147,7 @@ async function runAgents({ positionals: [act, agent], flags }: Given): Promise<n
   if (act !== 'register') return refuse(`"${act}" is nothing to do with agents; known are register, route`, 'agents');
   if (agent !== undefined) return refuse(`"${agent}" is one argument too many`, 'agents');
   if (routing !== 'auto' && routing !== 'none') return refuse('--routing must be auto or none', 'agents');
-  return register(routing);
+  return register(routing, url === undefined ? undefined : { url, tokenFile });
 }
 
 /** @returns the exit code: 0, 1 when the command fails, 2 when it is not understood; `undefined` when the process sets its own. */

@@ -1,28 +1,23 @@
-import { readFileSync } from 'node:fs';
-import { createClient, RequestError, type AgentRegistration } from '@agent-workflow/client';
+import type { AgentRegistration } from '@agent-workflow/client';
+import { clientOf, isAway, type Gateway } from './gateway.ts';
 
-interface RouteOptions {
+interface RouteOptions extends Gateway {
   readonly agent: string;
   /** The revision that is to serve new runs; absent: the one that does now. */
   readonly current: string | undefined;
   /** A second revision and its share in percent, as `revision=percent`; absent: none. */
   readonly ramp: string | undefined;
-  /** Of a gateway. */
-  readonly url: string;
-  /** A file with the bearer token of the caller. */
-  readonly tokenFile: string | undefined;
 }
 
 /**
  * Says at a gateway which revisions of an agent serve new runs, and prints what it answers; what it warns of goes to standard error.
  * @returns 1 when it refuses or cannot be reached, or another process has changed the routing meanwhile; 2 when the command is wrong.
  */
-export async function route({ agent, current: given, ramp, url, tokenFile }: RouteOptions): Promise<number> {
+export async function route({ agent, current: given, ramp, ...gateway }: RouteOptions): Promise<number> {
   const ramping = ramp === undefined ? undefined : readRamp(ramp);
   if (ramp !== undefined && !ramping) return fail(2, '--ramp must be <revision>=<percent>, as --ramp v2=10');
-  if (!URL.canParse(url)) return fail(2, '--url must be the address of a gateway, as http://127.0.0.1:8000');
   try {
-    const { agents } = createClient({ url, ...tokenIn(tokenFile) });
+    const { agents } = clientOf(gateway);
     const { routing } = await agents.get(agent);
     if (!routing) return fail(1, `agent "${agent}" has no registered revision`);
     const current = given ?? routing.current ?? undefined;
@@ -36,7 +31,7 @@ export async function route({ agent, current: given, ramp, url, tokenFile }: Rou
     for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
     return 0;
   } catch (error) {
-    if (error instanceof RequestError || isUnread(error)) return fail(1, error.message);
+    if (isAway(error)) return fail(1, error.message);
     throw error;
   }
 }
@@ -52,11 +47,6 @@ function readRamp(text: string): { readonly revision: string; readonly percent: 
   const isShare = percent !== '' && Number.isFinite(Number(percent));
   return revision === '' || !isShare || more.length > 0 ? undefined : { revision, percent: Number(percent) };
 }
-
-const tokenIn = (file: string | undefined): { readonly token?: string } =>
-  file === undefined ? {} : { token: readFileSync(file, 'utf8').trim() };
-
-const isUnread = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
 
 function lineOf({ name, routing: { version, current, ramping } }: AgentRegistration): string {
   const share = ramping ? [`ramping ${ramping.revision} ${String(ramping.percent)} %`] : [];

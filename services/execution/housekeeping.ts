@@ -1,6 +1,7 @@
 import type { Values } from '@agent-workflow/kit/env';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { logFailures } from '@agent-workflow/runtime/retries';
 import { deleteIdle, finishDeletions, type DeleteParts, type OnDeletionFailure } from './api/delete-thread.ts';
 import type { executionSettings } from './config.ts';
 import { expireLogs } from './worker/expire-logs.ts';
@@ -21,17 +22,15 @@ const intervalMs = 60_000;
 export async function openHousekeeping(options: HousekeepingOptions): Promise<AsyncDisposable> {
   const { eventLog, threads, log, values, now } = options;
   await using opening = new AsyncDisposableStack();
-  const failed =
-    (what: string) =>
-    (error: unknown): void => {
-      log.error({ err: error }, `${what} failed; the next time tries again`);
-    };
+  const failed = (what: string): ReturnType<typeof logFailures> =>
+    logFailures({ log, text: `${what} failed; the next time tries again` });
   const onFailure: OnDeletionFailure = (error, { threadId }) => {
     log.error({ err: error, threadId }, 'a thread could not be deleted; it is tried again');
   };
   const finish = async (): Promise<void> => finishDeletions(options, onFailure);
-  await finish().catch(failed('finishing deletions'));
-  opening.use(every(intervalMs, finish, failed('finishing deletions')));
+  const onUnfinished = failed('finishing deletions');
+  await finish().catch(onUnfinished);
+  opening.use(every(intervalMs, finish, onUnfinished));
   const expire = async (signal: AbortSignal): Promise<void> =>
     expireLogs({ eventLog, threads, time: now() - values.EVENTS_RETENTION * 1000, signal });
   opening.use(repeatNow(intervalMs, expire, failed('expiring event logs')));

@@ -9,13 +9,19 @@ import { loadAgents } from './agents/load.ts';
 import { refuseUnknownCaller, registerAgents, type RoutingChoice } from './api/registration.ts';
 import { registrationSettings } from './config.ts';
 
+/** An agent that was registered, and the line that says so. */
+interface RegisteredLine {
+  readonly agent: string;
+  readonly line: string;
+}
+
 /**
  * Registers the agents of `service.json` at `AGENT_REVISION` with the threads service of a cluster. A second call changes nothing.
- * @returns a line for each agent.
+ * @returns each agent with its line.
  * @throws ConfigError for what the environment or the file lacks, and when the service does not know the token; Conflict when the revision is registered with another schema, or the
  * routing has changed since the call began.
  */
-export async function registerFrom(env: Env, choice: RoutingChoice): Promise<readonly string[]> {
+export async function registerFrom(env: Env, choice: RoutingChoice): Promise<readonly RegisteredLine[]> {
   const values = readEnv(registrationSettings, env);
   const { AGENT_REVISION: revision, THREADS_ADDRESS: address } = values;
   if (revision === undefined) throw new ConfigError('AGENT_REVISION must be set to register agents');
@@ -31,9 +37,10 @@ export async function registerFrom(env: Env, choice: RoutingChoice): Promise<rea
     refuseUnknownCaller(error);
     throw error;
   });
-  return agents.map(({ agent, routing: { version, current = 'none' } }) =>
-    [`agent ${agent}`, `revision ${revision}`, `current ${current}`, `routing version ${String(version)}`].join(', '),
-  );
+  return agents.map(({ agent, routing: { version, current = 'none' } }) => ({
+    agent,
+    line: `agent ${agent}, revision ${revision}, current ${current}, routing version ${String(version)}`,
+  }));
 }
 
 /** The same call, made again until its deadline while the workers of its pool call too often: a new build may be what mends that. */

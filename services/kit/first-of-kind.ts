@@ -4,22 +4,34 @@ type FirstOfKind = (kind: string) => boolean;
 interface FirstOfKindOptions {
   /** How long the others of a kind are silent, in milliseconds. */
   readonly silentMs: number;
+  /** For kinds that go on for long: each silence is twice the one before, up to this many milliseconds, until the kind was away for as long. */
+  readonly mostSilentMs?: number;
   /** How many kinds are remembered; the one that was first remembered is forgotten for another. */
   readonly max: number;
   /** A clock in milliseconds that never goes back. */
   readonly now?: () => number;
 }
 
+interface Silence {
+  readonly since: number;
+  readonly ms: number;
+}
+
 /** Remembers when something of each kind last was the first. What comes while a kind is silent does not lengthen the silence. */
-export function createFirstOfKind({ silentMs, max, now = () => performance.now() }: FirstOfKindOptions): FirstOfKind {
-  const since = new Map<string, number>();
+export function createFirstOfKind(options: FirstOfKindOptions): FirstOfKind {
+  const { silentMs, mostSilentMs = silentMs, max, now = () => performance.now() } = options;
+  const silences = new Map<string, Silence>();
+
+  const nextMs = ({ since, ms }: Silence): number =>
+    now() - since < 2 * ms ? Math.min(2 * ms, mostSilentMs) : silentMs;
+
   return (kind) => {
-    const at = since.get(kind);
-    if (at !== undefined && now() - at < silentMs) return false;
-    since.delete(kind);
-    since.set(kind, now());
-    const [oldest] = since.keys();
-    if (since.size > max && oldest !== undefined) since.delete(oldest);
+    const last = silences.get(kind);
+    if (last && now() - last.since < last.ms) return false;
+    silences.delete(kind);
+    silences.set(kind, { since: now(), ms: last ? nextMs(last) : silentMs });
+    const [oldest] = silences.keys();
+    if (silences.size > max && oldest !== undefined) silences.delete(oldest);
     return true;
   };
 }

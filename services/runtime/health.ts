@@ -1,5 +1,7 @@
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { counter, gauge, type Registry } from './metrics.ts';
+import { goingOn } from './retries.ts';
 
 /** A part of the service that does not work as it should, and why; the reason names no host and no file. */
 export interface Degraded {
@@ -44,17 +46,14 @@ export const unwatchedPart: PartHealth = { fails: () => undefined, works: () => 
 /** Where no part reports anything. */
 export const healthy: Pick<Health, 'degraded'> = { degraded: () => [] };
 
-/** While a part fails for the same reason, the log has it again after so long, in milliseconds. */
-const againMs = 60_000;
-
 interface Failing {
   readonly reason: string;
-  /** When the log had it last. */
-  readonly loggedAt: number;
+  /** Whether the log is to have a reason: it remembers one. */
+  readonly isFirst: ReturnType<typeof createFirstOfKind>;
 }
 
 /**
- * Keeps what parts report. The log has it when a part begins to fail, when its reason changes, once a minute while it fails, and when
+ * Keeps what parts report. The log has it when a part begins to fail, when its reason changes, at growing intervals while it fails, and when
  * it works again. `now` is a clock in milliseconds that never goes back.
  */
 export function createHealth(log: Log, registry?: Registry, now: () => number = () => performance.now()): Health {
@@ -69,10 +68,9 @@ export function createHealth(log: Log, registry?: Registry, now: () => number = 
         fails: (reason, error) => {
           meters?.failures.add(part);
           meters?.degraded.set(part, 1);
-          const known = failing.get(name);
-          if (known?.reason === reason && now() - known.loggedAt < againMs) return;
-          log.error({ part: name, reason, err: error }, 'a part fails; it is tried again');
-          failing.set(name, { reason, loggedAt: now() });
+          const { isFirst } = failing.get(name) ?? { isFirst: createFirstOfKind({ ...goingOn, max: 1, now }) };
+          failing.set(name, { reason, isFirst });
+          if (isFirst(reason)) log.error({ part: name, reason, err: error }, 'a part fails; it is tried again');
         },
         works: () => {
           if (!failing.delete(name)) return;

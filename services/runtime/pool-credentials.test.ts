@@ -182,7 +182,7 @@ test('the bounds of a pool are those of the settings, and bytes without one are 
   t.throws(() => valuesWith(path, { POOL_CALLS_IN_FLIGHT: '0' }), { message: /POOL_CALLS_IN_FLIGHT/ });
 });
 
-test('of calls that are refused for now one of a pool and a bound is logged in a minute, with its setting, and each is counted', async (t) => {
+test('of calls that are refused for now one of a pool and a bound is logged in a minute, with its setting if it has one, and each is counted', async (t) => {
   const lines: unknown[] = [];
   const counted: string[] = [];
   await using credentials = openPoolCredentials({
@@ -194,10 +194,12 @@ test('of calls that are refused for now one of a pool and a bound is logged in a
   for (const pool of ['billing', 'support'])
     for (let turn = 0; turn < 3; turn++) credentials?.limiting.onLimited({ pool, bound: 'calls', most: 9 });
   credentials?.limiting.onLimited({ pool: 'billing', bound: 'bytes', most: 5 });
-  t.is(counted.length, 7);
+  credentials?.limiting.onLimited({ pool: 'billing', bound: 'connections', most: 1000 });
+  t.is(counted.length, 8);
   t.deepEqual(lines, [
     { pool: 'billing', setting: 'POOL_CALLS_IN_FLIGHT', most: 9 },
     { pool: 'support', setting: 'POOL_CALLS_IN_FLIGHT', most: 9 },
     { pool: 'billing', setting: 'POOL_IN_FLIGHT_MB', most: 5 },
+    { pool: 'billing', bound: 'connections', most: 1000 },
   ]);
 });

@@ -41,7 +41,9 @@ const leastBytesOfPool = 64 * bytesPerMiB;
 
 type PoolValues = Values<typeof poolSettings>;
 
-function boundsOf(values: PoolValues & Values<typeof memoryBudgetSettings>): Readonly<Record<PoolBound, number>> {
+function boundsOf(
+  values: PoolValues & Values<typeof memoryBudgetSettings>,
+): Readonly<Record<keyof typeof settingOf, number>> {
   const { POOL_CALLS_IN_FLIGHT: calls, POOL_CALLS_PER_SECOND: callsPerSecond, POOL_IN_FLIGHT_MB: mebibytes } = values;
   const bytes =
     mebibytes === undefined
@@ -50,12 +52,14 @@ function boundsOf(values: PoolValues & Values<typeof memoryBudgetSettings>): Rea
   return { calls, callsPerSecond, bytes };
 }
 
-/** The setting of each bound. */
+/** The settings of bounds; the others are fixed. */
 const settingOf = {
   calls: 'POOL_CALLS_IN_FLIGHT',
   callsPerSecond: 'POOL_CALLS_PER_SECOND',
   bytes: 'POOL_IN_FLIGHT_MB',
-} as const satisfies Readonly<Record<PoolBound, keyof PoolValues>>;
+} as const satisfies Readonly<Partial<Record<PoolBound, keyof PoolValues>>>;
+
+const hasSetting = (bound: PoolBound): bound is keyof typeof settingOf => bound in settingOf;
 
 const grantSecrets = rotatedSecrets(
   `What grants of runs are signed with, for workers of pools: the same for all replicas of threads and memory, and of a gateway that gives files to such workers, and for no worker; at least ${String(secretLength)} characters; several, separated by commas, while it is changed: the first signs, each verifies. Must be set where \`POOL_CREDENTIALS\` is`,
@@ -121,7 +125,7 @@ interface PoolCredentials extends AsyncDisposable {
   readonly onMisfit: (misfit: Misfit) => void;
   /** What one pool may take of this process. Each call beyond is counted, and the first of a pool and bound in a minute is logged. */
   readonly limiting: {
-    readonly bounds: Readonly<Record<PoolBound, number>>;
+    readonly bounds: ReturnType<typeof boundsOf>;
     readonly onLimited: (limited: Limited) => void;
   };
 }
@@ -198,7 +202,7 @@ function createOnLimited({
     countLimited(bound);
     if (!isFirst(JSON.stringify([pool, bound]))) return;
     log.warn(
-      { pool, setting: settingOf[bound], most },
+      { pool, ...(hasSetting(bound) ? { setting: settingOf[bound] } : { bound }), most },
       'calls of a pool are refused for now: its workers make too many',
     );
   };

@@ -2,16 +2,16 @@ import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { reasonOf } from './reason.ts';
 
-/** A minute: what fails every few seconds for as long as something is away fills no log. */
-const failureSilentMs = 60_000;
+/** What fails every few seconds for as long as something is away fills no log: it has the same failure again after a minute, then after two, and so on. */
+export const goingOn = { silentMs: 60_000, mostSilentMs: 10 * 60_000 };
 
 interface LoggedFailures extends Pick<LoggedRetries, 'text' | 'now'> {
   readonly log: Pick<Log, 'error'>;
 }
 
-/** To be called with each failure of work that is repeated: logs it, and one with the same message again after a minute. */
+/** To be called with each failure of work that is repeated: logs it, and one with the same message again after a minute and more. */
 export function logFailures({ log, text, now }: LoggedFailures): (error: unknown) => void {
-  const isFirst = createFirstOfKind({ silentMs: failureSilentMs, max: remembered, ...(now && { now }) });
+  const isFirst = createFirstOfKind({ ...goingOn, max: remembered, ...(now && { now }) });
   return (error) => {
     if (isFirst(error instanceof Error ? error.message : String(error))) log.error({ err: error }, text);
   };

@@ -2,6 +2,7 @@ import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Threads } from '@agent-workflow/protos/threads';
+import { logFailures } from '@agent-workflow/runtime/retries';
 import type { ThreadsValues } from './config.ts';
 import type { ThreadStore } from './ports/store.ts';
 import type { UnreadableText } from './record/stored-texts.ts';
@@ -35,9 +36,11 @@ export function openThreads({ store, values, log, sweepMs = minuteMs }: OpenThre
   const sweeper =
     keptSeconds === 0
       ? undefined
-      : every(sweepMs, sweep, (error) => {
-          log.error({ err: error }, 'old checkpoints could not be dropped; the next sweep tries again');
-        });
+      : every(
+          sweepMs,
+          sweep,
+          logFailures({ log, text: 'old checkpoints could not be dropped; the next sweep tries again' }),
+        );
   return {
     threads: createThreads({ store, keep, onUnreadable: createUnreadableLog(log) }),
     [Symbol.asyncDispose]: async () => {

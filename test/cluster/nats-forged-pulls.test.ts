@@ -62,6 +62,33 @@ withServer(test, privateNats(), () => {
     }
   });
 
+  test.serial('processes of the role api bring such consumers to these bounds when they start', async (t) => {
+    await using server = await openNatsWithAccounts(['support']);
+    await using _api = await openNatsAt(server.urlOf('api'));
+    await using service = await openNatsClient({ url: server.urlOf('api'), name: 'before', log });
+    const manager = await service.connection.jetstreamManager();
+    const ackWait = 7_000_000_000;
+    const before = { ack_policy: AckPolicy.Explicit, max_deliver: -1, ack_wait: ackWait };
+    for (const { stream, consumer, filter } of lanes)
+      await manager.consumers.add(stream, { ...before, durable_name: consumer, filter_subject: filter });
+    const other = { ...before, durable_name: 'other', filter_subject: `${names.runSubject}.other.>` };
+    await manager.consumers.add(names.runs, other);
+    await Promise.all(
+      [1, 2, 3].map(async () => {
+        await using _replica = await openNatsAt(server.urlOf('api'));
+        await until(async () => {
+          const configs = await Promise.all(
+            lanes.map(async ({ stream, consumer }) => (await manager.consumers.info(stream, consumer)).config),
+          );
+          return configs.every(
+            (config) => config.max_batch === 1 && config.max_expires === 300_000_000_000 && config.ack_wait === ackWait,
+          );
+        });
+      }),
+    );
+    t.is((await manager.consumers.info(names.runs, 'other')).config.max_batch, undefined);
+  });
+
   test.serial(
     'a run that pull requests without an expiry take from the workers reaches one soon after it is put again, and the log says why',
     async (t) => {

@@ -81,6 +81,23 @@ withServer(test, privateNats(), () => {
       t.deepEqual(await collect(writer, 'r'), [1, 2]);
     });
 
+  for (const [title, texts, times] of [
+    ['20,000 messages', ['junk'], 20_000],
+    ['350 messages of 200 KB', ['9'.repeat(200_000)], 350],
+  ] as const)
+    test.serial(`a log behind ${title} that cannot be read counts as lost, and is put back behind them`, async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'behind');
+      await using writer = await openLogsOn(server.url, 'behind');
+      await writer.append(scopeOf('r'), 0, [chunkOf(1)]);
+      await put(place, 'r', { texts, times });
+      await using latecomer = await openLogsOn(server.url, 'behind');
+      t.is(await latecomer.last('r'), 0);
+      await writer.append(scopeOf('r'), 1, [chunkOf(2), end(3)]);
+      await until(async () => latecomer.isEnded('r'));
+      for (const log of [writer, latecomer]) t.deepEqual(await collect(log, 'r'), [1, 2, 3]);
+    });
+
   test.serial('a log whose last message cannot be read is continued and ended by another replica', async (t) => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'end');

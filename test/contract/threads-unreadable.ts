@@ -3,9 +3,11 @@ import type { Threads } from '@agent-workflow/protos/threads';
 import {
   acceptAndClaim,
   accept,
+  answer,
   assistant,
   bytes,
   call,
+  calling,
   commit,
   completed,
   fieldsOf,
@@ -88,6 +90,25 @@ export function threadsUnreadableContract(test: TestFn, name: string, open: Open
       t.deepEqual(idsIn(state.contextJson), ['m-r1', 'a1', 'a2']);
     }
     t.deepEqual([...reported].toSorted(), ['t1 field.bad', 't1 message.json']);
+  });
+
+  check('the steps of a run are listed without what cannot be read', async (t, threads, reported) => {
+    await commitUnreadable(threads);
+    const { steps } = await threads.listRunSteps({ owner, runId: 'r1', fromStep: 0 }, call());
+    t.deepEqual(
+      steps.map(({ messagesJson, fields }) => [idsIn(messagesJson), Object.keys(fields)]),
+      [[['a1', 'a2'], ['good']]],
+    );
+    t.deepEqual([...reported].toSorted(), ['t1 field.bad', 't1 message.json']);
+  });
+
+  check('a thread is repaired around messages that cannot be read', async (t, threads, reported) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    const messages = [...unreadable.messages, calling, answer('c1'), assistant('a1')];
+    await commit(threads, 'r1', epoch, { messages, end: completed });
+    t.is((await threads.fixThread(thread1, call())).removedCount, 1);
+    t.deepEqual(await pagesOfMessages(threads, 10), ['m-r1', 'a1']);
+    t.deepEqual([...reported], ['t1 message.json']);
   });
 
   check('a thread whose metadata cannot be read is listed and found without it', async (t, threads, reported) => {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { openFileStore, openFileSweep, storeFile, type FileStore } from '@agent-workflow/gateway/files';
 import { fileSettings } from '@agent-workflow/gateway/files/settings';
 import { readEnv } from '@agent-workflow/kit/env';
+import { unavailable } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import { never, within } from '@agent-workflow/protos/call';
 import type { Threads } from '@agent-workflow/protos/threads';
@@ -113,6 +114,24 @@ test('a file that cannot be removed holds up no other, and is removed when it ca
   t.is((await opened.stored()).length, 1);
   isStuck = false;
   await until(async () => (await opened.stored()).length === 0);
+});
+
+test('while the record is away the log has one line of the sweeps that fail', async (t) => {
+  const { threads, files } = await open(t);
+  let lists = 0;
+  const lines: unknown[] = [];
+  const away: Threads = {
+    ...threads,
+    listFilesToRemove: () => {
+      lists += 1;
+      return Promise.reject(unavailable('the record is away'));
+    },
+  };
+  const keep = (_fields: unknown, text: string): void => void lines.push(text);
+  const kept = Object.assign(Object.create(log) as typeof log, { warn: keep, error: keep });
+  await using _sweep = openFileSweep({ threads: away, files, log: kept, everyMs: 5 });
+  await until(() => lists > 10);
+  t.deepEqual(lines, ['files that are to be removed could not be listed']);
 });
 
 test('three replicas that sweep the same files remove all of them and fail at none', async (t) => {

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -68,6 +71,25 @@ async function openProject(t: ExecutionContext, security: Security = {}): Promis
   };
 }
 
+/** Answers as a gateway that has the agent with these revisions. */
+async function openGateway(
+  t: ExecutionContext,
+  revisions: readonly object[],
+): Promise<{ readonly url: string; readonly close: () => void }> {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ data: { name: 'support', revisions }, metadata: {} }));
+  });
+  const close = (): void => {
+    server.close();
+    server.closeAllConnections();
+  };
+  t.teardown(close);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${String(port)}`, close };
+}
+
 const routingOf = async (threads: Threads): Promise<unknown> =>
   (await threads.getRegisteredAgent({ agent: 'support' }, call())).routing;
 
@@ -80,6 +102,28 @@ test('agents are registered and get new runs, and the same command given again c
     t.regex(printed, /^agent support, revision v1, current v1, routing version 1\n$/);
   }
   t.deepEqual(await routingOf(threads), { version: 1, current: 'v1' });
+});
+
+test('where a gateway is named, the command warns of revisions that get new runs and have no worker', async (t) => {
+  const { build, register } = await openProject(t);
+  await build('one');
+  const gateway = await openGateway(t, [
+    { revision: 'v1', percent: 100, workers: 0 },
+    { revision: 'v0', percent: 0, workers: 0 },
+  ]);
+  const at = ['--url', gateway.url];
+  const warned = await register({ AGENT_REVISION: 'v1' }, ...at);
+  t.is(warned.code, 0);
+  t.regex(
+    warned.printed,
+    /\nwarning: agent support: no worker of revision "v1" is there: its runs wait until one comes\n$/,
+  );
+  const silent = await register({ AGENT_REVISION: 'v1' }, '--routing', 'none', ...at);
+  t.deepEqual([silent.code, silent.printed.includes('warning')], [0, false]);
+  gateway.close();
+  const away = await register({ AGENT_REVISION: 'v1' }, ...at);
+  t.is(away.code, 0);
+  t.regex(away.printed, /^agent support, .*\nwarning: it could not be seen whether workers are there: .+\n$/);
 });
 
 test('an earlier revision that is registered again gets the new runs back, as a rollback of its chart asks', async (t) => {

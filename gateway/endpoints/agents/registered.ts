@@ -1,6 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { CountOpenRunsReply } from '@agent-workflow/protos/execution';
+import { unservedWarning } from '@agent-workflow/protos/routing';
 import type { AgentCalls, RegisteredAgent } from '@agent-workflow/protos/threads';
 import { loadOf } from './revision-loads.ts';
 
@@ -27,9 +28,7 @@ export const toRevisions = (
 
 /** A registered agent as the reply to a change of it, with its runs and workers where these are counted. */
 export function registrationText(agent: RegisteredAgent, counted?: CountOpenRunsReply): string {
-  const warnings = unservedRevisions(agent, counted).map(
-    (revision) => `no worker of revision "${revision}" is there: its runs wait until one comes`,
-  );
+  const warnings = unservedRevisions(agent, counted).map(unservedWarning);
   const text = { name: agent.agent, ...toRevisions(agent, counted) };
   return JSON.stringify(warnings.length > 0 ? { ...text, warnings } : text);
 }

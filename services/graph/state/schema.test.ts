@@ -2,7 +2,7 @@ import test from 'ava';
 import { field } from './field.ts';
 import { START } from '../build/names.ts';
 import { StateGraph } from '../build/graph.ts';
-import { schemaFault } from './schema.ts';
+import { compileSchema, schemaFault } from './schema.ts';
 import { remoteTool, tool, toolNode } from '../build/tool.ts';
 
 const withParameters = (parameters: Readonly<Record<string, unknown>>) => () =>
@@ -125,4 +125,22 @@ test('a bad schema or type of a field stops compile(), which names the field', (
   t.throws(compiled({ type: 'object', schema: { properties: 5 } }), { message: /^the schema of field "order" / });
   t.throws(compiled({ type: 'text' }), { message: /^the type of field "order" is none of string, / });
   t.notThrows(compiled({ type: 'object', schema: { properties: { id: { type: 'string' } } } }));
+});
+
+test('compiled schemas are kept for further values, up to a number of bytes of their texts', (t) => {
+  const large = (): Readonly<Record<string, unknown>> => ({ type: 'string', description: 'x'.repeat(300_000) });
+  const [first, ...others] = Array.from({ length: 8 }, large);
+  const compiled = compileSchema(first ?? {});
+  t.is(compileSchema(first ?? {}), compiled);
+  for (const other of others) compileSchema(other);
+  t.not(compileSchema(first ?? {}), compiled);
+});
+
+test('schemas with the same id are schemas of their own', (t) => {
+  const schemaOf = (type: string): Readonly<Record<string, unknown>> => ({
+    ...{ $id: 'https://example.org/order', type: 'object' },
+    properties: { number: { $id: 'number', type }, again: { $ref: 'number' } },
+  });
+  t.is(schemaFault(schemaOf('string'), { again: 'a' }, 'value'), undefined);
+  t.is(schemaFault(schemaOf('integer'), { again: 'a' }, 'value'), 'value/again must be integer');
 });

@@ -2,6 +2,7 @@ import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { default as formats } from 'ajv-formats';
+import { createKept } from './kept.ts';
 import { isUsualSchema } from './usual-schema.ts';
 import { partsOf } from './value-parts.ts';
 
@@ -21,41 +22,53 @@ const compilers: Readonly<Record<string, (faults: Options) => Compiler>> = {
   'https://json-schema.org/draft/2020-12/schema': (faults) => new Ajv2020({ ...options, ...faults }),
 };
 
-const made = { first: new Map<string, Compiler>(), all: new Map<string, Compiler>() };
+/**
+ * Compiled schemas that are kept, for each way of checking: agents may be registered with any number of them, and servers of MCP send new ones
+ * with each question. What is compiled takes about fifty times as much memory as its text.
+ */
+const bounds = { count: 1000, bytes: 1024 * 1024 };
 const validators = {
-  first: new WeakMap<JsonSchema, ValidateFunction>(),
-  all: new WeakMap<JsonSchema, ValidateFunction>(),
+  first: createKept<JsonSchema, ValidateFunction>(bounds),
+  all: createKept<JsonSchema, ValidateFunction>(bounds),
 };
 
-/** The compiler for the version of JSON Schema that a schema names with `$schema`; 2020-12 when it names none. */
-function compilerFor(
-  { $schema = 'https://json-schema.org/draft/2020-12/schema' }: JsonSchema,
-  faults: Faults,
-): Compiler {
+/** The version of JSON Schema that a schema names with `$schema`; 2020-12 when it names none. */
+function versionOf({ $schema = 'https://json-schema.org/draft/2020-12/schema' }: JsonSchema): string {
   const named = String($schema);
   const version = named.endsWith('#') ? named.slice(0, -1) : named;
-  const known = made[faults].get(version);
-  if (known) return known;
-  const make = Object.hasOwn(compilers, version) ? compilers[version] : undefined;
-  if (!make) throw new Error(`$schema names "${named}", which is none of ${Object.keys(compilers).join(', ')}`);
-  const ajv = make({ allErrors: faults === 'all' });
+  if (Object.hasOwn(compilers, version)) return version;
+  throw new Error(`$schema names "${named}", which is none of ${Object.keys(compilers).join(', ')}`);
+}
+
+/** A compiler keeps all that it has compiled, so that each schema gets one of its own: it takes a millisecond and 25 KB. */
+function createCompiler(version: string, faults: Options): Compiler {
+  const ajv = (compilers[version] as (faults: Options) => Compiler)(faults);
   formats.default(ajv);
   // The pattern of ajv-formats takes more than the square of the text's length: 4 KB of colons take seconds.
   ajv.addFormat('url', isUrl);
-  made[faults].set(version, ajv);
   return ajv;
+}
+
+/** Compilers of nothing but the schemas of schemas, by version. */
+const checkers = new Map<string, Compiler>();
+
+function checkerFor(schema: JsonSchema): Compiler {
+  const version = versionOf(schema);
+  const checker = checkers.get(version) ?? createCompiler(version, {});
+  checkers.set(version, checker);
+  return checker;
 }
 
 const isUrl = (text: string): boolean => /^(?:https?|ftp):\/\/\S+$/i.test(text) && URL.canParse(text);
 
-/** Compiles a schema; the result is kept with the schema. @throws Error with the fault of the schema. */
+/** Compiles a schema; the result is kept for it, within bounds. @throws Error with the fault of the schema. */
 export function compileSchema(schema: JsonSchema, faults: Faults = 'first'): ValidateFunction {
   let validate = validators[faults].get(schema);
   if (!validate) {
-    const compiler = compilerFor(schema, faults);
-    compiler.opts.validateSchema = !isUsualSchema(schema);
+    const compiler = createCompiler(versionOf(schema), { allErrors: faults === 'all', validateSchema: false });
+    if (!isUsualSchema(schema)) void checkerFor(schema).validateSchema(schema, true);
     validate = compiler.compile(schema);
-    validators[faults].set(schema, validate);
+    validators[faults].set(schema, validate, Buffer.byteLength(JSON.stringify(schema)));
   }
   return validate;
 }
@@ -77,6 +90,6 @@ export function schemaFault(schema: JsonSchema, value: unknown, name: string): s
     validate(value);
   }
   const faults = (validate.errors ?? []).slice(0, shownFaults);
-  const text = compilerFor(schema, 'first').errorsText(faults, { dataVar: name });
+  const text = checkerFor(schema).errorsText(faults, { dataVar: name });
   return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters)} …`;
 }

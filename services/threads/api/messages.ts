@@ -29,7 +29,7 @@ export function createMessageCalls({ store, changing, texts, references, now }: 
   /** @returns how many assistant messages were removed. */
   const fix = async (request: FixThreadRequest): Promise<number> => {
     const key = keyOf(request);
-    const broken = await findBroken(store, key, await liveHead(store, key));
+    const broken = await findBroken({ store, texts }, key, await liveHead(store, key));
     const messages = [...broken.callers, ...broken.answers];
     return replyOnRequest({ key, reads: { messages }, method: 'fixThread', request }, (snapshot) =>
       decideFix(key.threadId, broken, snapshot, now()),

@@ -32,6 +32,6 @@ export const createRunReadCalls = ({ store, texts }: RunReadCallsOptions): RunRe
   listRunSteps: async (request) => {
     const run = await knownRun(store, request.owner, request.runId);
     const key = { owner: request.owner, threadId: run.threadId };
-    return { steps: await listRunSteps(store, key, request, await liveHead(store, key)) };
+    return { steps: await listRunSteps({ store, texts }, key, request, await liveHead(store, key)) };
   },
 });

@@ -6,6 +6,7 @@ import type { Head, ThreadKey } from '../ports/record.ts';
 import { directWrite, versionConflict, writableHead } from '../state/writable.ts';
 import { withCheckpoint } from '../history/undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
 
 /** What is wrong with a context: messages with a call that has no answer, and answers to the other calls of those messages. */
 interface Broken {
@@ -15,13 +16,18 @@ interface Broken {
   readonly version: number;
 }
 
-/** Finds what a model refuses in a conversation: calls without an answer. */
+interface Searched {
+  readonly store: ThreadReads;
+  readonly texts: Pick<StoredTexts, 'read'>;
+}
+
+/** Finds what a model refuses in a conversation: calls without an answer. A message that cannot be read answers none, as no model gets it. */
 export async function findBroken(
-  store: ThreadReads,
+  searched: Searched,
   key: ThreadKey,
   { version }: Pick<Head, 'version'>,
 ): Promise<Broken> {
-  const messages = await readLinks(store, key);
+  const messages = await readLinks(searched, key);
   const answered = new Set(messages.flatMap(({ answers }) => answers));
   const callers = messages.filter(({ calls }) => calls.some((id) => !answered.has(id)));
   const lost = new Set(callers.flatMap(({ calls }) => calls));
@@ -40,14 +46,16 @@ interface Links {
 const parsedAtOnce = 2 * 1024 * 1024;
 
 /** The messages of the context that make calls or answer some, in order of the log. */
-async function readLinks(store: ThreadReads, key: ThreadKey): Promise<readonly Links[]> {
+async function readLinks({ store, texts }: Searched, key: ThreadKey): Promise<readonly Links[]> {
+  const unreadable = { threadId: key.threadId, column: 'message.json' };
   let links: readonly Links[] = [];
   for (let below: number | undefined; below !== 0;) {
     const { entries, bottom } = await store.listContext(key, {
       maxBytes: parsedAtOnce,
       ...(below === undefined ? {} : { below }),
     });
-    links = [...entries.map(({ json }) => toLinks(fromJson(json) as Message)).filter(hasLinks), ...links];
+    const found = entries.flatMap(({ json }) => texts.read(unreadable, () => toLinks(fromJson(json) as Message)) ?? []);
+    links = [...found.filter(hasLinks), ...links];
     below = bottom;
     await nextTurn();
   }

@@ -29,7 +29,7 @@ export interface StoredTexts {
     row: R,
   ) => R;
   /** The fields and the messages of the context that can be read. */
-  readonly state: (threadId: string, state: StoredState) => Promise<StoredState>;
+  readonly state: <S extends Pick<StoredState, 'fields' | 'context'>>(threadId: string, state: S) => Promise<S>;
   /** What `read` makes of a text; `undefined` where it throws, because the text is not what it should be. */
   readonly read: <T>(text: UnreadableText, read: () => T) => T | undefined;
 }
@@ -66,7 +66,8 @@ export function createStoredTexts(onUnreadable: (text: UnreadableText) => void):
       return rest as typeof row;
     },
 
-    state: async (threadId, { fields, context, ...rest }) => {
+    state: async (threadId, state) => {
+      const { fields, context } = state;
       const readable = Object.entries(fields).filter(([name, json]) =>
         isJson({ threadId, column: `field.${name}` }, json),
       );
@@ -74,7 +75,7 @@ export function createStoredTexts(onUnreadable: (text: UnreadableText) => void):
         threadId,
         context.map((json) => ({ json })),
       );
-      return { ...rest, fields: Object.fromEntries(readable), context: entries.map(({ json }) => json) };
+      return { ...state, fields: Object.fromEntries(readable), context: entries.map(({ json }) => json) };
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import type { Undo } from '../history/undo.ts';
 import { walkUndos } from '../history/undo-pages.ts';
 import type { ThreadReads } from '../ports/reads.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
 
 /** Steps of one reply, and bytes of their values: what is more comes with the next one. */
 const stepsAtOnce = 32;
@@ -14,13 +15,39 @@ const checkpointsAtOnce = 200;
 /** The most steps whose messages are read together: each may have added as much as a step may. */
 const mostStepsRead = 4;
 
-/** What the run's steps changed, as it was committed. `head` was read before. */
+interface StepReads {
+  readonly store: ThreadReads & ThreadHistory;
+  readonly texts: Pick<StoredTexts, 'state'>;
+}
+
+type StepRange = Pick<ListRunStepsRequest, 'runId' | 'fromStep'>;
+
+/** What the run's steps changed, as it was committed, without what cannot be read. `head` was read before. */
 export async function listRunSteps(
-  store: ThreadReads & ThreadHistory,
+  { store, texts }: StepReads,
   key: ThreadKey,
-  { runId, fromStep }: Pick<ListRunStepsRequest, 'runId' | 'fromStep'>,
+  range: StepRange,
   head: Head,
 ): Promise<readonly RunStep[]> {
+  const steps: RunStep[] = [];
+  for (const { messages, ...step } of await readSteps(store, key, range, head)) {
+    const { fields, context } = await texts.state(key.threadId, { fields: step.fields, context: messages });
+    steps.push({ ...step, fields, messagesJson: jsonArray(context) });
+  }
+  return steps;
+}
+
+/** A step with the messages that it put, as they are stored. */
+interface StoredStep extends Omit<RunStep, 'messagesJson'> {
+  readonly messages: readonly Uint8Array[];
+}
+
+async function readSteps(
+  store: ThreadReads & ThreadHistory,
+  key: ThreadKey,
+  { runId, fromStep }: StepRange,
+  head: Head,
+): Promise<readonly StoredStep[]> {
   const rows = await stepRows(store, { key, runId, fromStep, below: head.version + 1 });
   const wanted = new Map(rows.map((row) => [row.version, row]));
   const [first] = rows;
@@ -40,7 +67,7 @@ export async function listRunSteps(
   const now: Rows = { fields: await store.getFields(key), entries: new Map() };
   const read = await readEntries(store, { key, placesOf: rows.map((row) => placesOf.get(row.version)) }, now.entries);
   for (const row of rows.slice(read)) wanted.delete(row.version);
-  let steps: RunStep[] = [];
+  let steps: StoredStep[] = [];
   const isKept = await walkUndos(store, { key, version }, () => {
     const overlay = createOverlay();
     steps = [];
@@ -50,7 +77,7 @@ export async function listRunSteps(
       overlay.apply(undo);
     };
   });
-  return isKept ? withinBytes(steps.reverse()) : listRunSteps(store, key, { runId, fromStep }, head);
+  return isKept ? withinBytes(steps.reverse()) : readSteps(store, key, { runId, fromStep }, head);
 }
 
 /** The checkpoints of the run's steps, oldest first, as many as one reply may hold. */
@@ -122,7 +149,7 @@ interface Moment {
   readonly end: number;
 }
 
-function toStep({ step = 0, nodes, at }: CheckpointRow, moment: Moment): RunStep {
+function toStep({ step = 0, nodes, at }: CheckpointRow, moment: Moment): StoredStep {
   const { undo, end } = moment;
   const put = placesPut(undo, end).flatMap((position) => placeAt(position, moment) ?? []);
   const left = new Set(undo.removed);
@@ -136,7 +163,7 @@ function toStep({ step = 0, nodes, at }: CheckpointRow, moment: Moment): RunStep
         return json ? [[name, json] as const] : [];
       }),
     ),
-    messagesJson: jsonArray(put.map(({ json }) => json)),
+    messages: put.map(({ json }) => json),
     removedFromContext: [...left].flatMap((position) => placeAt(position, moment)?.messageId ?? []),
   };
 }
@@ -154,10 +181,10 @@ const fieldAt = (name: string, { overlay, now }: Moment): Uint8Array | undefined
   return Object.hasOwn(now.fields, name) ? now.fields[name] : undefined;
 };
 
-function withinBytes(steps: readonly RunStep[]): readonly RunStep[] {
+function withinBytes(steps: readonly StoredStep[]): readonly StoredStep[] {
   let bytes = 0;
-  const end = steps.findIndex(({ fields, messagesJson }, index) => {
-    bytes += messagesJson.byteLength + Object.values(fields).reduce((sum, json) => sum + json.byteLength, 0);
+  const end = steps.findIndex(({ fields, messages }, index) => {
+    bytes += [...messages, ...Object.values(fields)].reduce((sum, json) => sum + json.byteLength, 0);
     return index > 0 && bytes > pageBytes;
   });
   return end === -1 ? steps : steps.slice(0, end);

@@ -27,6 +27,7 @@ import { answerPools, type PoolAnswers } from './pools/answering.ts';
 import { createAsking } from './pools/asking.ts';
 import { tokenOfAgents } from './pools/permissions.ts';
 import { openNatsRunQueue } from './queue/queue.ts';
+import { renewConsumers } from './queue/renewed-consumers.ts';
 import { poolsHeld } from './queue/takers.ts';
 import { createStreams, type Streams, type StreamSettings } from './client/streams.ts';
 
@@ -119,7 +120,10 @@ async function openPorts(client: NatsClient, streams: Streams, options: NatsOpti
   );
   const control = opened.use(openNatsControl({ client, prefix }));
   const codeCalls = opened.use(openNatsCodeCalls({ client, prefix }));
-  if (options.answersPools) opened.use(answerPools({ streams, queue, log, ...options.answersPools }));
+  if (options.answersPools) {
+    opened.use(renewConsumers({ streams, log }));
+    opened.use(answerPools({ streams, queue, log, ...options.answersPools }));
+  }
   const rest = opened.move();
   return {
     ...{ queue, eventLog, leases, control, codeCalls, workerId: newId() },

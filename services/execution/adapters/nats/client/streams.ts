@@ -7,6 +7,7 @@ import {
   RetentionPolicy,
   StorageType,
   type ConsumerConfig,
+  type ConsumerInfo,
   type JetStreamManager,
   type StreamConfig,
   type StreamInfo,
@@ -217,6 +218,23 @@ async function ensureConsumer(manager: JetStreamManager, settings: StreamSetting
   }
 }
 
+/**
+ * Brings a lane's consumer to its settings, but for the time in which a run is to be settled: that is the worker's, whose `LEASE_MS` may be another
+ * than here. One that is gone by now stays away.
+ */
+async function renewConsumer(manager: JetStreamManager, settings: StreamSettings, known: ConsumerInfo): Promise<void> {
+  const { stream_name: stream, name: consumer } = known;
+  const { filter_subject: filter = '' } = known.config;
+  const { ack_wait: _, ...wanted } = laneConsumer(settings, { stream, consumer, filter });
+  if (holds(wanted, known.config)) return;
+  try {
+    const { config } = await manager.consumers.info(stream, consumer);
+    if (!holds(wanted, config)) await manager.consumers.update(stream, consumer, wanted);
+  } catch (error) {
+    if (!isApiError(error, consumerNotFound)) throw error;
+  }
+}
+
 /** Creates a lane's consumer again. Runs that it had delivered and that are not settled are delivered again. */
 export async function recreateConsumer(manager: JetStreamManager, settings: StreamSettings, lane: Lane): Promise<void> {
   try {
@@ -237,6 +255,8 @@ export interface Streams {
   readonly ensureRuns: () => Promise<StreamInfo>;
   /** Creates the consumers of these lanes, or brings them to their settings. Their stream must exist. */
   readonly ensureLanes: (lanes: readonly Lane[]) => Promise<void>;
+  /** Brings the consumer of a lane to its settings, if it is still there. */
+  readonly renewConsumer: (known: ConsumerInfo) => Promise<void>;
 }
 
 const consumersAtOnce = 32;
@@ -253,6 +273,7 @@ export async function createStreams(client: NatsClient, settings: StreamSettings
     ensureRuns: shared(async () => admitConsumers(manager, await ensureStream(manager, runsStream(settings)))),
     ensureLanes: async (lanes) =>
       eachOf(lanes, consumersAtOnce, async (lane) => ensureConsumer(manager, settings, lane)),
+    renewConsumer: async (known) => renewConsumer(manager, settings, known),
   };
 }
 

@@ -15,9 +15,9 @@ export interface LogPosition {
   readonly frame: StoredFrame | undefined;
 }
 
-/** The position in a log of which no frame is stored. */
+/** The position in a log of which no frame is stored, or none that is found: it begins behind what is there. */
 export const emptyAt = (lastSeq: number): LogPosition => ({
-  ...{ streamSeq: 0, lastSeq, last: 0, ended: false, origin: 0 },
+  ...{ streamSeq: 0, lastSeq, last: 0, ended: false, origin: lastSeq },
   frame: undefined,
 });
 

@@ -7,7 +7,7 @@ import type { NoteUnreadable } from './unreadable.ts';
 
 /** The end of what a subject holds. */
 export interface LogEnd {
-  /** The last frame; `undefined` when none of its messages is one. */
+  /** The last frame; `undefined` when none of its messages is one, or none of the {@link mostSearched} last ones. */
   readonly frame: StoredFrame | undefined;
   /** The sequence of the last message of the frame's subject, which the next frame names. It is the frame's, unless what follows it is no frame. */
   readonly lastSeq: number;
@@ -34,11 +34,27 @@ const framesAtOnce = 256;
 /** How far before a message that is no frame the last frame is searched first, in sequences of the stream; then before that, four times as far, and so on. */
 const firstStep = 64;
 const stepFactor = 4;
+/**
+ * How many messages are searched, and how many bytes of them. A log whose last frame is further away counts as lost, and what is written of
+ * it later begins behind them: otherwise each process that needs the log would read whatever number of messages a worker has put there.
+ */
+const mostSearched: SearchBound = { messages: 16_384, bytes: 64 * 1024 * 1024 };
+
+interface SearchBound {
+  readonly messages: number;
+  readonly bytes: number;
+}
+
+/** What a search may still read. */
+type SearchLeft = { -readonly [K in keyof SearchBound]: number };
+
+const isSpent = ({ messages, bytes }: SearchBound): boolean => messages <= 0 || bytes <= 0;
 
 /** A message of the stream: its frame, where it is one. */
 interface StoredMessage {
   readonly subject: string;
   readonly streamSeq: number;
+  readonly bytes: number;
   readonly frame: StoredFrame | undefined;
 }
 
@@ -55,8 +71,10 @@ export function createReader(client: NatsClient, { events }: StreamNames, noteUn
     if (error?.err_code === noMessage) return undefined;
     if (error || !message) throw streamAway(error?.description);
     const { subject, seq: streamSeq, time } = message;
-    const frame = fromPayload(Buffer.from(message.data ?? '', 'base64'));
-    return noted({ subject, streamSeq, frame: frame && { ...frame, subject, streamSeq, at: Date.parse(time) } });
+    const payload = Buffer.from(message.data ?? '', 'base64');
+    const found = fromPayload(payload);
+    const frame = found && { ...found, subject, streamSeq, at: Date.parse(time) };
+    return noted({ subject, streamSeq, bytes: payload.byteLength, frame });
   };
 
   const nextMessage = async (subject: string, from: number): Promise<StoredMessage | undefined> =>
@@ -66,33 +84,39 @@ export function createReader(client: NatsClient, { events }: StreamNames, noteUn
   const requestPage = async (subject: string, from: number, maxBytes: number): Promise<readonly StoredMessage[]> => {
     const query = { seq: Math.max(1, from), next_by_subj: subject, batch: framesAtOnce, max_bytes: maxBytes };
     const replies = await client.requestMany(`$JS.API.DIRECT.GET.${events}`, toJson(query), endsPage);
-    return replies
-      .filter((reply) => !endsPage(reply))
-      .map((reply) => noted({ subject: subjectOf(reply), streamSeq: sequenceOf(reply), frame: toStored(reply) }));
+    return replies.filter((reply) => !endsPage(reply)).map((reply) => noted(toMessage(reply)));
   };
 
   /**
    * The last readable frame from one sequence up to another one, behind which the leader has a message of the subject. A replica that
-   * answers with nothing there lags behind: then the leader is asked.
+   * answers with nothing there lags behind: then the leader is asked. `undefined` also where more would have to be read than is left.
    */
-  const lastBetween = async (subject: string, from: number, to: number): Promise<StoredFrame | undefined> => {
+  const lastBetween = async (
+    subject: string,
+    { from, to }: { readonly from: number; readonly to: number },
+    left: SearchLeft,
+  ): Promise<StoredFrame | undefined> => {
     let found: StoredFrame | undefined;
     for (let at = from; at < to;) {
+      if (isSpent(left)) return undefined;
       const page = await requestPage(subject, at, pageBytes);
       const next = page.length > 0 ? undefined : await nextMessage(subject, at);
       const messages = next ? [next] : page;
+      left.messages -= messages.length;
+      left.bytes -= messages.reduce((sum, { bytes }) => sum + bytes, 0);
       found = messages.findLast((each) => each.streamSeq < to && isReadable(each))?.frame ?? found;
       at = (messages.at(-1)?.streamSeq ?? to) + 1;
     }
     return found;
   };
 
-  /** The last readable frame before a message that is none. */
+  /** The last readable frame before a message that is none, as far as is searched. */
   const lastBefore = async (subject: string, streamSeq: number): Promise<StoredFrame | undefined> => {
+    const left = { ...mostSearched };
     let found: StoredFrame | undefined;
-    for (let to = streamSeq, step = firstStep; to > 1 && !found; step *= stepFactor) {
+    for (let to = streamSeq, step = firstStep; to > 1 && !found && !isSpent(left); step *= stepFactor) {
       const from = Math.max(1, to - step);
-      found = await lastBetween(subject, from, to);
+      found = await lastBetween(subject, { from, to }, left);
       to = from;
     }
     return found;
@@ -193,6 +217,12 @@ export function toStored(message: Msg, subject = subjectOf(message)): StoredFram
 
 /** The subject that a message which the server returned has in the stream. */
 const subjectOf = (message: Msg): string => message.headers?.get('Nats-Subject') ?? '';
+
+/** A message that the server returned. */
+const toMessage = (reply: Msg): StoredMessage => ({
+  ...{ subject: subjectOf(reply), streamSeq: sequenceOf(reply), bytes: reply.data.byteLength },
+  frame: toStored(reply),
+});
 
 /** The sequence of a message in its stream. */
 export const sequenceOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);

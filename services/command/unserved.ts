@@ -1,0 +1,22 @@
+import { unservedWarning } from '@agent-workflow/protos/routing';
+import { clientOf, isAway, type Gateway } from './gateway.ts';
+
+/**
+ * Warns on standard error where new runs of these agents go to revisions of which no worker is there, as `agents route` does. What was done holds:
+ * where the gateway cannot say, a line says that.
+ */
+export async function warnOfUnserved(gateway: Gateway, names: readonly string[]): Promise<void> {
+  try {
+    const { agents } = clientOf(gateway);
+    for (const name of names) {
+      const { revisions = [] } = await agents.get(name);
+      for (const { revision, percent, workers } of revisions)
+        if (percent > 0 && workers === 0) warn(`agent ${name}: ${unservedWarning(revision)}`);
+    }
+  } catch (error) {
+    if (!isAway(error)) throw error;
+    warn(`it could not be seen whether workers are there: ${error.message}`);
+  }
+}
+
+const warn = (text: string): void => void process.stderr.write(`warning: ${text}\n`);
