@@ -38,3 +38,20 @@ test('events that the file refuses for good end the log of their run alone', asy
   await followed;
   for (const runId of ['sound', 'also sound']) t.is((await log.end(runId, never)).seq, 2);
 });
+
+test('the log of a run that was accepted here is not looked for in the file', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'events-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'execution.sqlite');
+  await using log = openSqliteRunLog({ path });
+  const moment = log.moment();
+  {
+    // No file has events of a run that is yet to be accepted: these show who reads it.
+    using other = new DatabaseSync(path);
+    for (const runId of ['accepted', 'other'])
+      other.prepare(`INSERT INTO events (run_id, first, last, bytes, layout) VALUES (?, 1, 5, x'', 2)`).run(runId);
+  }
+  log.beganAfter('accepted', moment);
+  t.is(await log.last('accepted'), 0);
+  t.is(await log.last('other'), 5);
+});

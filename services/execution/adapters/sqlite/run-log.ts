@@ -3,7 +3,7 @@ import { notFound } from '@agent-workflow/kit/errors';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import type { RunLog } from '../../ports/log.ts';
 import { openCompressor } from './compressor.ts';
-import { migrations, openStoredLogs } from './stored.ts';
+import { migrations, openStoredLogs, type LogStand } from './stored.ts';
 import { changed, createWriter, kept, type Tail } from './writer.ts';
 
 /** How long a run's events wait for the file, in milliseconds: as long as its steps wait for the record. */
@@ -29,13 +29,10 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   const openedAt = Date.now();
   const tails = new Map<string, Tail>();
 
-  const tailOf = (runId: string): Tail => {
-    const known = tails.get(runId);
-    if (known) return known;
-    const end = stored.end(runId);
+  const beginTail = (runId: string, { last, end }: LogStand): Tail => {
     const tail: Tail = {
       scope: undefined,
-      last: end?.seq ?? stored.last(runId),
+      last,
       lastAt: openedAt,
       ended: end !== undefined,
       end: kept(end),
@@ -57,6 +54,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     tails.set(runId, tail);
     return tail;
   };
+  const tailOf = (runId: string): Tail => tails.get(runId) ?? beginTail(runId, stored.stand(runId));
 
   const release = (runId: string, tail: Tail): void => {
     if (tail.listeners === 0 && !tail.writing && tail.pending.length === 0 && (tail.ended || tail.last === 0))
@@ -111,9 +109,11 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   return {
     // The logs of all agents are in one file.
     setAgent: () => undefined,
-    // What is stored is looked up in the same process.
+    // All that stores events is this process.
     moment: () => 0,
-    beganAfter: () => undefined,
+    beganAfter: (runId) => {
+      if (!tails.has(runId)) beginTail(runId, nothingStored);
+    },
 
     append: async (scope, after, events, options) =>
       writer.append(tailOf(scope.runId), { scope, after, events }, options),
@@ -175,6 +175,8 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     },
   };
 }
+
+const nothingStored: LogStand = { last: 0, end: undefined };
 
 const isInUse = (tail: Tail | undefined): boolean =>
   tail !== undefined && (tail.listeners > 0 || tail.writing || tail.pending.length > 0);

@@ -60,6 +60,14 @@ export interface EventRow {
   readonly bytes: Uint8Array;
 }
 
+/** How far a log is. */
+export interface LogStand {
+  /** The last number; 0 without a row. */
+  readonly last: number;
+  /** The terminal event, if it is there. */
+  readonly end: RunEvent | undefined;
+}
+
 /** The event logs as the file has them. */
 export interface StoredLogs {
   /**
@@ -71,6 +79,8 @@ export interface StoredLogs {
   readonly last: (runId: string) => number;
   /** The terminal event, if it is there. */
   readonly end: (runId: string) => RunEvent | undefined;
+  /** Both, read at once. */
+  readonly stand: (runId: string) => LogStand;
   /** The next events above `after`, as many as are read at once; `undefined` when there are none. */
   readonly read: (runId: string, after: number) => EventBatch | undefined;
   /** Removes the logs that ended before `time`, at most `limit` of them; resolves with their number. */
@@ -88,16 +98,20 @@ export function openStoredLogs(db: Pick<Sqlite, 'prepare' | 'write'>): StoredLog
       prepare(`SELECT ${rowColumns} FROM ended WHERE ${ofRun} ORDER BY id DESC LIMIT 1`).get(runId)) as
       EventRow | undefined;
 
+  const stand = (runId: string): LogStand => {
+    const row = newest(runId);
+    const event = row && toBatch(row).events.at(-1);
+    return { last: row?.last ?? 0, end: event && isTerminal(event) ? event : undefined };
+  };
+
   return {
     put: (batch, isLast) => putEvents(db, batch, isLast),
 
     last: (runId) => newest(runId)?.last ?? 0,
 
-    end: (runId) => {
-      const row = newest(runId);
-      const event = row && toBatch(row).events.at(-1);
-      return event && isTerminal(event) ? event : undefined;
-    },
+    end: (runId) => stand(runId).end,
+
+    stand,
 
     read: (runId, after) => {
       const events: RunEvent[] = [];
