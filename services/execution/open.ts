@@ -69,6 +69,8 @@ interface OpenExecutionOptions {
    * together with the lease; alone, it finds only what this process itself has lost.
    */
   readonly sweepMs: number;
+  /** How often a waiting run is enqueued again, in case the queue lost it, in milliseconds; absent: every half minute. */
+  readonly waitingMs?: number | undefined;
   /** The clock by which runs sleep, threads are idle and events old, in milliseconds since 1970. */
   readonly now?: () => number;
   /** Absent: nothing is watched. */
@@ -96,8 +98,7 @@ interface OpenExecution extends AsyncDisposable {
   readonly drain: (ms: number) => Promise<void>;
 }
 
-/** How often a waiting run is enqueued again, in case the queue lost it, in milliseconds. */
-const waitingMs = 30_000;
+const usualWaitingMs = 30_000;
 
 /** How often workers show how many runs they drive, and how often runs are counted, in milliseconds. */
 const countMs = 2000;
@@ -110,6 +111,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     accepts = true,
     tends = true,
     workerId = newId(),
+    waitingMs = usualWaitingMs,
     now = Date.now,
     watchdog = unwatched,
     health = healthy,

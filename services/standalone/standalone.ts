@@ -41,6 +41,10 @@ interface StandaloneOptions {
   readonly openWatchdog?: OpenWatchdog;
   /** Opens the stores of the gateway; absent: they are in this process's memory. */
   readonly openStores?: () => Promise<GatewayStores> | GatewayStores;
+  /** How often the sweep looks for runs without a worker, in milliseconds; absent: every half minute. */
+  readonly sweepMs?: number;
+  /** How often a waiting run is enqueued again, in milliseconds; absent: every half minute. */
+  readonly waitingMs?: number;
 }
 
 /**
@@ -49,7 +53,12 @@ interface StandaloneOptions {
  */
 export async function openStandalone(
   env: Env,
-  { openWatchdog = () => unwatched, openStores = openInProcessStores }: StandaloneOptions = {},
+  {
+    openWatchdog = () => unwatched,
+    openStores = openInProcessStores,
+    sweepMs = usualSweepMs,
+    waitingMs,
+  }: StandaloneOptions = {},
 ): Promise<Standalone> {
   const { values, log } = beginProcess('standalone', standaloneSettings, env);
   const file = readServiceFile(values.SERVICE_CONFIG);
@@ -82,7 +91,7 @@ export async function openStandalone(
   const { execution, drain } = opened.use(
     await openExecution({
       ...observeExecution(parts, { registry, spans, slots: values.RUN_CONCURRENCY }),
-      ...{ memory, log, values, sweepMs, health },
+      ...{ memory, log, values, sweepMs, waitingMs, health },
       registers: true,
       files: createRunFiles({ threads, files, log, callTimeoutMs: values.CALL_TIMEOUT_MS }),
       control: openInProcessRunControl(),
@@ -130,8 +139,8 @@ const pageLinesOf = ({ PLAYGROUND, DOCS }: Pick<GatewayConfig, 'PLAYGROUND' | 'D
   return served.length === 0 ? [] : [served.join('; ')];
 };
 
-/** How often the sweep looks for runs without a worker, in milliseconds. Runs of an earlier process are found at the start. */
-const sweepMs = 30_000;
+/** Runs of an earlier process are found at the start, so that no sweep has to come soon. */
+const usualSweepMs = 30_000;
 
 /** How long runs for which no request waits may take to reach their next commit, in milliseconds. */
 const minDrainMs = 500;

@@ -24,7 +24,7 @@ const options = {
 
 const waiting = 1000;
 /** Samples of one phase; phases with and without waiting runs take turns. */
-const measured = 500;
+const measured = 250;
 const rounds = 2;
 /** Samples between two looks at a pool that fails, and the pause before it is started again, in milliseconds. */
 const few = 50;
@@ -207,7 +207,7 @@ withCluster(test, options, (cluster) => {
   test.serial('a thousand runs of an agent without a worker delay no other agent’s, and none is lost', async (t) => {
     t.timeout(600_000);
     const [, billing] = cluster().workers;
-    await timesOf('support');
+    await timesOf('support', 2 * few);
     const quiet = [await timesOf('support')];
     const beside: number[][] = [];
     for (let round = 0; round < rounds; round++) {

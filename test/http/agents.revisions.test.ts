@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openStandalone } from '@agent-workflow/standalone/standalone';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { openEmbedded } from '../servers/embedded.ts';
 import { openGate } from '../servers/gate.ts';
-import { agentAt, testedAgent } from '../servers/standalone.ts';
+import { agentAt, makeWorkspace, testedAgent } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 import { embeddedOnly } from './shape.ts';
 import { twoAgents } from './two-agents.ts';
@@ -168,7 +169,10 @@ embeddedOnly(
       queued = await start(createClient(first.url), 'queued');
     }
     gate.open();
-    await using second = await openEmbedded(null, { ...env, AGENT_REVISION: 'v2' }, service);
+    // Sweeps count open runs, and enqueue those that have waited.
+    await using workspace = await makeWorkspace(null, service);
+    const place = { ...workspace.env, ...env, PORT: '0', LOG_LEVEL: 'silent' };
+    await using second = await openStandalone({ ...place, AGENT_REVISION: 'v2' }, { sweepMs: 100, waitingMs: 500 });
     const client = createClient(second.url);
     const runOf = async (id: string): Promise<Readonly<Record<string, unknown>>> =>
       (await client.send('GET', `/v1/runs/${id}`)).body.data;
