@@ -87,7 +87,7 @@ function scan(text: string): Scanned {
   return { ...noFault, hasHugeNumber };
 }
 
-/** What tells keys apart (FNV-1a, 30 bits): of 100,000 different ones about five are taken for another. */
+/** A number for a key (FNV-1a, 30 bits): of 100,000 different ones about five are taken for another. */
 function hashOf(text: string, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let index = start; index < end; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

@@ -42,7 +42,7 @@ const goBack = async (page: Page): Promise<void> => {
   await page.getByRole('main', { name: 'Chat' }).waitFor();
 };
 
-const saidBy = (page: Page): Promise<string[]> =>
+const repliesOn = (page: Page): Promise<string[]> =>
   messages(page)
     .getByText(/^You said/)
     .allInnerTexts();
@@ -60,7 +60,7 @@ browserTest('a message that is being sent goes its way when the reader leaves, a
   await saw(page, 'You said two.');
   await completed(page);
   t.is(await box(page).inputValue(), '');
-  t.deepEqual(await saidBy(page), ['You said one.', 'You said two.']);
+  t.deepEqual(await repliesOn(page), ['You said one.', 'You said two.']);
 });
 
 browserTest('a reader who comes back while a message is being sent sees that it is, and then its reply', async (t) => {
@@ -79,7 +79,7 @@ browserTest('a reader who comes back while a message is being sent sees that it 
   await completed(page);
   t.is(await box(page).inputValue(), '');
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
-  t.deepEqual(await saidBy(page), ['You said one.', 'You said two.']);
+  t.deepEqual(await repliesOn(page), ['You said one.', 'You said two.']);
 });
 
 browserTest(
@@ -118,10 +118,10 @@ browserTest('the reply to a message of one thread is not drawn in another that i
   await release();
   await page.waitForFunction(() => !Object.keys(sessionStorage).some((key) => key.startsWith('draft')));
   t.true(page.url().endsWith('#/chat/other-thread'));
-  t.deepEqual(await saidBy(page), ['You said the other one.']);
+  t.deepEqual(await repliesOn(page), ['You said the other one.']);
   await page.goto(first);
   await saw(page, 'You said two.');
-  t.deepEqual(await saidBy(page), ['You said one.', 'You said two.']);
+  t.deepEqual(await repliesOn(page), ['You said one.', 'You said two.']);
 });
 
 browserTest('an answer that is being sent when the reader leaves is not taken for one from elsewhere', async (t) => {
