@@ -37,6 +37,20 @@ test('lists and objects are counted before a text is parsed', (t) => {
   t.is(read('{}'.repeat(300_001)), 'too_long', 'it is no JSON, which only parsing shows');
 });
 
+const manyKeys = (count: number, member: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => member(index)).join();
+
+test('different keys are counted before a text is parsed, wherever they stand, and each of them once', (t) => {
+  const flat = `{${manyKeys(100_000, (index) => `"k${String(index)}":0`)}}`;
+  t.is(read(flat), flat);
+  t.is(read(`{${manyKeys(100_200, (index) => `"k${String(index)}":0`)}}`), 'too_long');
+  t.is(read(`[${manyKeys(100_200, (index) => `{"k${String(index)}":0}`)}]`), 'too_long');
+  const points = `[${manyKeys(120_000, () => '{"x":1,"y":2}')}]`;
+  t.is(read(points), points);
+  const texts = `[${manyKeys(150_000, (index) => `"k${String(index)}:"`)}]`;
+  t.is(read(texts), texts, 'what stands in a list is no key');
+});
+
 test('a number that is read as Infinity is refused wherever it stands, and no other number is', (t) => {
   const long = '9'.repeat(309);
   for (const huge of ['1e309', '9E+308', '-1e999', '0.1e310', long, `-${long}.5`, `1e${'0'.repeat(500)}999`])
@@ -53,6 +67,8 @@ test('a text costs no more than its bytes, whatever is in it', (t) => {
     zeros: most('0,', '1e999'),
     large: most('1e300,', '1'),
     digits: most(`${'9'.repeat(199)},`, '1e999'),
+    keys: most(`{${'"a":0,'.repeat(1000)}"b":0},`, '1e999'),
+    colons: `["${'k'.repeat(mostBytes / 2)}"${':'.repeat(mostBytes / 2 - 100)}]`,
   };
   for (const [name, text] of Object.entries(texts)) {
     const before = process.cpuUsage();

@@ -36,6 +36,9 @@ const byHttpCode = new Map(Object.entries(answers).map(([code, [, httpCode]]) =>
 /** The error code of a name in the error envelope; `Internal` for an unknown name. */
 export const errorOf = (httpCode: string): ErrorCode => byHttpCode.get(httpCode) ?? 'Internal';
 
+/** What may be answered later. A run whose caller has waited too long goes on: its 504 does not say when to come back. */
+const repeatable: ReadonlySet<number> = new Set([429, 503, 504]);
+
 /** Answers what a step of the request threw with the error envelope. Causes are only logged. */
 export function refuse(ctx: Context, thrown: unknown): void {
   const error = ctx.res.destroyed ? new ServiceError('Cancelled', 'the caller disconnected') : toError(thrown);
@@ -44,7 +47,9 @@ export function refuse(ctx: Context, thrown: unknown): void {
   const [usual, code] = answers[error.code];
   const status = error instanceof HttpRefusal ? error.status : usual;
   if (status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', challengeTo(ctx));
-  if (status === 429 || status === 503) ctx.set('Retry-After', String(Math.ceil((error.retryAfterMs ?? 1000) / 1000)));
+  const retryAfterMs = error.retryAfterMs ?? (status === 429 || status === 503 ? 1000 : undefined);
+  if (retryAfterMs !== undefined && repeatable.has(status))
+    ctx.set('Retry-After', String(Math.ceil(retryAfterMs / 1000)));
   writeRefusal(ctx, { status, code, ...toWireError(error, ctx.method) });
 }
 

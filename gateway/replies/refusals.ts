@@ -111,9 +111,11 @@ const refusals = {
   },
   504: {
     name: 'Timeout',
-    description: 'The deadline passed; a run that was started goes on',
+    description:
+      'The deadline passed; a run that was started goes on. `Retry-After` says when to come back where something needed did not answer',
     codes: ['TIMEOUT'],
     message: 'the run did not end within 300000 ms and goes on',
+    headers: ['Retry-After'],
   },
 } satisfies Readonly<Record<number, Refusal>>;
 

@@ -1,4 +1,4 @@
-import { ServiceError, timeout } from '@agent-workflow/kit/errors';
+import { ServiceError, unanswered } from '@agent-workflow/kit/errors';
 import { never, type Call } from '../call.ts';
 
 /** Holds one call to its deadline and its caller. */
@@ -75,5 +75,5 @@ const expire = (end: (error: ServiceError) => void): void => {
   end(late());
 };
 
-const late = (): ServiceError => timeout('the deadline passed before the answer was there');
+const late = (): ServiceError => unanswered('the deadline passed before the answer was there');
 const cancelled = (): ServiceError => new ServiceError('Cancelled', 'the caller went away');

@@ -40,7 +40,7 @@ test('an error too large for the headers loses its last details, never its code'
 test('a status that is not ours still gets a code of ours, and a sentence without hosts', (t) => {
   const codeOf = (foreign: status): ServiceError => fromStatus(foreign, undefined, new Error('10.0.0.7 refused'));
   t.like(codeOf(status.UNAVAILABLE), { code: 'Unavailable', retryAfterMs: 1000 });
-  t.is(codeOf(status.DEADLINE_EXCEEDED).code, 'Timeout');
+  t.like(codeOf(status.DEADLINE_EXCEEDED), { code: 'Timeout', retryAfterMs: 1000 });
   t.is(codeOf(status.CANCELLED).code, 'Cancelled');
   t.is(codeOf(status.RESOURCE_EXHAUSTED).code, 'TooLarge');
   t.is(codeOf(status.UNIMPLEMENTED).code, 'Internal');

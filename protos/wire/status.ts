@@ -80,7 +80,8 @@ export function fromStatus(code: status, error: unknown, cause: unknown): Servic
   const sent = readError(error);
   if (sent) return new ServiceError(sent.code, sent.message, { ...sent, cause });
   const [ourCode, message] = foreign[code] ?? ['Internal', 'something went wrong on our side'];
-  return new ServiceError(ourCode, message, { cause, ...(ourCode === 'Unavailable' && { retryAfterMs: 1000 }) });
+  const mayPass = ourCode === 'Unavailable' || ourCode === 'Timeout';
+  return new ServiceError(ourCode, message, { cause, ...(mayPass && { retryAfterMs: 1000 }) });
 }
 
 interface SentError {

@@ -95,8 +95,12 @@ export const faultText = (field: ErrorDetail['field'], msg: string): string =>
 export const unavailable = (message: string, cause?: unknown, retryAfterMs = 1000): ServiceError =>
   new ServiceError('Unavailable', message, { cause, retryAfterMs });
 
-/** The deadline passed before there was an answer. */
+/** The deadline passed before there was an answer, and what goes on must not be begun again, such as a run. */
 export const timeout = (message: string): ServiceError => new ServiceError('Timeout', message);
+
+/** The deadline passed because what the call needs did not answer: a later attempt may succeed. */
+export const unanswered = (message: string): ServiceError =>
+  new ServiceError('Timeout', message, { retryAfterMs: 1000 });
 
 /** Whether `error` is a {@link ServiceError}, with the given code when one is named. */
 export function isServiceError(error: unknown, code?: ErrorCode): error is ServiceError {

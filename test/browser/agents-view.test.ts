@@ -28,13 +28,14 @@ const shown = [
       { revision: 'v1', state: 'retired', percent: 0, open_runs: 0, registered_at },
       { revision: 'v2', state: 'registered', percent: 0, open_runs: 0, registered_at },
       { revision: 'v3', state: 'drained', percent: 0, open_runs: 0, registered_at },
-      { revision: 'v4', state: 'draining', percent: 0, open_runs: 1234, registered_at },
-      { revision: 'v5', state: 'current', percent: 75, registered_at },
+      { revision: 'v4', state: 'draining', percent: 0, open_runs: 1234, workers: 0, registered_at },
+      { revision: 'v5', state: 'current', percent: 75, workers: 0, registered_at },
       {
         revision: `sha256-${'0123456789abcdef'.repeat(4)}`,
         state: 'ramping',
         percent: 25,
         open_runs: 2,
+        workers: 56,
         registered_at,
       },
     ],
@@ -95,6 +96,12 @@ for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
       await page.goto(`${service.url()}/playground#/agents`);
       await row(page, 'support', 'v4').getByRole('cell', { name: '1,234' }).waitFor();
       await row(page, 'support', 'v5').getByRole('cell', { name: 'not counted' }).waitFor();
+      await row(page, 'support', 'v3').getByRole('cell', { name: 'not known' }).waitFor();
+      await revisions(page, 'support').getByRole('cell', { name: '56', exact: true }).waitFor();
+      const warnings = page.getByRole('status', { name: 'Warnings about support' });
+      t.deepEqual(await warnings.allInnerTexts(), [
+        'No worker of revision v5 is there: its runs wait until one comes.',
+      ]);
       await page.getByText('its workers may be taken away').waitFor();
       t.deepEqual(await violationsIn(page), []);
       const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);

@@ -8,6 +8,8 @@ import { openEmbedder } from '@agent-workflow/memory/embedders/registry';
 import { openMemory } from '@agent-workflow/memory/open';
 import type { Embedder } from '@agent-workflow/memory/ports/embedder';
 import { within } from '@agent-workflow/protos/call';
+import { createClient } from '../servers/client.ts';
+import { openEmbedded } from '../servers/embedded.ts';
 import { startOpenaiEmbeddings, type Behaviour, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
 import { embedderContract } from './embedder.ts';
 
@@ -151,4 +153,16 @@ test('a wrong address of the embeddings endpoint stops the start', (t) => {
     name: 'ConfigError',
     message: 'EMBEDDINGS_BASE_URL must be an http or https address, not "localhost:11434"',
   });
+});
+
+test('a request that waits for an embedder in vain is 504, and Retry-After says when to come back', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  server.behave({ kind: 'hang' });
+  await using service = await openEmbedded(null, {
+    ...{ EMBEDDINGS_PROVIDER: 'openai', EMBEDDINGS_BASE_URL: server.url, EMBEDDINGS_DIMENSION: String(dimension) },
+    CALL_TIMEOUT_MS: '300',
+  });
+  const { status, headers, body } = await createClient(service.url).send('POST', '/v1/store/search', { query: 'tea' });
+  t.is(status, 504, JSON.stringify(body));
+  t.is(headers.get('retry-after'), '1');
 });

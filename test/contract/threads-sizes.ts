@@ -177,6 +177,45 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     t.is(await replaced(5, 900_000), 'taken');
   });
 
+  /** A thread in whose log are eight messages of almost the largest size, of which the run `r2` has replaced the last ones by small ones. */
+  const replaceLarge = async (threads: Threads, count: number): Promise<void> => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    await fill(threads, sizes.context - 20_000, 'out');
+    await threads.clearState(thread1, call());
+    await fill(threads, sizes.context - 20_000, 'in');
+    const ids = ['out-0', 'out-1', 'out-2', 'out-3', 'in-0', 'in-1', 'in-2', 'in-3'].slice(-count);
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    for (const [step, id] of ids.toReversed().entries())
+      await commit(threads, 'r2', epoch, {
+        ...{ step, messages: [sized(id, 300)], replacesMessages: true, next: ['more'] },
+      });
+  };
+
+  check(
+    'a rollback that is more than one change is refused with its bytes, and nothing of it is done',
+    async (t, threads) => {
+      await replaceLarge(threads, 8);
+      const before = await threads.getState(thread1, call());
+      const error = await t.throwsAsync(accept(threads, 'r3', { multitaskStrategy: 'rollback' }));
+      t.true(isServiceError(error, 'Conflict'));
+      t.regex(
+        error.message,
+        new RegExp(`run "r2" would write \\d+ bytes, more than ${String(sizes.change)}; interrupt it`),
+      );
+      t.deepEqual(await threads.getState(thread1, call()), before);
+      t.like(await threads.getRun({ owner: thread1.owner, runId: 'r2' }, call()), { status: 'running' });
+      await refused(t, threads.getRun({ owner: thread1.owner, runId: 'r3' }, call()), 'NotFound');
+      t.like(await accept(threads, 'r4', { multitaskStrategy: 'interrupt' }), { stoppedRunId: 'r2' });
+    },
+  );
+
+  check('a rollback puts back as much as one change can hold', async (t, threads) => {
+    await replaceLarge(threads, 3);
+    t.like(await accept(threads, 'r3', { multitaskStrategy: 'rollback' }), { stoppedRunId: 'r2' });
+    const { contextJson } = await threads.getState(thread1, call());
+    t.true(contextJson.byteLength > sizes.context - 30_000);
+  });
+
   check('what a run asks is bounded in bytes, whatever its characters', async (t, threads) => {
     const { epoch } = await acceptAndClaim(threads, 'r1');
     const interruptsJson = JSON.stringify(['語'.repeat(sizes.progress / 3)]);
@@ -247,10 +286,10 @@ const isInLog = async (threads: Threads, messageId: string): Promise<boolean> =>
   );
 
 /** Fills the context up to a size, with messages of almost the largest size. */
-async function fill(threads: Threads, size: number): Promise<void> {
+async function fill(threads: Threads, size: number, name = 'fill'): Promise<void> {
   const each = sizes.message - 1000;
   for (let left = size, index = 0; left > 0; left -= each + 1, index += 1)
-    await add(threads, [sized(`fill-${String(index)}`, Math.min(each, left - 1))]);
+    await add(threads, [sized(`${name}-${String(index)}`, Math.min(each, left - 1))]);
 }
 
 /** Which field is named, and as what. */

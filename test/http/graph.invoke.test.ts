@@ -110,7 +110,9 @@ test('a node that fails is 500 and named, and the thread can be used', async (t)
 test('an invoke that waits too long is 504, and its run goes on', async (t) => {
   await using gate = await openGate();
   const body = { messages: [user('go')], config: { thread_id: 'slow', gate: gate.url } };
-  await impatient.refused(t, impatient.send('POST', path, body), 504, 'TIMEOUT');
+  const late = impatient.send('POST', path, body);
+  await impatient.refused(t, late, 504, 'TIMEOUT');
+  t.is((await late).headers.get('retry-after'), null, 'the run goes on: the request need not come again');
   gate.open();
   const texts = async (): Promise<string[]> => {
     const { messages } = (await impatient.data(

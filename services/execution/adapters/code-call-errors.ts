@@ -1,4 +1,4 @@
-import { invalid, ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
+import { invalid, ServiceError, unanswered, unavailable } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { ReduceRequest } from '../ports/code-calls.ts';
 
@@ -21,7 +21,7 @@ export const lostWorker = (of: Called): ServiceError =>
   unavailable(`the worker of ${nameOf(of)} was lost while it reduced the state: try again`);
 
 export const lateWorker = (of: Called): ServiceError =>
-  timeout(`the worker of ${nameOf(of)} did not reduce the state in time`);
+  unanswered(`the worker of ${nameOf(of)} did not reduce the state in time`);
 
 /** @throws Invalid when a call or a reply has more than {@link maxReduceBytes}. */
 export function refuseLargeCall(bytes: number): void {

@@ -1,4 +1,4 @@
-import { ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
+import { ServiceError, unanswered, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Embedder } from '../ports/embedder.ts';
 import { faultOf, notNumbers, unembedded } from './embedding.ts';
@@ -94,12 +94,12 @@ function refusal({ status, headers }: Response): ServiceError {
 
 const lateError = (error: unknown, { isDeadline }: { readonly isDeadline: boolean }): ServiceError =>
   isDeadline
-    ? timeout(`${endpoint} did not answer before the deadline`)
+    ? unanswered(`${endpoint} did not answer before the deadline`)
     : unavailable(`${endpoint} did not answer in time`, error);
 
 const cancelledError = ({ deadline }: Call): ServiceError =>
   Date.now() >= deadline
-    ? timeout(`${endpoint} did not answer before the deadline`)
+    ? unanswered(`${endpoint} did not answer before the deadline`)
     : new ServiceError('Cancelled', 'the caller went away');
 
 interface Expected {

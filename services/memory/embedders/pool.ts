@@ -1,4 +1,4 @@
-import { fromUnknown, isServiceError, ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
+import { fromUnknown, isServiceError, ServiceError, unanswered, unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Embedder } from '../ports/embedder.ts';
@@ -118,7 +118,7 @@ function callOf(items: readonly Item[]): { readonly call: Call; readonly release
 async function untilOver<T>(work: Promise<T>, { deadline, signal }: Call): Promise<T> {
   const over = Promise.withResolvers<never>();
   const late = (): void => {
-    over.reject(timeout('the embedder did not answer before the deadline'));
+    over.reject(unanswered('the embedder did not answer before the deadline'));
   };
   const leave = (): void => {
     if (Date.now() >= deadline) late();

@@ -1,4 +1,4 @@
-import { invalid, ServiceError, timeout, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { invalid, ServiceError, unanswered, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import { memoryTypes } from '@agent-workflow/protos/lists';
@@ -8,7 +8,7 @@ import { readObject } from './json.ts';
 const maxLimit = 1000;
 
 export function refuseLate({ deadline, signal }: Call): void {
-  if (Date.now() >= deadline) throw timeout('the deadline passed before the work was done');
+  if (Date.now() >= deadline) throw unanswered('the deadline passed before the work was done');
   if (signal.aborted) throw new ServiceError('Cancelled', 'the caller went away');
 }
 

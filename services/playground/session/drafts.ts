@@ -1,4 +1,4 @@
-import { useSignal, type Signal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
 import { useCallback, useEffect, useRef } from 'preact/hooks';
 
 /** How many bytes a draft has at most: the browser keeps about five million for all drafts of a tab. */
@@ -23,13 +23,13 @@ export function writeDraft(key: string, text: string): void {
 }
 
 /**
- * Keeps what is typed under a key, soon after each change, and at once when the component or the page goes.
- * @returns replaces the draft at once by what is left of it when the rest was sent, also after the component has gone
+ * Keeps what is typed under a key, soon after each change, and at once when the component or the page goes. `latest` gives it
+ * also when the component has not been drawn with it.
  */
-export function useDraft(key: string, text: string): (left: string) => void {
-  const latest = useRef(text);
-  latest.current = text;
-  const keep = useCallback(() => writeDraft(key, latest.current), [key]);
+export function useDraft(key: string, text: string, latest: () => string): void {
+  const read = useRef(latest);
+  read.current = latest;
+  const keep = useCallback(() => writeDraft(key, read.current()), [key]);
   useEffect(() => {
     const timer = setTimeout(keep, quietMs);
     return () => clearTimeout(timer);
@@ -41,21 +41,13 @@ export function useDraft(key: string, text: string): (left: string) => void {
       keep();
     };
   }, [keep]);
-  return (left) => {
-    latest.current = left;
-    writeDraft(key, left);
-  };
 }
 
 /** What was typed in several forms, by their ids. */
 export type Typed<T> = Readonly<Record<string, T>>;
 
-/** A value that begins with what the draft under a key holds: nothing where it is none. {@link TypedDraft} keeps it. */
-export function useTyped<T>(key: string): Signal<Typed<T>> {
-  return useSignal(typedIn<T>(readDraft(key)));
-}
-
-function typedIn<T>(draft: string): Typed<T> {
+/** What a draft holds: nothing where it is none. {@link TypedDraft} keeps it. */
+export function typedIn<T>(draft: string): Typed<T> {
   try {
     return JSON.parse(draft) as Typed<T>;
   } catch {
@@ -63,14 +55,15 @@ function typedIn<T>(draft: string): Typed<T> {
   }
 }
 
+const draftOf = (typed: Typed<unknown>): string => (Object.keys(typed).length === 0 ? '' : JSON.stringify(typed));
+
+/** Keeps what is left of what was typed when the rest was sent, also after the component has gone. */
+export function keepTyped(key: string, typed: Typed<unknown>): void {
+  writeDraft(key, draftOf(typed));
+}
+
 /** Keeps what was typed for this tab. It draws nothing: what is around it is not drawn anew with every key. */
-export function TypedDraft({
-  name,
-  typed: { value },
-}: {
-  readonly name: string;
-  readonly typed: Signal<Typed<unknown>>;
-}) {
-  useDraft(name, Object.keys(value).length === 0 ? '' : JSON.stringify(value));
+export function TypedDraft({ name, typed }: { readonly name: string; readonly typed: Signal<Typed<unknown>> }) {
+  useDraft(name, draftOf(typed.value), () => draftOf(typed.peek()));
   return null;
 }

@@ -1,3 +1,4 @@
+import { randomUuid } from '@agent-workflow/kit/uuid';
 import { signal } from '@preact/signals';
 
 /** The views of the page, in the order of its navigation. */
@@ -49,6 +50,25 @@ export function followAddress(): void {
   };
   addEventListener('hashchange', read);
   read();
+}
+
+/** Whether the address bar names this thing: sooner than `route`, which follows it. */
+export function isOpen({ view, id }: { readonly view: View; readonly id: string | undefined }): boolean {
+  const now = parseRoute(location.hash);
+  return now.view === view && now.id === id && now.unknown === undefined;
+}
+
+/** The mark of the open entry of the tab's history, where it has one: it is known by it when the reader is there again. */
+export const readMark = (): string | undefined => {
+  const mark: unknown = history.state;
+  return typeof mark === 'string' ? mark : undefined;
+};
+
+/** The same, and where it has none it gets one. */
+export function markEntry(): string {
+  const mark = readMark() ?? randomUuid();
+  history.replaceState(mark, '');
+  return mark;
 }
 
 /** Opens a route; `replace` leaves the one before out of the history. */

@@ -2,7 +2,7 @@ import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { Change, Snapshot } from '../ports/changes.ts';
-import type { CheckpointInfo, Head, PlacedEntry } from '../ports/record.ts';
+import type { CheckpointInfo, Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import { sizeAfter } from '../record/size.ts';
 import { checkpointsOf } from '../record/versions.ts';
 
@@ -40,11 +40,24 @@ export function withCheckpoint(
 
 /** Why a change may not be made that overwrites so much; `undefined` when it may. */
 export function refusalToOverwrite(change: Change): string | undefined {
-  const bytes = checkpointsOf(change).reduce((sum, [, { undo }]) => sum + undo.byteLength, 0);
+  const bytes = undoBytes(change);
   const bound = Math.min(sizes.undo, sizes.change - bytesWritten(change));
   if (bytes <= bound) return undefined;
   return `what is replaced has ${String(bytes)} bytes, more than ${String(bound)}: replace fewer messages at once`;
 }
+
+/**
+ * About what a rollback writes: what it puts back is written twice, to its rows and to the undo record. It may put back any number of
+ * messages, each of which is two rows with the key of its thread; so the bytes bound their number too.
+ */
+export function bytesOfRollback(change: Change, { owner, threadId }: ThreadKey): number {
+  const rows = 2 * (change.messages ?? none).length;
+  const keyBytes = Buffer.byteLength(owner) + Buffer.byteLength(threadId);
+  return undoBytes(change) + bytesWritten(change) + rows * (keyBytes + rowBytes);
+}
+
+const undoBytes = (change: Change): number =>
+  checkpointsOf(change).reduce((sum, [, { undo }]) => sum + undo.byteLength, 0);
 
 /** About what a message or a field takes beside its bytes. */
 const rowBytes = 100;

@@ -15,7 +15,7 @@ import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
-import { rollBack, type Rollback } from './rollback.ts';
+import { refuseLargeRollback, rollBack, type Rollback } from './rollback.ts';
 
 /** What an acceptance is decided by. */
 interface AcceptSnapshot extends Snapshot {
@@ -180,6 +180,7 @@ function beginAfter(
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(run, undefined), otherRevision } };
   const begun = beginQueued(request, free, servedRun(run, free), now);
+  refuseLargeRollback({ ...change, ...begun.change }, stopped, request);
   return {
     change: { ...change, ...begun.change, runs: [stopped, ...(begun.change.runs ?? [])] },
     reply: { ...begun.reply, stoppedRunId: stopped.runId },

@@ -44,6 +44,8 @@ interface RevisionsProps {
 
 /** The newest first: it is the one that is looked for. */
 function Revisions({ name, revisions }: RevisionsProps) {
+  // As a change of the routing warns in its reply: new runs go to it, and no worker takes them.
+  const unserved = revisions.filter(({ percent, workers }) => percent > 0 && workers === 0);
   return (
     <>
       <table class="revisions" aria-label={`Revisions of ${name}`}>
@@ -52,29 +54,48 @@ function Revisions({ name, revisions }: RevisionsProps) {
             <th scope="col">Revision</th>
             <th scope="col">State</th>
             <th scope="col">Share</th>
+            <th scope="col">Workers</th>
             <th scope="col">Open runs</th>
             <th scope="col">Registered</th>
           </tr>
         </thead>
         <tbody>
-          {revisions.toReversed().map(({ revision, state, percent, open_runs: openRuns, registered_at: at }) => (
-            <tr key={revision}>
-              <th scope="row">{revision}</th>
-              <td>
-                <span class={`status revision-${state}`}>{state}</span>
-              </td>
-              <td>{percent} %</td>
-              <td>{openRuns === undefined ? <span class="hint">not counted</span> : grouped(openRuns)}</td>
-              <td>
-                <Time at={at} />
-              </td>
-            </tr>
-          ))}
+          {revisions
+            .toReversed()
+            .map(({ revision, state, percent, workers, open_runs: openRuns, registered_at: at }) => (
+              <tr key={revision}>
+                <th scope="row">{revision}</th>
+                <td>
+                  <span class={`status revision-${state}`}>{state}</span>
+                </td>
+                <td>{percent} %</td>
+                <td>
+                  <Count of={workers} absent="not known" />
+                </td>
+                <td>
+                  <Count of={openRuns} absent="not counted" />
+                </td>
+                <td>
+                  <Time at={at} />
+                </td>
+              </tr>
+            ))}
         </tbody>
       </table>
+      {unserved.length > 0 && (
+        <div class="note" role="status" aria-label={`Warnings about ${name}`}>
+          {unserved.map(({ revision }) => (
+            <p key={revision}>No worker of revision {revision} is there: its runs wait until one comes.</p>
+          ))}
+        </div>
+      )}
       {revisions.some(({ state }) => state === 'drained') && (
         <p class="hint">A drained revision gets no new runs and has none left: its workers may be taken away.</p>
       )}
     </>
   );
 }
+
+/** A number of the service; it is absent while the service does not know it. */
+const Count = ({ of, absent }: { readonly of: number | undefined; readonly absent: string }) =>
+  of === undefined ? <span class="hint">{absent}</span> : <>{grouped(of)}</>;

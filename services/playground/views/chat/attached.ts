@@ -56,7 +56,8 @@ export function useAttachments(threadId: string | undefined): KeptAttachments {
     if (held.key !== key) drop(held.key);
     held.key = key;
     keep(held);
-  }, [held, key]);
+    // Another drawing of the chat may have sent them.
+  }, [held, key, held.files.value]);
   const set: KeptAttachments['set'] = (change) => {
     held.files.value = change(held.files.peek());
     keep(held);

@@ -1,66 +1,60 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { TypedDraft } from '../../session/drafts.ts';
-import { route, toHash } from '../../session/route.ts';
+import { go, route, toHash } from '../../session/route.ts';
 import { token } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { useFocusRescue } from '../../ui/focus.ts';
 import { useTitle } from '../../ui/title.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { AgentOfChat, choiceOf } from './agent-picker.tsx';
-import { createChat, type Chat } from './chat.ts';
+import { threadBegunHere, type Chat } from './chat.ts';
 import { Composer } from './composer.tsx';
 import type { Entry } from './conversation.ts';
-import { createForking, EditDialog, type Forking } from './forking.tsx';
+import { EditDialog, type Forking } from './forking.tsx';
 import { isAbsent } from './history.ts';
 import { Message, type MessageActions } from './message.tsx';
 import { takeOptions } from './options.tsx';
-import { LocalCalls, OpenCalls, ResultsDraft, useResults } from './open-calls.tsx';
+import { LocalCalls, OpenCalls, useResults } from './open-calls.tsx';
+import { keysOf, leaveChat, openChat, type Opened } from './opened.ts';
 import { Questions } from './questions.tsx';
 import { RunBar, runStatusId } from './run-bar.tsx';
-import { answersKey, useUnsent } from './unsent.ts';
-
-/** A thread that is open, and the token that it was opened with. */
-interface Opened {
-  readonly chat: Chat;
-  readonly forking: Forking;
-  readonly token: string;
-}
+import { useUnsent } from './unsent.ts';
 
 /** The chat: the thread that the address names, or the place where a new one begins. */
 export function ChatView() {
   const { id, query } = route.value;
   const held = useRef<Opened>();
-  if (held.current?.chat.threadId.peek() !== id || held.current?.token !== token.value) {
-    held.current?.chat.dispose();
+  if (held.current && (held.current.chat.threadId.peek() !== id || held.current.token !== token.value)) {
+    leaveChat(held.current);
     held.current = undefined;
   }
-  held.current ??= opened(id, query['run']);
-  useEffect(() => () => held.current?.chat.dispose(), []);
+  held.current ??= openChat(id, query['run']);
+  useEffect(() => () => held.current && leaveChat(held.current), []);
+  const begun = id === undefined ? threadBegunHere() : undefined;
+  useEffect(() => {
+    if (begun !== undefined) go({ view: 'chat', id: begun }, { replace: true });
+  }, [begun]);
   return <Thread key={held.current.chat} {...held.current} />;
 }
 
-function opened(id: string | undefined, run: string | undefined): Opened {
-  const chat = createChat(id, run);
-  return { chat, forking: createForking(chat), token: token.peek() };
-}
-
-function Thread({ chat, forking }: Opened) {
+function Thread({ chat, forking, writing, answers, results }: Opened) {
   const drawn = chat.drawn.value;
   const { conversation, threadId, followed } = chat;
   useReturns(chat);
   useTitle(chat.name.value);
-  const unsent = useUnsent(chat);
-  const results = useResults(chat);
+  const unsent = useUnsent(chat, answers);
+  useResults(chat, results);
   const foot = useFocusRescue<HTMLDivElement>(homeOf);
   const { run } = conversation;
+  const keys = keysOf(threadId.value);
   const waiting = run?.status === 'interrupted' && followed.value === undefined ? run : undefined;
   // What does not change with each frame is not drawn with each.
   const composer = useMemo(
     () => (
       <>
         <LocalCalls chat={chat} />
-        <Composer {...{ chat, unsent }} />
+        <Composer {...{ chat, unsent, writing }} />
       </>
     ),
     [chat],
@@ -83,12 +77,10 @@ function Thread({ chat, forking }: Opened) {
       <div class="chat-foot" ref={foot}>
         {forking.error.value !== undefined && !forking.edited.value && <ErrorNote error={forking.error.value} />}
         <RunBar {...{ chat, drawn }} />
-        {waiting?.interrupts && waiting.interrupts.length > 0 && (
-          <Questions {...{ chat }} answers={unsent.answers} run={waiting} />
-        )}
+        {waiting?.interrupts && waiting.interrupts.length > 0 && <Questions {...{ chat, answers }} run={waiting} />}
         {waiting?.calls && waiting.calls.length > 0 && <OpenCalls {...{ chat, results }} run={waiting} />}
-        <TypedDraft name={answersKey(threadId.value)} typed={unsent.answers} />
-        <ResultsDraft threadId={threadId.value} results={results} />
+        <TypedDraft name={keys.answers} typed={answers} />
+        <TypedDraft name={keys.results} typed={results} />
         {composer}
       </div>
       {forking.edited.value && <EditDialog forking={forking} options={() => takeOptions(choiceOf(chat).name)} />}

@@ -13,7 +13,7 @@ import {
 import { signal, type ReadonlySignal } from '@preact/signals';
 import { serviceNow } from '../../session/clock.ts';
 import { client } from '../../session/session.ts';
-import { go } from '../../session/route.ts';
+import { go, isOpen, markEntry, readMark } from '../../session/route.ts';
 import { browserTools } from './browser-tools.ts';
 import {
   applyEvent,
@@ -30,6 +30,7 @@ import {
 } from './conversation.ts';
 import { createFrame, createTurns } from '../../ui/frame.ts';
 import { createHistory, isAbsent, type History } from './history.ts';
+import { createLifetime, type Lifetime } from './lifetime.ts';
 import { createRunInputs } from './run-inputs.ts';
 import { toolsOn } from './tool-consent.ts';
 
@@ -82,8 +83,15 @@ export interface Chat {
   readonly reopen: () => void;
   /** Makes the open calls of tools that this browser has, once, and sends what they gave. */
   readonly runCalls: () => Promise<void>;
-  readonly dispose: () => void;
+  /** It lasts while the reader is there, and while something is sent. */
+  readonly lifetime: Lifetime;
 }
+
+/** The threads that new chats have begun, by the marks of their entries in the history: their reader may have left before. */
+const begunAt = new Map<string, string>();
+
+/** The thread that a new chat has begun which stood at the open entry of the history; `undefined` where none has. */
+export const threadBegunHere = (): string | undefined => begunAt.get(readMark() ?? '');
 
 /** How many rounds of calls and answers a run takes at most without the reader. */
 const maxRounds = 25;
@@ -93,8 +101,8 @@ const runsAtOnce = 100;
 
 /** Opens a thread, or the place where one begins; what is under way in it is followed from its beginning. */
 export function createChat(opened: string | undefined, run: string | undefined): Chat {
-  const controller = new AbortController();
-  const { signal: ended } = controller;
+  const lifetime = createLifetime();
+  const { signal: ended } = lifetime;
   const conversation = emptyConversation();
   const frame = createFrame();
   const history = createHistory(conversation, ended, frame.touch);
@@ -113,6 +121,8 @@ export function createChat(opened: string | undefined, run: string | undefined):
   let rounds = 0;
   /** Whether a run was started that undoes the one that is followed. */
   let undoes = false;
+  /** The mark of the entry of the history at which a new thread begins. */
+  let mark = opened === undefined ? markEntry() : undefined;
   let lastAttempt: { readonly body: string; readonly key: string } | undefined;
 
   const onConnection = (change: ConnectionChange): void => {
@@ -260,8 +270,11 @@ export function createChat(opened: string | undefined, run: string | undefined):
     history.settle();
     if (id === undefined) name.value = body.config?.thread_name;
     if (typeof body.config?.agent === 'string') agent.value ??= body.config.agent;
+    if (id === undefined && mark !== undefined) begunAt.set(mark, started.thread_id);
+    const isStillHere = isOpen({ view: 'chat', id });
     threadId.value = started.thread_id;
-    go({ view: 'chat', id: started.thread_id, query: { run: started.run_id } }, { replace: true });
+    // A reader who has left meanwhile stays where they are.
+    if (isStillHere) go({ view: 'chat', id: started.thread_id, query: { run: started.run_id } }, { replace: true });
     // The run may have been found by the list of runs before the reply came.
     if (followed.peek() === started.run_id) enterInput(started.run_id);
     else queue.push(started.run_id);
@@ -345,6 +358,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
     agent.value = null;
     // The chat stays the same, and with it what is written and attached.
     go({ view: 'chat', query: next === undefined ? {} : { agent: next } });
+    mark = markEntry();
     frame.touch();
   };
 
@@ -360,23 +374,25 @@ export function createChat(opened: string | undefined, run: string | undefined):
     drawn: frame.drawn,
     ...{ missing, waitingElsewhere, name, agent, beginAnew },
     inputOf: (runId) => inputs.read(threadId.peek() ?? '', runId),
-    start: async (body) => {
-      const interrupts = conversation.run?.interrupts ?? [];
-      try {
-        await begin(body);
-        if (body.resume !== undefined) noteAnswers(conversation, interrupts, body.resume);
-      } catch (error) {
-        // It may be refused because of what another tab has done.
-        await catchUp().catch(() => undefined);
-        throw error;
-      }
-      void follow();
-    },
-    runCalls: async () => {
-      await answerCalls(new Set(browserTools.map(({ name }) => name)));
-      void follow();
-    },
-    dispose: () => controller.abort(),
+    start: async (body) =>
+      lifetime.during(async () => {
+        const interrupts = conversation.run?.interrupts ?? [];
+        try {
+          await begin(body);
+          if (body.resume !== undefined) noteAnswers(conversation, interrupts, body.resume);
+        } catch (error) {
+          // It may be refused because of what another tab has done.
+          await catchUp().catch(() => undefined);
+          throw error;
+        }
+        void follow();
+      }),
+    runCalls: async () =>
+      lifetime.during(async () => {
+        await answerCalls(new Set(browserTools.map(({ name }) => name)));
+        void follow();
+      }),
+    lifetime,
   };
 }
 

@@ -1,8 +1,8 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
 import type { Block } from '@agent-workflow/client';
 import type { Signal } from '@preact/signals';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { readDraft, useDraft } from '../../session/drafts.ts';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { useDraft, writeDraft } from '../../session/drafts.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { sendByKeys } from '../../ui/shortcut.ts';
 import { reasonToChoose } from './agent-choice.ts';
@@ -11,33 +11,28 @@ import { useAttachments } from './attached.ts';
 import { Attachments, blocksOf, textBlocks } from './attachments.tsx';
 import type { Chat, Missing as MissingThread } from './chat.ts';
 import { forgetInitialState, Options, takeOptions } from './options.tsx';
+import { keysOf, type Writing } from './opened.ts';
 import type { Unsent } from './unsent.ts';
 
 /** The text that stands in the box of a thread, which is kept until it is sent. */
-function useText(
-  threadId: string | undefined,
-  handed: Signal<string>,
-): readonly [string, (text: string) => void, (sent: string) => void] {
-  const key = `draft ${threadId ?? ''}`;
-  const [text, setText] = useState(() => readDraft(key));
-  // The first message gives the thread its id: the draft of the place without one goes too.
-  const replaceDraft = useDraft(key, text);
-  const latest = useRef(text);
-  latest.current = text;
+function useText(threadId: string | undefined, handed: Signal<string>, text: Signal<string>): (sent: string) => void {
+  const key = keysOf(threadId).text;
+  useDraft(key, text.value, () => text.peek());
   const given = handed.value;
   useEffect(() => {
     if (given === '') return;
-    setText((now) => (now.trim() === '' ? given : `${now}\n\n${given}`));
+    const now = text.peek();
+    text.value = now.trim() === '' ? given : `${now}\n\n${given}`;
     handed.value = '';
-  }, [given, handed]);
+  }, [given, handed, text]);
   /** What was typed behind the text while it was sent stays. */
-  const forget = (sent: string): void => {
-    if (!latest.current.startsWith(sent)) return;
-    const left = latest.current.slice(sent.length).trimStart();
-    replaceDraft(left);
-    setText(left);
+  return (sent) => {
+    const now = text.peek();
+    if (!now.startsWith(sent)) return;
+    text.value = now.slice(sent.length).trimStart();
+    // The first message gives the thread its id: the draft of the place without one goes too. So it does when the reader has left.
+    writeDraft(key, text.peek());
   };
-  return [text, setText, forget];
 }
 
 /** Whether the keyboard is where nothing can be done with it: nowhere, or at the button of an empty message. */
@@ -47,17 +42,15 @@ const isLeft = (active: Element | null): boolean =>
 interface ComposerProps {
   readonly chat: Chat;
   readonly unsent: Unsent;
+  readonly writing: Writing;
 }
 
 /** The box in which a message is written, with the options of the run that it starts. What is refused stays in the box. */
-export function Composer({ chat, unsent }: ComposerProps) {
-  const [text, setText, forgetText] = useText(chat.threadId.value, unsent.handed);
-  const [isSending, setSending] = useState(false);
-  const [error, setError] = useState<unknown>();
+export function Composer({ chat, unsent, writing }: ComposerProps) {
+  const forgetText = useText(chat.threadId.value, unsent.handed, writing.text);
+  const [text, isSending, error] = [writing.text.value, writing.isSending.value, writing.error.value];
   const { attachments, set: setAttachments, forget: forgetFiles } = useAttachments(chat.threadId.value);
   const { files } = attachments;
-  const [firstId] = useState(randomUuid);
-  const messageId = useRef(firstId);
   const box = useRef<HTMLTextAreaElement>(null);
   const isEmpty = text.trim() === '' && files.length === 0;
   const choice = choiceOf(chat);
@@ -66,17 +59,17 @@ export function Composer({ chat, unsent }: ComposerProps) {
   const noteStored = (id: string, block: Block): void =>
     setAttachments((now) => ({ ...now, files: now.files.map((each) => (each.id === id ? { ...each, block } : each)) }));
   const send = async (): Promise<void> => {
-    if (isEmpty || isSending) return;
-    setSending(true);
-    setError(undefined);
+    if (isEmpty || writing.isSending.peek()) return;
+    writing.isSending.value = true;
+    writing.error.value = undefined;
     const isTyping = document.activeElement === box.current;
     try {
       const settled = await settledChoiceOf(chat);
       const request = reasonToChoose(settled) === undefined && takeOptions(settled.name);
       if (!request) return;
       const content = files.length === 0 ? text : [...textBlocks(text), ...(await blocksOf(files, noteStored))];
-      await chat.start({ ...request, messages: [{ role: 'user', message_id: messageId.current, content }] });
-      messageId.current = randomUuid();
+      await chat.start({ ...request, messages: [{ role: 'user', message_id: writing.id, content }] });
+      writing.id = randomUuid();
       forgetInitialState();
       forgetText(text);
       unsent.isNoted.value = false;
@@ -84,20 +77,20 @@ export function Composer({ chat, unsent }: ComposerProps) {
       // The button that was pressed has nothing to send any more.
       if (!isTyping && isLeft(document.activeElement)) box.current?.focus();
     } catch (thrown) {
-      setError(thrown);
+      writing.error.value = thrown;
     } finally {
-      setSending(false);
+      writing.isSending.value = false;
     }
   };
   const leave = (): void => {
-    setError(undefined);
+    writing.error.value = undefined;
     unsent.handAll();
     chat.beginAnew(choice.name);
   };
   const missing = chat.missing.value;
   const onSubmit = (event: Event): void => {
     event.preventDefault();
-    void send();
+    void chat.lifetime.during(send);
   };
   return (
     <form class="composer" aria-label="New message" onSubmit={onSubmit}>
@@ -121,7 +114,9 @@ export function Composer({ chat, unsent }: ComposerProps) {
             placeholder="Message to the agent. Ctrl+Enter or ⌘+Enter sends"
 
             value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onInput={(event) => {
+              writing.text.value = event.currentTarget.value;
+            }}
             onKeyDown={sendByKeys}
           />
         </label>

@@ -1,7 +1,7 @@
 import { textOf, type RunRequest } from '@agent-workflow/client';
 import { signal, type ReadonlySignal } from '@preact/signals';
 import { useState } from 'preact/hooks';
-import { go } from '../../session/route.ts';
+import { go, isOpen } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Modal } from '../../ui/modal.tsx';
@@ -59,6 +59,11 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
     return conversation.entries[0] === entry ? 'start' : messageBefore(conversation.entries, entry);
   };
 
+  /** Shows the new thread, unless the reader has left this one: then it stands in the list of threads. */
+  const show = (made: { readonly id: string; readonly query?: Readonly<Record<string, string>> }): void => {
+    if (isOpen({ view: 'chat', id: threadId.peek() })) go({ view: 'chat', ...made });
+  };
+
   const doing = async (work: () => Promise<boolean>): Promise<boolean> => {
     error.value = undefined;
     try {
@@ -77,7 +82,7 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
       void doing(async () => {
         const id = await forkBehind(entry);
         if (id === undefined) refuse(entry);
-        else go({ view: 'chat', id });
+        else show({ id });
         return true;
       }),
     edit: (entry) => {
@@ -105,7 +110,7 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
           config: { ...request.config, ...(id !== undefined && { thread_id: id }) },
         });
         edited.value = undefined;
-        go({ view: 'chat', id: run.thread_id, query: { run: run.run_id } });
+        show({ id: run.thread_id, query: { run: run.run_id } });
         return true;
       }),
   };

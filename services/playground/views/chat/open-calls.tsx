@@ -2,7 +2,7 @@ import { randomUuid } from '@agent-workflow/kit/uuid';
 import type { Block, JsonObject, RemoteCall } from '@agent-workflow/client';
 import type { Signal } from '@preact/signals';
 import { useEffect, useId, useState } from 'preact/hooks';
-import { TypedDraft, useTyped, type Typed } from '../../session/drafts.ts';
+import type { Typed } from '../../session/drafts.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
 import { bareField, formOf, readForm } from '../../ui/forms/schema-form.ts';
@@ -16,12 +16,8 @@ const jsonForm = formOf(undefined);
 /** The results that are typed for calls of tools, by the ids of the calls. */
 type Results = Typed<string>;
 
-/** The key under which a tab keeps the results of a thread. */
-const resultsKey = (threadId: string | undefined): string => `results ${threadId ?? ''}`;
-
-/** Keeps what is typed as results, also while another run of the thread is followed and over a reload. */
-export function useResults({ conversation: { run }, followed, threadId }: Chat): Signal<Results> {
-  const results = useTyped<string>(resultsKey(threadId.peek()));
+/** Drops what is typed for calls that are no longer open; what is typed for others stays while another run of the thread is followed. */
+export function useResults({ conversation: { run }, followed }: Chat, results: Signal<Results>): void {
   // While a run is followed it is not known what will be open.
   const isSettled = followed.value === undefined && run !== undefined && !isUnderWay(run.status);
   useEffect(() => {
@@ -30,16 +26,7 @@ export function useResults({ conversation: { run }, followed, threadId }: Chat):
     const left = Object.entries(results.peek()).filter(([id]) => open.has(id));
     if (left.length < Object.keys(results.peek()).length) results.value = Object.fromEntries(left);
   }, [isSettled, run]);
-  return results;
 }
-
-export const ResultsDraft = ({
-  threadId,
-  results,
-}: {
-  readonly threadId: string | undefined;
-  readonly results: Signal<Results>;
-}) => <TypedDraft name={resultsKey(threadId)} typed={results} />;
 
 interface OpenCallsProps {
   readonly chat: Chat;

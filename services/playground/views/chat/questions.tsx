@@ -1,5 +1,6 @@
 import type { Signal } from '@preact/signals';
 import { useId, useMemo, useState } from 'preact/hooks';
+import { keepTyped } from '../../session/drafts.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { SchemaFields } from '../../ui/forms/schema-fields.tsx';
 import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
@@ -8,6 +9,7 @@ import { JsonView } from '../../ui/json-view.tsx';
 import { checkAnswer, faultsLeft, firstAnswer, type Answer } from './answer.ts';
 import type { Chat } from './chat.ts';
 import type { RunState } from './conversation.ts';
+import { keysOf } from './opened.ts';
 import { questionOf, type Question } from './question.ts';
 import type { Answers } from './unsent.ts';
 
@@ -48,6 +50,7 @@ export function Questions({ chat, run: { interrupts = [] }, answers }: Questions
     // Those that were left open are asked again by the run that this begins.
     const left = Object.entries(answers.value).filter(([id]) => !(id in resume));
     answers.value = Object.fromEntries(left.map(([id, answer]) => [id, { ...answer, isLeftOpen: false }]));
+    keepTyped(keysOf(chat.threadId.peek()).answers, answers.value);
   };
   const onSubmit = async (event: Event): Promise<void> => {
     event.preventDefault();

@@ -1,6 +1,6 @@
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { useTyped, type Typed } from '../../session/drafts.ts';
+import type { Typed } from '../../session/drafts.ts';
 import { typedText, type Answer } from './answer.ts';
 import type { Chat } from './chat.ts';
 import { isUnderWay } from './conversation.ts';
@@ -20,12 +20,8 @@ export interface Unsent {
   readonly handAll: () => void;
 }
 
-/** The key under which a tab keeps the answers of a thread. */
-export const answersKey = (threadId: string | undefined): string => `answers ${threadId ?? ''}`;
-
 /** Keeps what is typed as answers. What belongs to a question that is no longer open goes to the box of the next message. */
-export function useUnsent({ conversation: { run }, followed, threadId }: Chat): Unsent {
-  const answers = useTyped<Answer>(answersKey(threadId.peek()));
+export function useUnsent({ conversation: { run }, followed }: Chat, answers: Signal<Answers>): Unsent {
   const handed = useSignal('');
   const isNoted = useSignal(false);
   const hand = (ids: readonly string[]): void => {

@@ -1,0 +1,40 @@
+import test from 'ava';
+import { createLifetime } from './lifetime.ts';
+
+test('a chat that does nothing ends when it is left', (t) => {
+  const { signal, leave, rejoin } = createLifetime();
+  leave();
+  t.true(signal.aborted);
+  t.false(rejoin());
+});
+
+test('a chat that is left goes on until all of its work has ended, also with a failure', async (t) => {
+  const { signal, during, leave } = createLifetime();
+  const [one, other] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  const works = [during(() => one.promise), during(() => other.promise)];
+  leave();
+  one.resolve('sent');
+  t.is(await works[0], 'sent');
+  t.false(signal.aborted);
+  other.reject(new Error('refused'));
+  await t.throwsAsync(async () => works[1], { message: 'refused' });
+  t.true(signal.aborted);
+});
+
+test('a chat to which the reader has come back goes on behind its work', async (t) => {
+  const { signal, during, leave, rejoin } = createLifetime();
+  const sent = Promise.withResolvers<undefined>();
+  const work = during(() => sent.promise);
+  leave();
+  t.true(rejoin());
+  sent.resolve(undefined);
+  await work;
+  t.false(signal.aborted);
+});
+
+test('a chat that is ended ends at once, whatever it does', (t) => {
+  const { signal, during, end } = createLifetime();
+  void during(() => new Promise(() => undefined));
+  end();
+  t.true(signal.aborted);
+});

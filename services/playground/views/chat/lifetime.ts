@@ -1,0 +1,43 @@
+/** How long a chat lasts: until its reader has left, and what was being sent by then is sent. */
+export interface Lifetime {
+  /** Fires at its end. */
+  readonly signal: AbortSignal;
+  /** Does work that goes on when the reader leaves meanwhile. */
+  readonly during: <T>(work: () => Promise<T>) => Promise<T>;
+  /** The reader leaves. It ends now, or behind the last work that is under way. */
+  readonly leave: () => void;
+  /** The reader comes back. @returns whether it has not ended. */
+  readonly rejoin: () => boolean;
+  /** It ends now, and with it all that is under way. */
+  readonly end: () => void;
+}
+
+export function createLifetime(): Lifetime {
+  const controller = new AbortController();
+  let works = 0;
+  let isLeft = false;
+  const settle = (): void => {
+    if (isLeft && works === 0) controller.abort();
+  };
+  return {
+    signal: controller.signal,
+    during: async (work) => {
+      works++;
+      try {
+        return await work();
+      } finally {
+        works--;
+        settle();
+      }
+    },
+    leave: () => {
+      isLeft = true;
+      settle();
+    },
+    rejoin: () => {
+      isLeft = false;
+      return !controller.signal.aborted;
+    },
+    end: () => controller.abort(),
+  };
+}

@@ -1,0 +1,80 @@
+import { randomUuid } from '@agent-workflow/kit/uuid';
+import { signal, type Signal } from '@preact/signals';
+import { readDraft, typedIn, type Typed } from '../../session/drafts.ts';
+import { token } from '../../session/session.ts';
+import type { Answer } from './answer.ts';
+import { createChat, type Chat } from './chat.ts';
+import { createForking, type Forking } from './forking.tsx';
+
+/** The message that is written in a chat, and how it goes with its sending. */
+export interface Writing {
+  readonly text: Signal<string>;
+  readonly isSending: Signal<boolean>;
+  /** Why the last attempt failed. */
+  readonly error: Signal<unknown>;
+  /** The id that the message will have. */
+  id: string;
+}
+
+/** A thread that is open, what is typed in it, and the token that it was opened with. All of it outlives its view while something is sent. */
+export interface Opened {
+  readonly chat: Chat;
+  readonly forking: Forking;
+  readonly writing: Writing;
+  /** What stands in the forms of questions, by their ids. */
+  readonly answers: Signal<Typed<Answer>>;
+  /** The results that are typed for calls of tools, by the ids of the calls. */
+  readonly results: Signal<Typed<string>>;
+  readonly token: string;
+}
+
+/** The keys under which a tab keeps what is typed in a thread. */
+export const keysOf = (threadId = '') => ({
+  text: `draft ${threadId}`,
+  answers: `answers ${threadId}`,
+  results: `results ${threadId}`,
+});
+
+/** Chats that were left while they sent something. */
+const left = new Set<Opened>();
+
+// What one reader sends does not go on under the name of another.
+token.subscribe((now) => {
+  for (const { chat, token: own } of left) if (own !== now) chat.lifetime.end();
+});
+
+/** Opens a thread, or the place where one begins. One that was left while it sent something is still open. */
+export function openChat(id: string | undefined, run: string | undefined): Opened {
+  for (const each of left) {
+    if (each.chat.threadId.peek() !== id || !each.chat.lifetime.rejoin()) continue;
+    left.delete(each);
+    return each;
+  }
+  const chat = createChat(id, run);
+  const keys = keysOf(id);
+  return {
+    chat,
+    forking: createForking(chat),
+    writing: {
+      text: signal(readDraft(keys.text)),
+      isSending: signal(false),
+      error: signal<unknown>(undefined),
+      id: randomUuid(),
+    },
+    answers: signal(typedIn<Answer>(readDraft(keys.answers))),
+    results: signal(typedIn<string>(readDraft(keys.results))),
+    token: token.peek(),
+  };
+}
+
+/** Leaves a chat. What it is sending is sent, unless another reader has come. */
+export function leaveChat(opened: Opened): void {
+  const { lifetime } = opened.chat;
+  if (opened.token !== token.peek()) {
+    lifetime.end();
+    return;
+  }
+  left.add(opened);
+  lifetime.signal.addEventListener('abort', () => left.delete(opened), { once: true });
+  lifetime.leave();
+}

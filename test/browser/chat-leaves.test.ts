@@ -1,0 +1,161 @@
+import test from 'ava';
+import type { Page } from 'playwright-core';
+import { openPage } from './browser.ts';
+import { browserTest, servePages } from './suite.ts';
+
+const service = servePages(test, 'chatting');
+
+const chat = (id = ''): string => `${service.url()}/playground#/chat${id && `/${id}`}`;
+const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
+const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
+const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
+const sending = (page: Page) => page.getByRole('button', { name: 'Sending …' });
+const completed = (page: Page) => page.getByRole('status').filter({ hasText: 'Completed' }).waitFor();
+
+async function send(page: Page, text: string): Promise<void> {
+  await box(page).fill(text);
+  await box(page).press('Control+Enter');
+}
+
+/** Holds the next run that the page starts on its way to the service, until it is released; that resolves when the page has the reply. */
+async function holdStart(page: Page): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<undefined>();
+  await page.route('**/v1/runs', async (route) => {
+    if (route.request().method() === 'POST') await held.promise;
+    await route.continue();
+  });
+  const accepted = page.waitForResponse((reply) => reply.request().method() === 'POST' && reply.status() === 202);
+  return async () => {
+    held.resolve(undefined);
+    await (await accepted).finished();
+    await page.unroute('**/v1/runs');
+  };
+}
+
+const openRuns = async (page: Page): Promise<void> => {
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  await page.getByRole('main', { name: 'Runs' }).waitFor();
+};
+
+const goBack = async (page: Page): Promise<void> => {
+  await page.goBack();
+  await page.getByRole('main', { name: 'Chat' }).waitFor();
+};
+
+const repliesOn = (page: Page): Promise<string[]> =>
+  messages(page)
+    .getByText(/^You said/)
+    .allInnerTexts();
+
+browserTest('a message that is being sent goes its way when the reader leaves, and is no draft any more', async (t) => {
+  const { page } = await openPage(t, chat());
+  await send(page, 'one');
+  await completed(page);
+  const release = await holdStart(page);
+  await send(page, 'two');
+  await sending(page).waitFor();
+  await openRuns(page);
+  await release();
+  await goBack(page);
+  await saw(page, 'You said two.');
+  await completed(page);
+  t.is(await box(page).inputValue(), '');
+  t.deepEqual(await repliesOn(page), ['You said one.', 'You said two.']);
+});
+
+browserTest('a reader who comes back while a message is being sent sees that it is, and then its reply', async (t) => {
+  const { page } = await openPage(t, chat());
+  await send(page, 'one');
+  await completed(page);
+  const release = await holdStart(page);
+  await send(page, 'two');
+  await sending(page).waitFor();
+  await openRuns(page);
+  await goBack(page);
+  await sending(page).waitFor();
+  t.is(await box(page).inputValue(), 'two');
+  await release();
+  await saw(page, 'You said two.');
+  await completed(page);
+  t.is(await box(page).inputValue(), '');
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  t.deepEqual(await repliesOn(page), ['You said one.', 'You said two.']);
+});
+
+browserTest(
+  'a new chat that is left before it has a thread takes nobody back, and who goes back finds its thread',
+  async (t) => {
+    const { page } = await openPage(t, chat());
+    const release = await holdStart(page);
+    await send(page, 'hello there');
+    await sending(page).waitFor();
+    await openRuns(page);
+    await release();
+    await page.waitForFunction(() => sessionStorage.getItem('draft ') === null);
+    t.regex(page.url(), /#\/runs$/);
+    await goBack(page);
+    await saw(page, 'You said hello there.');
+    t.regex(page.url(), /#\/chat\/[^?]+/);
+    t.is(await box(page).inputValue(), '');
+    await page.getByRole('link', { name: 'New chat' }).click();
+    await page.getByRole('heading', { name: 'New chat' }).waitFor();
+    t.is(await box(page).inputValue(), '');
+  },
+);
+
+browserTest('the reply to a message of one thread is not drawn in another that is opened meanwhile', async (t) => {
+  await service.thread('other-thread', 'the other one');
+  const { page } = await openPage(t, chat());
+  await send(page, 'one');
+  await completed(page);
+  const first = page.url();
+  const release = await holdStart(page);
+  await send(page, 'two');
+  await sending(page).waitFor();
+  await page.goto(chat('other-thread'));
+  await saw(page, 'You said the other one.');
+  t.is(await sending(page).count(), 0);
+  await release();
+  await page.waitForFunction(() => !Object.keys(sessionStorage).some((key) => key.startsWith('draft')));
+  t.true(page.url().endsWith('#/chat/other-thread'));
+  t.deepEqual(await repliesOn(page), ['You said the other one.']);
+  await page.goto(first);
+  await saw(page, 'You said two.');
+  t.deepEqual(await repliesOn(page), ['You said one.', 'You said two.']);
+});
+
+browserTest('an answer that is being sent when the reader leaves is not taken for one from elsewhere', async (t) => {
+  const { page } = await openPage(t, chat());
+  await send(page, 'question "Who?"');
+  await page.getByLabel('Answer to question').fill('Ada');
+  const release = await holdStart(page);
+  await page.getByRole('button', { name: 'Send the answer' }).click();
+  await openRuns(page);
+  await release();
+  await goBack(page);
+  await saw(page, 'The answer: "Ada"');
+  await completed(page);
+  t.is(await page.getByRole('alert').count(), 0);
+  t.is(await box(page).inputValue(), '');
+});
+
+browserTest('a fork that is made while the reader goes elsewhere takes nobody back', async (t) => {
+  const { page } = await openPage(t, chat());
+  await send(page, 'one');
+  await completed(page);
+  const held = Promise.withResolvers<undefined>();
+  await page.route('**/fork', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  const forked = page.waitForResponse('**/fork');
+  await messages(page).getByRole('button', { name: 'Fork from here' }).last().click();
+  await openRuns(page);
+  held.resolve(undefined);
+  await (await forked).finished();
+  await page.getByRole('link', { name: 'Agents' }).click();
+  await page.getByRole('main', { name: 'Agents' }).waitFor();
+  await page.goBack();
+  await page.getByRole('main', { name: 'Runs' }).waitFor();
+  t.regex(page.url(), /#\/runs$/);
+});
