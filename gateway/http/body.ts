@@ -30,14 +30,6 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
       writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message: refused });
       return false;
     }
-    // What has arrived with the head is given to the request behind it, before other work has its turn.
-    await Promise.resolve();
-    const arrived = takeArrived(ctx, maxBytes);
-    if (arrived) {
-      ctx.state.bodyReservation?.resize(arrived.bytes);
-      ctx.state.body = arrived.body;
-      return true;
-    }
     const parse = await (parser ??= openParser(maxBytes));
     const late = Promise.withResolvers<never>();
     using _watch = watchArrival(ctx, arrival, late.reject);
@@ -61,43 +53,6 @@ function refusedType(ctx: Context): string | undefined {
     return 'the content encoding of the body must be identity, gzip, deflate or br';
   if (!ctx.is('application/json')) return 'the body must be sent as application/json';
   return isUnicode(ctx.req.headers['content-type'] ?? '') ? undefined : 'the body must be in UTF-8';
-}
-
-/** The longest body that is read at once, in bytes. */
-const mostAtOnce = 16 * 1024;
-
-/**
- * A body that has arrived whole with its head, as short ones do: it is read at once, and how it arrives need not be watched. Of any other
- * body, and of one that may have to be refused, nothing is taken: it is read as it comes.
- */
-function takeArrived(
-  { req }: Context,
-  maxBytes: number,
-): { readonly body: Record<string, unknown>; readonly bytes: number } | undefined {
-  const length = req.headers['content-length'];
-  const bytes = length === undefined ? 0 : Number(length);
-  const isWhole = bytes > 0 && req.readableLength === bytes && req.headers['content-encoding'] === undefined;
-  if (!isWhole || bytes > Math.min(mostAtOnce, maxBytes)) return undefined;
-  const read = req.read() as Buffer;
-  const body = objectIn(read.toString());
-  if (!body) {
-    req.unshift(read);
-    return undefined;
-  }
-  // Its end is still to be read.
-  req.resume();
-  if (bytes > maxFlatLength) guardJson(body, 'the body');
-  return { body, bytes };
-}
-
-/** The object that a text is; `undefined` when it is none, or may hold the key `__proto__`, which can be written with escapes, too. */
-function objectIn(text: string): Record<string, unknown> | undefined {
-  if (!text.startsWith('{') || text.includes('__proto__') || text.includes(String.raw`\u00`)) return undefined;
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return undefined;
-  }
 }
 
 /** JSON is UTF-8 (RFC 8259): text in another charset would be misread. */
