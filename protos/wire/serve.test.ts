@@ -74,12 +74,15 @@ test('a call that finds no connection is made at the server that is there a mome
 });
 
 test('a call that a server did not begin because it is starting is made at the next, and refused when all of them are', async (t) => {
-  await using starting = await openWireServer(['execution'], options);
+  const failures: string[] = [];
+  const onFailure = ({ message }: Error): unknown => failures.push(message);
+  await using starting = await openWireServer(['execution'], { ...options, onFailure });
   await using serving = await serve({ execution: idle }, options);
   await using client = connect('execution', `ipv4:${addressOf(starting)},${addressOf(serving)}`);
   for (let call = 0; call < 10; call++) t.is((await client.getGraph({}, within(5000))).graphJson.byteLength, 0);
   await using alone = connect('execution', addressOf(starting));
   await t.throwsAsync(alone.getGraph({}, within(5000)), { code: 'Unavailable', message: 'the service is starting' });
+  t.deepEqual(failures, [], 'the log of a process that starts has no line for each call');
 });
 
 test('a closed client is Unavailable', async (t) => {
