@@ -319,10 +319,9 @@ const placeOf = ({ context, address }: Called): string => `${address} (${context
 const noAnswer = (called: Called, { details }: GrpcError): Error =>
   new Error(`the ${called.context} service does not answer at ${placeOf(called)}: ${whyOf(details)}`);
 
-const lateAnswer = (called: Called, { details }: GrpcError): Error =>
-  new Error(
-    `the ${called.context} service did not answer in time at ${placeOf(called)}${details && `: ${whyOf(details)}`}`,
-  );
+/** What gRPC says of the time differs each time: as a cause it makes no other reason of it. */
+const lateAnswer = (called: Called, cause: GrpcError): Error =>
+  new Error(`the ${called.context} service did not answer in time at ${placeOf(called)}`, { cause });
 
 const otherService = (called: Called): Error =>
   new Error(
