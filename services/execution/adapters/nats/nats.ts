@@ -84,7 +84,7 @@ export async function openNats(options: NatsOptions, signal?: AbortSignal): Prom
 function refuseForbidden(error: unknown): never {
   if (!isForbidden(error)) throw error;
   throw new ConfigError(
-    'the NATS user of this process may not manage streams: a worker with the user of a pool needs NATS_ACCESS=pool',
+    'NATS_URL: its user may not manage streams: a worker with the user of a pool needs NATS_ACCESS=pool, any other process the user of the service',
   );
 }
 
