@@ -36,7 +36,8 @@ const natsUrl: Setting<string> = {
 };
 
 function isNatsAddress(address: string): boolean {
-  const { protocol = '', hostname = '' } = URL.parse(address) ?? {};
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
   return natsSchemes.has(protocol.slice(0, -1)) && hostname !== '';
 }
 
