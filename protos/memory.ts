@@ -71,7 +71,7 @@ export interface Selection {
   readonly threadId?: string;
   /**
    * A JSON object: conditions on metadata fields: equality with a value, or {"$gt"|"$gte"|"$lt"|"$lte"|"$ne"|"$in": …}; thread_id,
-   * memory_type and category may be keys too.
+   * memory_type and category may be keys too. At most 1,000 values in all, those of every $in counted.
    */
   readonly filtersJson?: Uint8Array;
 }

@@ -56,7 +56,7 @@ const Category = Type.String({
 const filters = Type.Optional(
   described(
     JsonObject,
-    'Only memories whose `metadata` has these values. A value is compared as it is, or by `{"$gt" | "$gte" | "$lt" | "$lte" | "$ne" | "$in": …}`. `thread_id`, `memory_type` and `category` may be named too. Default: all',
+    'Only memories whose `metadata` has these values. A value is compared as it is, or by `{"$gt" | "$gte" | "$lt" | "$lte" | "$ne" | "$in": …}`. `thread_id`, `memory_type` and `category` may be named too. At most 1,000 values in all, those of every `$in` counted. Default: all',
   ),
 );
 const ofType = Type.Optional(described(MemoryType, 'Only memories of this kind. Default: all'));

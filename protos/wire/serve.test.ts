@@ -60,6 +60,28 @@ test('a server that is not there is Unavailable, with a time to wait', async (t)
   await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable', message: 'a needed service is away' });
 });
 
+const causeOf = (error: Error): string => (error.cause as Error).message;
+
+test('another service at the address is Unavailable, and its cause names the address and its setting without a stack of gRPC', async (t) => {
+  await using server = await serve({ execution: idle }, options);
+  await using client = connect('threads', addressOf(server));
+  const request = { limit: 1 };
+  const named = `what answers at ${addressOf(server)} (THREADS_ADDRESS) has no /agent_workflow.threads.v1.Threads/ListOpenRuns: it is not the threads service, or one of another version`;
+  // The first is a call of its own, later ones go on the stream that it opened.
+  for (let call = 0; call < 3; call++) {
+    const error = await t.throwsAsync(client.listOpenRuns(request, within(5000)), { code: 'Unavailable' });
+    t.is(causeOf(error), named);
+  }
+});
+
+test('an answer that is late has the address and its setting in its cause', async (t) => {
+  const getGraph = (): Promise<never> => new Promise(() => undefined);
+  await using server = await serve({ execution: { ...idle, getGraph } }, { ...options, drainMs: 10 });
+  await using client = connect('execution', addressOf(server));
+  const error = await t.throwsAsync(client.getGraph({}, within(200)), { code: 'Timeout' });
+  t.is(causeOf(error), `the execution service did not answer in time at ${addressOf(server)} (EXECUTION_ADDRESS)`);
+});
+
 test('a call that finds no connection is made at the server that is there a moment later', async (t) => {
   const port = await freePort();
   await using client = connect('execution', addressOf({ port }));
@@ -74,12 +96,15 @@ test('a call that finds no connection is made at the server that is there a mome
 });
 
 test('a call that a server did not begin because it is starting is made at the next, and refused when all of them are', async (t) => {
-  await using starting = await openWireServer(['execution'], options);
+  const failures: string[] = [];
+  const onFailure = ({ message }: Error): unknown => failures.push(message);
+  await using starting = await openWireServer(['execution'], { ...options, onFailure });
   await using serving = await serve({ execution: idle }, options);
   await using client = connect('execution', `ipv4:${addressOf(starting)},${addressOf(serving)}`);
   for (let call = 0; call < 10; call++) t.is((await client.getGraph({}, within(5000))).graphJson.byteLength, 0);
   await using alone = connect('execution', addressOf(starting));
   await t.throwsAsync(alone.getGraph({}, within(5000)), { code: 'Unavailable', message: 'the service is starting' });
+  t.deepEqual(failures, [], 'the log of a process that starts has no line for each call');
 });
 
 test('a closed client is Unavailable', async (t) => {

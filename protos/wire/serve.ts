@@ -42,6 +42,7 @@ import { requestFault } from './listed.ts';
 import { createPoolGate, type Caller, type PoolAccess } from './pool-gate.ts';
 import { createPoolLimits, type Entered } from './pool-limits.ts';
 import { poolTextFault } from './pool-texts.ts';
+import { absentFault } from './required.ts';
 import { createGuard, grantKey, toServerCredentials, type CallerOf, type WireSecurity } from './security.ts';
 import { errorKey, notBegunKey, toStatus } from './status.ts';
 import { createWorkEnds } from './work-ends.ts';
@@ -282,7 +283,8 @@ function addService(server: Server, served: Served): void {
 
 /** A method as it is called from outside, by callers that are known and let in. */
 function createMethod({ context, provided, pools, during, around }: Served, name: string, rpc: Rpc): ServedMethod {
-  const faultOf = requestFault(context, rpc);
+  const absentOf = absentFault(rpc);
+  const listFaultOf = requestFault(context, rpc);
   const textFaultOf = poolTextFault(rpc);
   const fullName = `${context}.${name}`;
   const passGate = createPoolGate(fullName, poolRuleOf(context, name), pools);
@@ -291,8 +293,9 @@ function createMethod({ context, provided, pools, during, around }: Served, name
       passGate({ ...from, request }, () => {
         const serving = provided()?.[name];
         if (!serving) return starting.call(request, call);
-        const fault = faultOf(request) ?? (from.caller === 'platform' ? undefined : textFaultOf(request));
-        return fault ? fail(fault) : serving(request, call);
+        const fault = absentOf(request) ?? listFaultOf(request);
+        const refused = fault ?? (from.caller === 'platform' ? undefined : textFaultOf(request));
+        return refused ? fail(refused) : serving(request, call);
       }),
     );
   return (request, call, from) => {
@@ -308,7 +311,8 @@ const createRefuse =
   ({ onFailure }: Served, path: string): Answers['refuse'] =>
   (error) => {
     const known = fromUnknown(error);
-    if (isOurs(known)) onFailure(known, path);
+    // The process has said in its log what it waits for: callers that come before are no failures.
+    if (isOurs(known) && known.message !== startingMessage) onFailure(known, path);
     return toRefusal(known);
   };
 

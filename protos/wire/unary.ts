@@ -294,19 +294,38 @@ const whenConnected = ({ client, call: { deadline } }: Outgoing, isOver: () => b
  * A failure of gRPC, of a call that its caller has not left, as the error that was sent or meant: `Unavailable` when the call was
  * cut off. A closed client throws an error of another kind. The cause names the server, and what the operator has to look at.
  */
-export function translate(error: unknown, { context, address }: Pick<Outgoing, 'context' | 'address'>): ServiceError {
+export function translate(error: unknown, called: Called): ServiceError {
   if (isServiceError(error)) return error;
   if (!isGrpcError(error)) return unavailable('the connection is closed', error);
-  if (isLost(error)) return fromStatus(status.UNAVAILABLE, undefined, noAnswer(context, address, error));
-  const isUnknown = error.code === status.UNAUTHENTICATED && !isAnswer(error);
-  const cause = isUnknown ? new UnknownCaller(context, address, error) : error;
-  return fromStatus(error.code, error.metadata.get(errorKey)[0], cause);
+  if (isLost(error)) return fromStatus(status.UNAVAILABLE, undefined, noAnswer(called, error));
+  const { code, metadata } = error;
+  if (isAnswer(error)) return fromStatus(code, metadata.get(errorKey)[0], error);
+  // A setting of this process is wrong, and no request of its callers: they can try again once it is put right.
+  if (code === status.UNIMPLEMENTED) return fromStatus(status.UNAVAILABLE, undefined, otherService(called));
+  return fromStatus(code, undefined, causeOf(error, called));
+}
+
+type Called = Pick<Outgoing, 'context' | 'address' | 'rpc'>;
+
+/** Why there is no answer of the server, for what may be the fault of a setting. */
+function causeOf(error: GrpcError, called: Called): Error {
+  if (error.code === status.UNAUTHENTICATED) return new UnknownCaller(called.context, called.address, error);
+  return error.code === status.DEADLINE_EXCEEDED ? lateAnswer(called, error) : error;
 }
 
 /** The addresses of services are settings that are named after them. */
-const noAnswer = (context: string, address: string, { details }: GrpcError): Error =>
+const placeOf = ({ context, address }: Called): string => `${address} (${context.toUpperCase()}_ADDRESS)`;
+
+const noAnswer = (called: Called, { details }: GrpcError): Error =>
+  new Error(`the ${called.context} service does not answer at ${placeOf(called)}: ${whyOf(details)}`);
+
+/** What gRPC says of the time differs each time: as a cause it makes no other reason of it. */
+const lateAnswer = (called: Called, cause: GrpcError): Error =>
+  new Error(`the ${called.context} service did not answer in time at ${placeOf(called)}`, { cause });
+
+const otherService = (called: Called): Error =>
   new Error(
-    `the ${context} service does not answer at ${address} (${context.toUpperCase()}_ADDRESS): ${whyOf(details)}`,
+    `what answers at ${placeOf(called)} has no ${called.rpc.path}: it is not the ${called.context} service, or one of another version`,
   );
 
 /** What gRPC says of its last attempt to connect, without what its balancers put around it. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createClient, RequestError, type Client } from '@agent-workflow/client';
+import { ConfigError } from '@agent-workflow/kit/env';
 
 /** A gateway that a command calls. */
 export interface Gateway {
@@ -10,8 +11,15 @@ export interface Gateway {
 
 /** @throws when the file cannot be read, which {@link isAway} is true of. */
 export const clientOf = ({ url, tokenFile }: Gateway): Client =>
-  createClient({ url, ...(tokenFile === undefined ? {} : { token: readFileSync(tokenFile, 'utf8').trim() }) });
+  createClient({ url, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }) });
+
+function readToken(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new ConfigError(`--token-file ${file} cannot be read`, { cause: error });
+  }
+}
 
 /** Whether the gateway refuses or cannot be reached, or the file of the token cannot be read. */
-export const isAway = (error: unknown): error is Error =>
-  error instanceof RequestError || (error instanceof Error && 'syscall' in error);
+export const isAway = (error: unknown): error is Error => error instanceof RequestError || error instanceof ConfigError;

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,18 @@ const run = (cwd: string, ...args: readonly string[]): Promise<Ended> =>
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, printed: stdout + stderr });
     });
   });
+
+test('a version of Node that does not run this tree is refused with one line before anything else is loaded', (t) => {
+  const entry = fileURLToPath(new URL('./entry.js', import.meta.url));
+  const disguise = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });`;
+  const disguised = ['--import', `data:text/javascript,${encodeURIComponent(disguise)}`, entry, '--version'];
+  const refused = spawnSync(process.execPath, disguised, { encoding: 'utf8' });
+  t.like(refused, { status: 1, stdout: '' });
+  t.regex(refused.stderr, /^Node 24\.12 or newer is needed, this is 20\.20\.2\.[^\n]+\n$/);
+  const passed = spawnSync(process.execPath, [entry, '--version'], { encoding: 'utf8' });
+  t.like(passed, { status: 0, stderr: '' });
+  t.regex(passed.stdout, /^\d+\.\d+\.\d+\n$/);
+});
 
 test('a start, a check and a migration that are refused end with 1, and a command that is not known with 2', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'command-'));

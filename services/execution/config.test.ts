@@ -5,6 +5,7 @@ import { executionProcessSettings, poolWarnings } from './config.ts';
 const warningsOf = (env: Readonly<Record<string, string>>): readonly string[] =>
   poolWarnings(
     readEnv(executionProcessSettings, { THREADS_ADDRESS: 't:1', MEMORY_ADDRESS: 'm:1', NATS_URL: 'nats://n', ...env }),
+    env,
   );
 
 test('a worker of a pool that has the secret of all files is warned of it', (t) => {
@@ -14,5 +15,13 @@ test('a worker of a pool that has the secret of all files is warned of it', (t) 
   t.deepEqual(warningsOf({ POOL: 'team' }), []);
   const [warning = '', ...more] = warningsOf({ POOL: 'team', ...secret });
   t.regex(warning, /^FILES_SECRET opens the files of all runs/);
+  t.deepEqual(more, []);
+});
+
+test('a worker of a pool that has the secret of all grants is warned of it', (t) => {
+  const secret = { GRANT_SECRET: 'x'.repeat(64) };
+  t.deepEqual(warningsOf(secret), []);
+  const [warning = '', ...more] = warningsOf({ POOL: 'team', ...secret });
+  t.regex(warning, /^GRANT_SECRET gives grants of all runs/);
   t.deepEqual(more, []);
 });

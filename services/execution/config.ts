@@ -1,5 +1,5 @@
 import { budgetSettings, inFlightBytes } from '@agent-workflow/runtime/budget';
-import { choice, integer, required, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import { choice, integer, required, type Env, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
 import { isRevision } from '@agent-workflow/kit/agents';
 import { filesSecret } from '@agent-workflow/runtime/files-secret';
 import { memoryBudget } from '@agent-workflow/runtime/memory-budget';
@@ -106,15 +106,16 @@ export const executionProcessSettings = {
 } satisfies Settings;
 
 /** What a worker of a pool is given and does not need: it opens more than the runs of its pool. */
-export const poolWarnings = ({
-  POOL: pool,
-  FILES_SECRET: secrets,
-}: Pick<Values<typeof executionProcessSettings>, 'POOL' | 'FILES_SECRET'>): readonly string[] =>
-  pool === undefined || secrets === undefined
-    ? []
-    : [
-        'FILES_SECRET opens the files of all runs; a worker with POOL reaches those of its own runs without it: leave it out',
-      ];
+export function poolWarnings(
+  { POOL: pool, FILES_SECRET: secrets }: Pick<Values<typeof executionProcessSettings>, 'POOL' | 'FILES_SECRET'>,
+  env: Env,
+): readonly string[] {
+  if (pool === undefined) return [];
+  const files =
+    'FILES_SECRET opens the files of all runs; a worker with POOL reaches those of its own runs without it: leave it out';
+  const grants = 'GRANT_SECRET gives grants of all runs; a worker with POOL gets those of its own runs: leave it out';
+  return [...(secrets ? [files] : []), ...(env['GRANT_SECRET'] ? [grants] : [])];
+}
 
 /** What the registration of agents reads: all of it is of the process whose agents they are. */
 export const registrationSettings = {

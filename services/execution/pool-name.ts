@@ -27,8 +27,8 @@ const callTimeoutMs = 10_000;
 const halfMinuteMs = 30_000;
 
 /**
- * Checks that the token of this worker is that of the pool that its settings name. A threads service of the version before does not name the
- * pool; that stops no start, nor does one that stays away.
+ * Checks that the token of this worker is that of the pool that its settings name. The token of the platform stops no start: the log warns of
+ * what it allows. Nor does a threads service that stays away.
  * @throws ConfigError when the token is of another pool, or the threads service does not know it for minutes.
  */
 export async function checkPoolName(options: PoolNameOptions): Promise<void> {
@@ -42,8 +42,13 @@ export async function checkPoolName(options: PoolNameOptions): Promise<void> {
   const found = await untilKnown({ log, unknownForMs, stopping: signal }, () =>
     whileAway(() => poolOf(threads, agent.name), whileThere),
   ).catch(ifAway);
-  if (found !== undefined && found !== pool)
-    throw new ConfigError(`POOL is "${pool}", and SERVICE_TOKEN is the token of the pool "${found}"`);
+  if (found === undefined) return;
+  if (found.name === undefined)
+    log.warn(
+      `POOL is "${pool}", and SERVICE_TOKEN is the token of no pool: the threads service lets this worker do what processes of the platform may`,
+    );
+  else if (found.name !== pool)
+    throw new ConfigError(`POOL is "${pool}", and SERVICE_TOKEN is the token of the pool "${found.name}"`);
 }
 
 const ifAway = (error: unknown): undefined => {
@@ -51,12 +56,17 @@ const ifAway = (error: unknown): undefined => {
   if (!isAway(error)) throw error;
 };
 
-async function poolOf(threads: PoolNameOptions['threads'], agent: string): Promise<string | undefined> {
+/** The pool whose token this worker shows, by its name; without one it is a process of the platform. */
+interface Shown {
+  readonly name: string | undefined;
+}
+
+async function poolOf(threads: PoolNameOptions['threads'], agent: string): Promise<Shown> {
   try {
-    return (await threads.getRegisteredAgent({ agent }, within(callTimeoutMs))).pool;
+    return { name: (await threads.getRegisteredAgent({ agent }, within(callTimeoutMs))).pool };
   } catch (error) {
     if (isAway(error) || !isServiceError(error)) throw error;
     // The agent is not registered yet, or is not one of the pool.
-    return error.details.find(({ type }) => type === poolOfToken)?.msg;
+    return { name: error.details.find(({ type }) => type === poolOfToken)?.msg };
   }
 }

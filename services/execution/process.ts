@@ -54,7 +54,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     threads: calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security))),
     memory: calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security))),
   };
-  for (const warning of poolWarnings(values)) log.warn(warning);
+  for (const warning of poolWarnings(values, env)) log.warn(warning);
   if (values.POOL !== undefined)
     await checkPoolName({ pool: values.POOL, agents, threads: connected.threads, log, signal: stopping });
   const bound = grants?.bind(connected);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { ConfigError, readEnv } from '@agent-workflow/kit/env';
+import { fromUnknown } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import { grpcSettings, processSettings, securitySettings, toGrpcOptions, toSecurity } from './process.ts';
 
@@ -18,6 +19,24 @@ test('a port that others reach is not opened to everyone', (t) => {
   });
   t.deepEqual(toGrpcOptions(readEnv(settings, { GRPC_HOST: '127.0.0.1' }), silentLog).security, {});
   t.deepEqual(toGrpcOptions(readEnv(settings, { SERVICE_TOKEN: 's' }), silentLog).security, { token: 's' });
+});
+
+test('calls that fail for the same reason are one line with a stack, and those of another method or reason one more each', (t) => {
+  const lines: unknown[] = [];
+  const log = Object.assign(createLog('test', 'silent'), {
+    error: ({ err, method }: { readonly err: Error; readonly method: string }) =>
+      void lines.push([method, (err.cause as Error).message]),
+  });
+  const { onFailure } = toGrpcOptions(readEnv(settings, { SERVICE_TOKEN: 's' }), log);
+  const failure = (reason: string): Error => fromUnknown(new TypeError(reason));
+  for (let call = 0; call < 1000; call++) onFailure(failure('a field of null'), '/Memory/Search');
+  onFailure(failure('a field of null'), '/Memory/List');
+  onFailure(failure('a number'), '/Memory/Search');
+  t.deepEqual(lines, [
+    ['/Memory/Search', 'a field of null'],
+    ['/Memory/List', 'a field of null'],
+    ['/Memory/Search', 'a number'],
+  ]);
 });
 
 test('of several tokens the first is shown and each is taken; an empty one is refused and not told', (t) => {

@@ -15,12 +15,14 @@ import {
   type Values,
 } from '@agent-workflow/kit/env';
 import { ServiceError } from '@agent-workflow/kit/errors';
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { stopSignal } from '@agent-workflow/kit/life';
 import { createLog, isLogText, logFormats, logLevels, type Log } from '@agent-workflow/kit/log';
 import { holdHeap } from './heap.ts';
 import { memoryBudget, memoryBudgetOf, memoryBudgetSettings } from './memory-budget.ts';
 import { observeSettings } from './observe.ts';
 import { reasonOf } from './reason.ts';
+import { goingOn } from './retries.ts';
 import { unreadSettings } from './unread-settings.ts';
 
 /** What every process reads from the environment. */
@@ -129,11 +131,25 @@ export function toGrpcOptions<Pools extends object>(
   const { GRPC_HOST: host, GRPC_PORT: port, HEALTH_PORT: healthPort } = values;
   if (!security.token && !security.tls && !loopback.has(host))
     throw new ConfigError(`SERVICE_TOKEN or the TLS files must be set, because GRPC_HOST ${host} lets others in`);
-  const onFailure = (error: Error, method: string): void => {
-    log.error({ err: error, method }, 'a call failed');
-  };
+  const onFailure = logFailedCalls(log);
   const health = healthPort === undefined ? {} : { healthPort };
   return { host, port, ...health, drainMs: values.DRAIN_SECONDS * 1000, security, onFailure };
+}
+
+/** Failures whose last line is remembered. */
+const rememberedFailures = 100;
+
+/**
+ * Logs a call that failed with its stack, and one of the same method that fails for the same reason again after a minute, then after two, and so
+ * on: callers make as many calls as they like. The level `debug` has each of them, in a line without a stack.
+ */
+function logFailedCalls(log: Log): GrpcOptions<never>['onFailure'] {
+  const isFirst = createFirstOfKind({ ...goingOn, max: rememberedFailures });
+  return (error, method) => {
+    const reason = reasonOf(error);
+    if (isFirst(`${method} ${error.name} ${reason}`)) log.error({ err: error, method }, 'a call failed');
+    else log.debug({ reason, method }, 'a call failed again');
+  };
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);

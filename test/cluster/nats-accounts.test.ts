@@ -171,6 +171,31 @@ withServer(test, privateNats(), () => {
     },
   );
 
+  test.serial(
+    'a process of the role api with the user of a pool names NATS_URL while it waits, or as it ends',
+    async (t) => {
+      await using accounts = await openNatsWithAccounts(['support']);
+      const reasons: string[] = [];
+      const leaving = new AbortController();
+      const fails = (reason: string): void => {
+        reasons.push(reason);
+        leaving.abort(new Error('seen'));
+      };
+      const health = { fails, works: () => undefined };
+      const opening = openNatsAt(accounts.urlOf('support'), undefined, { health }, leaving.signal);
+      await t.throwsAsync(opening, { message: 'seen' });
+      t.deepEqual(reasons, [
+        'JetStream is not ready yet, or the user of NATS_URL is that of a pool and not that of the service',
+      ]);
+
+      await using users = await openNatsWithPools(['support']);
+      await t.throwsAsync(openNatsAt(users.urlOf('support')), {
+        name: 'ConfigError',
+        message: /^NATS_URL: its user may not manage streams: .+ the user of the service$/,
+      });
+    },
+  );
+
   test('every kind of message that a pool needs has a way between two accounts, but for its inboxes', (t) => {
     const stays = needsOf(userOf('support')).filter(
       ({ publish = [], subscribe = [], crosses }) => crosses === undefined && publish.length + subscribe.length > 0,

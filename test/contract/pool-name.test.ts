@@ -9,7 +9,6 @@ import { never } from '@agent-workflow/protos/call';
 import type { AgentCalls } from '@agent-workflow/protos/threads';
 import { openPoolGround, platformToken, tokenOf } from './pool-ground.ts';
 
-const log = createLog('test', 'silent');
 const graph = new StateGraph({})
   .addNode('only', () => ({}))
   .addEdge(START, 'only')
@@ -17,8 +16,15 @@ const graph = new StateGraph({})
   .compile();
 const agents = unnamedAgent(graph);
 
-const check = async (pool: string, threads: Pick<AgentCalls, 'getRegisteredAgent'>, waitMs = 30_000): Promise<void> =>
-  checkPoolName({ pool, agents, threads, log, signal: never, waitMs, unknownForMs: 1000 });
+const check = async (
+  pool: string,
+  threads: Pick<AgentCalls, 'getRegisteredAgent'>,
+  { waitMs = 30_000, warnings = [] }: { readonly waitMs?: number; readonly warnings?: unknown[] } = {},
+): Promise<void> =>
+  checkPoolName({
+    ...{ pool, agents, threads, signal: never, waitMs, unknownForMs: 1000 },
+    log: Object.assign(createLog('test', 'silent'), { warn: (warning: unknown) => void warnings.push(warning) }),
+  });
 
 const openGround = async (t: ExecutionContext) => {
   const ground = await openPoolGround({ pools: { team: ['default'], other: ['other'] } });
@@ -52,6 +58,21 @@ test('a token that the threads service does not know stops the start, that of th
   await t.notThrowsAsync(check('team', threadsAs(platformToken)));
 });
 
+test('a worker of a pool with the token of the platform is warned of what that allows, one with the token of its pool is not', async (t) => {
+  const { ground, threadsAs } = await openGround(t);
+  const warnings: unknown[] = [];
+  const checkBoth = async (): Promise<void> => {
+    await check('team', threadsAs(platformToken), { warnings });
+    await check('team', threadsAs(tokenOf('team')), { warnings });
+  };
+  await checkBoth();
+  await registerAgents({ ...agents, revision: 'v1' }, ground.as('threads', platformToken), 'auto');
+  await checkBoth();
+  const warning =
+    'POOL is "team", and SERVICE_TOKEN is the token of no pool: the threads service lets this worker do what processes of the platform may';
+  t.deepEqual(warnings, [warning, warning]);
+});
+
 test('a token that the threads service comes to know is waited for', async (t) => {
   const { threadsAs } = await openGround(t);
   const [unknown, known] = [threadsAs('of nobody'), threadsAs(tokenOf('team'))];
@@ -69,5 +90,7 @@ test('a threads service that is away is waited for, and not for ever', async (t)
   const getRegisteredAgent: AgentCalls['getRegisteredAgent'] = (request, call) =>
     attempts++ === 0 ? Promise.reject(unavailable('away')) : threads.getRegisteredAgent(request, call);
   await t.throwsAsync(check('other', { getRegisteredAgent }), mismatch('other', 'team'));
-  await t.notThrowsAsync(check('other', { getRegisteredAgent: () => Promise.reject(unavailable('away')) }, 1));
+  await t.notThrowsAsync(
+    check('other', { getRegisteredAgent: () => Promise.reject(unavailable('away')) }, { waitMs: 1 }),
+  );
 });

@@ -66,7 +66,11 @@ embeddedOnly(
     for (const [code, args, why] of [
       [1, ['support', '--current', 'v9', ...at], /v9/],
       [1, ['nobody', '--current', 'v1', ...at], /nobody/],
-      [1, ['support', '--current', 'v1', '--token-file', join(folder, 'none'), ...at], /none/],
+      [
+        1,
+        ['support', '--current', 'v1', '--token-file', join(folder, 'none'), ...at],
+        /^--token-file \S+none cannot be read\n$/,
+      ],
       [2, ['support', ...at], /--current/],
       [2, ['support', '--ramp', 'v1', ...at], /--ramp must be/],
       [2, ['support', '--ramp', 'v1=10', '--url', 'here'], /--url must be/],

@@ -25,12 +25,39 @@ export function readSelection({ memoryType, category, threadId, filtersJson }: S
   if (filtersJson === undefined) return { narrowing };
   const filters = Object.entries(readObject(filtersJson, ['filters']));
   if (filters.length === 0) return { narrowing };
+  refuseMany(filters);
   const tests = filters.map(([field, condition]) => [field, toTest(field, condition)] as const);
   const metadata = filters.flatMap(([field, condition]) => toMatch(field, condition));
   return {
     narrowing: { ...narrowing, ...(metadata.length > 0 && { metadata }) },
     accepts: (head) => tests.every(([field, test]) => test(valueOf(head, field))),
   };
+}
+
+/** The most values that the filters of one request compare with, those of all `$in` together: each is compared with many memories. */
+const maxValues = 1000;
+
+/** @throws Invalid at the filter that compares with one value more than all of them may. */
+function refuseMany(filters: readonly (readonly [string, unknown])[]): void {
+  let values = 0;
+  for (const [field, condition] of filters) {
+    values += valuesIn(condition);
+    if (values > maxValues)
+      throw invalid(
+        ['filters', field],
+        `must not compare with more than ${String(maxValues)} values in all`,
+        'too_long',
+      );
+  }
+}
+
+/** With how many values a condition compares. A value that is compared as a whole is one, also where it is a list. */
+function valuesIn(condition: unknown): number {
+  if (!hasOperators(condition)) return 1;
+  const counts = Object.entries(condition).map(([operator, operand]) =>
+    operator === '$in' && Array.isArray(operand) ? operand.length : 1,
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** Whether a selection excludes anything. */
@@ -79,7 +106,7 @@ const operandOf = (operator: string): string => (operator === '$in' ? 'an array'
 
 function toTest(field: string, condition: unknown): Test {
   if (field.startsWith('$')) throw invalid(['filters', field], 'is no name of a field: conditions do not nest');
-  if (!isObject(condition) || !Object.keys(condition).some(isOperator)) {
+  if (!hasOperators(condition)) {
     refuseNested(condition, ['filters', field]);
     return equalTo(condition);
   }
@@ -98,6 +125,9 @@ function toOperatorTest(field: string, operator: string, operand: unknown): Test
 }
 
 const isOperator = (key: string): boolean => key.startsWith('$');
+
+const hasOperators = (condition: unknown): condition is Readonly<Record<string, unknown>> =>
+  isObject(condition) && Object.keys(condition).some(isOperator);
 
 /** Refuses an operator inside a value, which would otherwise be compared as a part of that value. */
 function refuseNested(operand: unknown, at: readonly string[]): void {

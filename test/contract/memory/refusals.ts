@@ -40,6 +40,7 @@ export function refusalTests(test: TestFn, name: string, open: Opener): void {
       [{ filters: { a: { b: { $gt: 1 } } } }, ['filters', 'a', '$gt']],
       [{ filters: { a: { $in: 1 } } }, ['filters', 'a', '$in']],
       [{ filters: { a: { $gt: [] } } }, ['filters', 'a', '$gt']],
+      [{ filters: { a: { $in: Array.from({ length: 1001 }, String) } } }, ['filters', 'a']],
       [{ options: { depth: 11 } }, ['options', 'depth']],
       [{ options: { alpha: '1' } }, ['options', 'alpha']],
       [{ options: { weights: { recency: -1 } } }, ['options', 'weights', 'recency']],

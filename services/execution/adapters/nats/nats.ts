@@ -84,7 +84,7 @@ export async function openNats(options: NatsOptions, signal?: AbortSignal): Prom
 function refuseForbidden(error: unknown): never {
   if (!isForbidden(error)) throw error;
   throw new ConfigError(
-    'the NATS user of this process may not manage streams: a worker with the user of a pool needs NATS_ACCESS=pool',
+    'NATS_URL: its user may not manage streams: a worker with the user of a pool needs NATS_ACCESS=pool, any other process the user of the service',
   );
 }
 
@@ -165,7 +165,7 @@ async function untilReady<T>(
   { pool, answersPools, health = unwatchedPart }: Pick<NatsOptions, 'pool' | 'answersPools' | 'health'>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const waitsFor = pool ? waitsForApi : answersPools ? waitsForStreams : waitsInWorker;
+  const waitsFor = pool ? waitsForApi : answersPools ? waitsInApi : waitsInWorker;
   const result = await retry(work, {
     ...steadily(retryMs),
     signal,
@@ -179,6 +179,7 @@ async function untilReady<T>(
 
 const waitsForStreams = 'JetStream is not ready yet';
 /** A user of a pool may not manage streams, and where its account has none, nothing answers. */
+const waitsInApi = `${waitsForStreams}, or the user of NATS_URL is that of a pool and not that of the service`;
 const waitsInWorker = `${waitsForStreams}; a worker with the user of a pool needs NATS_ACCESS=pool`;
 
 /** What a worker of a pool reports while it waits for its streams and consumers. */

@@ -19,6 +19,18 @@ test('a NATS must be named', (t) => {
   t.regex(t.throws(() => readEnv(natsSettings, {}), { instanceOf: ConfigError }).message, /NATS_URL/);
 });
 
+test('an address of NATS with another scheme is refused by its name, and nothing else of it is printed', (t) => {
+  const refusalOf = (url: string): string =>
+    t.throws(() => readEnv(natsSettings, { NATS_URL: url }), { instanceOf: ConfigError }).message;
+  t.is(
+    refusalOf('nats://one, http://ada:lovelace@two:4222'),
+    'NATS_URL must be addresses with nats:// or tls://, and not http://, not (hidden)',
+  );
+  for (const url of ['ada:lovelace@one', 'nats://', 'one:4222', 'nats', 'nats:lovelace://one'])
+    t.is(refusalOf(url), 'NATS_URL must be addresses with nats:// or tls://, not (hidden)', url);
+  t.notThrows(() => readEnv(natsSettings, { NATS_URL: 'nats://ada:lovelace@one:4222, tls://two' }));
+});
+
 test('addresses and tokens are not printed', (t) => {
   const values = readEnv(natsSettings, { NATS_URL: 'nats://ada:lovelace@one', NATS_TOKEN: 'babbage' });
   t.notRegex(JSON.stringify(printable(natsSettings, values)), /lovelace|babbage/);

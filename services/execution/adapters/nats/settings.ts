@@ -22,11 +22,34 @@ const inboxPrefix: Setting<string | undefined> = {
       : { problem: 'must begin with `_INBOX` and be of letters, digits, -, _ and single dots' },
 };
 
-/** What a replica of a cluster reads from the environment about NATS. */
-export const natsSettings = {
-  NATS_URL: required('Addresses of NATS, divided by commas: `nats://` or `tls://`, with user and password if it asks', {
+/** With these the client connects; it takes any other for the first, and finds no NATS there. */
+const natsSchemes: ReadonlySet<string> = new Set(['nats', 'tls']);
+
+const natsUrl: Setting<string> = {
+  ...required('Addresses of NATS, divided by commas: `nats://` or `tls://`, with user and password if it asks', {
     secret: true,
   }),
+  read: (value) => {
+    const wrong = value.split(',').find((address) => !isNatsAddress(address.trim()));
+    return wrong === undefined ? value : { problem: `must be addresses with nats:// or tls://${schemeIn(wrong)}` };
+  },
+};
+
+function isNatsAddress(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return natsSchemes.has(protocol.slice(0, -1)) && hostname !== '';
+}
+
+/** The scheme, if it is another one: the rest of an address may be a password. */
+function schemeIn(address: string): string {
+  const [scheme = '', ...rest] = address.trim().split('://');
+  return rest.length > 0 && /^[a-z]{1,10}$/.test(scheme) && !natsSchemes.has(scheme) ? `, and not ${scheme}://` : '';
+}
+
+/** What a replica of a cluster reads from the environment about NATS. */
+export const natsSettings = {
+  NATS_URL: natsUrl,
   NATS_TOKEN: text(undefined, 'Token that NATS is signed in to with', { secret: true }),
   NATS_CREDS_FILE: text(undefined, 'Path of the `.creds` file that NATS is signed in to with'),
   NATS_TLS_CA_FILE: text(undefined, 'Path of the certificate authority (PEM) of NATS, if it is not a public one'),
