@@ -37,6 +37,7 @@ const bodies: readonly (readonly [what: string, body: string | Buffer, headers: 
   ['an escaped prototype', String.raw`{"\u005f_proto__":1}`, '', 'the body may not hold the key "__proto__"'],
   ['128 levels', nested(127), '', nested(127)],
   ['too many levels', nested(200), '', 'the body is nested deeper than 128 levels'],
+  ['a number beyond a double', '{"a":{"b":1e999}}', '', 'body.a.b: must be a number that JSON readers can hold'],
   ['too many bytes', `{"a":"${'x'.repeat(maxBytes)}"}`, '', `the body is larger than ${String(maxBytes)} bytes`],
 ];
 
