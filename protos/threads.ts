@@ -695,6 +695,11 @@ export interface ClaimedRun {
   readonly nextRevision?: string;
   /** In a reply to a worker of a pool that has the run, or whose claim has ended it. */
   readonly grant?: RunGrant;
+  /**
+   * The clock of the record when it replied to ClaimRun; a repeated call gets that of its own reply. A worker measures its own clock by it.
+   * Absent where the record is of the version before.
+   */
+  readonly now?: number;
 }
 
 export interface State {
@@ -718,7 +723,10 @@ export interface CommitStepRequest {
   readonly runId: string;
   readonly epoch: number;
   readonly step: number;
-  /** When the step ended. Everything that is derived from this commit has this time. */
+  /**
+   * When the step ended. Everything that is derived from this commit has this time. Where it is more than a second ahead of the record, all
+   * times of the commit are moved by so much, `wake_at` included.
+   */
   readonly at: number;
   /** The changed fields: each name with its JSON value. */
   readonly fields: Readonly<Record<string, Uint8Array>>;

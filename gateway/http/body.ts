@@ -3,10 +3,12 @@ import { watchArrival, type ArrivalLimits } from './arrival.ts';
 import { located } from './fields.ts';
 import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
-import { guardJson, maxFlatLength } from './json-guard.ts';
+import { guardJson } from './json-guard.ts';
 
 /** The rest of a refused body is read and discarded up to this size, so that its sender gets to read the reply. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
+
+const theBody = { where: 'the body', loc: ['body'] };
 
 const nothing = (): Promise<void> => Promise.resolve();
 
@@ -19,7 +21,7 @@ interface BodyLimits {
  * Reads bodies, JSON objects of at most `maxBytes`, into `state.body`; the bytes are counted while they are read. `state.body` stays
  * `undefined` for an empty body.
  * @returns whether the request goes on: one with a wrong content type has been answered with 415.
- * @throws TooLarge, BadRequest, Timeout (408) for a body that is late or slow
+ * @throws TooLarge, BadRequest, Invalid for a number that is beyond a double, Timeout (408) for a body that is late or slow
  */
 export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) => Promise<boolean> {
   let parser: Promise<Middleware> | undefined;
@@ -89,13 +91,9 @@ function takeLength({ request }: Context): number {
 function objectOf(ctx: Context): Record<string, unknown> {
   const body: unknown = (ctx.request as { readonly body?: unknown }).body;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw notAnObject();
-  if (!isFlat(ctx)) guardJson(body, 'the body');
+  guardJson(body, theBody);
   return body as Record<string, unknown>;
 }
-
-/** Whether the body is too short to be nested too deep. The length of a compressed body says nothing about that. */
-const isFlat = ({ request }: Context): boolean =>
-  Number(request.headers['content-length']) <= maxFlatLength && request.headers['content-encoding'] === undefined;
 
 function toServiceError(error: Error, maxBytes: number): ServiceError {
   const status = 'status' in error ? Number(error.status) : 400;

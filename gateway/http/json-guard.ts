@@ -1,30 +1,51 @@
 import { badRequest } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { invalidAt, type Loc } from './fields.ts';
 
-/** JSON text of this length has at most half as many levels: shorter text is never nested too deep. */
-export const maxFlatLength = 2 * sizes.depth;
+/** What the JSON is, in words, and as the beginning of a location. */
+interface Place {
+  readonly where: string;
+  readonly loc: Loc;
+}
 
 /**
- * Refuses JSON that is nested too deep, has too many keys, or has the key `__proto__`, which would set a prototype when copied.
- * @throws BadRequest
+ * Refuses JSON that is nested too deep, has too many keys, or has the key `__proto__`, which would set a prototype when copied, and numbers
+ * that are beyond a double: they are read as Infinity, and would be kept as `null`.
+ * @throws BadRequest, for a number Invalid with its location
  */
-export function guardJson(value: unknown, where: string): void {
+export function guardJson(value: unknown, { where, loc }: Place): void {
   let keys = 0;
   let level: readonly unknown[] = [value];
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > sizes.depth) throw badRequest(`${where} is nested deeper than ${String(sizes.depth)} levels`);
-    const next: object[] = [];
+    const next: unknown[] = [];
     for (const each of level) keys += collect(each, next, where);
     if (keys > sizes.keys) throw badRequest(`${where} holds more than ${String(sizes.keys)} keys`);
+    if (next.some(isHuge)) throw hugeAt([...loc, ...(placeOfHuge(value, depth) ?? [])]);
     level = next;
   }
 }
 
-/** Adds the objects and arrays directly inside `value` to `into`. @returns its number of keys. */
-function collect(value: unknown, into: object[], where: string): number {
+/** Adds the objects, arrays and huge numbers directly inside `value` to `into`. @returns its number of keys. */
+function collect(value: unknown, into: unknown[], where: string): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (Object.hasOwn(value, '__proto__')) throw badRequest(`${where} may not hold the key "__proto__"`);
   const children: unknown[] = Array.isArray(value) ? value : Object.values(value);
-  for (const child of children) if (typeof child === 'object' && child !== null) into.push(child);
+  for (const child of children) if ((typeof child === 'object' && child !== null) || isHuge(child)) into.push(child);
   return Array.isArray(value) ? 0 : children.length;
+}
+
+const isHuge = (value: unknown): boolean => value === Infinity || value === -Infinity;
+
+const hugeAt = (loc: Loc): Error => invalidAt(loc, 'must be a number that JSON readers can hold', 'finite_number');
+
+/** Where the first huge number is, at most so many levels inside. */
+function placeOfHuge(value: unknown, levels: number): Loc | undefined {
+  if (isHuge(value)) return [];
+  if (levels === 0 || typeof value !== 'object' || value === null) return undefined;
+  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    const place = placeOfHuge(inner, levels - 1);
+    if (place) return [key, ...place];
+  }
+  return undefined;
 }

@@ -29,6 +29,12 @@ test('what does not read as its type is left for the validator', (t) => {
   t.deepEqual(readQuery(ListMemories, { config: '{' }), { config: '{' });
 });
 
+test('JSON in a query holds no number that is beyond a double', (t) => {
+  const error = t.throws(() => readQuery(ListMemories, { options: '{"depth":1e999}' }));
+  t.true(isServiceError(error, 'Invalid'));
+  t.is(error.message, 'query.options.depth: must be a number that JSON readers can hold');
+});
+
 test('JSON in a query may not set a prototype', (t) => {
   const error = t.throws(() => readQuery(ListMemories, { options: '{"__proto__":{"all":true}}' }));
   t.true(isServiceError(error, 'BadRequest'));

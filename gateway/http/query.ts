@@ -39,6 +39,6 @@ function readJson(name: string, text: string): unknown {
   } catch {
     return text;
   }
-  guardJson(value, `the query parameter "${name}"`);
+  guardJson(value, { where: `the query parameter "${name}"`, loc: ['query', name] });
   return value;
 }

@@ -4,6 +4,7 @@ import test from 'ava';
 import { toWireError, type WireDetail } from './fields.ts';
 import { endpoints } from '../endpoints/table.ts';
 import { RunInput } from '../schemas/graph.ts';
+import { StreamQuery } from '../schemas/runs.ts';
 import { ThreadParams, ThreadsQuery } from '../schemas/threads.ts';
 import { validator, type Source } from './validator.ts';
 
@@ -31,6 +32,21 @@ test('every schema of the table compiles, and the schema of schemas has nothing 
       faultOf(schema, {});
       t.true(ajv.validateSchema(schema), ajv.errorsText());
     }
+  }
+});
+
+test('a number of a query that would be rounded is refused', (t) => {
+  const most = Number.MAX_SAFE_INTEGER;
+  for (const [schema, name] of [
+    [StreamQuery, 'after'],
+    [ThreadsQuery, 'offset'],
+  ] as const) {
+    t.is(faultOf(schema, { [name]: most }, 'query'), undefined);
+    t.like(faultOf(schema, { [name]: Number('99999999999999999999') }, 'query'), {
+      loc: ['query', name],
+      msg: `must be <= ${String(most)}`,
+      type: 'less_than_equal',
+    });
   }
 });
 

@@ -117,6 +117,7 @@ export const limitOf = (fallback: number) =>
   });
 const Offset = Type.Integer({
   minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
   default: 0,
   description: 'How many items are left out at the start of the list. Items that others add or remove move the rest.',
 });

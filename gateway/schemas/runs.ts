@@ -111,6 +111,7 @@ export const StreamQuery = Type.Object({
   after: Type.Optional(
     Type.Integer({
       minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
       description:
         'Number of the last event that was seen; beyond the end of the log, only what comes after it is given. Default 0: from the start',
     }),

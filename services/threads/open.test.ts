@@ -8,6 +8,7 @@ import { openThreads } from './open.ts';
 
 const silentLog = createLog('test', 'silent');
 
+const minuteMs = 60_000;
 const key = { owner: 'u:ada', threadId: 't1' };
 
 test('checkpoints that are too old go by themselves, younger ones stay', async (t) => {
@@ -41,6 +42,37 @@ test('a stored text that cannot be read is logged with its thread and column, on
   for (let page = 0; page < 3; page++)
     await opened.threads.listMessages({ ...key, limit: 10, offset: 0 }, within(5000));
   t.deepEqual(lines, [{ threadId: 't1', column: 'message.json' }]);
+});
+
+test('a worker whose clock is ahead is logged with the time that it is ahead, once in a while', async (t) => {
+  const lines: { readonly worker?: string; readonly agent?: string; readonly aheadMs?: number }[] = [];
+  const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+    warn: (line: object) => void lines.push(line),
+  });
+  const store = openSqliteThreadStore({ path: ':memory:' });
+  await using opened = openThreads({ store, values: { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: 0 }, log });
+  const { threads } = opened;
+  const { claimed } = await threads.acceptRun(
+    {
+      ...{ ...key, runId: 'r1', requestId: 'q', messages: [], answers: [], hasNewInput: true, granularity: 'low' },
+      ...{ optionsJson: Buffer.from('{}'), multitaskStrategy: 'enqueue', claim: { workerId: 'w1' }, agent: 'billing' },
+    },
+    within(5000),
+  );
+  for (const [step, aheadMs] of [0, minuteMs, minuteMs].entries()) {
+    const at = Date.now() + aheadMs;
+    await threads.commitStep(
+      {
+        ...{ ...key, runId: 'r1', epoch: claimed?.epoch ?? 0, step, at, fields: {}, messages: [], nodes: ['a'] },
+        ...{ replacesMessages: false, removedFromContext: [], next: ['a'], openCalls: [], openInterrupts: [] },
+      },
+      within(5000),
+    );
+  }
+  t.is(lines.length, 1);
+  t.like(lines[0], { worker: 'w1', agent: 'billing' });
+  const { aheadMs = 0 } = lines[0] ?? {};
+  t.true(aheadMs > minuteMs - 10_000 && aheadMs <= minuteMs);
 });
 
 /** The service, swept often, on a thread with two versions of an hour ago and one of an hour ahead. */

@@ -2,7 +2,8 @@ import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Threads } from '@agent-workflow/protos/threads';
-import { logFailures } from '@agent-workflow/runtime/retries';
+import { goingOn, logFailures } from '@agent-workflow/runtime/retries';
+import type { ClockAhead } from './api/runs.ts';
 import type { ThreadsValues } from './config.ts';
 import type { ThreadStore } from './ports/store.ts';
 import type { UnreadableText } from './record/stored-texts.ts';
@@ -26,6 +27,8 @@ const checkpointsAtOnce = 200;
 /** How often one text that cannot be read is logged, in milliseconds, and of how many that is remembered. */
 const loggedEveryMs = 10 * 60_000;
 const rememberedTexts = 1000;
+/** No more agents are registered. */
+const rememberedAgents = 100;
 
 export function openThreads({ store, values, log, sweepMs = minuteMs }: OpenThreadsOptions): OpenedThreads {
   const { CHECKPOINT_KEEP: keep, CHECKPOINT_TTL: keptSeconds } = values;
@@ -42,7 +45,7 @@ export function openThreads({ store, values, log, sweepMs = minuteMs }: OpenThre
           logFailures({ log, text: 'old checkpoints could not be dropped; the next sweep tries again' }),
         );
   return {
-    threads: createThreads({ store, keep, onUnreadable: createUnreadableLog(log) }),
+    threads: createThreads({ store, keep, onUnreadable: createUnreadableLog(log), onClockAhead: createClockLog(log) }),
     [Symbol.asyncDispose]: async () => {
       await sweeper?.[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
@@ -56,5 +59,14 @@ function createUnreadableLog(log: Log): (text: UnreadableText) => void {
   return ({ threadId, column }) => {
     if (isFirst(JSON.stringify([threadId, column])))
       log.error({ threadId, column }, 'a stored text is not the JSON that it should be: it is left out of replies');
+  };
+}
+
+/** Logs workers whose clocks are ahead: those of one agent at intervals that grow, because workers name themselves. */
+function createClockLog(log: Log): (ahead: ClockAhead) => void {
+  const isFirst = createFirstOfKind({ ...goingOn, max: rememberedAgents });
+  return (ahead) => {
+    if (isFirst(ahead.agent ?? ''))
+      log.warn({ ...ahead }, 'the clock of a worker is ahead: times of its commits are moved to those of this process');
   };
 }

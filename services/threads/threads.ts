@@ -10,7 +10,7 @@ import { createHistoryCalls } from './api/history.ts';
 import { createIdempotencyCalls } from './api/idempotency.ts';
 import { createMessageCalls } from './api/messages.ts';
 import { createRunReadCalls } from './api/run-reads.ts';
-import { createRunCalls } from './api/runs.ts';
+import { createRunCalls, type ClockAhead } from './api/runs.ts';
 import { createStateCalls } from './api/state.ts';
 import { createSweepCalls } from './api/sweeps.ts';
 import { createThreadReadCalls } from './api/threads.ts';
@@ -27,6 +27,7 @@ export function createThreads({
   now = Date.now,
   keep = threadsSettings.CHECKPOINT_KEEP.fallback,
   onUnreadable = () => undefined,
+  onClockAhead = () => undefined,
 }: {
   readonly store: ThreadStore;
   readonly now?: () => number;
@@ -34,6 +35,8 @@ export function createThreads({
   readonly keep?: number;
   /** Takes each stored text that is left out of a reply, because it is not the JSON that it should be. */
   readonly onUnreadable?: (text: UnreadableText) => void;
+  /** Called with each commit of a worker whose clock is ahead; its times are moved to those of `now`. */
+  readonly onClockAhead?: (ahead: ClockAhead) => void;
 }): Threads {
   const texts = createStoredTexts(onUnreadable);
   const states = createStateReader(store, texts);
@@ -43,7 +46,7 @@ export function createThreads({
   const routings = createRoutings(store, { elapsed, now });
   const declared = createDeclaredFields(store, elapsed);
   return {
-    ...createRunCalls({ store, changing, references, routings, declared, now }),
+    ...createRunCalls({ store, changing, references, routings, declared, now, onClockAhead }),
     ...createRunReadCalls({ store, texts }),
     ...createGrantCalls(store),
     ...createToolRecordCalls(changing),

@@ -316,6 +316,28 @@ test('an end cannot be waited for as long as something else always writes to the
   });
 });
 
+test('an end whose time on record is of a clock that is an hour ahead is published as soon as any other', async (t) => {
+  await using replicas = await openReplicas();
+  const silent: RunLog = { ...replicas.eventLog, append: () => Promise.reject(stale('its worker is gone')) };
+  const { execution } = await replicas.open({ graph: failingAtOnce, through: () => ({ eventLog: silent }) });
+  const { runId } = await start(execution, { messages: [user('hi')] });
+  await until(async () => (await replicas.threads.getRun({ owner, runId }, within(60_000))).end !== undefined);
+  const { threads } = replicas;
+  const ahead: Ground['threads'] = {
+    ...threads,
+    getRun: async (...given) => {
+      const run = await threads.getRun(...given);
+      return { ...run, updatedAt: run.updatedAt + 3_600_000 };
+    },
+  };
+  const other = await replicas.open({
+    graph: failingAtOnce,
+    through: (ground) => ({ ...withoutTaking(ground), threads: ahead }),
+  });
+  const end = toChunk(await other.execution.wait({ owner, runId }, within(30_000)));
+  t.is(end.event, 'error');
+});
+
 test('once steps are no longer kept, whole messages are published instead', async (t) => {
   await using replicas = await openReplicas();
   const { execution } = await replicas.open({

@@ -164,6 +164,80 @@ test('a worker that dies after a sleep is on record leaves the run to the others
   ]);
 });
 
+const aheadMs = 10 * 60_000;
+
+test('a sleep that began by a clock ten minutes ahead ends when it should, whichever worker wakes the run', async (t) => {
+  await using replicas = await openReplicas();
+  let begun = 0;
+  const waking = Promise.withResolvers<undefined>();
+  const graph = graphOf(async ({ sleep, signal }) => {
+    const turn = ++begun;
+    await sleep(50);
+    if (turn > 2) return;
+    waking.resolve(undefined);
+    await new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  });
+  const ahead = await replicas.open({
+    graph,
+    now: () => Date.now() + aheadMs,
+    through: ({ threads }) => ({
+      threads: {
+        ...threads,
+        commitStep: async (request, at) => {
+          const reply = await threads.commitStep(request, at);
+          if (request.wakeAt !== undefined) ahead.kill();
+          return reply;
+        },
+      },
+    }),
+  });
+  const { runId } = await start(ahead.execution, { threadId: 't1' });
+  await untilAsleep(replicas, runId);
+  const dying = await replicas.open({ graph });
+  await waking.promise;
+  dying.kill();
+  const { execution } = await replicas.open({ graph, sweepMs: 20 });
+  t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
+  t.is(begun, 3);
+});
+
+for (const [what, offMs] of [
+  ['ahead', aheadMs],
+  ['behind', -aheadMs],
+] as const) {
+  test(`a worker whose clock is ten minutes ${what} goes by that of the record, and logs the difference`, async (t) => {
+    await using replicas = await openReplicas();
+    const lines: unknown[] = [];
+    const begun = Promise.withResolvers<undefined>();
+    const graph = graphOf(async ({ sleep }) => {
+      await begun.promise;
+      await sleep(hour);
+    });
+    const { execution } = await replicas.open({
+      graph,
+      now: () => Date.now() + offMs,
+      onWarning: (line) => lines.push(line),
+    });
+    const first = await start(execution, { threadId: 't1' });
+    // This one waits for the thread, and is claimed by itself then.
+    const { runId } = await start(execution, { threadId: 't1' });
+    await execution.stopRun({ owner, runId: first.runId }, call());
+    begun.resolve(undefined);
+    await untilAsleep(replicas, runId);
+    const { wakeAt = 0 } = await replicas.threads.getRun({ owner, runId }, call());
+    t.true(Math.abs(wakeAt - Date.now() - hour) < 60_000);
+    const reader = execution.follow({ owner, runId, after: 0 }, call())[Symbol.asyncIterator]();
+    const events = await nextEvents(reader);
+    for (const { at } of events) t.true(Math.abs(at - Date.now()) < 60_000);
+    const logged = lines.flatMap((line) => (line as { readonly aheadMs?: number }).aheadMs ?? []);
+    t.is(logged.length, 1);
+    t.true(Math.abs((logged[0] ?? 0) - offMs) < 1000);
+    await reader.return?.();
+  });
+}
+
 test('a node that sleeps more often than the recursion limit is one iteration', async (t) => {
   const { replicas, clock } = await open(t);
   const graph = graphOf(async ({ sleep }) => {

@@ -1,9 +1,25 @@
+import { randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import type { Threads } from '@agent-workflow/protos/threads';
-import { accept, bytes, call, claim, commit, completed, owner, refused, text, thread1, user } from './thread-calls.ts';
+import {
+  accept,
+  acceptAndClaim,
+  bytes,
+  call,
+  claim,
+  commit,
+  completed,
+  owner,
+  refused,
+  text,
+  thread1,
+  user,
+} from './thread-calls.ts';
 import type { OpenThreads } from './thread-stores/threads-open.ts';
 
 const hour = 3_600_000;
+/** Clocks of two processes may be so far apart. */
+const second = 1000;
 
 /** A run that has slept since its first commit, until `wakeAt`. */
 async function asleep(
@@ -73,6 +89,31 @@ export function threadsSleepContract(test: TestFn, name: string, open: OpenThrea
     await commit(threads, 'r1', second.epoch, { step: 1, next: ['a'], wakeAt });
     t.like(await threads.getRun({ owner, runId: 'r1' }, call()), { status: 'sleeping', wakeAt });
     t.deepEqual(await listed(threads, wakeAt), ['r1']);
+  });
+
+  check(
+    'a worker whose clock is ahead leaves no time of the future, and its run sleeps as long as it should',
+    async (t, threads) => {
+      const aheadMs = 10 * 60_000;
+      await accept(threads, 'r1');
+      const { epoch } = await claim(threads, 'r1');
+      const at = Date.now() + aheadMs;
+      const asked = { next: ['a'], at, wakeAt: at + hour, attemptId: randomUUID() };
+      const first = await commit(threads, 'r1', epoch, asked);
+      t.deepEqual(await commit(threads, 'r1', epoch, asked), first);
+      const { updatedAt, wakeAt = 0 } = await threads.getRun({ owner, runId: 'r1' }, call());
+      t.true(updatedAt <= Date.now() + second);
+      t.is(wakeAt - updatedAt, hour);
+    },
+  );
+
+  check('the thread of a run that ended by a clock that is ahead has no time of the future', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    await commit(threads, 'r1', epoch, { at: Date.now() + 23 * hour, end: completed });
+    const run = await threads.getRun({ owner, runId: 'r1' }, call());
+    const { updatedAt } = await threads.getThread(thread1, call());
+    t.is(run.status, 'completed');
+    for (const time of [run.updatedAt, updatedAt]) t.true(time <= Date.now() + second);
   });
 
   check('runs that sleep are listed by wake time and id, for every owner, page by page', async (t, threads) => {

@@ -23,6 +23,12 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 422,
+    message: /must be a number that JSON readers can hold$/,
+    why: 'a number may have any length in JSON, and none beyond a double can be kept',
+  },
+  {
+    code: 'ST202',
+    status: 422,
     message: /^body\.tools\.\d+\.name: .* (is declared twice|is a tool of the server)$/s,
     why: 'the names of tools are unique, which a schema says of whole items alone',
   },

@@ -5,7 +5,7 @@ import type { ThreadsQuery } from '../../schemas/threads.ts';
 /** The page that a list's input asks for. */
 export const pageOf = (input: Static<typeof ThreadsQuery>) => ({
   limit: Math.min(input.limit, maxLimit),
-  offset: Math.min(input.offset, Number.MAX_SAFE_INTEGER),
+  offset: input.offset,
   ...(input.cursor !== undefined && { cursor: input.cursor }),
   ...(input.search && { search: input.search }),
 });

@@ -9,7 +9,7 @@ import { unpublishedChunks, type PublishedMessage } from './published.ts';
 export type EventSource = Pick<RunEvent, 'node' | 'step' | 'messageId' | 'role'>;
 
 interface Extra {
-  /** In milliseconds since 1970; now, when absent. */
+  /** In milliseconds since 1970; absent: by the clock of the writer. */
   readonly at?: number;
   readonly message?: Message;
   readonly state?: Readonly<Record<string, unknown>>;
@@ -30,11 +30,15 @@ export interface EventWriter {
   readonly message: (message: Message, source: EventSource, at: number, published: PublishedMessage) => RunEvent[];
 }
 
-/** The first event that it writes has the number behind `after`. */
-export function createEventWriter({ runId, threadId, requestId, isNewThread }: RunScope, after: number): EventWriter {
+/** The first event that it writes has the number behind `after`. `now`: the clock by which events are dated that come with no time. */
+export function createEventWriter(
+  { runId, threadId, requestId, isNewThread }: RunScope,
+  after: number,
+  now: () => number = Date.now,
+): EventWriter {
   let seq = after;
 
-  const write: EventWriter['write'] = (kind, data, source = {}, { at = Date.now(), message, state } = {}) => ({
+  const write: EventWriter['write'] = (kind, data, source = {}, { at = now(), message, state } = {}) => ({
     seq: ++seq,
     kind,
     at,
@@ -59,7 +63,7 @@ export function createEventWriter({ runId, threadId, requestId, isNewThread }: R
     write,
     end,
     chunk: (node, step, { messageId, role, chunk }) => ({
-      ...{ seq: ++seq, kind: 'messages_chunk', at: Date.now(), node, step, messageId, role, emitted: true },
+      ...{ seq: ++seq, kind: 'messages_chunk', at: now(), node, step, messageId, role, emitted: true },
       data: toJson(chunk),
     }),
     message: (message, source, at, published) => {

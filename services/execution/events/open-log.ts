@@ -15,6 +15,8 @@ interface OpenLogOptions {
   readonly eventLog: RunLog;
   /** The nodes that the run begins or continues with; none where it cannot begin. */
   readonly nodes: readonly string[];
+  /** The clock of the run. */
+  readonly now: () => number;
 }
 
 /**
@@ -23,10 +25,10 @@ interface OpenLogOptions {
  * the other one are Stale.
  */
 export async function openLog(options: OpenLogOptions): Promise<EventWriter> {
-  const { claimed, eventLog } = options;
+  const { claimed, eventLog, now } = options;
   if (claimed.isTakeover || claimed.attempt > 1) return takeOverLog(options);
-  const events = createEventWriter(claimed, 0);
-  const list = [...firstEvents(events, claimed), ...startedEvents(events, options)];
+  const events = createEventWriter(claimed, 0, now);
+  const list = [...firstEvents(events, claimed, undefined, { at: now() }), ...startedEvents(events, options)];
   // A log that cannot be written does not delay the run: the append of its last event is awaited and reported.
   eventLog.append(events.scope, 0, list, { isAwaited: false }).catch(() => undefined);
   return events;
@@ -36,20 +38,20 @@ export async function openLog(options: OpenLogOptions): Promise<EventWriter> {
 const takeoverAttempts = 5;
 
 async function takeOverLog(options: OpenLogOptions): Promise<EventWriter> {
-  const { owner, claimed, threads, eventLog } = options;
+  const { owner, claimed, threads, eventLog, now } = options;
   const { runId, granularity, step } = claimed;
   for (let attempt = 1; ; attempt++) {
     const read = await readLog(eventLog, runId);
     // A log that cannot be read does not delay the run either. No append succeeds behind a number that the log does not reach.
-    if (!read) return createEventWriter(claimed, unreachable);
+    if (!read) return createEventWriter(claimed, unreachable, now);
     const { published, after } = read;
     // An empty log may be a lost one, whose events a follower has seen.
     const isGone = after === 0;
-    const events = createEventWriter(claimed, isGone ? numbersOfClaim(claimed.epoch) : after);
+    const events = createEventWriter(claimed, isGone ? numbersOfClaim(claimed.epoch) : after, now);
     const steps = step === 0 ? [] : await listSteps(threads, { owner, runId, fromStep: published.lastStep() ?? 0 });
     const gone = isGone ? ({ rebuilt: true } as const) : {};
     const missing = [
-      ...firstEvents(events, claimed, published, gone),
+      ...firstEvents(events, claimed, published, { ...gone, at: now() }),
       ...missingStepEvents(events, granularity, steps, published),
     ];
     try {
@@ -80,8 +82,8 @@ async function readLog(
 export function firstEvents(
   events: EventWriter,
   { requestId, threadId, runId, isNewThread }: RunScope,
-  published?: Pick<PublishedEvents, 'has'>,
-  { at = Date.now(), ...extra }: { readonly at?: number; readonly rebuilt?: true } = {},
+  published: Pick<PublishedEvents, 'has'> | undefined,
+  { at, ...extra }: { readonly at: number; readonly rebuilt?: true },
 ): RunEvent[] {
   const data = { request_id: requestId, thread_id: threadId, run_id: runId, is_new_thread: isNewThread, ...extra };
   return [

@@ -1,10 +1,12 @@
 import { ownNodes, type CompiledGraph } from '@agent-workflow/graph/build/graph';
-import { openInterrupts } from '@agent-workflow/graph/run/continuation';
+import { earliest, wakeTimeOf } from '@agent-workflow/graph/run/asleep';
+import { openInterrupts, type Continuation } from '@agent-workflow/graph/run/continuation';
 import { readAnswers } from '@agent-workflow/graph/run/interrupt';
 import { enterGraph } from '@agent-workflow/graph/run/step';
 import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
 import { mergeOutputs, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
+import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import { fromProgress } from '../record/progress.ts';
 import { claimedState } from '../record/thread-state.ts';
 import type { DriveOptions } from './drive-options.ts';
@@ -32,9 +34,17 @@ export function begin({ claimed, graph, runOptions, cached, now }: DriveOptions)
     claimed.step === 0 && 'resume' in runOptions
       ? readAnswers(openInterrupts(continuation), runOptions.resume)
       : undefined;
-  // The clock of the process that woke the run may be ahead of this one.
-  const at = Math.max(now(), claimed.wakeAt ?? 0);
+  const at = Math.max(now(), wokenAt(claimed, continuation));
   return { ...entry, at, state, size: thread.size, step: claimed.step, pending: delta, added, visits, answers };
+}
+
+/**
+ * The time that has come for a run that slept, which this claim or one before it has woken; 0 for any other. The clock of the process that woke it may
+ * be ahead of this one, and where that of the process in which it fell asleep was ahead, the record has an earlier time than the sleeping nodes.
+ */
+function wokenAt({ isTakeover, wakeAt = 0, next }: ClaimedRun, continuation: Continuation | undefined): number {
+  if (!isTakeover) return 0;
+  return Math.max(wakeAt, earliest(next.map((node) => wakeTimeOf(continuation, node))) ?? 0);
 }
 
 /** A misfit of the initial state is the caller's fault, not that of a node. */

@@ -27,7 +27,7 @@ export interface DriveOptions {
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   readonly eventLog: RunLog;
-  /** The clock by which runs sleep, in milliseconds since 1970. */
+  /** The clock by which the run sleeps, and by which its commits and events are dated, in milliseconds since 1970. */
   readonly now: () => number;
   readonly usage: RunUsage;
   readonly promptTools: PromptTools;

@@ -35,7 +35,7 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
   const { recursionLimit } = options.runOptions;
   const outcome = outcomeOf(runState, result, { visits, recursionLimit, usage: options.usage.total() });
   const delta = joinDeltas(runState.pending, result.delta);
-  const at = Date.now();
+  const at = options.now();
   const wakeAt = outcome ? undefined : result.wakeAt;
   const next = outcome ? nextAfterEnd(outcome, result) : result.next;
   const { owner, claimed, threads, replicas, usage, onUsage, onAway } = options;

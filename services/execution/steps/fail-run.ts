@@ -23,7 +23,7 @@ export async function failRun(
 ): Promise<FailedRun> {
   const { code, message, node } = failure;
   const error = { code, message, ...(node === undefined ? {} : { node }) };
-  const at = Date.now();
+  const at = options.now();
   const visits = runState ? countVisits(runState) : new Map<string, number>();
   const iterations = Math.max(0, ...visits.values());
   const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;

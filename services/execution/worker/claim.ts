@@ -18,7 +18,7 @@ import type { ThreadCache } from './thread-cache.ts';
 interface ClaimOptions {
   readonly workerId: string;
   readonly agents: Agents;
-  readonly threads: RunCalls;
+  readonly claimRun: RunCalls['claimRun'];
   readonly queue: Pick<RunQueue, 'enqueue'>;
   readonly log: Log;
   readonly active: ActiveRuns;
@@ -61,21 +61,21 @@ export const intentOf = (
  * alive, does not have the run. The record makes the claim of one attempt id once.
  */
 const untilAnswered =
-  ({ threads, signal, log }: Pick<ClaimOptions, 'threads' | 'signal' | 'log'>): RunCalls['claimRun'] =>
+  ({ claimRun, signal, log }: Pick<ClaimOptions, 'claimRun' | 'signal' | 'log'>): RunCalls['claimRun'] =>
   (request, { replicas }) => {
     const repeatable = { ...request, attemptId: newId() };
     const onAway = (error: unknown): void => {
       log.warn({ err: error, runId: request.runId }, 'the record is unavailable for a claim; it is tried again');
     };
     const claim = async (): Promise<ClaimedRun> =>
-      threads.claimRun(repeatable, { ...within(callTimeoutMs), ...(replicas && { replicas }) });
+      claimRun(repeatable, { ...within(callTimeoutMs), ...(replicas && { replicas }) });
     return whileAway(claim, { signal, onAway });
   };
 
 /** Claims runs from the queue, and drives those that the record gives to this worker. */
 export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
   const { workerId, agents, queue, log, active, cache, ends, requeue, drive, onLastClaim } = options;
-  const claimRun = options.isSwept ? options.threads.claimRun : untilAnswered(options);
+  const claimRun = options.isSwept ? options.claimRun : untilAnswered(options);
 
   /** The agent that the run names. A run that the version before enqueued names none. */
   const agentOf = (run: RunnableRun): Agent | undefined =>

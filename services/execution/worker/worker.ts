@@ -30,6 +30,7 @@ import { createDriveClaimed, type DriveClaimed } from './drive-claimed.ts';
 import { handOff } from './hand-off.ts';
 import { createLastClaims } from './last-claims.ts';
 import type { Lease } from './lease.ts';
+import { createRecordClock } from './record-clock.ts';
 import { createRequeue } from './requeue.ts';
 import { createRunEnds } from './run-ends.ts';
 import { createSlots } from './slots.ts';
@@ -55,7 +56,7 @@ export interface WorkerOptions {
   readonly contextBytes: number;
   /** Bound of the thread states that are cached between runs, in bytes of JSON. */
   readonly threadCacheBytes: number;
-  /** The clock by which runs sleep, in milliseconds since 1970. */
+  /** The clock of this process, in milliseconds since 1970. Runs go by that of the record. */
   readonly now: () => number;
   /** Called with each claimed run and its options: for metrics. */
   readonly onClaimed?: ((claimed: ClaimedRun, options: RunOptions) => void) | undefined;
@@ -117,11 +118,12 @@ export function createWorker(options: WorkerOptions): Worker {
   const held = { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
   const ends = createRunEnds(options);
   const requeue = createRequeue({ ...options, active, ends, signal });
-  const driveClaimed = createDriveClaimed({ ...options, active, cache, contexts, ends, requeue });
+  const clock = createRecordClock(options);
+  const driveClaimed = createDriveClaimed({ ...options, now: clock.now, active, cache, contexts, ends, requeue });
   const drive: DriveClaimed = (run) =>
     driveClaimed(run).finally(() => options.onDriven?.(run.owner, run.claimed.runId));
   const claimAndDrive = createClaimAndDrive({
-    ...{ ...options, active, cache, ends, requeue, drive, signal },
+    ...{ ...options, claimRun: clock.claimRun, active, cache, ends, requeue, drive, signal },
     onLastClaim: (run) => driveAlone(run),
   });
 

@@ -2,6 +2,7 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Usage } from '@agent-workflow/protos/usage';
 import { RunFailure } from '../state/failure.ts';
+import { whyNoJson } from '../state/json-value.ts';
 import { deepFreeze } from '../state/state.ts';
 import { continuationAfter } from './after-step.ts';
 import { earliest, resultAsleep } from './asleep.ts';
@@ -111,7 +112,7 @@ function toJson(result: NodeResult, node: string): string {
   try {
     return JSON.stringify(result);
   } catch (cause) {
-    throw new RunFailure('NodeFailed', `node "${node}" returned a value that is not JSON`, { node, cause });
+    throw new RunFailure('NodeFailed', `node "${node}" returned a value that ${whyNoJson(cause)}`, { node, cause });
   }
 }
 

@@ -187,6 +187,11 @@ test('a question that is not JSON fails its node', async (t) => {
   await t.throwsAsync(walk(one(() => ({ answers: [interrupt(() => 1)] }))), {
     message: 'node "n" failed: interrupt() was given a value that is not JSON',
   });
+  let deep: unknown = 1;
+  for (let level = 0; level < 100_000; level++) deep = [deep];
+  await t.throwsAsync(walk(one(() => ({ answers: [interrupt(deep)] }))), {
+    message: 'node "n" failed: interrupt() was given a value that is nested too deep',
+  });
 });
 
 test('an answer is frozen', async (t) => {

@@ -1,10 +1,9 @@
 /**
  * The value as JSON has it: what JSON does not have is dropped, as `JSON.stringify` drops it. `who` was given it, and `most` is its bound in bytes.
- * @throws TypeError when it is not JSON, RangeError when it is larger; the message names `who`.
+ * @throws TypeError when it is not JSON or nested too deep, RangeError when it is larger; the message names `who`.
  */
 export function toJsonValue(value: unknown, who: string, most: number): unknown {
-  const json = stringify(value);
-  if (json === undefined) throw new TypeError(`${who} was given a value that is not JSON`);
+  const json = stringify(value, who);
   const bytes = Buffer.byteLength(json);
   if (bytes > most) throw new RangeError(`${who} was given ${String(bytes)} bytes of JSON, more than ${String(most)}`);
   return JSON.parse(json);
@@ -21,14 +20,21 @@ export function toStrictJson(value: unknown, who: string, most = Infinity): unkn
   return toJsonValue(value, who, most);
 }
 
-/** `undefined` for what is not JSON: also for a cycle and a bigint, which `JSON.stringify` refuses. */
-function stringify(value: unknown): string | undefined {
+/** @throws TypeError for what is not JSON: also for a cycle and a bigint, which `JSON.stringify` refuses. */
+function stringify(value: unknown, who: string): string {
+  let cause: unknown;
   try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
+    const json = JSON.stringify(value) as string | undefined;
+    if (json !== undefined) return json;
+  } catch (error) {
+    cause = error;
   }
+  throw new TypeError(`${who} was given a value that ${whyNoJson(cause)}`, { cause });
 }
+
+/** Why `JSON.stringify` made no text of a value, by what it threw, if anything: it ends at some thousands of levels, where the stack does. */
+export const whyNoJson = (error: unknown): string =>
+  error instanceof RangeError && error.message.includes('call stack') ? 'is nested too deep' : 'is not JSON';
 
 /** Levels of nesting: far fewer than would overflow the stack. */
 const maxDepth = 500;

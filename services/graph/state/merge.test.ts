@@ -120,6 +120,12 @@ for (const [field, value, fault] of [
   });
 }
 
+test('a value of five thousand levels is refused as nested too deep, and not as no JSON', (t) => {
+  let any: unknown = 1;
+  for (let level = 0; level < 5000; level++) any = level % 2 === 0 ? [any] : { any };
+  t.is(failureOf([output('writer', { any })]).message, 'field "any" holds a value that is nested too deep');
+});
+
 test('the failure of a reducer names its field and has the error as its cause', (t) => {
   const cause = new Error('inside');
   const broken = field<number>({

@@ -2,6 +2,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
 import { frozenHint, isRunFailure, RunFailure } from './failure.ts';
 import { misfit, type FieldSpec } from './field.ts';
+import { whyNoJson } from './json-value.ts';
 import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
 
 /** What one step changes: the part of it that is committed. */
@@ -159,16 +160,18 @@ function specOf(fields: Specs, name: string, node: string): FieldSpec<unknown> {
 }
 
 function toJsonValue(name: string, value: unknown, node: string | undefined): string {
+  let cause: unknown;
   try {
     const json = JSON.stringify(value) as string | undefined;
     if (json !== undefined) return checkSize(name, json, node);
   } catch (error) {
     if (isRunFailure(error)) throw error;
     // A cycle or a bigint is refused below, like every other value that is not JSON.
+    cause = error;
   }
   throw new RunFailure(
     'NodeFailed',
-    `field "${name}" holds a value that is not JSON`,
+    `field "${name}" holds a value that ${whyNoJson(cause)}`,
     node === undefined ? {} : { node },
   );
 }

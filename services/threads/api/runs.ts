@@ -5,6 +5,8 @@ import type { References } from '../files/references.ts';
 import { gatherUndos } from '../history/overlay.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
+import type { Head } from '../ports/record.ts';
+import { agentOf } from '../record/head.ts';
 import { decideAccept, takesPlace, undoesActive } from '../runs/accept.ts';
 import { decideClaim, inputIds } from '../runs/claim.ts';
 import { decideCommit } from '../runs/commit.ts';
@@ -13,9 +15,18 @@ import { fromKeptAcceptance, fromKeptClaim, toKeptAcceptance, toKeptClaim } from
 import { newestOutput } from '../runs/output.ts';
 import { decideRelease } from '../runs/release.ts';
 import { OldRoutings } from '../runs/revision.ts';
+import { aheadOf, earlier } from '../runs/worker-clock.ts';
 import { claimedState } from '../state/read.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, knownRun } from './found.ts';
+
+/** A worker whose clock is ahead of that of the record. */
+export interface ClockAhead {
+  readonly worker: string | undefined;
+  readonly agent: string | undefined;
+  readonly revision: string | undefined;
+  readonly aheadMs: number;
+}
 
 interface RunCallsOptions {
   readonly store: ThreadReads & ThreadLists;
@@ -24,12 +35,14 @@ interface RunCallsOptions {
   readonly routings: Routings;
   readonly declared: DeclaredFields;
   readonly now: () => number;
+  /** Called with each commit whose times are ahead. */
+  readonly onClockAhead: (ahead: ClockAhead) => void;
 }
 
 const noRoutings: RoutingsByAgent = new Map();
 
 export function createRunCalls(options: RunCallsOptions): RunCalls {
-  const { store, changing, references, routings, declared, now } = options;
+  const { store, changing, references, routings, declared, now, onClockAhead } = options;
   const { changeOnRequest, replyOnRequest } = changing;
 
   /** Changes a thread by the routings that are known here; where that may be too old, by those that the store has now. */
@@ -79,6 +92,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     },
 
     claimRun: async (request, { signal }) => {
+      const timed = (claimed: ClaimedRun): ClaimedRun => ({ ...claimed, now: now() });
       const key = keyOf(request);
       const messages = inputIds(await knownRun(store, request.owner, request.runId));
       const reads = { runs: [request.runId], messages };
@@ -94,11 +108,11 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
         claimed.otherAgent !== undefined ||
         claimed.otherRevision !== undefined
       )
-        return claimed;
+        return timed(claimed);
       const run = claimed.isTakeover ? await store.getRun(request.owner, claimed.runId) : undefined;
       const output = run ? await newestOutput(store, key, run, signal) : {};
-      if (canDerive(claimed, request.knownVersion)) return { ...claimed, ...output };
-      return { ...withState(claimed, await claimedState(store, key, claimed)), ...output };
+      if (canDerive(claimed, request.knownVersion)) return timed({ ...claimed, ...output });
+      return timed({ ...withState(claimed, await claimedState(store, key, claimed)), ...output });
     },
 
     releaseRun: (request) =>
@@ -107,7 +121,9 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
         (snapshot) => decideRelease(request, snapshot, now()),
       ),
 
-    commitStep: async (request) => {
+    commitStep: async (sent) => {
+      const aheadMs = aheadOf(sent, now());
+      const request = earlier(sent, aheadMs);
       const replaced = request.replacesMessages ? idsOf(request.messages) : [];
       const { wakeAt, fused } = request;
       const end = request.end ?? fused?.end;
@@ -123,13 +139,18 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       // Only the end of a run gives the thread to another, and only a sleep ends early when its revision is retired.
       const isRouted = end !== undefined || request.wakeAt !== undefined;
       const messages = fused ? [...request.messages, ...fused.messages] : request.messages;
+      let committed: Head | undefined;
       const commit = (refuseUndeclared: RefuseUndeclared) => (known: RoutingsByAgent) =>
-        replyOnRequest({ key, reads, method: 'commitStep', request }, (snapshot) =>
-          decideCommit(request, snapshot, { routings: known, refuseUndeclared }),
-        );
-      return references.withStep(key, messages, () =>
+        replyOnRequest({ key, reads, method: 'commitStep', request }, (snapshot) => {
+          const decision = decideCommit(request, snapshot, { routings: known, refuseUndeclared });
+          committed = snapshot.head;
+          return decision;
+        });
+      const reply = await references.withStep(key, messages, () =>
         byDeclaredFields((refuse) => (isRouted ? byRoutings(commit(refuse)) : commit(refuse)(noRoutings))),
       );
+      if (aheadMs > 0 && committed) onClockAhead({ ...servingOf(committed), aheadMs });
+      return reply;
     },
 
     endRun: async (request) => {
@@ -143,6 +164,12 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     },
   };
 }
+
+const servingOf = (head: Head): Omit<ClockAhead, 'aheadMs'> => ({
+  worker: head.worker,
+  agent: agentOf(head),
+  revision: head.revision,
+});
 
 /**
  * Whether the worker can make the state after the claim from the version that it has in memory. It cannot when a message was

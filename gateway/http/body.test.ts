@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import Koa from 'koa';
+import test, { type ExecutionContext } from 'ava';
+import { leastPace } from './arrival.ts';
+import { bodyReader } from './body.ts';
+import type { RequestState } from './context.ts';
+import { writeData } from './envelope.ts';
+import { refuse } from './errors.ts';
+
+const maxBytes = 32 * 1024;
+
+/** How a body comes: in the packet of its head, in one behind it, or in two. */
+const arrivals: Readonly<Record<string, (body: Buffer) => readonly Buffer[]>> = {
+  'with its head': (body) => [body],
+  'behind its head': (body) => [Buffer.alloc(0), body],
+  'in two parts': (body) => [body.subarray(0, body.length / 2), body.subarray(body.length / 2)],
+};
+
+const nested = (levels: number): string => `{"x":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+const long = JSON.stringify({ text: 'x'.repeat(20_000) });
+
+const bodies: readonly (readonly [what: string, body: string | Buffer, headers: string, reply: string])[] = [
+  ['an object', '{"a":[1,{"b":"ä"}]}', '', '{"a":[1,{"b":"ä"}]}'],
+  ['an object with space around it', ' {"a":1}\r\n', '', '{"a":1}'],
+  ['an object behind a byte order mark', '\ufeff{"a":1}', '', '{"a":1}'],
+  ['an object with escapes', String.raw`{"a":"\u00e9\ud83d\ude00"}`, '', '{"a":"é😀"}'],
+  ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0xff, 0x22, 0x3a, 0x31, 0x7d]), '', '{"a\ufffd":1}'],
+  ['a long object', long, '', long],
+  ['a compressed object', gzipSync('{"a":1}'), 'Content-Encoding: gzip\r\n', '{"a":1}'],
+  ['a list', '[1]', '', 'the body must be a JSON object'],
+  ['a number', '5', '', 'the body must be a JSON object'],
+  ['a cut object', '{"a":1', '', 'the body is not JSON'],
+  ['a prototype', '{"a":{"__proto__":{}}}', '', 'the body may not hold the key "__proto__"'],
+  ['an escaped prototype', String.raw`{"\u005f_proto__":1}`, '', 'the body may not hold the key "__proto__"'],
+  ['128 levels', nested(127), '', nested(127)],
+  ['too many levels', nested(200), '', 'the body is nested deeper than 128 levels'],
+  ['a number beyond a double', '{"a":{"b":1e999}}', '', 'body.a.b: must be a number that JSON readers can hold'],
+  ['too many bytes', `{"a":"${'x'.repeat(maxBytes)}"}`, '', `the body is larger than ${String(maxBytes)} bytes`],
+];
+
+for (const [how, split] of Object.entries(arrivals)) {
+  test(`a body that comes ${how} is read, or refused for the same reason as any other`, async (t) => {
+    const server = await open(t);
+    for (const [what, body, headers, reply] of bodies) {
+      const bytes = Buffer.from(body);
+      const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}Content-Length: ${String(bytes.length)}\r\n\r\n`;
+      t.is(await send(t, server, [Buffer.from(head), ...split(bytes)]), reply, what);
+    }
+  });
+}
+
+test('a connection whose bodies come with their heads takes one request after another', async (t) => {
+  const socket = connectTo(await open(t));
+  t.teardown(() => socket.destroy());
+  for (const n of [1, 2, 3]) {
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n{"n":${String(n)}}`,
+    );
+    t.is(await replyOn(socket), `{"n":${String(n)}}`);
+  }
+});
+
+/** A server whose replies have what was read as their data. */
+async function open(t: ExecutionContext): Promise<Server> {
+  const readBody = bodyReader({ maxBytes, arrival: { totalMs: 60_000, pace: leastPace } });
+  const app = new Koa<RequestState>();
+  app.use(async (ctx) => {
+    Object.assign(ctx.state, { headers: [], requestId: 'r' });
+    await readBody(ctx).then(
+      () => writeData(ctx, JSON.stringify(ctx.state.body), 200),
+      (error: unknown) => refuse(ctx, error),
+    );
+  });
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return server;
+}
+
+const connectTo = (server: Server): Socket => connect((server.address() as AddressInfo).port, '127.0.0.1');
+
+/** Sends the first two parts in one packet, and the others when the server has the head. */
+async function send(t: ExecutionContext, server: Server, [head, first, ...rest]: readonly Buffer[]): Promise<string> {
+  const socket = connectTo(server);
+  t.teardown(() => socket.destroy());
+  const reply = replyOn(socket);
+  const begun = once(server, 'request');
+  socket.write(Buffer.concat([head ?? Buffer.alloc(0), first ?? Buffer.alloc(0)]));
+  await begun;
+  for (const part of rest) socket.write(part);
+  return reply;
+}
+
+/** The data of the next reply, or why the request was refused. */
+async function replyOn(socket: Socket): Promise<string> {
+  let text = '';
+  for (;;) {
+    const [part] = (await once(socket, 'data')) as [Buffer];
+    text += part.toString();
+    const at = text.indexOf('\r\n\r\n');
+    const length = /content-length: (\d+)/i.exec(text)?.[1];
+    const body = text.slice(at + 4);
+    if (at < 0 || Buffer.byteLength(body) < Number(length)) continue;
+    const { data, error } = JSON.parse(body) as { data?: unknown; error?: { message: string } };
+    return error?.message ?? JSON.stringify(data);
+  }
+}
