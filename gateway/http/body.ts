@@ -32,7 +32,12 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
       writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message: refused });
       return false;
     }
-    const parse = await (parser ??= openParser(maxBytes));
+    // Without a file descriptor it cannot be loaded now: the next body has it tried again.
+    parser ??= openParser(maxBytes).catch((error: unknown) => {
+      parser = undefined;
+      throw error;
+    });
+    const parse = await parser;
     const late = Promise.withResolvers<never>();
     using _watch = watchArrival(ctx, arrival, late.reject);
     await Promise.race([parse(ctx, nothing), late.promise]);

@@ -60,6 +60,25 @@ withFaults(test, () => {
       t.is(await service.stop('SIGTERM'), 0);
     },
   );
+
+  test.serial(
+    'a body that comes first when there is no file descriptor is refused, and those behind it are read',
+    async (t) => {
+      await using workspace = await makeWorkspace('echo');
+      await using service = await startStandalone(workspace.env);
+      const pid = String(service.child.pid ?? 0);
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      t.teardown(() => agent.destroy());
+      const accept = async (): Promise<number> =>
+        (await sendOver(agent, service.url, '/v1/runs', { messages: [user('hello')] })).status;
+      const allow = (most: string): void => void execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${most}:`]);
+      t.is((await sendOver(agent, service.url, '/readyz')).status, 200);
+      allow('3');
+      t.is(await accept(), 500);
+      allow('1024');
+      t.is(await accept(), 202);
+    },
+  );
 });
 
 /** Whether a connection of its own is taken and answered. */
