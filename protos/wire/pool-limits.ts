@@ -14,10 +14,13 @@ interface PoolBounds {
 /** What a pool has too much of; connections and streams of calls have bounds of their own (`connections.ts`). */
 type PoolBound = keyof PoolBounds | 'connections' | 'streams';
 
+/** Refusals have none that a caller is refused with: its connection is closed (`refusal-pace.ts`). */
+type Exceeded = PoolBound | 'refusals';
+
 /** The bounds, and what is called with each call that is refused for them. */
 export interface PoolLimiting {
   readonly bounds: PoolBounds;
-  readonly onLimited: (limited: { readonly pool: string; readonly bound: PoolBound; readonly most: number }) => void;
+  readonly onLimited: (limited: { readonly pool: string; readonly bound: Exceeded; readonly most: number }) => void;
 }
 
 /** A call that was let in. */
