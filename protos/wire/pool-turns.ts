@@ -19,11 +19,13 @@ export interface PoolTurns {
  * behind more of them. The most keep a store busy. The fewest are what a pool has left while the event loop is late.
  */
 const most = 64;
-const fewest = 8;
+const fewest = 4;
 /** The event loop is late when its thread works for longer before it comes to what is to be done next, in milliseconds. */
 const lateMs = 25;
 /** In one turn of the event loop this share of those begins. */
-const turnShare = 1 / 4;
+const turnShare = 1 / 2;
+/** How often the event loop is measured while no work ends, in milliseconds. */
+const measureMs = 10;
 /** Work that takes longer keeps no other from its turn, in milliseconds. */
 const longestWorkMs = 60_000;
 
@@ -52,6 +54,7 @@ export function createPoolTurns({ elapsed, worked }: TurnClocks): PoolTurns {
   let atOnce = most;
   let begunInTurn = 0;
   let isPlanned = false;
+  let measuring: NodeJS.Timeout | undefined;
 
   const mayBegin = (): boolean => working.size < atOnce && begunInTurn < atOnce * turnShare;
 
@@ -82,8 +85,15 @@ export function createPoolTurns({ elapsed, worked }: TurnClocks): PoolTurns {
       const isLate = worked() - since > lateMs;
       atOnce = isLate ? Math.max(fewest, Math.floor(atOnce / 2)) : Math.min(most, atOnce + 1);
       beginNext();
-      if (waiting.size > 0 && working.size < atOnce) plan();
+      if (waiting.size === 0) return;
+      if (working.size < atOnce) plan();
+      else if (atOnce < most) measuring ??= setTimeout(measure, measureMs);
     });
+  };
+
+  const measure = (): void => {
+    measuring = undefined;
+    plan();
   };
 
   return {

@@ -11,7 +11,7 @@ interface Refused {
 /** Spreads the refusals of small calls over time. */
 type RefusalPace = (refused: Refused) => void;
 
-/** How long a refusal waits at least, in milliseconds: a caller is to wait longer before it calls again. */
+/** How long a refusal waits at least, and a stream after one, in milliseconds: a caller is to wait longer before it calls again. */
 const leastMs = 100;
 /** The time between two refusals of one pool, in milliseconds. */
 const betweenMs = 2;
@@ -47,5 +47,25 @@ export function createRefusalPace(onLimited: PoolLimiting['onLimited']): Refusal
       use.waiting -= 1;
       send();
     }, use.lastAt - now).unref();
+  };
+}
+
+/** For how long a stream is not read after so many of the calls in one message were refused, in milliseconds. */
+type StreamRests = (pool: string, refused: number) => number;
+
+/** So that the refusals of a pool take a small part of the processor, on however many streams it calls. */
+const ofEachMs = 0.2;
+/** No stream waits longer, whatever others of its pool do. */
+const longestRestMs = 10_000;
+
+/** `elapsed` is a clock in milliseconds that never goes back. */
+export function createStreamRests(elapsed: () => number = () => performance.now()): StreamRests {
+  /** When the pool's streams are all read again. The names come from the operator's file, which bounds their number. */
+  const ends = new Map<string, number>();
+  return (pool, refused) => {
+    const now = elapsed();
+    const end = Math.min(now + longestRestMs, Math.max(now + leastMs, (ends.get(pool) ?? 0) + refused * ofEachMs));
+    ends.set(pool, end);
+    return end - now;
   };
 }
