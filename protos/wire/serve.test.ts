@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { constants as http2, createServer as createHttp2Server } from 'node:http2';
 import { connect as openSocket, createServer } from 'node:net';
 import { Client, credentials, Metadata, status, type ServiceError as GrpcError } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
@@ -58,6 +59,22 @@ async function freePort(): Promise<number> {
 test('a server that is not there is Unavailable, with a time to wait', async (t) => {
   await using client = connect('execution', addressOf({ port: await freePort() }));
   await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable', message: 'a needed service is away' });
+});
+
+test('a call that HTTP/2 refuses because a connection has too many is Unavailable, and made again', async (t) => {
+  const server = createHttp2Server();
+  let calls = 0;
+  server.on('stream', (stream, { ':path': path }) => {
+    if (path !== exchangePath) calls += 1;
+    stream.on('error', () => undefined);
+    stream.close(http2.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  await using client = connect('execution', addressOf(server.address() as { port: number }));
+  await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable' });
+  t.true(calls > 1);
 });
 
 test('a call that finds no connection is made at the server that is there a moment later', async (t) => {

@@ -230,8 +230,8 @@ const streamMs = 15 * 60_000;
  */
 const connectionBounds = {
   ...{ unknown: 500, unknownMs: 120_000, openCalls: 16, ofPool: 1000, streamsOfPool: 2000 },
-  // Far more than a worker makes: its small calls are all on one stream. Where a client that has so many resets one, Node refuses the next
-  // that comes with the reset, and not in a way by which the client knows that it may make it again.
+  // Far more than a worker makes: its small calls are all on one stream. Of a client that has so many Node may refuse one that comes
+  // as soon as another has ended, because it counts those that it has not yet cleared away.
   callsOfPool: 2000,
 };
 

@@ -2,6 +2,7 @@ import test from 'ava';
 import { within } from '@agent-workflow/protos/call';
 import type { AcceptRunRequest, CommitStepRequest } from '@agent-workflow/protos/threads';
 import { openSqliteThreadStore } from './adapters/sqlite/store.ts';
+import type { AgentRecords } from './ports/agents.ts';
 import type { ThreadChanges } from './ports/changes.ts';
 import { createThreads } from './threads.ts';
 
@@ -72,4 +73,17 @@ test('a step of a past claim is refused before the many messages that it names a
   const reply = await threads.commitStep(own, within(5000));
   t.deepEqual(read, [0, 0, 5000]);
   t.deepEqual(await threads.commitStep(own, within(5000)), reply);
+});
+
+test('calls for one agent at the same time read it no more than twice', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  let reads = 0;
+  const getAgent: AgentRecords['getAgent'] = (name) => {
+    reads += 1;
+    return store.getAgent(name);
+  };
+  const threads = createThreads({ store: { ...store, getAgent } });
+  const calls = Array.from({ length: 100 }, () => threads.getRegisteredAgent({ agent: 'support' }, within(5000)));
+  for (const call of calls) await t.throwsAsync(call, { code: 'NotFound' });
+  t.is(reads, 2);
 });
