@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
-import { Metadata, Server, ServerCredentials, status, type handleUnaryCall } from '@grpc/grpc-js';
+import { Metadata, Server, ServerCredentials, status, type handleUnaryCall, type StatusObject } from '@grpc/grpc-js';
 import { fromUnknown } from '@agent-workflow/kit/errors';
 import test, { type ExecutionContext } from 'ava';
 import { createArrivals } from './arrivals.ts';
@@ -9,6 +9,7 @@ import { toStatus } from './status.ts';
 
 const path = '/test.Echo/Call';
 const openPath = '/test.Echo/Check';
+const refusedPath = '/test.Echo/Refused';
 const [token, large] = ['Bearer of a pool', 200_000];
 
 interface Ground {
@@ -49,8 +50,16 @@ async function openGround(
     answer(null, Buffer.alloc(1));
   };
   server.addService(
-    { call: { path, ...method }, check: { path: openPath, ...method } },
-    { call: serveBytes, check: serveBytes },
+    {
+      call: { path, ...method },
+      check: { path: openPath, ...method },
+      refused: { path: refusedPath, ...method },
+    },
+    {
+      ...{ call: serveBytes, check: serveBytes },
+      refused: (_call: unknown, answer: (error: Partial<StatusObject>) => void) =>
+        answer({ code: status.FAILED_PRECONDITION, details: 'no' }),
+    },
   );
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
@@ -148,4 +157,31 @@ test('a request that does not arrive in time is ended', async (t) => {
   t.is(await code, status.UNAVAILABLE);
   await closed;
   t.deepEqual(ground.served, []);
+});
+
+test('refusals of small calls of a pool are sent one after the other, those of large ones at once', async (t) => {
+  const ground = await openGround(t, { calls: 5000 });
+  // Before, a client has no more than 100 calls under way.
+  await once(ground.session, 'remoteSettings');
+  const refused = (size: number): Promise<number> => {
+    const { stream, code } = begin(ground, { to: refusedPath, size });
+    stream.end();
+    return code;
+  };
+  const since = performance.now();
+  let sent = 0;
+  const small = Array.from({ length: 500 }, () => refused(20).finally(() => (sent += 1)));
+  t.is(await refused(large), status.FAILED_PRECONDITION);
+  t.true(sent < 500);
+  t.deepEqual([...new Set(await Promise.all(small))], [status.FAILED_PRECONDITION]);
+  t.true(performance.now() - since > 1000);
+  t.deepEqual(ground.limited, []);
+});
+
+test('a connection of a pool is closed on which a small call is refused while too many refusals wait', async (t) => {
+  const ground = await openGround(t, { calls: 5000 });
+  const closed = once(ground.session, 'close');
+  for (let call = 0; call < 2500; call++) begin(ground, { to: refusedPath, size: 20 }).stream.end();
+  await closed;
+  t.deepEqual([...new Set(ground.limited)], ['team refusals']);
 });

@@ -12,6 +12,7 @@ import { createArrivalCounts, type ArrivingRequest } from './arrival-counts.ts';
 import type { Connections } from './connections.ts';
 import type { Pool } from './pool-gate.ts';
 import type { PoolLimiting } from './pool-limits.ts';
+import { createRefusalPace } from './refusal-pace.ts';
 import type { CallerOf } from './security.ts';
 
 interface ArrivalOptions {
@@ -33,6 +34,15 @@ interface ArrivalOptions {
 
 /** The most bytes of a request by a caller that is not known, where everyone may call. */
 export const maxOpenBytes = 4096;
+/** The refusal of a larger request does not wait: until it is sent, the request is kept. */
+const smallBytes = 4096;
+/** What calls are refused with that a pool may not make, not so often, or not like this. */
+const refusals: ReadonlySet<status> = new Set([
+  status.RESOURCE_EXHAUSTED,
+  status.FAILED_PRECONDITION,
+  status.INVALID_ARGUMENT,
+  status.PERMISSION_DENIED,
+]);
 
 /**
  * Holds requests to their bounds while they arrive: gRPC shows a request to its handler when all of it is there. A caller that is not known is
@@ -42,10 +52,12 @@ export const maxOpenBytes = 4096;
 export function createArrivals(options: ArrivalOptions): ServerInterceptor {
   const { callerOf, isOpen, refusal, onUnknownCaller, refuse, connections } = options;
   const counts = options.limiting && createArrivalCounts(options.limiting);
+  const pace = options.limiting && createRefusalPace(options.limiting.onLimited);
   const enter = (caller: Pool | undefined, isStream: boolean): ArrivingRequest | undefined =>
     caller ? counts?.enter(caller.name, isStream) : openRequest();
   return ({ path, requestStream: isStream }, call) => {
     let arrival: Arrival | undefined;
+    let pool: string | undefined;
     return new ServerInterceptingCall(call, {
       start: (next) => {
         next({
@@ -59,8 +71,10 @@ export function createArrivals(options: ArrivalOptions): ServerInterceptor {
             try {
               const stream = streamOf(call);
               if (stream) connections?.enter(stream, { caller, isStream });
-              if (caller !== 'platform')
+              if (caller !== 'platform') {
                 arrival = watchArrival(call, enter(caller, isStream), { ...options, isStream });
+                if (!isStream) pool = caller?.name;
+              }
             } catch (error) {
               cut(call, refuse(error));
               return;
@@ -77,6 +91,12 @@ export function createArrivals(options: ArrivalOptions): ServerInterceptor {
           },
           onCancel: () => arrival?.onEnd(),
         });
+      },
+      sendStatus: (sent, next) => {
+        const isPaced = pool !== undefined && refusals.has(sent.code ?? status.OK) && arrival?.isSmall();
+        const drop = (): void => streamOf(call)?.session?.destroy();
+        if (pace && pool !== undefined && isPaced) pace({ pool, send: () => next(sent), drop });
+        else next(sent);
       },
     });
   };
@@ -101,6 +121,7 @@ interface Arrival {
   readonly onWhole: () => void;
   /** No more is to come. */
   readonly onEnd: () => void;
+  readonly isSmall: () => boolean;
 }
 
 function watchArrival(
@@ -113,7 +134,9 @@ function watchArrival(
   const timer = isStream
     ? setTimeout(() => end(old(streamMs)), streamMs).unref()
     : setTimeout(() => end(late(arrivalMs)), arrivalMs).unref();
+  let arrived = 0;
   const onData = (bytes: Buffer): void => {
+    arrived += bytes.byteLength;
     try {
       counted?.add(bytes.byteLength);
     } catch (error) {
@@ -130,7 +153,7 @@ function watchArrival(
     cut(call, reason);
   };
   stream?.on('data', onData);
-  return { onWhole: isStream ? () => counted?.onWhole() : onEnd, onEnd };
+  return { onWhole: isStream ? () => counted?.onWhole() : onEnd, onEnd, isSmall: () => arrived <= smallBytes };
 }
 
 /** A call that ends like one whose connection is lost is made again where that changes nothing. */

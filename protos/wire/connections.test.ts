@@ -26,7 +26,7 @@ async function openGround(
   const limited: string[] = [];
   const onLimited = ({ pool, bound, most }: { readonly pool: string; readonly bound: string; readonly most: number }) =>
     void limited.push(`${pool} ${bound} ${String(most)}`);
-  const usual = { unknown: 100, unknownMs: 60_000, openCalls: 100, ofPool: 100, streamsOfPool: 100 };
+  const usual = { unknown: 100, unknownMs: 60_000, openCalls: 100, ofPool: 100, callsOfPool: 100, streamsOfPool: 100 };
   const connections = createConnections({ bounds: { ...usual, ...given }, onLimited });
   const arrivals = createArrivals({
     callerOf: (metadata) => () => {
@@ -156,6 +156,20 @@ test('connections of a pool beyond its bound are refused and closed, and the end
   // The server notices the end of the first at some time.
   while ((await call(await open(), 'team')) !== ok);
   t.pass();
+});
+
+test('a connection of a pool has so many calls and streams under way, and one of the platform any', async (t) => {
+  const { open } = await openGround(t, { callsOfPool: 2 });
+  for (const token of ['team', platform]) {
+    const session = await open();
+    t.is(await call(session, token), status.OK);
+    send(session, paths.exchange, token);
+    send(session, paths.exchange, token);
+    await arrived(session);
+    const further = call(session, token).then(() => 'answered');
+    const isMade = await Promise.race([further, arrived(session).then(async () => arrived(session))]);
+    t.is(isMade, token === platform ? 'answered' : undefined);
+  }
 });
 
 test('streams of a pool beyond its bound are refused, and each ends after some time, which makes room', async (t) => {

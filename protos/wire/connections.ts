@@ -14,6 +14,8 @@ interface ConnectionBounds {
   readonly openCalls: number;
   /** Connections of one pool. */
   readonly ofPool: number;
+  /** Calls and streams under way on one connection of a pool: a client makes more only when some of them have ended. */
+  readonly callsOfPool: number;
   /** Streams of calls of one pool. */
   readonly streamsOfPool: number;
 }
@@ -88,6 +90,7 @@ export function createConnections({ bounds, onLimited }: ConnectionsOptions): Co
       refuse(pool, 'connections', bounds.ofPool);
     }
     known.add(connection);
+    if (!connection.destroyed) connection.settings({ maxConcurrentStreams: bounds.callsOfPool });
     connection.once('close', () => known.delete(connection));
   };
 

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { createPoolLimits, type PoolLimiting } from './pool-limits.ts';
 
 type Bounds = PoolLimiting['bounds'];
@@ -13,7 +13,7 @@ function limitsOf(bounds: Partial<Bounds>) {
       bounds: { ...wide, ...bounds },
       onLimited: ({ pool, bound, most }) => limited.push(`${pool} ${bound} ${String(most)}`),
     },
-    () => clock.ms,
+    { elapsed: () => clock.ms, worked: () => clock.ms },
   );
   return { ...limits, clock, limited };
 }
@@ -65,14 +65,19 @@ test('a pool calls no more often than its rate, and learns when it may call agai
   t.deepEqual([...new Set(limited)], ['billing callsPerSecond 4']);
 });
 
+const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 test('of the calls of a pool so many are worked on at once, the others have their turns in their order', async (t) => {
   const { enter, clock } = limitsOf({});
-  const atOnce = 256;
+  const atOnce = 64;
+  let working = 0;
   const calls = Array.from({ length: atOnce + 3 }, () => enter('billing', 10));
-  t.deepEqual(
-    calls.flatMap(({ turn }, index) => (turn ? [index] : [])),
-    [atOnce, atOnce + 1, atOnce + 2],
-  );
+  for (const { turn } of calls) void turn?.then(() => (working += 1));
+  const atFirst = calls.filter(({ turn }) => !turn).length;
+  t.is(atFirst, atOnce / 2);
+  await calls[atOnce - 1]?.turn;
+  for (let turn = 0; turn < 3; turn++) await turnOfLoop();
+  t.is(atFirst + working, atOnce);
   t.is(enter('support', 10).turn, undefined);
   const [first, second, third] = calls.slice(atOnce);
   const begun: string[] = [];
@@ -92,4 +97,42 @@ test('of the calls of a pool so many are worked on at once, the others have thei
   enter('billing', 10);
   await turn;
   t.pass('work that never ends keeps nothing waiting for ever');
+});
+
+test('more calls are worked on again after the event loop was late, also while none ends', async (t) => {
+  const { enter, clock } = limitsOf({});
+  const calls = Array.from({ length: 64 }, () => enter('billing', 10));
+  clock.ms += 100;
+  await calls.at(-1)?.turn;
+  t.pass();
+});
+
+/** How many calls of a pool that has many begin in one turn of the event loop, at most, once its bound has settled. Each takes so long. */
+async function mostInTurn(t: ExecutionContext, workMs: number): Promise<number> {
+  const { enter, clock } = limitsOf({ calls: 2000, callsPerSecond: 2000 });
+  const begun: number[] = [];
+  let inTurn = 0;
+  const work = async ({ turn, onEnd }: ReturnType<typeof enter>): Promise<void> => {
+    await turn;
+    clock.ms += workMs;
+    inTurn += 1;
+    await turnOfLoop();
+    onEnd();
+  };
+  const works = Array.from({ length: 1000 }, () => work(enter('billing', 10)));
+  for (let ended = 0; ended < works.length; ended += inTurn) {
+    inTurn = 0;
+    await turnOfLoop();
+    begun.push(inTurn);
+  }
+  await Promise.all(works);
+  const settled = begun.slice(begun.length / 2);
+  t.true(settled.length > 5);
+  return Math.max(...settled);
+}
+
+test('fewer calls of a pool are worked on at once while they make the event loop late', async (t) => {
+  const [large, small] = [await mostInTurn(t, 20), await mostInTurn(t, 0)];
+  t.true(large <= 4, String(large));
+  t.true(small >= 16, String(small));
 });

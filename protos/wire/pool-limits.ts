@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { createPoolTurns, type PoolTurns } from './pool-turns.ts';
+import { createPoolTurns, type PoolTurns, type TurnClocks } from './pool-turns.ts';
 
 /** How much of one process the workers of a pool may take together. */
 interface PoolBounds {
@@ -14,10 +14,13 @@ interface PoolBounds {
 /** What a pool has too much of; connections and streams of calls have bounds of their own (`connections.ts`). */
 type PoolBound = keyof PoolBounds | 'connections' | 'streams';
 
+/** Refusals have none that a caller is refused with: its connection is closed (`refusal-pace.ts`). */
+type Exceeded = PoolBound | 'refusals';
+
 /** The bounds, and what is called with each call that is refused for them. */
 export interface PoolLimiting {
   readonly bounds: PoolBounds;
-  readonly onLimited: (limited: { readonly pool: string; readonly bound: PoolBound; readonly most: number }) => void;
+  readonly onLimited: (limited: { readonly pool: string; readonly bound: Exceeded; readonly most: number }) => void;
 }
 
 /** A call that was let in. */
@@ -43,6 +46,8 @@ const smallBytes = 4096;
 const retryMs = 500;
 const leastRetryMs = 100;
 const second = 1000;
+/** In a millisecond. */
+const microseconds = 1000;
 
 interface Use {
   calls: number;
@@ -54,20 +59,28 @@ interface Use {
   at: number;
 }
 
-/** `elapsed` is a clock in milliseconds that never goes back. */
-export function createPoolLimits(
-  { bounds, onLimited }: PoolLimiting,
-  elapsed: () => number = () => performance.now(),
-): PoolLimits {
+// Absent in Node 22, where the other threads of the process count too.
+const { threadCpuUsage: cpuUsage = process.cpuUsage } = process as Partial<typeof process>;
+
+const realClocks: TurnClocks = {
+  elapsed: () => performance.now(),
+  worked: () => {
+    const { user, system } = cpuUsage();
+    return (user + system) / microseconds;
+  },
+};
+
+export function createPoolLimits({ bounds, onLimited }: PoolLimiting, clocks: TurnClocks = realClocks): PoolLimits {
   /** The names come from the operator's file, which bounds their number. */
   const uses = new Map<string, Use>();
   const { callsPerSecond } = bounds;
+  const { elapsed } = clocks;
 
   const useOf = (pool: string): Use => {
     const now = elapsed();
     const use = uses.get(pool) ?? {
       ...{ calls: 0, bytes: 0, tokens: callsPerSecond, at: now },
-      turns: createPoolTurns(elapsed),
+      turns: createPoolTurns(clocks),
     };
     uses.set(pool, use);
     use.tokens = Math.min(callsPerSecond, use.tokens + ((now - use.at) * callsPerSecond) / second);

@@ -165,6 +165,9 @@ test('owners, ids and lists of a pool are bounded', (t) => {
   t.is(faultPlace(rpcOf('ClaimRun'), { ...claim, owner: 'o'.repeat(5_000_000) }), 'owner');
   t.is(faultPlace(rpcOf('ClaimRun'), { ...claim, workerId: 'é'.repeat(5000) }), 'workerId');
   t.is(faultPlace(rpcOf('CommitStep'), { removedFromContext: ['m'.repeat(10_000)] }), 'removedFromContext.0');
+  const calls = (count: number) => ({ openCalls: Array<object>(count).fill({ callId: 'c', name: 'n' }) });
+  t.is(faultPlace(rpcOf('CommitStep'), calls(10_000)), undefined);
+  t.is(faultPlace(rpcOf('CommitStep'), calls(10_001)), 'openCalls');
 });
 
 test('a memory of a pool has an id as messages have', (t) => {

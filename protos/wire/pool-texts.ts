@@ -25,34 +25,35 @@ export function poolTextFault({ requestType }: Rpc): (request: object) => Servic
 const maxIdBytes = 8 * 1024;
 /** The most ids of one list: a context of small messages may have as many. */
 const maxIds = 100_000;
-/** The most nodes of one list. */
-const maxNodes = 10_000;
+/** The most nodes or open tool calls of one list. */
+const maxWaiting = 10_000;
 
 const isIdName = (field: string): boolean => field === 'owner' || field.endsWith('Id');
-const isNodes = (field: string): boolean => ['names', 'first', 'nodes', 'next'].includes(field);
+const isWaiting = (field: string): boolean => ['names', 'first', 'nodes', 'next', 'openCalls'].includes(field);
+/** A character has at most three bytes: most texts need not be counted. */
+const isLong = (text: string): boolean => text.length * 3 > maxIdBytes && Buffer.byteLength(text) > maxIdBytes;
 
 /** Texts that name something are short, and lists of them have a bound, also in fields whose content nobody reads. */
 function refuseLong(given: Message, at: Field): void {
   for (const [field, found] of Object.entries(given)) {
-    const place = [...at, field];
-    if (typeof found === 'string' && isIdName(field)) refuseLongText(found, place);
-    else if (Array.isArray(found)) refuseLongList(found, place, isNodes(field) ? maxNodes : maxIds);
-    else if (isObject(found) && !(found instanceof Uint8Array)) refuseLong(found, place);
+    if (typeof found === 'string') {
+      if (isIdName(field) && isLong(found)) throw longText([...at, field]);
+    } else if (Array.isArray(found)) refuseLongList(found, [...at, field], isWaiting(field) ? maxWaiting : maxIds);
+    else if (isObject(found) && !(found instanceof Uint8Array)) refuseLong(found, [...at, field]);
   }
-}
-
-function refuseLongText(text: string, at: Field): void {
-  if (text.length > maxIdBytes || Buffer.byteLength(text) > maxIdBytes)
-    throw invalid(at, `must not have more than ${String(maxIdBytes)} bytes`, 'string_too_long');
 }
 
 function refuseLongList(items: readonly unknown[], at: Field, most: number): void {
   if (items.length > most) throw invalid(at, `must not have more than ${String(most)} entries`, 'too_long');
   for (const [index, item] of items.entries()) {
-    if (typeof item === 'string') refuseLongText(item, [...at, index]);
-    else if (isObject(item) && !(item instanceof Uint8Array)) refuseLong(item, [...at, index]);
+    if (typeof item === 'string') {
+      if (isLong(item)) throw longText([...at, index]);
+    } else if (isObject(item) && !(item instanceof Uint8Array)) refuseLong(item, [...at, index]);
   }
 }
+
+const longText = (at: Field): ServiceError =>
+  invalid(at, `must not have more than ${String(maxIdBytes)} bytes`, 'string_too_long');
 
 function checkMessage(name: string, given: Message, at: Field): void {
   poolBounds[name]?.(given, at);

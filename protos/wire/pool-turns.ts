@@ -16,9 +16,16 @@ export interface PoolTurns {
 
 /**
  * Calls of a pool whose work is done at once; the others wait for their turn, so that those of other pools and of the platform never stand
- * behind more of them. So many keep a store busy.
+ * behind more of them. The most keep a store busy. The fewest are what a pool has left while the event loop is late.
  */
-const atOnce = 256;
+const most = 64;
+const fewest = 4;
+/** The event loop is late when its thread works for longer before it comes to what is to be done next, in milliseconds. */
+const lateMs = 25;
+/** In one turn of the event loop this share of those begins. */
+const turnShare = 1 / 2;
+/** How often the event loop is measured while no work ends, in milliseconds. */
+const measureMs = 10;
 /** Work that takes longer keeps no other from its turn, in milliseconds. */
 const longestWorkMs = 60_000;
 
@@ -29,40 +36,87 @@ interface Work {
   readonly onLong: () => void;
 }
 
-/** `elapsed` is a clock in milliseconds that never goes back. */
-export function createPoolTurns(elapsed: () => number): PoolTurns {
+/** Clocks in milliseconds that never go back. */
+export interface TurnClocks {
+  readonly elapsed: () => number;
+  /** For how long the thread of the event loop has worked: that a busy machine lets it wait says nothing about the calls. */
+  readonly worked: () => number;
+}
+
+/**
+ * What a call costs is known when it is over, so calls are bounded by what they do to the event loop: while the pool calls, each turn of the
+ * loop is measured. Each late one halves how many are worked on at once, and each other one allows one more.
+ */
+export function createPoolTurns({ elapsed, worked }: TurnClocks): PoolTurns {
   /** The one that began first comes first. */
   const working = new Set<Work>();
   const waiting = new Set<Work>();
+  let atOnce = most;
+  let begunInTurn = 0;
+  let isPlanned = false;
+  let measuring: NodeJS.Timeout | undefined;
+
+  const mayBegin = (): boolean => working.size < atOnce && begunInTurn < atOnce * turnShare;
+
+  const note = (work: Work): void => {
+    working.add(work);
+    begunInTurn += 1;
+  };
 
   const beginNext = (): void => {
-    while (working.size < atOnce) {
+    while (mayBegin()) {
       const [next] = waiting;
       if (!next) return;
       waiting.delete(next);
-      working.add(next);
+      note(next);
       next.since = elapsed();
       next.begin();
     }
+  };
+
+  /** Calls of others have their turn of the event loop before more of these begin. */
+  const plan = (): void => {
+    if (isPlanned) return;
+    isPlanned = true;
+    const since = worked();
+    setImmediate(() => {
+      isPlanned = false;
+      begunInTurn = 0;
+      const isLate = worked() - since > lateMs;
+      atOnce = isLate ? Math.max(fewest, Math.floor(atOnce / 2)) : Math.min(most, atOnce + 1);
+      beginNext();
+      if (waiting.size === 0) return;
+      if (working.size < atOnce) plan();
+      else if (atOnce < most) measuring ??= setTimeout(measure, measureMs);
+    });
+  };
+
+  const measure = (): void => {
+    measuring = undefined;
+    plan();
   };
 
   return {
     take: (onLong) => {
       const { promise, resolve } = Promise.withResolvers<undefined>();
       const work: Work = { since: elapsed(), begin: () => resolve(undefined), onLong };
-      waiting.add(work);
-      beginNext();
+      const isNow = waiting.size === 0 && mayBegin();
+      if (isNow) note(work);
+      else waiting.add(work);
+      plan();
       return {
-        begins: waiting.has(work) ? promise : undefined,
+        begins: isNow ? undefined : promise,
         end: () => {
           waiting.delete(work);
-          if (working.delete(work)) beginNext();
+          if (working.delete(work)) plan();
         },
       };
     },
     check: () => {
-      const [oldest] = working;
-      if (oldest && elapsed() - oldest.since > longestWorkMs) oldest.onLong();
+      for (const { since, onLong } of working) {
+        if (elapsed() - since <= longestWorkMs) return;
+        onLong();
+      }
     },
   };
 }

@@ -14,6 +14,7 @@ import {
 import { createOutbox } from './outbox.ts';
 import type { Caller } from './pool-gate.ts';
 import type { Entered } from './pool-limits.ts';
+import { createStreamRests } from './refusal-pace.ts';
 import type { CallerOf } from './security.ts';
 
 /** An RPC as it is answered on a stream. */
@@ -52,12 +53,11 @@ const maxOpen = 2000;
 const maxWaitingBytes = 4 * 1024 * 1024;
 /** The most bytes of one message of a pool, and above the most calls in one: many times what a client of ours sends in a turn. */
 const maxPoolBytes = 4 * 1024 * 1024;
-/** How long a stream is not read after a call was refused because its pool makes too many, in milliseconds. */
-const restMs = 100;
 
 /** Adds the RPC that carries calls to a server. @returns what asks every client to end its streams, which the server needs to end. */
 export function serveCalls(server: Server, { rpcOf, callerOf, refusal }: ServeCallsOptions): () => void {
   const streams = new Set<() => void>();
+  const restOf = createStreamRests();
   let isLeaving = false;
   const definition = {
     ...{ path: exchangePath, requestStream: true, responseStream: true, requestSerialize: asBytes },
@@ -72,7 +72,7 @@ export function serveCalls(server: Server, { rpcOf, callerOf, refusal }: ServeCa
           stream.emit('error', refusal);
           return;
         }
-        const retire = answerAll(stream, { rpcOf, caller, onOver: () => streams.delete(retire) });
+        const retire = answerAll(stream, { rpcOf, caller, restOf, onOver: () => streams.delete(retire) });
         streams.add(retire);
         if (isLeaving) retire();
       },
@@ -84,18 +84,22 @@ export function serveCalls(server: Server, { rpcOf, callerOf, refusal }: ServeCa
   };
 }
 
+interface AnswerOptions extends Pick<ServeCallsOptions, 'rpcOf'> {
+  readonly caller: CallerOf;
+  readonly restOf: ReturnType<typeof createStreamRests>;
+  readonly onOver: () => void;
+}
+
 /** Answers the calls of one stream. @returns what asks its client to end it. */
 function answerAll(
   stream: ServerDuplexStream<Buffer, Buffer>,
-  {
-    rpcOf,
-    caller,
-    onOver,
-  }: Pick<ServeCallsOptions, 'rpcOf'> & { readonly caller: CallerOf; readonly onOver: () => void },
+  { rpcOf, caller, restOf, onOver }: AnswerOptions,
 ): () => void {
   const open = new Map<number, AbortController>();
   let isOver = false;
   let resting: NodeJS.Timeout | undefined;
+  /** Calls of the present message that were refused because their pool makes too many. */
+  let refused = 0;
 
   const outbox = createOutbox<StreamedReply>((replies, onTaken) => {
     if (isOver) return;
@@ -116,10 +120,16 @@ function answerAll(
   };
   /** Refusals cost time too: a caller that does not wait is not read for a while. */
   const rest = (): void => {
-    resting ??= setTimeout(() => {
-      resting = undefined;
-      goOn();
-    }, restMs);
+    const from = caller();
+    if (refused === 0 || !from || from === 'platform') return;
+    clearTimeout(resting);
+    resting = setTimeout(
+      () => {
+        resting = undefined;
+        goOn();
+      },
+      restOf(from.name, refused),
+    );
   };
   const leave = (): void => {
     isOver = true;
@@ -142,7 +152,7 @@ function answerAll(
     try {
       entered = rpc.enter(from, message.byteLength);
     } catch (error) {
-      rest();
+      refused += 1;
       fail(error);
       return;
     }
@@ -161,7 +171,9 @@ function answerAll(
       .catch(fail);
   };
   const receive = ({ requests, cancelled }: Required<Requests>): void => {
+    refused = 0;
     for (const request of requests) begin(request);
+    rest();
     for (const id of cancelled) {
       open.get(id)?.abort();
       open.delete(id);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { constants as http2, createServer as createHttp2Server } from 'node:http2';
 import { connect as openSocket, createServer } from 'node:net';
 import { Client, credentials, Metadata, status, type ServiceError as GrpcError } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
@@ -80,6 +81,22 @@ test('an answer that is late has the address and its setting in its cause', asyn
   await using client = connect('execution', addressOf(server));
   const error = await t.throwsAsync(client.getGraph({}, within(200)), { code: 'Timeout' });
   t.is(causeOf(error), `the execution service did not answer in time at ${addressOf(server)} (EXECUTION_ADDRESS)`);
+});
+
+test('a call that HTTP/2 refuses because a connection has too many is Unavailable, and made again', async (t) => {
+  const server = createHttp2Server();
+  let calls = 0;
+  server.on('stream', (stream, { ':path': path }) => {
+    if (path !== exchangePath) calls += 1;
+    stream.on('error', () => undefined);
+    stream.close(http2.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  await using client = connect('execution', addressOf(server.address() as { port: number }));
+  await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable' });
+  t.true(calls > 1);
 });
 
 test('a call that finds no connection is made at the server that is there a moment later', async (t) => {

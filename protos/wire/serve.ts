@@ -229,7 +229,12 @@ const streamMs = 15 * 60_000;
  * A worker has one connection to each process and one stream on it, and for some minutes a second one of each when they are renewed. A connection
  * costs some 35 KB, with TLS more.
  */
-const connectionBounds = { unknown: 500, unknownMs: 120_000, openCalls: 16, ofPool: 1000, streamsOfPool: 2000 };
+const connectionBounds = {
+  ...{ unknown: 500, unknownMs: 120_000, openCalls: 16, ofPool: 1000, streamsOfPool: 2000 },
+  // Far more than a worker makes: its small calls are all on one stream. Of a client that has so many Node may refuse one that comes
+  // as soon as another has ended, because it counts those that it has not yet cleared away.
+  callsOfPool: 2000,
+};
 
 /** Health checks are answered to every caller: a kubelet has no token. */
 const isHealthCheck = (path: string): boolean => path.startsWith('/grpc.health.v1.Health/');

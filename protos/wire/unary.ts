@@ -271,7 +271,11 @@ const isLost = (error: GrpcError): boolean =>
   !isAnswer(error) &&
   (error.code === status.UNAVAILABLE ||
     error.code === status.CANCELLED ||
-    (error.code === status.INTERNAL && error.details.startsWith('Received RST_STREAM')));
+    (error.code === status.INTERNAL && error.details.startsWith('Received RST_STREAM')) ||
+    (error.code === status.RESOURCE_EXHAUSTED && error.details === tooManyStreams));
+
+/** What grpc-js makes of ENHANCE_YOUR_CALM, with which Node refuses a call beyond those that a connection may have under way. */
+const tooManyStreams = 'Bandwidth exhausted or memory limit exceeded';
 
 /**
  * Waits until a connection stands; gives whether one does in time. Not by `waitForReady` of the client: one that is under way

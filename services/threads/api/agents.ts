@@ -4,6 +4,7 @@ import { decideRegister, refuseRegistration } from '../agents/register.ts';
 import { decideRetire, decideRoute } from '../agents/route.ts';
 import { toRegisteredAgent } from '../agents/routing.ts';
 import type { Routings } from '../agents/routings.ts';
+import { createSharedReads } from '../agents/shared-reads.ts';
 import type { AgentRecords, AgentRow } from '../ports/agents.ts';
 
 interface AgentCallsOptions {
@@ -17,8 +18,10 @@ const attempts = 10;
 
 /** The calls about registered agents. An agent is changed by reading it, deciding, and writing on condition that it is as it was read. */
 export function createAgentCalls({ store, routings, now }: AgentCallsOptions): AgentCalls {
+  const getAgent = createSharedReads(store.getAgent);
+
   const found = async (name: string): Promise<AgentRow> => {
-    const row = await store.getAgent(name);
+    const row = await getAgent(name);
     if (!row) throw notFound(`agent "${name}" is not registered`);
     return row;
   };
@@ -45,7 +48,7 @@ export function createAgentCalls({ store, routings, now }: AgentCallsOptions): A
       refuseRegistration(request);
       const { agent, definition } = request;
       return untilWritten(agent, async () => {
-        const known = await store.getAgent(agent);
+        const known = await getAgent(agent);
         const isThere = known?.revisions.some(({ revision }) => revision === request.revision) === true;
         const agents = isThere ? [] : await store.listAgents();
         const { row, isChanged, dropped } = decideRegister(request, { known, agents, now: now() });

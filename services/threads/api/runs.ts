@@ -1,15 +1,15 @@
-import type { ClaimedRun, RunCalls, State } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, CommitStepRequest, RunCalls, State } from '@agent-workflow/protos/threads';
 import { FieldsToRead, type DeclaredFields, type RefuseUndeclared } from '../agents/declared-fields.ts';
 import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
 import type { References } from '../files/references.ts';
 import { gatherUndos } from '../history/overlay.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
-import type { Head } from '../ports/record.ts';
+import type { Head, ThreadKey } from '../ports/record.ts';
 import { agentOf } from '../record/head.ts';
 import { decideAccept, takesPlace, undoesActive } from '../runs/accept.ts';
 import { decideClaim, inputIds } from '../runs/claim.ts';
-import { decideCommit } from '../runs/commit.ts';
+import { decideCommit, fencedHead } from '../runs/commit.ts';
 import { decideEnd } from '../runs/end.ts';
 import { fromKeptAcceptance, fromKeptClaim, toKeptAcceptance, toKeptClaim } from '../runs/kept-claim.ts';
 import { newestOutput } from '../runs/output.ts';
@@ -41,6 +41,9 @@ interface RunCallsOptions {
 
 const noRoutings: RoutingsByAgent = new Map();
 
+/** Before more messages than this are read for a step, it is held to the fence by itself. */
+const fewMessages = 1000;
+
 export function createRunCalls(options: RunCallsOptions): RunCalls {
   const { store, changing, references, routings, declared, now, onClockAhead } = options;
   const { changeOnRequest, replyOnRequest } = changing;
@@ -64,6 +67,13 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       return change(await declared.read(error.agent, error.revision));
     }
   };
+
+  /** @throws Stale for a step that is not its worker's to commit, unless it was committed already. */
+  const refusePastStep = (key: ThreadKey, request: CommitStepRequest): Promise<unknown> =>
+    changeOnRequest({ key, method: 'commitStep', request, toKept: () => undefined }, (snapshot) => {
+      fencedHead(request, snapshot);
+      return { reply: undefined };
+    });
 
   return {
     acceptRun: async (request) => {
@@ -131,11 +141,12 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const writesRun = end !== undefined || wakeAt !== undefined || usageJson !== undefined;
       const reads = {
         runs: writesRun ? [request.runId] : [],
-        messages: [...replaced, ...request.removedFromContext],
+        messages: [...new Set([...replaced, ...request.removedFromContext])],
         fields: Object.keys(request.fields),
         isFenced: true,
       };
       const key = keyOf(request);
+      if (reads.messages.length > fewMessages) await refusePastStep(key, request);
       // Only the end of a run gives the thread to another, and only a sleep ends early when its revision is retired.
       const isRouted = end !== undefined || request.wakeAt !== undefined;
       const messages = fused ? [...request.messages, ...fused.messages] : request.messages;
