@@ -93,7 +93,7 @@ export function createArrivals(options: ArrivalOptions): ServerInterceptor {
         });
       },
       sendStatus: (sent, next) => {
-        const isPaced = pool !== undefined && refusals.has(sent.code ?? status.OK) && arrival?.isSmall();
+        const isPaced = pool !== undefined && refusals.has(sent.code) && arrival?.isSmall();
         const drop = (): void => streamOf(call)?.session?.destroy();
         if (pace && pool !== undefined && isPaced) pace({ pool, send: () => next(sent), drop });
         else next(sent);

@@ -59,13 +59,13 @@ interface Use {
   at: number;
 }
 
-// Absent in Node 22, where the other threads of the process count too.
-const { threadCpuUsage: cpuUsage = process.cpuUsage } = process as Partial<typeof process>;
+const hasThreadUsage = 'threadCpuUsage' in process;
 
 const realClocks: TurnClocks = {
   elapsed: () => performance.now(),
   worked: () => {
-    const { user, system } = cpuUsage();
+    // Absent in Node 22, where the other threads of the process count too.
+    const { user, system } = hasThreadUsage ? process.threadCpuUsage() : process.cpuUsage();
     return (user + system) / microseconds;
   },
 };

@@ -153,7 +153,7 @@ const workedMs = (): number => {
 test('a call of the platform is answered after a few of the calls of a pool that block the process', async (t) => {
   const [blockMs, calls, callsBefore] = [5, 500, 150];
   let begun = 0;
-  const reached = Promise.withResolvers<Promise<number>>();
+  const reached = Promise.withResolvers<number>();
   const threads = threadsWith({
     getRegisteredAgent: ({ agent }) => {
       if (agent !== 'support') return Promise.resolve(registered);
