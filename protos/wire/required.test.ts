@@ -19,7 +19,7 @@ test('a request without a message that it must hold is refused as invalid with t
   await using server = await serve({ memory }, { host: '127.0.0.1', port: 0, drainMs: 100, onFailure });
   const client = new Client(server.address, credentials.createInsecure());
   t.teardown(() => client.close());
-  const refusalOf = async (rpc: string, request = Buffer.alloc(0)): Promise<GrpcError | null> =>
+  const refusalOf = async (rpc: string, request: Buffer = Buffer.alloc(0)): Promise<GrpcError | null> =>
     new Promise((resolve) => {
       const deadline = { deadline: Date.now() + 5000 };
       const path = `/agent_workflow.memory.v1.Memory/${rpc}`;

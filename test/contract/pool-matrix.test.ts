@@ -95,7 +95,14 @@ type AnyMethod = (request: object, call: object) => Promise<object> | AsyncItera
 const naming = ({ ids, agent }: Pick<Run, 'ids' | 'agent'>): object => ({
   ...{ ...ids, agent, memoryId: 'm', messageId: 'm', checkpointId: 'c', callKey: 'k', resultJson: bytes('1') },
   ...{ workerId: 'w', content: 'text', category: 'general', memoryType: 'semantic', metadataJson: bytes('{}') },
-  ...{ query: 'text', retrievalStrategy: 'similarity', distanceMetric: 'cosine', limit: 10, maxTokens: 100 },
+  ...{
+    query: 'text',
+    selection: {},
+    retrievalStrategy: 'similarity',
+    distanceMetric: 'cosine',
+    limit: 10,
+    maxTokens: 100,
+  },
   ...{
     status: 'stopped',
     step: 0,
