@@ -36,6 +36,8 @@ const natsUrl: Setting<string> = {
 };
 
 function isNatsAddress(address: string): boolean {
+  // A host alone, which may have a port, is taken for one with nats://.
+  if (!address.includes('://')) return address !== '' && !address.includes('@');
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
   return natsSchemes.has(protocol.slice(0, -1)) && hostname !== '';

@@ -55,3 +55,17 @@ test('the log of a run that was accepted here is not looked for in the file', as
   t.is(await log.last('accepted'), 0);
   t.is(await log.last('other'), 5);
 });
+
+test('a log that was written and left between a moment and the acceptance behind it is not begun anew', async (t) => {
+  await using log = openSqliteRunLog({ path: ':memory:' });
+  const moment = log.moment();
+  await log.append(scopeOf('stopped'), 0, [eventAt(1, 'on_chain_end')]);
+  log.beganAfter('stopped', moment);
+  t.is(await log.last('stopped'), 1);
+  // So many others that the first of them is not remembered by itself.
+  for (let run = 0; run < 1025; run++) await log.append(scopeOf(`run-${String(run)}`), 0, [eventAt(1, 'on_chain_end')]);
+  for (const runId of ['stopped', 'run-0', 'run-1024']) {
+    log.beganAfter(runId, moment);
+    t.is(await log.last(runId), 1, runId);
+  }
+});

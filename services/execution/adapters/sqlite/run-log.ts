@@ -28,6 +28,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   const compressor = openCompressor(db);
   const openedAt = Date.now();
   const tails = new Map<string, Tail>();
+  const left = createLeftLogs();
 
   const beginTail = (runId: string, { last, end }: LogStand): Tail => {
     const tail: Tail = {
@@ -56,9 +57,14 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   };
   const tailOf = (runId: string): Tail => tails.get(runId) ?? beginTail(runId, stored.stand(runId));
 
+  const leave = (runId: string): void => {
+    tails.delete(runId);
+    left.add(runId);
+  };
+
   const release = (runId: string, tail: Tail): void => {
     if (tail.listeners === 0 && !tail.writing && tail.pending.length === 0 && (tail.ended || tail.last === 0))
-      tails.delete(runId);
+      leave(runId);
   };
 
   const writer = createWriter({
@@ -68,7 +74,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     onWritten: release,
     onPlainEnd: compressor.note,
     onAbandoned: (runId, tail) => {
-      if (tails.get(runId) === tail) tails.delete(runId);
+      if (tails.get(runId) === tail) leave(runId);
     },
   });
 
@@ -109,10 +115,10 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   return {
     // The logs of all agents are in one file.
     setAgent: () => undefined,
-    // All that stores events is this process.
-    moment: () => 0,
-    beganAfter: (runId) => {
-      if (!tails.has(runId)) beginTail(runId, nothingStored);
+    // All that stores events is this process: what it has stored since is of a log that is in use, or was left since.
+    moment: left.count,
+    beganAfter: (runId, moment) => {
+      if (!tails.has(runId) && !left.mayHold(runId, moment)) beginTail(runId, nothingStored);
     },
 
     append: async (scope, after, events, options) =>
@@ -173,6 +179,35 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       await compressor[Symbol.asyncDispose]();
       db[Symbol.dispose]();
     },
+  };
+}
+
+/** How many of the logs that were left last are known by their runs. */
+const mostLeft = 1024;
+
+/** The logs that this process keeps no tail of any more. */
+interface LeftLogs {
+  readonly add: (runId: string) => void;
+  /** How many there have been. */
+  readonly count: () => number;
+  /** Whether that of the run may be among those since the given number. */
+  readonly mayHold: (runId: string, since: number) => boolean;
+}
+
+function createLeftLogs(): LeftLogs {
+  /** The newest comes last. */
+  const latest = new Set<string>();
+  let count = 0;
+  return {
+    add: (runId) => {
+      count += 1;
+      latest.delete(runId);
+      latest.add(runId);
+      const [oldest = ''] = latest;
+      if (latest.size > mostLeft) latest.delete(oldest);
+    },
+    count: () => count,
+    mayHold: (runId, since) => latest.has(runId) || count - since > mostLeft,
   };
 }
 
