@@ -64,7 +64,7 @@ const claimed: Whole<ClaimedRun> = {
   ...{ resumes: id, replaced: true, isTakeover: true, lastClaim: true, resumeUnmatched: true, nextRunId: id },
   ...{ outputJson: json(pageBytes), outputIsPartial: true, outputReplyJson: json(sizes.message) },
   ...{ progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage) },
-  wakeAt: large,
+  ...{ wakeAt: large, now: large },
   givenUp: end.error,
   ...{ agent: id, otherAgent: id, revision: id, otherRevision: id, nextRevision: id },
   grant: { token: 'x'.repeat(2 * (name.length + 4 * idBytes)), forMs: large },
