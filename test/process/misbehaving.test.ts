@@ -95,7 +95,7 @@ const failing: Readonly<Record<string, string>> = {
   'returns a function': 'node "returns a function" returned no object of fields',
   'returns a BigInt': 'field "anything" holds a value that is not JSON',
   'returns a cycle': 'field "anything" holds a value that is not JSON',
-  'returns what is nested too deep': 'field "anything" holds a value that is not JSON',
+  'returns what is nested too deep': 'field "anything" holds a value that is nested too deep',
   'returns a function in a field': 'field "anything" holds a value that is not JSON',
   'returns NaN': 'field "ratio" must be a number, not NaN',
   'returns NaN where anything may be': 'field "anything" must be JSON, not NaN',
