@@ -1,6 +1,6 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
 import { signal, type Signal } from '@preact/signals';
-import { readDraft, typedIn, type Typed } from '../../session/drafts.ts';
+import { keepTyped, readDraft, typedIn, writeDraft, type Typed } from '../../session/drafts.ts';
 import { token } from '../../session/session.ts';
 import type { Answer } from './answer.ts';
 import { createChat, type Chat } from './chat.ts';
@@ -67,9 +67,13 @@ export function openChat(id: string | undefined, run: string | undefined): Opene
   };
 }
 
-/** Leaves a chat. What it is sending is sent, unless another reader has come. */
+/** Leaves a chat. What it is sending is sent, unless another reader has come. What is typed in it is kept before another one is opened in its place. */
 export function leaveChat(opened: Opened): void {
-  const { lifetime } = opened.chat;
+  const { lifetime, threadId } = opened.chat;
+  const keys = keysOf(threadId.peek());
+  writeDraft(keys.text, opened.writing.text.peek());
+  keepTyped(keys.answers, opened.answers.peek());
+  keepTyped(keys.results, opened.results.peek());
   if (opened.token !== token.peek()) {
     lifetime.end();
     return;
