@@ -56,9 +56,14 @@ withServer(test, privateWeaviate(), (server) => {
       for (let seen = await searching(); seen !== wanted; seen = await searching()) t.is(seen, 'Unavailable');
     };
 
-    const ready = async (): Promise<string> => (await fetch(`http://127.0.0.1:${String(metricsPort)}/readyz`)).text();
+    const ready = async (): Promise<string> =>
+      fetch(`http://127.0.0.1:${String(metricsPort)}/readyz`).then(
+        async (answer) => answer.text(),
+        () => 'not listening',
+      );
 
     const starting = startProcess({ entry, env });
+    // It is searched before the process listens, or after that.
     t.is(await searching(), 'Unavailable');
     await until(async () => (await ready()) === 'not ready\ndegraded: weaviate: it is away\n');
     await restart();
