@@ -32,6 +32,16 @@ async function holdStart(page: Page): Promise<() => Promise<void>> {
   };
 }
 
+/** A thread with a reply to its first message, whose second one is held while it is being sent. */
+async function holdSecond(page: Page): Promise<() => Promise<void>> {
+  await send(page, 'one');
+  await completed(page);
+  const release = await holdStart(page);
+  await send(page, 'two');
+  await sending(page).waitFor();
+  return release;
+}
+
 const openRuns = async (page: Page): Promise<void> => {
   await page.getByRole('link', { name: 'Runs', exact: true }).click();
   await page.getByRole('main', { name: 'Runs' }).waitFor();
@@ -49,11 +59,7 @@ const repliesOn = (page: Page): Promise<string[]> =>
 
 browserTest('a message that is being sent goes its way when the reader leaves, and is no draft any more', async (t) => {
   const { page } = await openPage(t, chat());
-  await send(page, 'one');
-  await completed(page);
-  const release = await holdStart(page);
-  await send(page, 'two');
-  await sending(page).waitFor();
+  const release = await holdSecond(page);
   await openRuns(page);
   await release();
   await goBack(page);
@@ -65,11 +71,7 @@ browserTest('a message that is being sent goes its way when the reader leaves, a
 
 browserTest('a reader who comes back while a message is being sent sees that it is, and then its reply', async (t) => {
   const { page } = await openPage(t, chat());
-  await send(page, 'one');
-  await completed(page);
-  const release = await holdStart(page);
-  await send(page, 'two');
-  await sending(page).waitFor();
+  const release = await holdSecond(page);
   await openRuns(page);
   await goBack(page);
   await sending(page).waitFor();
@@ -106,12 +108,8 @@ browserTest(
 browserTest('the reply to a message of one thread is not drawn in another that is opened meanwhile', async (t) => {
   await service.thread('other-thread', 'the other one');
   const { page } = await openPage(t, chat());
-  await send(page, 'one');
-  await completed(page);
+  const release = await holdSecond(page);
   const first = page.url();
-  const release = await holdStart(page);
-  await send(page, 'two');
-  await sending(page).waitFor();
   await page.goto(chat('other-thread'));
   await saw(page, 'You said the other one.');
   t.is(await sending(page).count(), 0);
