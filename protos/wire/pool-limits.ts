@@ -11,13 +11,13 @@ interface PoolBounds {
   readonly callsPerSecond: number;
 }
 
-/** What a pool has too much of; connections and streams of calls have bounds of their own (`connections.ts`). */
+/** What a call of a pool is refused for. Connections and streams of calls are bounded in `connections.ts`. */
 type PoolBound = keyof PoolBounds | 'connections' | 'streams';
 
-/** Refusals have none that a caller is refused with: its connection is closed (`refusal-pace.ts`). */
+/** What is reported. For too many refusals no call is refused: the connection is closed (`refusal-pace.ts`). */
 type Exceeded = PoolBound | 'refusals';
 
-/** The bounds, and what is called with each call that is refused for them. */
+/** The bounds, and what is called each time that a pool has reached one. */
 export interface PoolLimiting {
   readonly bounds: PoolBounds;
   readonly onLimited: (limited: { readonly pool: string; readonly bound: Exceeded; readonly most: number }) => void;
@@ -64,7 +64,7 @@ const hasThreadUsage = 'threadCpuUsage' in process;
 const realClocks: TurnClocks = {
   elapsed: () => performance.now(),
   worked: () => {
-    // Absent in Node 22, where the other threads of the process count too.
+    // Node 22 does not have it: there the time of all threads of the process has to do.
     const { user, system } = hasThreadUsage ? process.threadCpuUsage() : process.cpuUsage();
     return (user + system) / microseconds;
   },

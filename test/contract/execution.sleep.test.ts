@@ -48,7 +48,7 @@ async function untilAsleep(replicas: Replicas, runId: string): Promise<void> {
 }
 
 /** Acts when a sleep is on record, before its worker publishes anything of it. */
-const onceAsleep =
+const whenAsleep =
   (act: () => void): NonNullable<ReplicaOptions['through']> =>
   ({ threads }) => ({
     threads: {
@@ -146,7 +146,7 @@ test('a worker that dies after a sleep is on record leaves the run to the others
   const dying = await replicas.open({
     graph,
     now: clock.now,
-    through: onceAsleep(() => {
+    through: whenAsleep(() => {
       dying.kill();
     }),
   });
@@ -188,7 +188,7 @@ test('a sleep that began by a clock ten minutes ahead ends when it should, which
   const ahead = await replicas.open({
     graph,
     now: () => Date.now() + aheadMs,
-    through: onceAsleep(() => {
+    through: whenAsleep(() => {
       ahead.kill();
     }),
   });

@@ -21,7 +21,7 @@ interface Searched {
   readonly texts: Pick<StoredTexts, 'read'>;
 }
 
-/** Finds what a model refuses in a conversation: calls without an answer. A message that cannot be read answers none, as no model gets it. */
+/** Finds what a model refuses in a conversation: calls without an answer. A message that cannot be read counts as no answer, because no model gets it. */
 export async function findBroken(
   searched: Searched,
   key: ThreadKey,

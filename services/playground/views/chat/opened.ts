@@ -6,7 +6,7 @@ import type { Answer } from './answer.ts';
 import { createChat, type Chat } from './chat.ts';
 import { createForking, type Forking } from './forking.tsx';
 
-/** The message that is written in a chat, and how it goes with its sending. */
+/** The message that is being written in a chat, and the state of its sending. */
 export interface Writing {
   readonly text: Signal<string>;
   readonly isSending: Signal<boolean>;
@@ -38,7 +38,7 @@ export const keysOf = (threadId = '') => ({
 /** Chats that were left while they sent something. */
 const left = new Set<Opened>();
 
-// What one reader sends does not go on under the name of another.
+// When another reader signs in, what the one before was sending ends: it must not go on with another token.
 token.subscribe((now) => {
   for (const { chat, token: own } of left) if (own !== now) chat.lifetime.end();
 });
