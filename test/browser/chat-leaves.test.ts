@@ -1,21 +1,14 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openPage } from './browser.ts';
+import { box, messages, saw, send } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
 
 const chat = (id = ''): string => `${service.url()}/playground#/chat${id && `/${id}`}`;
-const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
-const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
 const sending = (page: Page) => page.getByRole('button', { name: 'Sending …' });
 const completed = (page: Page) => page.getByRole('status').filter({ hasText: 'Completed' }).waitFor();
-
-async function send(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Control+Enter');
-}
 
 /** Holds the next run that the page starts on its way to the service, until it is released; that resolves when the page has the reply. */
 async function holdStart(page: Page): Promise<() => Promise<void>> {
