@@ -32,7 +32,7 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
       writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message: refused });
       return false;
     }
-    // Loading it fails while no file descriptor is left: the next body tries again.
+    // Without a file descriptor it cannot be loaded now: the next body has it tried again.
     parser ??= openParser(maxBytes).catch((error: unknown) => {
       parser = undefined;
       throw error;

@@ -14,10 +14,10 @@ interface PoolBounds {
 /** What a call of a pool is refused for. Connections and streams of calls are bounded in `connections.ts`. */
 type PoolBound = keyof PoolBounds | 'connections' | 'streams';
 
-/** What is reported. For too many refusals no call is refused: the connection is closed (`refusal-pace.ts`). */
+/** Refusals have none that a caller is refused with: its connection is closed (`refusal-pace.ts`). */
 type Exceeded = PoolBound | 'refusals';
 
-/** The bounds, and what is called each time that a pool has reached one. */
+/** The bounds, and what is called with each call that is refused for them. */
 export interface PoolLimiting {
   readonly bounds: PoolBounds;
   readonly onLimited: (limited: { readonly pool: string; readonly bound: Exceeded; readonly most: number }) => void;

@@ -47,7 +47,7 @@ export interface PoolRefusal {
   readonly reason: 'never' | 'agent' | 'grant';
 }
 
-/** What a process bounds of one pool: calls under way, bytes of their requests, calls in a second, connections, streams of calls, and refusals that wait. */
+/** What one pool may have too much of at a process: calls under way, bytes of their requests, calls in a second, connections, streams of calls, or refusals that wait. */
 export type PoolBound = 'calls' | 'bytes' | 'callsPerSecond' | 'connections' | 'streams' | 'refusals';
 
 /** Called when a call begins, and what it gives when the call has ended: with `ok`, or the code of its error. */

@@ -25,16 +25,6 @@ async function holdStart(page: Page): Promise<() => Promise<void>> {
   };
 }
 
-/** A thread with a reply to its first message, whose second one is held while it is being sent. */
-async function holdSecond(page: Page): Promise<() => Promise<void>> {
-  await send(page, 'one');
-  await completed(page);
-  const release = await holdStart(page);
-  await send(page, 'two');
-  await sending(page).waitFor();
-  return release;
-}
-
 const openRuns = async (page: Page): Promise<void> => {
   await page.getByRole('link', { name: 'Runs', exact: true }).click();
   await page.getByRole('main', { name: 'Runs' }).waitFor();
@@ -44,6 +34,16 @@ const goBack = async (page: Page): Promise<void> => {
   await page.goBack();
   await page.getByRole('main', { name: 'Chat' }).waitFor();
 };
+
+/** A thread with a reply to its first message, whose second one is held while it is being sent. */
+async function holdSecond(page: Page): Promise<() => Promise<void>> {
+  await send(page, 'one');
+  await completed(page);
+  const release = await holdStart(page);
+  await send(page, 'two');
+  await sending(page).waitFor();
+  return release;
+}
 
 const repliesOn = (page: Page): Promise<string[]> =>
   messages(page)

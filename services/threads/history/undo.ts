@@ -47,8 +47,8 @@ export function refusalToOverwrite(change: Change): string | undefined {
 }
 
 /**
- * About how many bytes a rollback writes. What it puts back is written twice, to its rows and to the undo record. It may put back any number of
- * messages, each of which is two rows with the key of the thread: they are counted too, so that the bytes bound their number.
+ * About what a rollback writes: what it puts back is written twice, to its rows and to the undo record. It may put back any number of
+ * messages, each of which is two rows with the key of its thread; so the bytes bound their number too.
  */
 export function bytesOfRollback(change: Change, { owner, threadId }: ThreadKey): number {
   const rows = 2 * (change.messages ?? none).length;

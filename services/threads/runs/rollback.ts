@@ -65,8 +65,8 @@ export function rollBack({ overlay, oldest }: Undone, before: Head, run: RunReco
 }
 
 /**
- * Refuses a rollback that is too large for one change: done in two, it would leave a state between them that never was. `change` is all that the
- * rollback writes, except the record of the run that it stops, which does not grow.
+ * Refuses a rollback that is more than one change: half of it would be a state that never was. `change` is all that it writes but for the
+ * run that it stops, whose options and input stay as they are.
  * @throws Conflict naming the bytes and their bound.
  */
 export function refuseLargeRollback(change: Change, stopped: RunRecord, thread: ThreadKey): void {

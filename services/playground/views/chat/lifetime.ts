@@ -8,7 +8,7 @@ export interface Lifetime {
   readonly leave: () => void;
   /** The reader comes back. @returns whether the chat is still there. */
   readonly rejoin: () => boolean;
-  /** Ends the chat now, and with it all that is under way. */
+  /** It ends now, and with it all that is under way. */
   readonly end: () => void;
 }
 

@@ -38,7 +38,7 @@ export const keysOf = (threadId = '') => ({
 /** Chats that were left while they sent something. */
 const left = new Set<Opened>();
 
-// When another reader signs in, what the one before was sending ends: it must not go on with another token.
+// What one reader sends does not go on under the name of another.
 token.subscribe((now) => {
   for (const { chat, token: own } of left) if (own !== now) chat.lifetime.end();
 });

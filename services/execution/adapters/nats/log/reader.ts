@@ -35,8 +35,8 @@ const framesAtOnce = 256;
 const firstStep = 64;
 const stepFactor = 4;
 /**
- * The most messages that are searched for a last frame, and the most bytes of them. A log whose last frame is further back counts as lost, and what is
- * written of it later begins behind these messages: otherwise each process that needs the log would read as many messages as a worker chose to put there.
+ * How many messages are searched, and how many bytes of them. A log whose last frame is further away counts as lost, and what is written of
+ * it later begins behind them: otherwise each process that needs the log would read whatever number of messages a worker has put there.
  */
 const mostSearched: SearchBound = { messages: 16_384, bytes: 64 * 1024 * 1024 };
 
