@@ -8,7 +8,7 @@ const maxDepth = 1000;
 const maxNested = 300_000;
 /** The most different keys of one text: a reader keeps each of them by itself, which takes a microsecond or more. A key that comes again takes little. */
 const maxKeys = sizes.keys;
-/** The least bytes of a key with its value: `"k":0,` less the key. A shorter text than that of all keys has no need to be counted. */
+/** The fewest characters that a key takes with its value, `"":0,`: the keys of a text that is too short for {@link maxKeys} of them are not counted. */
 const leastKeyBytes = 5;
 
 interface ReadOptions {
@@ -72,7 +72,7 @@ function scan(text: string): Scanned {
     } else if (code === colon) {
       if (keys && lastText && keys.add(hashOf(text, ...lastText)).size > maxKeys)
         return { ...noFault, hasTooManyKeys: true, hasHugeNumber };
-      // A text is read once more at most, however many colons stand behind it.
+      // So that the same text is not hashed again for each colon that stands behind it.
       lastText = undefined;
     } else if ((code | curlyBit) === opening) {
       const [isTooDeep, isTooNested] = [++depth > maxDepth, ++nested > maxNested];

@@ -21,7 +21,7 @@ interface BodyLimits {
  * Reads bodies, JSON objects of at most `maxBytes`, into `state.body`; the bytes are counted while they are read. `state.body` stays
  * `undefined` for an empty body.
  * @returns whether the request goes on: one with a wrong content type has been answered with 415.
- * @throws TooLarge, BadRequest, Invalid for a number that is beyond a double, Timeout (408) for a body that is late or slow
+ * @throws TooLarge, BadRequest, Invalid for a number outside the range of a double, Timeout (408) for a body that is late or slow
  */
 export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) => Promise<boolean> {
   let parser: Promise<Middleware> | undefined;

@@ -36,7 +36,7 @@ const byHttpCode = new Map(Object.entries(answers).map(([code, [, httpCode]]) =>
 /** The error code of a name in the error envelope; `Internal` for an unknown name. */
 export const errorOf = (httpCode: string): ErrorCode => byHttpCode.get(httpCode) ?? 'Internal';
 
-/** What may be answered later. A run whose caller has waited too long goes on: its 504 does not say when to come back. */
+/** The statuses of requests that may be sent again. A 504 has a time for that only where something needed did not answer: a run that takes long goes on. */
 const repeatable: ReadonlySet<number> = new Set([429, 503, 504]);
 
 /** Answers what a step of the request threw with the error envelope. Causes are only logged. */

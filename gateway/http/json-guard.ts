@@ -2,16 +2,16 @@ import { badRequest } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { invalidAt, type Loc } from './fields.ts';
 
-/** What the JSON is, in words, and as the beginning of a location. */
+/** What holds the JSON: in words, and as the beginning of a location. */
 interface Place {
   readonly where: string;
   readonly loc: Loc;
 }
 
 /**
- * Refuses JSON that is nested too deep, has too many keys, or has the key `__proto__`, which would set a prototype when copied, and numbers
- * that are beyond a double: they are read as Infinity, and would be kept as `null`.
- * @throws BadRequest, for a number Invalid with its location
+ * Refuses JSON that is nested too deep, has too many keys, or has the key `__proto__`, which would set a prototype when copied. It refuses numbers
+ * outside the range of a double, too: they are read as Infinity, and would be stored as `null`.
+ * @throws BadRequest; for such a number Invalid with its location
  */
 export function guardJson(value: unknown, { where, loc }: Place): void {
   let keys = 0;
@@ -39,7 +39,7 @@ const isHuge = (value: unknown): boolean => value === Infinity || value === -Inf
 
 const hugeAt = (loc: Loc): Error => invalidAt(loc, 'must be a number that JSON readers can hold', 'finite_number');
 
-/** Where the first huge number is, at most so many levels inside. */
+/** The place of the first huge number in `value`, at most so many levels deep; `undefined` when there is none. */
 function placeOfHuge(value: unknown, levels: number): Loc | undefined {
   if (isHuge(value)) return [];
   if (levels === 0 || typeof value !== 'object' || value === null) return undefined;

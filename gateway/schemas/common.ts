@@ -77,7 +77,7 @@ export const Id = Type.String({
   ...idRules,
 });
 
-/** The name of an agent where no other text can match one. */
+/** The name of an agent, where any other text would find nothing. */
 export const AgentName = Type.String({ pattern: agentNamePattern });
 
 /** An id in a body, where a number counts as its decimal text. */

@@ -23,7 +23,7 @@ interface ArrivalOptions {
   readonly refusal: StatusObject;
   readonly onUnknownCaller: (path: string) => void;
   readonly limiting: PoolLimiting | undefined;
-  /** Absent: where every caller is one of the platform. */
+  /** Absent where every caller is one of the platform. */
   readonly connections: Pick<Connections, 'enter'> | undefined;
   readonly refuse: (error: unknown) => StatusObject;
   /** How long one request may take to arrive, in milliseconds. */
@@ -34,9 +34,9 @@ interface ArrivalOptions {
 
 /** The most bytes of a request by a caller that is not known, where everyone may call. */
 export const maxOpenBytes = 4096;
-/** The refusal of a larger request does not wait: until it is sent, the request is kept. */
+/** Only the refusals of smaller requests wait, because a request is kept until its refusal is sent. */
 const smallBytes = 4096;
-/** What calls are refused with that a pool may not make, not so often, or not like this. */
+/** The statuses of calls that a pool may not make, makes too often, or makes in a wrong way. */
 const refusals: ReadonlySet<status> = new Set([
   status.RESOURCE_EXHAUSTED,
   status.FAILED_PRECONDITION,
@@ -130,7 +130,7 @@ function watchArrival(
   { refuse, arrivalMs, streamMs, isStream }: ArrivalOptions & { readonly isStream: boolean },
 ): Arrival {
   const stream = counted && streamOf(call);
-  // A stream may be without a request, but it does not last for ever: a client of ours begins another one long before.
+  // A stream may carry no request for any time, but it does not last for ever: a client of ours begins another one long before.
   const timer = isStream
     ? setTimeout(() => end(old(streamMs)), streamMs).unref()
     : setTimeout(() => end(late(arrivalMs)), arrivalMs).unref();

@@ -6,15 +6,15 @@ import { tooMuch, type PoolLimiting } from './pool-limits.ts';
 
 /** How much of a server callers may keep open. */
 interface ConnectionBounds {
-  /** Connections on which no known caller has called yet. */
+  /** Connections on which no known caller has made a call yet. */
   readonly unknown: number;
-  /** How long one may be without such a call, in milliseconds. */
+  /** How long a connection may be without such a call, in milliseconds. */
   readonly unknownMs: number;
-  /** Calls under way on one connection by callers that are not known, where everyone may call. */
+  /** Calls under way on one connection by callers that are not known: of RPCs that everyone may call. */
   readonly openCalls: number;
   /** Connections of one pool. */
   readonly ofPool: number;
-  /** Calls and streams under way on one connection of a pool: a client makes more only when some of them have ended. */
+  /** Calls and streams under way on one connection of a pool. HTTP/2 shows the client this number, so that further calls wait there. */
   readonly callsOfPool: number;
   /** Streams of calls of one pool. */
   readonly streamsOfPool: number;
@@ -27,7 +27,7 @@ interface ConnectionsOptions {
 }
 
 interface Entering {
-  /** Absent: not known. */
+  /** Absent when the caller is not known. */
   readonly caller: Caller | undefined;
   /** Whether the call is a stream of calls. */
   readonly isStream: boolean;
@@ -37,7 +37,7 @@ interface Entering {
 export interface Connections {
   /** Watches the connections of a server that listens. */
   readonly watch: (server: Server) => void;
-  /** Notes whose connection this is. @throws RateLimited for a call that is not to be made: its caller has too many connections, streams or calls. */
+  /** Notes who calls on the connection of a call. @throws RateLimited when the caller has too many connections, streams or calls. */
   readonly enter: (stream: ServerHttp2Stream, call: Entering) => void;
 }
 
@@ -46,9 +46,9 @@ const closingMs = 10_000;
 const retryAfterMs = 500;
 
 /**
- * Bounds connections. One is unknown until a known caller calls on it: of too many of these the oldest is closed, and each is after some time. So
- * connections without a token keep out none whose first call comes soon. Those of a pool beyond its bound are closed with their first call; those of
- * the platform are not counted.
+ * Bounds connections. A connection is unknown until a known caller makes a call on it. When there are too many unknown ones the oldest is closed, and
+ * none stays unknown for long: so connections without a token do not shut out a caller that makes its first call soon. A connection of a pool beyond
+ * its bound is closed when its first call comes. Connections of the platform are not counted.
  */
 export function createConnections({ bounds, onLimited }: ConnectionsOptions): Connections {
   /** The oldest comes first. */

@@ -11,7 +11,7 @@ interface PoolBounds {
   readonly callsPerSecond: number;
 }
 
-/** What a pool has too much of; connections and streams of calls have bounds of their own (`connections.ts`). */
+/** What a call of a pool is refused for. Connections and streams of calls are bounded in `connections.ts`. */
 type PoolBound = keyof PoolBounds | 'connections' | 'streams';
 
 /** Refusals have none that a caller is refused with: its connection is closed (`refusal-pace.ts`). */
@@ -64,7 +64,7 @@ const hasThreadUsage = 'threadCpuUsage' in process;
 const realClocks: TurnClocks = {
   elapsed: () => performance.now(),
   worked: () => {
-    // Absent in Node 22, where the other threads of the process count too.
+    // Node 22 does not have it: there the time of all threads of the process has to do.
     const { user, system } = hasThreadUsage ? process.threadCpuUsage() : process.cpuUsage();
     return (user + system) / microseconds;
   },

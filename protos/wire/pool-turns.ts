@@ -16,13 +16,13 @@ export interface PoolTurns {
 
 /**
  * Calls of a pool whose work is done at once; the others wait for their turn, so that those of other pools and of the platform never stand
- * behind more of them. The most keep a store busy. The fewest are what a pool has left while the event loop is late.
+ * behind more of them. The most are enough to keep a store busy. The fewest are left to a pool whose calls make the event loop late.
  */
-const most = 64;
-const fewest = 4;
-/** The event loop is late when its thread works for longer before it comes to what is to be done next, in milliseconds. */
+const mostAtOnce = 64;
+const fewestAtOnce = 4;
+/** The event loop is late when one turn of it takes its thread longer than this, in milliseconds. */
 const lateMs = 25;
-/** In one turn of the event loop this share of those begins. */
+/** The share of the calls worked on at once that may begin in one turn of the event loop. */
 const turnShare = 1 / 2;
 /** How often the event loop is measured while no work ends, in milliseconds. */
 const measureMs = 10;
@@ -44,14 +44,14 @@ export interface TurnClocks {
 }
 
 /**
- * What a call costs is known when it is over, so calls are bounded by what they do to the event loop: while the pool calls, each turn of the
- * loop is measured. Each late one halves how many are worked on at once, and each other one allows one more.
+ * What a call costs is known only when it is over, so calls are bounded by what they do to the event loop: while the pool calls, each turn of
+ * the loop is measured. A late one halves how many calls are worked on at once, any other one allows one more.
  */
 export function createPoolTurns({ elapsed, worked }: TurnClocks): PoolTurns {
   /** The one that began first comes first. */
   const working = new Set<Work>();
   const waiting = new Set<Work>();
-  let atOnce = most;
+  let atOnce = mostAtOnce;
   let begunInTurn = 0;
   let isPlanned = false;
   let measuring: NodeJS.Timeout | undefined;
@@ -83,11 +83,11 @@ export function createPoolTurns({ elapsed, worked }: TurnClocks): PoolTurns {
       isPlanned = false;
       begunInTurn = 0;
       const isLate = worked() - since > lateMs;
-      atOnce = isLate ? Math.max(fewest, Math.floor(atOnce / 2)) : Math.min(most, atOnce + 1);
+      atOnce = isLate ? Math.max(fewestAtOnce, Math.floor(atOnce / 2)) : Math.min(mostAtOnce, atOnce + 1);
       beginNext();
       if (waiting.size === 0) return;
       if (working.size < atOnce) plan();
-      else if (atOnce < most) measuring ??= setTimeout(measure, measureMs);
+      else if (atOnce < mostAtOnce) measuring ??= setTimeout(measure, measureMs);
     });
   };
 

@@ -8,14 +8,14 @@ interface Refused {
   readonly drop: () => void;
 }
 
-/** Spreads the refusals of small calls over time. */
+/** Sends the refusals of small calls one after the other, with time between them. */
 type RefusalPace = (refused: Refused) => void;
 
-/** How long a refusal waits at least, and a stream after one, in milliseconds: a caller is to wait longer before it calls again. */
+/** How long a refusal waits at least, and how long a stream is not read after one, in milliseconds. Callers that keep to `retryAfterMs` wait longer before they call again. */
 const leastMs = 100;
 /** The time between two refusals of one pool, in milliseconds. */
 const betweenMs = 2;
-/** Refusals of one pool that wait. */
+/** The most refusals of one pool that wait. */
 const mostWaiting = 1000;
 
 interface Use {
@@ -25,9 +25,9 @@ interface Use {
 }
 
 /**
- * A call that is refused costs the work of HTTP/2 and gRPC, which no other bound counts. So refusals wait for each
- * other, and with too many that wait the connection is closed on which the next comes: workers of ours make their small calls on streams,
- * and come nowhere near.
+ * A refused call still costs the work of HTTP/2 and gRPC, which no other bound counts. So the refusals of a pool are sent at intervals, and while
+ * too many of them wait, a connection on which another call is refused is closed. Workers of ours make their small calls on streams, and come
+ * nowhere near that.
  */
 export function createRefusalPace(onLimited: PoolLimiting['onLimited']): RefusalPace {
   /** The names come from the operator's file, which bounds their number. */
@@ -53,18 +53,18 @@ export function createRefusalPace(onLimited: PoolLimiting['onLimited']): Refusal
 /** For how long a stream is not read after so many of the calls in one message were refused, in milliseconds. */
 type StreamRests = (pool: string, refused: number) => number;
 
-/** So that the refusals of a pool take a small part of the processor, on however many streams it calls. */
-const ofEachMs = 0.2;
-/** No stream waits longer, whatever others of its pool do. */
+/** What each refusal adds to the rest, in milliseconds: the refusals of a pool then take a small part of the processor, on however many streams it calls. */
+const eachMs = 0.2;
+/** The longest rest of a stream, whatever the other streams of its pool do, in milliseconds. */
 const longestRestMs = 10_000;
 
 /** `elapsed` is a clock in milliseconds that never goes back. */
 export function createStreamRests(elapsed: () => number = () => performance.now()): StreamRests {
-  /** When the pool's streams are all read again. The names come from the operator's file, which bounds their number. */
+  /** By pool, the time at which all its streams are read again. The names come from the operator's file, which bounds their number. */
   const ends = new Map<string, number>();
   return (pool, refused) => {
     const now = elapsed();
-    const end = Math.min(now + longestRestMs, Math.max(now + leastMs, (ends.get(pool) ?? 0) + refused * ofEachMs));
+    const end = Math.min(now + longestRestMs, Math.max(now + leastMs, (ends.get(pool) ?? 0) + refused * eachMs));
     ends.set(pool, end);
     return end - now;
   };

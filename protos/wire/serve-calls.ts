@@ -98,7 +98,7 @@ function answerAll(
   const open = new Map<number, AbortController>();
   let isOver = false;
   let resting: NodeJS.Timeout | undefined;
-  /** Calls of the present message that were refused because their pool makes too many. */
+  /** How many calls of the message that is being read were refused because their pool makes too many. */
   let refused = 0;
 
   const outbox = createOutbox<StreamedReply>((replies, onTaken) => {
@@ -118,7 +118,7 @@ function answerAll(
     outbox.add(sent, sent.message?.byteLength ?? 0);
     goOn();
   };
-  /** Refusals cost time too: a caller that does not wait is not read for a while. */
+  /** Refusals cost time too: after them the stream is not read for a while. */
   const rest = (): void => {
     const from = caller();
     if (refused === 0 || !from || from === 'platform') return;

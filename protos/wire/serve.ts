@@ -226,13 +226,13 @@ const arrivalMs = 60_000;
 const streamMs = 15 * 60_000;
 
 /**
- * A worker has one connection to each process and one stream on it, and for some minutes a second one of each when they are renewed. A connection
- * costs some 35 KB, with TLS more.
+ * What callers may keep open. A worker has one connection to each process and one stream on it, and for some minutes a second one of each when
+ * they are renewed. A connection costs some 35 KB, with TLS more.
  */
 const connectionBounds = {
   ...{ unknown: 500, unknownMs: 120_000, openCalls: 16, ofPool: 1000, streamsOfPool: 2000 },
-  // Far more than a worker makes: its small calls are all on one stream. Of a client that has so many Node may refuse one that comes
-  // as soon as another has ended, because it counts those that it has not yet cleared away.
+  // Far more than a worker makes: its small calls are all on one stream. A client with so many calls may see one refused by Node that it makes
+  // as soon as another has ended, because Node still counts the ended one for a moment.
   callsOfPool: 2000,
 };
 
@@ -288,7 +288,7 @@ function addService(server: Server, served: Served): void {
 
 /** A method as it is called from outside, by callers that are known and let in. */
 function createMethod({ context, provided, pools, during, around }: Served, name: string, rpc: Rpc): ServedMethod {
-  const absentOf = absentFault(rpc);
+  const absentFaultOf = absentFault(rpc);
   const listFaultOf = requestFault(context, rpc);
   const textFaultOf = poolTextFault(rpc);
   const fullName = `${context}.${name}`;
@@ -298,9 +298,9 @@ function createMethod({ context, provided, pools, during, around }: Served, name
       passGate({ ...from, request }, () => {
         const serving = provided()?.[name];
         if (!serving) return starting.call(request, call);
-        const fault = absentOf(request) ?? listFaultOf(request);
-        const refused = fault ?? (from.caller === 'platform' ? undefined : textFaultOf(request));
-        return refused ? fail(refused) : serving(request, call);
+        const ofPool = from.caller !== 'platform';
+        const fault = absentFaultOf(request) ?? listFaultOf(request) ?? (ofPool ? textFaultOf(request) : undefined);
+        return fault ? fail(fault) : serving(request, call);
       }),
     );
   return (request, call, from) => {

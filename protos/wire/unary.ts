@@ -304,7 +304,7 @@ export function translate(error: unknown, called: Called): ServiceError {
   if (isLost(error)) return fromStatus(status.UNAVAILABLE, undefined, noAnswer(called, error));
   const { code, metadata } = error;
   if (isAnswer(error)) return fromStatus(code, metadata.get(errorKey)[0], error);
-  // A setting of this process is wrong, and no request of its callers: they can try again once it is put right.
+  // The fault is in a setting of this process, not in a request of its callers: they can try again once it is put right.
   if (code === status.UNIMPLEMENTED) return fromStatus(status.UNAVAILABLE, undefined, otherService(called));
   return fromStatus(code, undefined, causeOf(error, called));
 }
@@ -323,7 +323,7 @@ const placeOf = ({ context, address }: Called): string => `${address} (${context
 const noAnswer = (called: Called, { details }: GrpcError): Error =>
   new Error(`the ${called.context} service does not answer at ${placeOf(called)}: ${whyOf(details)}`);
 
-/** What gRPC says of the time differs each time: as a cause it makes no other reason of it. */
+/** gRPC's own text names times that differ at each call. It is the cause, so that the reason is the same text each time and is logged once. */
 const lateAnswer = (called: Called, cause: GrpcError): Error =>
   new Error(`the ${called.context} service did not answer in time at ${placeOf(called)}`, { cause });
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command as this tree runs it: another version of Node than it needs would refuse the TypeScript below with a stack.
+// The command of a clone. It checks the version of Node before it loads TypeScript, which an older Node refuses with a stack.
 import '@agent-workflow/standalone/preflight';
 
 await import('./main.ts');

@@ -9,7 +9,7 @@ export interface Gateway {
   readonly tokenFile: string | undefined;
 }
 
-/** @throws when the file cannot be read, which {@link isAway} is true of. */
+/** @throws ConfigError when the file of the token cannot be read. */
 export const clientOf = ({ url, tokenFile }: Gateway): Client =>
   createClient({ url, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }) });
 
@@ -21,5 +21,6 @@ function readToken(file: string): string {
   }
 }
 
-/** Whether the gateway refuses or cannot be reached, or the file of the token cannot be read. */
-export const isAway = (error: unknown): error is Error => error instanceof RequestError || error instanceof ConfigError;
+/** Whether the gateway refused a call or was not reached, or the file of the token could not be read: the message is for operators. */
+export const isGatewayFault = (error: unknown): error is Error =>
+  error instanceof RequestError || error instanceof ConfigError;

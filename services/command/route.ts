@@ -1,5 +1,5 @@
 import type { AgentRegistration } from '@agent-workflow/client';
-import { clientOf, isAway, type Gateway } from './gateway.ts';
+import { clientOf, isGatewayFault, type Gateway } from './gateway.ts';
 
 interface RouteOptions extends Gateway {
   readonly agent: string;
@@ -31,7 +31,7 @@ export async function route({ agent, current: given, ramp, ...gateway }: RouteOp
     for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
     return 0;
   } catch (error) {
-    if (isAway(error)) return fail(1, error.message);
+    if (isGatewayFault(error)) return fail(1, error.message);
     throw error;
   }
 }

@@ -1,9 +1,9 @@
 import { unservedWarning } from '@agent-workflow/protos/routing';
-import { clientOf, isAway, type Gateway } from './gateway.ts';
+import { clientOf, isGatewayFault, type Gateway } from './gateway.ts';
 
 /**
- * Warns on standard error where new runs of these agents go to revisions of which no worker is there, as `agents route` does. What was done holds:
- * where the gateway cannot say, a line says that.
+ * Warns on standard error where new runs of these agents go to revisions of which no worker is there, as `agents route` does. Where the gateway gives
+ * no answer, a warning says so, and the command succeeds all the same: what it was to do is done.
  */
 export async function warnOfUnserved(gateway: Gateway, names: readonly string[]): Promise<void> {
   try {
@@ -14,7 +14,7 @@ export async function warnOfUnserved(gateway: Gateway, names: readonly string[])
         if (percent > 0 && workers === 0) warn(`agent ${name}: ${unservedWarning(revision)}`);
     }
   } catch (error) {
-    if (!isAway(error)) throw error;
+    if (!isGatewayFault(error)) throw error;
     warn(`it could not be seen whether workers are there: ${error.message}`);
   }
 }

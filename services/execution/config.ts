@@ -105,7 +105,7 @@ export const executionProcessSettings = {
   ...natsSettings,
 } satisfies Settings;
 
-/** What a worker of a pool is given and does not need: it opens more than the runs of its pool. */
+/** Warnings of secrets that a worker of a pool is given and does not need: with them it reaches more than the runs of its pool. */
 export function poolWarnings(
   { POOL: pool, FILES_SECRET: secrets }: Pick<Values<typeof executionProcessSettings>, 'POOL' | 'FILES_SECRET'>,
   env: Env,

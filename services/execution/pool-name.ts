@@ -27,8 +27,8 @@ const callTimeoutMs = 10_000;
 const halfMinuteMs = 30_000;
 
 /**
- * Checks that the token of this worker is that of the pool that its settings name. The token of the platform stops no start: the log warns of
- * what it allows. Nor does a threads service that stays away.
+ * Checks that the token of this worker is that of the pool that its settings name. A token of the platform does not stop the start, but the log warns
+ * of what it allows. A threads service that stays away does not stop the start either.
  * @throws ConfigError when the token is of another pool, or the threads service does not know it for minutes.
  */
 export async function checkPoolName(options: PoolNameOptions): Promise<void> {
@@ -56,7 +56,7 @@ const ifAway = (error: unknown): undefined => {
   if (!isAway(error)) throw error;
 };
 
-/** The pool whose token this worker shows, by its name; without one it is a process of the platform. */
+/** Whose token this worker shows: the name of a pool, or `undefined` for the token of the platform. */
 interface Shown {
   readonly name: string | undefined;
 }

@@ -95,7 +95,7 @@ export const faultText = (field: ErrorDetail['field'], msg: string): string =>
 export const unavailable = (message: string, cause?: unknown, retryAfterMs = 1000): ServiceError =>
   new ServiceError('Unavailable', message, { cause, retryAfterMs });
 
-/** The deadline passed before there was an answer, and what goes on must not be begun again, such as a run. */
+/** The deadline passed before there was an answer, and the work goes on, such as a run: the caller is not asked to try again. */
 export const timeout = (message: string): ServiceError => new ServiceError('Timeout', message);
 
 /** The deadline passed because what the call needs did not answer: a later attempt may succeed. */

@@ -4,7 +4,10 @@ type FirstOfKind = (kind: string) => boolean;
 interface FirstOfKindOptions {
   /** How long the others of a kind are silent, in milliseconds. */
   readonly silentMs: number;
-  /** For kinds that go on for long: each silence is twice the one before, up to this many milliseconds, until the kind was away for as long. */
+  /**
+   * Absent: every silence is as long. Given: each silence is twice as long as the one before, up to this many milliseconds. A kind that stays away
+   * after a silence for as long as that took begins again with the short one.
+   */
   readonly mostSilentMs?: number;
   /** How many kinds are remembered; the one that was first remembered is forgotten for another. */
   readonly max: number;
@@ -17,7 +20,7 @@ interface Silence {
   readonly ms: number;
 }
 
-/** Remembers when something of each kind last was the first. What comes while a kind is silent does not lengthen the silence. */
+/** Remembers for each kind since when it is silent. What comes while a kind is silent does not lengthen the silence. */
 export function createFirstOfKind(options: FirstOfKindOptions): FirstOfKind {
   const { silentMs, mostSilentMs = silentMs, max, now = () => performance.now() } = options;
   const silences = new Map<string, Silence>();

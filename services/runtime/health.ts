@@ -1,7 +1,7 @@
 import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { counter, gauge, type Registry } from './metrics.ts';
-import { goingOn } from './retries.ts';
+import { growingSilence } from './retries.ts';
 
 /** A part of the service that does not work as it should, and why; the reason names no host and no file. */
 export interface Degraded {
@@ -48,7 +48,7 @@ export const healthy: Pick<Health, 'degraded'> = { degraded: () => [] };
 
 interface Failing {
   readonly reason: string;
-  /** Whether the log is to have a reason: it remembers one. */
+  /** Whether a reason is to be logged now. It remembers one reason. */
   readonly isFirst: ReturnType<typeof createFirstOfKind>;
 }
 
@@ -68,7 +68,7 @@ export function createHealth(log: Log, registry?: Registry, now: () => number = 
         fails: (reason, error) => {
           meters?.failures.add(part);
           meters?.degraded.set(part, 1);
-          const { isFirst } = failing.get(name) ?? { isFirst: createFirstOfKind({ ...goingOn, max: 1, now }) };
+          const { isFirst } = failing.get(name) ?? { isFirst: createFirstOfKind({ ...growingSilence, max: 1, now }) };
           failing.set(name, { reason, isFirst });
           if (isFirst(reason)) log.error({ part: name, reason, err: error }, 'a part fails; it is tried again');
         },

@@ -22,7 +22,7 @@ import { holdHeap } from './heap.ts';
 import { memoryBudget, memoryBudgetOf, memoryBudgetSettings } from './memory-budget.ts';
 import { observeSettings } from './observe.ts';
 import { reasonOf } from './reason.ts';
-import { goingOn } from './retries.ts';
+import { growingSilence } from './retries.ts';
 import { unreadSettings } from './unread-settings.ts';
 
 /** What every process reads from the environment. */
@@ -140,11 +140,11 @@ export function toGrpcOptions<Pools extends object>(
 const rememberedFailures = 100;
 
 /**
- * Logs a call that failed with its stack, and one of the same method that fails for the same reason again after a minute, then after two, and so
- * on: callers make as many calls as they like. The level `debug` has each of them, in a line without a stack.
+ * Logs a failed call with its stack. A call of the same method that fails for the same reason is logged again after a minute, then after two, and so on,
+ * because callers make as many calls as they like. The level `debug` has each of them, in a line without a stack.
  */
 function logFailedCalls(log: Log): GrpcOptions<never>['onFailure'] {
-  const isFirst = createFirstOfKind({ ...goingOn, max: rememberedFailures });
+  const isFirst = createFirstOfKind({ ...growingSilence, max: rememberedFailures });
   return (error, method) => {
     const reason = reasonOf(error);
     if (isFirst(`${method} ${error.name} ${reason}`)) log.error({ err: error, method }, 'a call failed');

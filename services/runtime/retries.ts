@@ -2,16 +2,16 @@ import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import { reasonOf } from './reason.ts';
 
-/** What fails every few seconds for as long as something is away fills no log: it has the same failure again after a minute, then after two, and so on. */
-export const goingOn = { silentMs: 60_000, mostSilentMs: 10 * 60_000 };
+/** How long the log is silent about a failure that repeats: a minute, then two, and so on up to ten. So what fails every few seconds for hours fills no log. */
+export const growingSilence = { silentMs: 60_000, mostSilentMs: 10 * 60_000 };
 
 interface LoggedFailures extends Pick<LoggedRetries, 'text' | 'now'> {
   readonly log: Pick<Log, 'error'>;
 }
 
-/** To be called with each failure of work that is repeated: logs it, and one with the same message again after a minute and more. */
+/** To be called with each failure of work that is repeated: logs it, and the same message again at growing intervals. */
 export function logFailures({ log, text, now }: LoggedFailures): (error: unknown) => void {
-  const isFirst = createFirstOfKind({ ...goingOn, max: remembered, ...(now && { now }) });
+  const isFirst = createFirstOfKind({ ...growingSilence, max: remembered, ...(now && { now }) });
   return (error) => {
     if (isFirst(error instanceof Error ? error.message : String(error))) log.error({ err: error }, text);
   };

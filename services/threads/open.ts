@@ -2,7 +2,7 @@ import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Threads } from '@agent-workflow/protos/threads';
-import { goingOn, logFailures } from '@agent-workflow/runtime/retries';
+import { growingSilence, logFailures } from '@agent-workflow/runtime/retries';
 import type { ClockAhead } from './api/runs.ts';
 import type { ThreadsValues } from './config.ts';
 import type { ThreadStore } from './ports/store.ts';
@@ -27,7 +27,7 @@ const checkpointsAtOnce = 200;
 /** How often one text that cannot be read is logged, in milliseconds, and of how many that is remembered. */
 const loggedEveryMs = 10 * 60_000;
 const rememberedTexts = 1000;
-/** No more agents are registered. */
+/** As many agents as may be registered. */
 const rememberedAgents = 100;
 
 export function openThreads({ store, values, log, sweepMs = minuteMs }: OpenThreadsOptions): OpenedThreads {
@@ -62,9 +62,9 @@ function createUnreadableLog(log: Log): (text: UnreadableText) => void {
   };
 }
 
-/** Logs workers whose clocks are ahead: those of one agent at intervals that grow, because workers name themselves. */
+/** Logs workers whose clocks are ahead, for each agent at growing intervals: not for each worker, because workers choose their own names. */
 function createClockLog(log: Log): (ahead: ClockAhead) => void {
-  const isFirst = createFirstOfKind({ ...goingOn, max: rememberedAgents });
+  const isFirst = createFirstOfKind({ ...growingSilence, max: rememberedAgents });
   return (ahead) => {
     if (isFirst(ahead.agent ?? ''))
       log.warn({ ...ahead }, 'the clock of a worker is ahead: times of its commits are moved to those of this process');

@@ -3,6 +3,7 @@ import { createClient, type Client } from '@agent-workflow/client';
 import test from 'ava';
 import type { Locator, Page } from 'playwright-core';
 import { openPage, sizes, violationsIn } from './browser.ts';
+import { box, messages, send } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const graphIn = (name: string): string => `${fileURLToPath(new URL(`../agents/${name}.ts`, import.meta.url))}:graph`;
@@ -25,15 +26,8 @@ async function turn(agent: string, threadId: string, content = 'hello'): Promise
   return (await client().invoke({ messages: [{ role: 'user', content }], config })).meta.run_id;
 }
 
-const box = (page: Page): Locator => page.getByRole('textbox', { name: 'Message', exact: true });
 const sendButton = (page: Page): Locator => page.getByRole('button', { name: 'Send', exact: true });
 const picker = (page: Page): Locator => page.getByRole('combobox', { name: 'Agent', exact: true });
-const messages = (page: Page): Locator => page.getByRole('region', { name: 'Messages' });
-
-async function send(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Control+Enter');
-}
 
 /** The agent of the thread that the address names. */
 async function agentOfThread(page: Page): Promise<string | null> {

@@ -1,22 +1,15 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openPage, violationsIn } from './browser.ts';
+import { box, messages, saw, send } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
 
 const chat = (): string => `${service.url()}/playground#/chat`;
-const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
-const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
 const form = (page: Page) => page.getByRole('form', { name: 'Questions of the agent' });
 const answer = (page: Page) => page.getByLabel('Answer to askName');
 const attached = (page: Page) => page.getByRole('list', { name: 'Attached files' });
-
-async function send(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Control+Enter');
-}
 
 /** Leaves the chat for another view, and comes back to it. */
 async function leaveAndReturn(page: Page): Promise<void> {

@@ -2,20 +2,12 @@ import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openGate } from '../servers/gate.ts';
 import { openPage } from './browser.ts';
+import { box, button, saw, send, sendGate } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
 
 const chat = (): string => `${service.url()}/playground#/chat`;
-const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
-const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
-
-async function send(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Control+Enter');
-}
 
 /** Waits until the keyboard is at the status of the run. */
 const atStatus = (page: Page) => page.waitForFunction(() => document.activeElement?.id === 'run-status');
@@ -60,10 +52,7 @@ browserTest('an answer that is refused leaves the keyboard at its button', async
 browserTest('after Stop and Retry by the keyboard, it is at the status of the run', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, chat());
-  await page.getByText('Options').click();
-  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await send(page, 'gate');
-  await saw(page, 'The first half,');
+  await sendGate(page, gate.url);
   await button(page, 'Stop').press('Enter');
   await button(page, 'Retry').waitFor();
   await atStatus(page);

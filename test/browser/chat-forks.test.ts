@@ -1,12 +1,10 @@
 import test from 'ava';
-import type { Page } from 'playwright-core';
 import { openPage, violationsIn } from './browser.ts';
+import { messages } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 /** Keeps so few versions that those of older messages are gone. */
 const service = servePages(test, 'chatting', { CHECKPOINT_KEEP: '2' });
-
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
 
 browserTest('a message whose version is no longer kept cannot be forked from, and says why', async (t) => {
   // The service drops versions once in sixteen, and a run makes two.

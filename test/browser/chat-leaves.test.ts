@@ -1,21 +1,14 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openPage } from './browser.ts';
+import { box, messages, saw, send } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
 
 const chat = (id = ''): string => `${service.url()}/playground#/chat${id && `/${id}`}`;
-const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
-const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
 const sending = (page: Page) => page.getByRole('button', { name: 'Sending …' });
 const completed = (page: Page) => page.getByRole('status').filter({ hasText: 'Completed' }).waitFor();
-
-async function send(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Control+Enter');
-}
 
 /** Holds the next run that the page starts on its way to the service, until it is released; that resolves when the page has the reply. */
 async function holdStart(page: Page): Promise<() => Promise<void>> {
@@ -42,6 +35,16 @@ const goBack = async (page: Page): Promise<void> => {
   await page.getByRole('main', { name: 'Chat' }).waitFor();
 };
 
+/** A thread with a reply to its first message, whose second one is held while it is being sent. */
+async function holdSecond(page: Page): Promise<() => Promise<void>> {
+  await send(page, 'one');
+  await completed(page);
+  const release = await holdStart(page);
+  await send(page, 'two');
+  await sending(page).waitFor();
+  return release;
+}
+
 const repliesOn = (page: Page): Promise<string[]> =>
   messages(page)
     .getByText(/^You said/)
@@ -49,11 +52,7 @@ const repliesOn = (page: Page): Promise<string[]> =>
 
 browserTest('a message that is being sent goes its way when the reader leaves, and is no draft any more', async (t) => {
   const { page } = await openPage(t, chat());
-  await send(page, 'one');
-  await completed(page);
-  const release = await holdStart(page);
-  await send(page, 'two');
-  await sending(page).waitFor();
+  const release = await holdSecond(page);
   await openRuns(page);
   await release();
   await goBack(page);
@@ -65,11 +64,7 @@ browserTest('a message that is being sent goes its way when the reader leaves, a
 
 browserTest('a reader who comes back while a message is being sent sees that it is, and then its reply', async (t) => {
   const { page } = await openPage(t, chat());
-  await send(page, 'one');
-  await completed(page);
-  const release = await holdStart(page);
-  await send(page, 'two');
-  await sending(page).waitFor();
+  const release = await holdSecond(page);
   await openRuns(page);
   await goBack(page);
   await sending(page).waitFor();
@@ -106,12 +101,8 @@ browserTest(
 browserTest('the reply to a message of one thread is not drawn in another that is opened meanwhile', async (t) => {
   await service.thread('other-thread', 'the other one');
   const { page } = await openPage(t, chat());
-  await send(page, 'one');
-  await completed(page);
+  const release = await holdSecond(page);
   const first = page.url();
-  const release = await holdStart(page);
-  await send(page, 'two');
-  await sending(page).waitFor();
   await page.goto(chat('other-thread'));
   await saw(page, 'You said the other one.');
   t.is(await sending(page).count(), 0);

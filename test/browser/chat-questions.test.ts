@@ -2,13 +2,11 @@ import test from 'ava';
 import type { Page } from 'playwright-core';
 import { serve } from '../http/service.ts';
 import { openPage, violationsIn } from './browser.ts';
+import { messages, saw, status } from './chat-page.ts';
 import { browserTest } from './suite.ts';
 
 const service = serve(test, 'chatting');
 
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
-const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
-const status = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 const alert = (page: Page, text: string) => page.getByRole('alert').filter({ hasText: text });
 
 /** Opens a chat in which the agent has asked this. */

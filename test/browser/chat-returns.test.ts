@@ -2,30 +2,12 @@ import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openGate } from '../servers/gate.ts';
 import { openPage, violationsIn } from './browser.ts';
+import { box, button, messages, saw, send, sendGate, status } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
 
 const chat = (id = ''): string => `${service.url()}/playground#/chat${id && `/${id}`}`;
-const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
-
-async function send(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Control+Enter');
-}
-
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
-const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
-const status = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-
-/** Has a run wait at a gate, as a message of the reader does. */
-async function sendGate(page: Page, address: string): Promise<void> {
-  await page.getByText('Options').click();
-  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: address }));
-  await send(page, 'gate');
-  await saw(page, 'The first half,');
-}
 
 browserTest('after a reload and a stop the bar shows the run that waited, when it has ended', async (t) => {
   await using gate = await openGate();

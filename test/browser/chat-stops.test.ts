@@ -3,19 +3,12 @@ import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openGate } from '../servers/gate.ts';
 import { openPage } from './browser.ts';
+import { messages, saw, send, sendGate } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
 
-const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
 const articles = (page: Page) => messages(page).getByRole('article');
-const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
-
-async function send(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Control+Enter');
-}
 
 /** The times that stand at the messages of the user. */
 const times = (page: Page) =>
@@ -27,10 +20,7 @@ const times = (page: Page) =>
 browserTest('a stopped reply stands before the message that waited, which has the time of the log', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, `${service.url()}/playground#/chat`);
-  await page.getByText('Options').click();
-  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await send(page, 'gate');
-  await saw(page, 'The first half,');
+  await sendGate(page, gate.url);
   await send(page, 'the next one');
   await page.getByRole('list', { name: 'Messages that wait for their run' }).getByText('the next one').waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();

@@ -3,19 +3,11 @@ import type { Page } from 'playwright-core';
 import { openGate } from '../servers/gate.ts';
 import { until } from '../until.ts';
 import { openPage, slack } from './browser.ts';
+import { box, messages, saw, send, sendGate } from './chat-page.ts';
 import { openMortal } from './mortal.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
-
-const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
-const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
-
-async function send(page: Page, text: string): Promise<void> {
-  await box(page).fill(text);
-  await box(page).press('Control+Enter');
-}
 
 browserTest(
   'the service is killed in the middle of a run and started again: the run goes on, and nothing on the page is lost',
@@ -27,10 +19,7 @@ browserTest(
     });
     await send(page, 'before the cut');
     await saw(page, 'You said before the cut.');
-    await page.getByText('Options').click();
-    await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-    await send(page, 'gate');
-    await saw(page, 'The first half,');
+    await sendGate(page, gate.url);
     await box(page).fill('not sent yet');
     await gate.visited(1);
     await mortal.kill();

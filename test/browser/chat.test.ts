@@ -2,22 +2,12 @@ import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openGate } from '../servers/gate.ts';
 import { openPage, violationsIn } from './browser.ts';
+import { messages, saw, send, sendGate, status } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
 
 const chat = (id = ''): string => `${service.url()}/playground#/chat${id && `/${id}`}`;
-
-/** Writes a message and sends it by the keyboard. */
-async function send(page: Page, text: string): Promise<void> {
-  const box = page.getByRole('textbox', { name: 'Message', exact: true });
-  await box.fill(text);
-  await box.press('Control+Enter');
-}
-
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
-const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
-const status = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 
 browserTest('the first message makes a thread, whose address stays, and the reply is drawn as Markdown', async (t) => {
   const { page } = await openPage(t, chat());
@@ -56,10 +46,7 @@ browserTest('images that are there are shown, those elsewhere are links', async 
 browserTest('a run is stopped by its button, the receipt is shown, and retry starts it again', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, chat());
-  await page.getByText('Options').click();
-  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await send(page, 'gate');
-  await saw(page, 'The first half,');
+  await sendGate(page, gate.url);
   await page.getByRole('button', { name: 'Stop' }).click();
   await page.getByText(/^Stopped: .*status stopped/).waitFor();
   await status(page, 'Stopped');
@@ -74,10 +61,7 @@ browserTest('a run is stopped by its button, the receipt is shown, and retry sta
 browserTest('the receipt of a stop goes when the next run begins, also one that the same reader sends', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, chat());
-  await page.getByText('Options').click();
-  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await send(page, 'gate');
-  await saw(page, 'The first half,');
+  await sendGate(page, gate.url);
   await page.getByRole('button', { name: 'Stop' }).click();
   const receipt = page.getByText(/^Stopped: .*status stopped/);
   await receipt.waitFor();
@@ -253,10 +237,7 @@ browserTest('a call of a tool that this browser lacks is answered by hand', asyn
 browserTest('a reload in the middle of a run follows it from its beginning', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, chat());
-  await page.getByText('Options').click();
-  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await send(page, 'gate');
-  await saw(page, 'The first half,');
+  await sendGate(page, gate.url);
   await page.reload();
   await saw(page, 'The first half,');
   await status(page, 'Running');
@@ -275,10 +256,7 @@ browserTest('what was typed and not sent outlives a reload', async (t) => {
 browserTest('a message to a busy thread waits in sight, and its run follows the one before', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, chat());
-  await page.getByText('Options').click();
-  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await send(page, 'gate');
-  await saw(page, 'The first half,');
+  await sendGate(page, gate.url);
   await send(page, 'and then');
   await page.getByRole('list', { name: 'Messages that wait for their run' }).getByText('and then').waitFor();
   gate.open();
@@ -297,10 +275,7 @@ browserTest('a run that undoes the one before takes its messages from the page',
   const { page } = await openPage(t, chat());
   await send(page, 'kept');
   await saw(page, 'You said kept.');
-  await page.getByText('Options').click();
-  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await send(page, 'gate');
-  await saw(page, 'The first half,');
+  await sendGate(page, gate.url);
   await page.getByLabel('When the thread is busy').selectOption('rollback');
   await send(page, 'instead');
   await saw(page, 'You said instead.');
@@ -347,10 +322,7 @@ browserTest('a message of another tab and its answer stand in both tabs', async 
   const { page, context } = await openPage(t, chat());
   await send(page, 'first');
   await saw(page, 'You said first.');
-  await page.getByText('Options').click();
-  await page.getByRole('textbox', { name: 'Further config' }).fill(JSON.stringify({ gate: gate.url }));
-  await send(page, 'gate');
-  await saw(page, 'The first half,');
+  await sendGate(page, gate.url);
   const other = await context.newPage();
   await other.goto(page.url());
   await saw(other, 'The first half,');

@@ -7,7 +7,7 @@ import { openCassandraThreadStore } from '@agent-workflow/threads/adapters/cassa
 import { newHead, owner, put } from '../contract/thread-rows.ts';
 import { openClient } from '../servers/cassandra-keyspace.ts';
 import { privateCassandra, type Cassandra } from '../servers/cassandra.ts';
-import { openAuthority, type Authority } from '../servers/certificates.ts';
+import { openAuthorities, toTlsFiles, type Authority } from '../servers/certificates.ts';
 import type { Launcher, Private } from '../servers/real.ts';
 import { withServer } from '../servers/real-suite.ts';
 
@@ -25,17 +25,7 @@ async function serverFiles(
   return { keyAndCertificate, authorities };
 }
 
-const tlsOf = async (
-  by: Authority,
-): Promise<{ readonly caFile: string; readonly certFile: string; readonly keyFile: string }> => {
-  const { certificate, key: keyFile, authorities } = await by.sign('threads');
-  return { caFile: authorities, certFile: certificate, keyFile };
-};
-
-const authorities = Promise.all([openAuthority(), openAuthority()]);
-test.after.always(async () => {
-  for (const authority of await authorities) await authority[Symbol.asyncDispose]();
-});
+const authorities = openAuthorities(test);
 
 const secured: Launcher<Private<Cassandra>> = {
   ...privateCassandra(),
@@ -49,7 +39,7 @@ withServer(test, secured, (launched) => {
     const { contactPoints, localDataCenter } = await launched();
     const limits = { requestTimeoutMs: 10_000, deadlineMs: 30_000, checkpointTtl: 0 };
     const place = { contactPoints, localDataCenter, keyspace: 'secured', credentials, ...limits };
-    const options = { ...place, tls: await tlsOf(authority) };
+    const options = { ...place, tls: toTlsFiles(await authority.sign('threads')) };
     await migrateCassandra({ ...options, replication: { [localDataCenter]: 1 }, waitMs: 60_000 });
     await using store = await openCassandraThreadStore(options);
     await put(store, { head: newHead }, key);
@@ -63,7 +53,7 @@ withServer(test, secured, (launched) => {
     t.true(rows.some((row) => row['username'] === credentials.username && row['ssl_enabled'] === true));
 
     const { caFile } = options.tls;
-    const foreignTls = await tlsOf(foreign);
+    const foreignTls = toTlsFiles(await foreign.sign('threads'));
     const noPassword = { ...limits, contactPoints, localDataCenter, keyspace: 'secured', tls: options.tls };
     const wrong: readonly [RegExp, Parameters<typeof openCassandraThreadStore>[0]][] = [
       [/password are incorrect/, { ...options, credentials: { ...credentials, password: 'guessed' } }],

@@ -47,6 +47,20 @@ async function untilAsleep(replicas: Replicas, runId: string): Promise<void> {
   while ((await statusOf(replicas, runId)) !== 'sleeping') await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Acts when a sleep is on record, before its worker publishes anything of it. */
+const whenAsleep =
+  (act: () => void): NonNullable<ReplicaOptions['through']> =>
+  ({ threads }) => ({
+    threads: {
+      ...threads,
+      commitStep: async (request, at) => {
+        const reply = await threads.commitStep(request, at);
+        if (request.wakeAt !== undefined) act();
+        return reply;
+      },
+    },
+  });
+
 const open = async (t: ExecutionContext): Promise<{ readonly replicas: Replicas; readonly clock: Clock }> => {
   const clock = createClock();
   const replicas = await openReplicas(clock);
@@ -132,16 +146,8 @@ test('a worker that dies after a sleep is on record leaves the run to the others
   const dying = await replicas.open({
     graph,
     now: clock.now,
-    // It dies between the commit and what it publishes of it.
-    through: ({ threads }) => ({
-      threads: {
-        ...threads,
-        commitStep: async (request, at) => {
-          const reply = await threads.commitStep(request, at);
-          if (request.wakeAt !== undefined) dying.kill();
-          return reply;
-        },
-      },
+    through: whenAsleep(() => {
+      dying.kill();
     }),
   });
   const { runId } = await start(dying.execution, { threadId: 't1' });
@@ -182,15 +188,8 @@ test('a sleep that began by a clock ten minutes ahead ends when it should, which
   const ahead = await replicas.open({
     graph,
     now: () => Date.now() + aheadMs,
-    through: ({ threads }) => ({
-      threads: {
-        ...threads,
-        commitStep: async (request, at) => {
-          const reply = await threads.commitStep(request, at);
-          if (request.wakeAt !== undefined) ahead.kill();
-          return reply;
-        },
-      },
+    through: whenAsleep(() => {
+      ahead.kill();
     }),
   });
   const { runId } = await start(ahead.execution, { threadId: 't1' });

@@ -1,7 +1,7 @@
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { accept, call, claim, commit, completed, owner, refused, thread1 } from './thread-calls.ts';
-import type { OpenThreads } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 const agentOfThread = async (threads: Threads, threadId = 't1'): Promise<string | undefined> =>
   (await threads.getThread({ owner, threadId }, call())).agent;
@@ -18,12 +18,7 @@ async function ended(threads: Threads, runId: string, place: { readonly threadId
 
 /** What the record promises about agents and their threads. */
 export function threadsAgentsContract(test: TestFn, name: string, open: OpenThreads): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
 
   check('a thread belongs to the agent of its first run, and so do its state and its runs', async (t, threads) => {
     await ended(threads, 'r1', { agent: 'billing' });

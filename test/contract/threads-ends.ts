@@ -1,7 +1,7 @@
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { accept, acceptAndClaim, bytes, call, claim, commit, owner, thread1 } from './thread-calls.ts';
-import type { OpenThreads } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 /** What a run that is between two steps has committed: its node "a" ran three times, "b" twice. */
 const progressJson = bytes('{"visits":{"a":3,"b":2}}');
@@ -19,12 +19,7 @@ const iterationsOf = async (threads: Threads, runId: string): Promise<number | u
 
 /** What the record promises about runs that others than their worker end. */
 export function threadsEndsContract(test: TestFn, name: string, open: OpenThreads): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
 
   check('a run that is stopped has the iterations that it has committed', async (t, threads) => {
     await underWay(threads, 'r1');

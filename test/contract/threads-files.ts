@@ -1,7 +1,7 @@
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import type { FileRecord, MessageEntry, Threads } from '@agent-workflow/protos/threads';
 import { accept, acceptAndClaim, call, commit, completed, message, owner, refused, thread1 } from './thread-calls.ts';
-import type { OpenThreads } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 const sha256 = 'ab'.repeat(32);
 const dayMs = 24 * 3600 * 1000;
@@ -58,12 +58,7 @@ const remove = async (threads: Threads, threadId: string): Promise<void> => {
 
 /** What the record promises of files: their life, their quota, and that a file lives as long as a thread names it. */
 export function threadsFilesContract(test: TestFn, name: string, open: OpenThreads): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
 
   check('a file can be read once it is stored, by its owner alone', async (t, threads) => {
     const begun = await begin(threads, 'f1');

@@ -1,5 +1,5 @@
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import type { CommitStepRequest, FusedStep, StepWork, Threads } from '@agent-workflow/protos/threads';
 import {
   accept,
@@ -22,7 +22,7 @@ import {
   thread1,
   user,
 } from './thread-calls.ts';
-import type { OpenThreads } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 const work = (startedAt: number): StepWork => ({ startedAt, attempt: 1, retries: 0, inputTokens: 1, outputTokens: 2 });
 const openCalls = [{ callId: 'c1', name: 'add' }];
@@ -54,12 +54,7 @@ const pair = (fused: Partial<FusedStep> = {}): Partial<CommitStepRequest> => ({
 
 /** What the record promises of two steps that are committed in one write. */
 export function threadsFusedContract(test: TestFn, name: string, open: OpenThreads): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
   const checkpointsOf = async (
     threads: Threads,
   ): Promise<Awaited<ReturnType<Threads['listCheckpoints']>>['checkpoints']> =>

@@ -1,4 +1,4 @@
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import fc from 'fast-check';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
@@ -21,7 +21,7 @@ import {
   thread1,
 } from './thread-calls.ts';
 import { newModel, threadCommand } from './thread-model.ts';
-import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads, type Scale } from './thread-stores/threads-open.ts';
 
 /** What the record promises when many want the same thread: who has it, who is told what, and what nobody may do twice. */
 export function threadsRacesContract(
@@ -29,12 +29,7 @@ export function threadsRacesContract(
   name: string,
   { open, scale }: { readonly open: OpenThreads; readonly scale: Scale },
 ): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
 
   test(`${name}: in whatever order runs are accepted, claimed, committed, stopped, taken over and deleted, each ends once and every receipt is true`, async (t) => {
     t.timeout(120_000);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import fc from 'fast-check';
 import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import {
@@ -24,7 +24,7 @@ import {
   twoCalls,
   user,
 } from './thread-calls.ts';
-import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads, type Scale } from './thread-stores/threads-open.ts';
 
 /** How a request names itself: by an attempt of its caller, or by the key of a request that is done once. */
 interface Naming {
@@ -200,12 +200,7 @@ export function threadsRepeatsContract(
   name: string,
   { open, scale }: { readonly open: OpenThreads; readonly scale: Scale },
 ): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
 
   for (const { method, prepare, meddle, keyed } of repeats) {
     const attempt = (): Naming => ({ attemptId: randomUUID() });

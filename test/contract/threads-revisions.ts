@@ -1,4 +1,4 @@
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { hashOfDefinition } from '@agent-workflow/protos/definition-checks';
 import type {
@@ -24,7 +24,7 @@ import {
   thread1,
   twoCalls,
 } from './thread-calls.ts';
-import type { OpenThreads } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 const agent = 'support';
 
@@ -63,12 +63,7 @@ const retire = async (threads: Threads, revision: string): Promise<RegisteredAge
 
 /** What the record promises about the revisions of agents. */
 export function threadsRevisionsContract(test: TestFn, name: string, open: OpenThreads): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
 
   // The registry
 

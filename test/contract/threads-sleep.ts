@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import type { Threads } from '@agent-workflow/protos/threads';
 import {
   accept,
@@ -15,7 +15,7 @@ import {
   thread1,
   user,
 } from './thread-calls.ts';
-import type { OpenThreads } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 const hour = 3_600_000;
 /** Clocks of two processes may be so far apart. */
@@ -36,12 +36,7 @@ async function asleep(
 
 /** What the record promises about runs that sleep. */
 export function threadsSleepContract(test: TestFn, name: string, open: OpenThreads): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
   const listed = async (
     threads: Threads,
     until: number,

@@ -1,4 +1,4 @@
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Threads } from '@agent-workflow/protos/threads';
 import {
@@ -13,19 +13,14 @@ import {
   refused,
   thread1,
 } from './thread-calls.ts';
-import type { OpenThreads } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 const one = '[{"model":"ä","inputTokens":1,"outputTokens":2}]';
 const two = '[{"model":"ä","inputTokens":9007199254740991,"outputTokens":4}]';
 
 /** What the record promises of the tokens of a run: the sum of the last commit that named one. */
 export function threadsUsageContract(test: TestFn, name: string, open: OpenThreads): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
   const usageOf = async (threads: Threads, runId: string): Promise<string | undefined> =>
     (await threads.getRun({ owner, runId }, call())).usageJson;
 

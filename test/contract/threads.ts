@@ -1,4 +1,4 @@
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { State, Threads } from '@agent-workflow/protos/threads';
@@ -36,7 +36,7 @@ import {
   twoCalls,
   user,
 } from './thread-calls.ts';
-import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
+import { checkOn, type OpenThreads, type Scale } from './thread-stores/threads-open.ts';
 import { threadsAgentsContract } from './threads-agents.ts';
 import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
@@ -53,12 +53,7 @@ import { threadsUsageContract } from './threads-usage.ts';
 
 /** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
 export function threadsContract(test: TestFn, name: string, open: OpenThreads, scale: Scale): void {
-  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      await using threads = await open();
-      await body(t, threads);
-    });
-  };
+  const check = checkOn(test, name, open);
 
   // Accepting
 

@@ -6,7 +6,7 @@ import test from 'ava';
 import { migratePostgres } from '@agent-workflow/threads/adapters/postgres/migrate';
 import { openPostgresThreadStore } from '@agent-workflow/threads/adapters/postgres/store';
 import { newHead, owner, put } from '../contract/thread-rows.ts';
-import { openAuthority, type Authority } from '../servers/certificates.ts';
+import { openAuthorities, toTlsFiles, type Authority } from '../servers/certificates.ts';
 import { postgresPassword, privatePostgres, type Postgres } from '../servers/postgres.ts';
 import type { Launcher, Private } from '../servers/real.ts';
 import { withServer } from '../servers/real-suite.ts';
@@ -25,17 +25,7 @@ async function serverFiles(
   return { keyAndCertificate, authorities };
 }
 
-const tlsOf = async (
-  by: Authority,
-): Promise<{ readonly caFile: string; readonly certFile: string; readonly keyFile: string }> => {
-  const { certificate, key: keyFile, authorities } = await by.sign('threads');
-  return { caFile: authorities, certFile: certificate, keyFile };
-};
-
-const authorities = Promise.all([openAuthority(), openAuthority()]);
-test.after.always(async () => {
-  for (const authority of await authorities) await authority[Symbol.asyncDispose]();
-});
+const authorities = openAuthorities(test);
 
 const secured: Launcher<Private<Postgres>> = {
   ...privatePostgres(),
@@ -51,7 +41,7 @@ withServer(test, secured, (launched) => {
     const reach = { host, port, username, database, schema: 'secured', ...limits };
     const passwordFile = join(tmpdir(), randomUUID());
     await writeFile(passwordFile, `${postgresPassword}\n`, { mode: 0o600 });
-    const tls = await tlsOf(authority);
+    const tls = toTlsFiles(await authority.sign('threads'));
     const options: Options = { ...reach, password: postgresPassword, tls };
     await migratePostgres({ ...options, waitMs: 60_000 });
     {
@@ -62,7 +52,7 @@ withServer(test, secured, (launched) => {
       t.like(await named.getHead(key), newHead as never);
     }
 
-    const other = await tlsOf(foreign);
+    const other = toTlsFiles(await foreign.sign('threads'));
     const wrong: readonly [RegExp, Options][] = [
       [/password authentication failed/, { ...options, password: 'guessed' }],
       [/password must be|SASL|no password/i, { ...reach, tls }],

@@ -3,12 +3,37 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WireSecurity } from '@agent-workflow/protos/wire/security';
+import type { TestFn } from 'ava';
 import forge from 'node-forge';
 
 /** A certificate authority of its own, with a folder of what it has signed. */
 export interface Authority extends AsyncDisposable {
   /** Signs a certificate for `localhost` and 127.0.0.1, good until so many days from now: below 0, it has expired. */
-  readonly sign: (name: string, days?: number) => Promise<Required<NonNullable<WireSecurity['tls']>>>;
+  readonly sign: (name: string, days?: number) => Promise<Signed>;
+}
+
+type Signed = Required<NonNullable<WireSecurity['tls']>>;
+
+interface TlsFiles {
+  readonly caFile: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** A certificate as a client of a store is given it. */
+export const toTlsFiles = ({ authorities, certificate, key }: Signed): TlsFiles => ({
+  caFile: authorities,
+  certFile: certificate,
+  keyFile: key,
+});
+
+/** The authority of a server and another one, for the tests of a file. */
+export function openAuthorities(test: TestFn): Promise<readonly [Authority, Authority]> {
+  const opened = Promise.all([openAuthority(), openAuthority()]);
+  test.after.always(async () => {
+    for (const authority of await opened) await authority[Symbol.asyncDispose]();
+  });
+  return opened;
 }
 
 export async function openAuthority(): Promise<Authority> {

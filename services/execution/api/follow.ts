@@ -52,7 +52,7 @@ export function createFollow(options: FollowOptions): Follow {
     const run = await threads.getRun({ owner, runId }, call);
     await publishAsleep(options, run);
     if (!run.end || worker?.drives(runId) === true) return;
-    // The worker that ended it is probably about to publish the end. The time on record may be of a clock that is ahead.
+    // The worker that ended it is probably about to publish the end. The time on record may come from a clock that is ahead.
     const waitMs = Math.min(publishMs, run.updatedAt + publishMs - Date.now());
     if (waitMs > 0) await ended(eventLog, runId, AbortSignal.any([call.signal, AbortSignal.timeout(waitMs)]));
     await publishEnd(options, run);

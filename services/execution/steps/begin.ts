@@ -39,8 +39,8 @@ export function begin({ claimed, graph, runOptions, cached, now }: DriveOptions)
 }
 
 /**
- * The time that has come for a run that slept, which this claim or one before it has woken; 0 for any other. The clock of the process that woke it may
- * be ahead of this one, and where that of the process in which it fell asleep was ahead, the record has an earlier time than the sleeping nodes.
+ * When the sleep of the run ended, if this claim or an earlier one woke it; 0 for a run that did not sleep. The clock of the process that woke the run
+ * may be ahead of this one. The nodes may have a later time than the record: that of a commit by a clock that was ahead is moved there.
  */
 function wokenAt({ isTakeover, wakeAt = 0, next }: ClaimedRun, continuation: Continuation | undefined): number {
   if (!isTakeover) return 0;

@@ -1,7 +1,7 @@
 import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import type { Log } from '@agent-workflow/kit/log';
 import type { RunCalls } from '@agent-workflow/protos/threads';
-import { goingOn } from '@agent-workflow/runtime/retries';
+import { growingSilence } from '@agent-workflow/runtime/retries';
 
 interface RecordClockOptions {
   readonly threads: Pick<RunCalls, 'claimRun'>;
@@ -18,15 +18,15 @@ interface RecordClock {
   readonly claimRun: RunCalls['claimRun'];
 }
 
-/** Clocks that are no further apart count as the same, in milliseconds. */
+/** Clocks that differ by no more than this count as the same, in milliseconds. */
 const sameMs = 1000;
 
 /**
- * A clock by which runs sleep and commits are dated, whatever the clock of this process shows. Until the first claim, and where the record is of
- * the version before, it is the clock of this process.
+ * The clock by which runs sleep and commits are dated, whatever the clock of this process shows. Until the first claim, and where the threads
+ * service is of the version before, it is the clock of this process.
  */
 export function createRecordClock({ threads, now, log }: RecordClockOptions): RecordClock {
-  const isFirst = createFirstOfKind({ ...goingOn, max: 1 });
+  const isFirst = createFirstOfKind({ ...growingSilence, max: 1 });
   /** What is added to the clock of this process. */
   let added = 0;
 
@@ -46,13 +46,16 @@ export function createRecordClock({ threads, now, log }: RecordClockOptions): Re
   };
 }
 
-/** The record's clock shows so much more than that of this process, in milliseconds: a reply shows it but for the time that its call took. */
+/**
+ * By how much the record's clock is ahead of that of this process, in milliseconds: at least and at most, because the reply does not say when during
+ * the call it was made.
+ */
 interface Apart {
   readonly least: number;
   readonly most: number;
 }
 
-/** What is to be added from a reply on: as before while it may be right, otherwise nothing, or as little as can be right. */
+/** What is added to the clock from this reply on: nothing if that may be right, else what was added before, else as little as may be right. */
 function toAdd(before: number, { least, most }: Apart): number {
   const mayBe = (ms: number): boolean => ms >= least - sameMs && ms <= most + sameMs;
   if (mayBe(0)) return 0;

@@ -32,7 +32,7 @@ function stringify(value: unknown, who: string): string {
   throw new TypeError(`${who} was given a value that ${whyNoJson(cause)}`, { cause });
 }
 
-/** Why `JSON.stringify` made no text of a value, by what it threw, if anything: it ends at some thousands of levels, where the stack does. */
+/** Why `JSON.stringify` made no text of a value, by what it threw, if anything. At some thousands of levels it overflows the stack. */
 export const whyNoJson = (error: unknown): string =>
   error instanceof RangeError && error.message.includes('call stack') ? 'is nested too deep' : 'is not JSON';
 

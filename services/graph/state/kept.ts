@@ -3,14 +3,14 @@ interface Bounds {
   readonly bytes: number;
 }
 
-/** Values by the objects that they were made from. */
+/** Values by the objects from which they were made. */
 interface Kept<K extends object, V> {
   readonly get: (key: K) => V | undefined;
   /** Keeps a value that counts as so many bytes; one that is larger than the bound is kept alone. */
   readonly set: (key: K, value: V, bytes: number) => void;
 }
 
-/** Keeps values within bounds. Where there are too many, those are dropped that were used longest ago. */
+/** Keeps values within bounds. When there are too many, those that were used longest ago are dropped. */
 export function createKept<K extends object, V>(bounds: Bounds): Kept<K, V> {
   /** The one that was used longest ago comes first. */
   const entries = new Map<K, { readonly value: V; readonly bytes: number }>();

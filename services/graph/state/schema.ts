@@ -23,8 +23,8 @@ const compilers: Readonly<Record<string, (faults: Options) => Compiler>> = {
 };
 
 /**
- * Compiled schemas that are kept, for each way of checking: agents may be registered with any number of them, and servers of MCP send new ones
- * with each question. What is compiled takes about fifty times as much memory as its text.
+ * How many compiled schemas are kept for each way of checking, and how many bytes of their texts. Agents may be registered with any number of schemas, and
+ * MCP servers send a new one with each question. A compiled schema takes about fifty times as much memory as its text.
  */
 const bounds = { count: 1000, bytes: 1024 * 1024 };
 const validators = {
@@ -40,7 +40,7 @@ function versionOf({ $schema = 'https://json-schema.org/draft/2020-12/schema' }:
   throw new Error(`$schema names "${named}", which is none of ${Object.keys(compilers).join(', ')}`);
 }
 
-/** A compiler keeps all that it has compiled, so that each schema gets one of its own: it takes a millisecond and 25 KB. */
+/** A compiler keeps all that it has compiled, so each schema gets a compiler of its own, which takes a millisecond and 25 KB. */
 function createCompiler(version: string, faults: Options): Compiler {
   const ajv = (compilers[version] as (faults: Options) => Compiler)(faults);
   formats.default(ajv);
@@ -49,7 +49,7 @@ function createCompiler(version: string, faults: Options): Compiler {
   return ajv;
 }
 
-/** Compilers of nothing but the schemas of schemas, by version. */
+/** Compilers that only check whether a schema is one, by version. */
 const checkers = new Map<string, Compiler>();
 
 function checkerFor(schema: JsonSchema): Compiler {

@@ -34,10 +34,10 @@ export function readSelection({ memoryType, category, threadId, filtersJson }: S
   };
 }
 
-/** The most values that the filters of one request compare with, those of all `$in` together: each is compared with many memories. */
+/** The most values that the filters of one request compare with, those of every `$in` counted: each is compared with many memories. */
 const maxValues = 1000;
 
-/** @throws Invalid at the filter that compares with one value more than all of them may. */
+/** @throws Invalid at the filter with which the filters together exceed {@link maxValues}. */
 function refuseMany(filters: readonly (readonly [string, unknown])[]): void {
   let values = 0;
   for (const [field, condition] of filters) {
@@ -51,7 +51,7 @@ function refuseMany(filters: readonly (readonly [string, unknown])[]): void {
   }
 }
 
-/** With how many values a condition compares. A value that is compared as a whole is one, also where it is a list. */
+/** With how many values a condition compares. A list that is compared as a whole is one value. */
 function valuesIn(condition: unknown): number {
   if (!hasOperators(condition)) return 1;
   const counts = Object.entries(condition).map(([operator, operand]) =>

@@ -23,8 +23,8 @@ export function writeDraft(key: string, text: string): void {
 }
 
 /**
- * Keeps what is typed under a key, soon after each change, and at once when the component or the page goes. `latest` gives it
- * also when the component has not been drawn with it.
+ * Keeps what is typed under a key, soon after each change, and at once when the component or the page goes. `latest` gives what is
+ * typed by then: the component may not have been drawn with it yet.
  */
 export function useDraft(key: string, text: string, latest: () => string): void {
   const read = useRef(latest);
@@ -57,7 +57,7 @@ export function typedIn<T>(draft: string): Typed<T> {
 
 const draftOf = (typed: Typed<unknown>): string => (Object.keys(typed).length === 0 ? '' : JSON.stringify(typed));
 
-/** Keeps what is left of what was typed when the rest was sent, also after the component has gone. */
+/** Keeps under a key what is typed and not sent; {@link TypedDraft} does so only while it is drawn. */
 export function keepTyped(key: string, typed: Typed<unknown>): void {
   writeDraft(key, draftOf(typed));
 }

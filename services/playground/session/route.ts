@@ -52,19 +52,19 @@ export function followAddress(): void {
   read();
 }
 
-/** Whether the address bar names this thing: sooner than `route`, which follows it. */
+/** Whether the address bar shows this view of this thing. It is right at once, while `route` follows a moment later. */
 export function isOpen({ view, id }: { readonly view: View; readonly id: string | undefined }): boolean {
   const now = parseRoute(location.hash);
   return now.view === view && now.id === id && now.unknown === undefined;
 }
 
-/** The mark of the open entry of the tab's history, where it has one: it is known by it when the reader is there again. */
+/** The mark of the open entry of the tab's history, if it has one. It identifies the entry when the reader comes back to it. */
 export const readMark = (): string | undefined => {
   const mark: unknown = history.state;
   return typeof mark === 'string' ? mark : undefined;
 };
 
-/** The same, and where it has none it gets one. */
+/** The mark of the open entry; one without a mark gets one. */
 export function markEntry(): string {
   const mark = readMark() ?? randomUuid();
   history.replaceState(mark, '');

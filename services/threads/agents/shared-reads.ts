@@ -1,14 +1,14 @@
 interface Reading<T> {
-  /** Resolves when it is over, whether or not it went well. */
+  /** Resolves when the read has ended, also with a failure. */
   readonly over: Promise<unknown>;
   /** The read that follows it. */
   next?: Promise<T>;
 }
 
 /**
- * Reads by name, one at a time for each name. Calls that come while a read is under way share the next one, which begins after all of them: so each
- * sees what was written before it, and many calls cost no more than one after the other. A conditional read in Cassandra makes others of
- * its partition try again, and holds one of a few threads while it does.
+ * Reads by name, one read at a time for each name. Calls that come while a read is under way share the next one, which begins after all of them: so
+ * each call sees what was written before it, and many calls at once cost two reads. In Cassandra a serial read makes others of its partition try
+ * again, and each holds one of a few threads meanwhile.
  */
 export function createSharedReads<T>(read: (name: string) => Promise<T>): (name: string) => Promise<T> {
   const underWay = new Map<string, Reading<T>>();

@@ -41,7 +41,7 @@ interface RunCallsOptions {
 
 const noRoutings: RoutingsByAgent = new Map();
 
-/** Before more messages than this are read for a step, it is held to the fence by itself. */
+/** A step that names more messages than this is checked against the fence before any of them is read. */
 const fewMessages = 1000;
 
 export function createRunCalls(options: RunCallsOptions): RunCalls {
@@ -68,7 +68,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     }
   };
 
-  /** @throws Stale for a step that is not its worker's to commit, unless it was committed already. */
+  /** @throws Stale when the worker no longer has the run, or the step is not the next one; not for a step that was committed already. */
   const refusePastStep = (key: ThreadKey, request: CommitStepRequest): Promise<unknown> =>
     changeOnRequest({ key, method: 'commitStep', request, toKept: () => undefined }, (snapshot) => {
       fencedHead(request, snapshot);

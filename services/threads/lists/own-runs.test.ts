@@ -52,6 +52,17 @@ async function walk(threads: Threads, limit: number, statuses: readonly RunStatu
   return { ids, pages };
 }
 
+/** The store, and how many runs are read from it. */
+function counting(store: ThreadStore): { readonly watched: ThreadStore; readonly read: () => number } {
+  let read = 0;
+  const listOwnRuns: ThreadStore['listOwnRuns'] = async (of, page) => {
+    const part = await store.listOwnRuns(of, page);
+    read += part.runs.length;
+    return part;
+  };
+  return { watched: { ...store, listOwnRuns }, read: () => read };
+}
+
 test("pages of an owner's runs are full, and the last one says that it is the last", async (t) => {
   await using store = openSqliteThreadStore({ path: ':memory:' });
   const threads = createThreads({ store });
@@ -75,19 +86,11 @@ test('runs are selected by one status or several', async (t) => {
 
 test('a page that finds few reads 2,000 runs, and its cursor goes on behind them', async (t) => {
   await using store = openSqliteThreadStore({ path: ':memory:' });
-  let read = 0;
-  const watched: ThreadStore = {
-    ...store,
-    listOwnRuns: async (of, page) => {
-      const part = await store.listOwnRuns(of, page);
-      read += part.runs.length;
-      return part;
-    },
-  };
+  const { watched, read } = counting(store);
   const threads = createThreads({ store: watched });
   await fill(store, 4500, (index) => (index === 0 || index === 4499 ? 'failed' : 'completed'));
   const first = await threads.listOwnRuns({ owner, limit: 10, statuses: ['failed'] }, call());
-  t.is(read, 2000);
+  t.is(read(), 2000);
   t.deepEqual(
     first.runs.map(({ runId }) => runId),
     ['r4499'],
@@ -98,15 +101,7 @@ test('a page that finds few reads 2,000 runs, and its cursor goes on behind them
 
 test("a page of one agent's runs is full, however many runs others have, and reads no more than it gives", async (t) => {
   await using store = openSqliteThreadStore({ path: ':memory:' });
-  let read = 0;
-  const watched: ThreadStore = {
-    ...store,
-    listOwnRuns: async (of, page) => {
-      const part = await store.listOwnRuns(of, page);
-      read += part.runs.length;
-      return part;
-    },
-  };
+  const { watched, read } = counting(store);
   for (const agent of ['billing', 'support'])
     await fill(store, agent === 'billing' ? 3 : 4500, () => 'completed', { threadId: agent, agent });
   const page = await createThreads({ store: watched }).listOwnRuns(
@@ -118,7 +113,7 @@ test("a page of one agent's runs is full, however many runs others have, and rea
     ['billing2', 'billing1', 'billing0'],
   );
   t.is(page.cursor, undefined);
-  t.is(read, 3);
+  t.is(read(), 3);
 });
 
 test('a cursor that no list gave is refused', async (t) => {

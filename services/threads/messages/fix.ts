@@ -3,7 +3,7 @@ import { answeredCalls, callsOf, type Message } from '@agent-workflow/protos/mes
 import { fromJson } from '../record/json.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
-import { directWrite, versionConflict, writableHead } from '../state/writable.ts';
+import { directWrite, settledHead, versionConflict, writableHead } from '../state/writable.ts';
 import { withCheckpoint } from '../history/undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
@@ -21,7 +21,7 @@ interface Searched {
   readonly texts: Pick<StoredTexts, 'read'>;
 }
 
-/** Finds what a model refuses in a conversation: calls without an answer. A message that cannot be read answers none, as no model gets it. */
+/** Finds what a model refuses in a conversation: calls without an answer. A message that cannot be read counts as no answer, because no model gets it. */
 export async function findBroken(
   searched: Searched,
   key: ThreadKey,
@@ -81,20 +81,12 @@ export function decideFix(
   now: number,
 ): Decision<number> {
   const before = writableHead(snapshot, threadId);
-  const { interruptedRun: _, progress: _progress, ...head } = before;
   const deleted = [...callers, ...answers].flatMap((id) => snapshot.entries.get(id)?.position ?? []);
   if (deleted.length === 0) return { reply: 0 };
   if (before.version !== version) throw versionConflict(threadId);
-  const fixed: Head = {
-    ...head,
-    version: head.version + 1,
-    updatedAt: now,
-    openCalls: [],
-    openInterrupts: [],
-    next: [],
-  };
+  const fixed = { head: settledHead(before, now), deleted };
   return {
-    change: withCheckpoint({ head: fixed, deleted }, before, snapshot, { ...directWrite, at: now }),
+    change: withCheckpoint(fixed, before, snapshot, { ...directWrite, at: now }),
     reply: callers.filter((id) => snapshot.entries.has(id)).length,
   };
 }

@@ -1,17 +1,17 @@
 import type { CommitStepRequest, StepWork } from '@agent-workflow/protos/threads';
 
-/** How far the clock of a worker may be ahead of that of the record, in milliseconds. A clock that is behind looks as a commit does that came late. */
+/** How far the clock of a worker may be ahead of that of the record, in milliseconds. A clock that is behind cannot be distinguished from a commit that came late. */
 const clocksApartMs = 1000;
 
-/** By how many milliseconds the clock of the worker is ahead that sent a commit; 0 where it is no further ahead than any clock may be. */
+/** By how many milliseconds the clock of the worker that sent a commit is ahead; 0 where that is no more than {@link clocksApartMs}. */
 export function aheadOf({ at, fused }: CommitStepRequest, now: number): number {
   const ahead = Math.max(at, fused?.at ?? at) - now;
   return ahead > clocksApartMs ? ahead : 0;
 }
 
 /**
- * The commit as a worker would have sent it whose clock is right: each of its times is so much earlier, also the one until which the run sleeps.
- * What is kept for the next claim stays as it came: the worker that wakes the run holds its sleep to have ended.
+ * The commit as a worker with a right clock would have sent it: each of its times is `ms` earlier, also the end of a sleep. The continuation stays as
+ * it came, with the times of the worker: the one that wakes the run takes them into account.
  */
 export function earlier(request: CommitStepRequest, ms: number): CommitStepRequest {
   if (ms === 0) return request;

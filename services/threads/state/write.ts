@@ -5,7 +5,7 @@ import type { Head } from '../ports/record.ts';
 import { refuseMessages, refuseSummary } from '../record/bounds.ts';
 import { placeMessages } from '../record/place.ts';
 import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
-import { answersIn, directWrite, versionConflict, withoutCalls, writableHead } from './writable.ts';
+import { answersIn, directWrite, settledHead, versionConflict, withoutCalls, writableHead } from './writable.ts';
 
 /** Where a state write's messages and fields are in its request. */
 const inStateWrite: SizePlaces = { messages: ['state', 'context'], fields: ['state'] };
@@ -38,17 +38,9 @@ export function decideWriteState(
 /** Clears fields and context. The snapshot holds all fields and the whole context. */
 export function decideClearState(threadId: string, snapshot: Snapshot, now: number): Decision<undefined> {
   const before = writableHead(snapshot, threadId);
-  const { interruptedRun: _, progress: _progress, ...head } = before;
-  const cleared: Head = {
-    ...head,
-    version: head.version + 1,
-    updatedAt: now,
-    openCalls: [],
-    openInterrupts: [],
-    next: [],
-  };
+  const cleared = { head: settledHead(before, now), clearState: true } as const;
   return {
-    change: withCheckpoint({ head: cleared, clearState: true }, before, snapshot, { ...directWrite, at: now }),
+    change: withCheckpoint(cleared, before, snapshot, { ...directWrite, at: now }),
     reply: undefined,
   };
 }

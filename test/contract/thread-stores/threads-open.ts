@@ -1,3 +1,4 @@
+import type { ExecutionContext, TestFn } from 'ava';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Threads } from '@agent-workflow/protos/threads';
 
@@ -10,6 +11,18 @@ interface OpenThreadsOptions {
 
 /** Opens an empty record. */
 export type OpenThreads = (options?: OpenThreadsOptions) => Promise<Threads & AsyncDisposable>;
+
+type Check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>) => void;
+
+/** Declares tests that have an empty record each; their titles begin with its name. */
+export const checkOn =
+  (test: TestFn, name: string, open: OpenThreads): Check =>
+  (title, body) => {
+    test(`${name}: ${title}`, async (t) => {
+      await using threads = await open();
+      await body(t, threads);
+    });
+  };
 
 /** How much work the suite gives a record: a record behind a network takes longer for the same. */
 export interface Scale {

@@ -178,7 +178,7 @@ async function untilReady<T>(
 }
 
 const waitsForStreams = 'JetStream is not ready yet';
-/** A user of a pool may not manage streams, and where its account has none, nothing answers. */
+// The user of a pool may not manage streams, and where its account has no streams nothing answers it.
 const waitsInApi = `${waitsForStreams}, or the user of NATS_URL is that of a pool and not that of the service`;
 const waitsInWorker = `${waitsForStreams}; a worker with the user of a pool needs NATS_ACCESS=pool`;
 

@@ -115,7 +115,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   return {
     // The logs of all agents are in one file.
     setAgent: () => undefined,
-    // All that stores events is this process: what it has stored since is of a log that is in use, or was left since.
+    // Only this process stores events here. What it has stored since the moment is in a log that it has in use, or has left since.
     moment: left.count,
     beganAfter: (runId, moment) => {
       if (!tails.has(runId) && !left.mayHold(runId, moment)) beginTail(runId, nothingStored);
@@ -182,15 +182,15 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   };
 }
 
-/** How many of the logs that were left last are known by their runs. */
+/** How many of the logs that were left last are remembered by their runs. */
 const mostLeft = 1024;
 
-/** The logs that this process keeps no tail of any more. */
+/** The logs that this process had in use and has no longer. */
 interface LeftLogs {
   readonly add: (runId: string) => void;
   /** How many there have been. */
   readonly count: () => number;
-  /** Whether that of the run may be among those since the given number. */
+  /** Whether the log of the run may have been left since there were `since` of them. */
   readonly mayHold: (runId: string, since: number) => boolean;
 }
 

@@ -60,7 +60,7 @@ export interface EventRow {
   readonly bytes: Uint8Array;
 }
 
-/** How far a log is. */
+/** How far a log goes. */
 export interface LogStand {
   /** The last number; 0 without a row. */
   readonly last: number;

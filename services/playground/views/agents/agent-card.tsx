@@ -44,7 +44,7 @@ interface RevisionsProps {
 
 /** The newest first: it is the one that is looked for. */
 function Revisions({ name, revisions }: RevisionsProps) {
-  // As a change of the routing warns in its reply: new runs go to it, and no worker takes them.
+  // The reply to a change of the routing warns of the same revisions: new runs go to them, and no worker takes these.
   const unserved = revisions.filter(({ percent, workers }) => percent > 0 && workers === 0);
   return (
     <>

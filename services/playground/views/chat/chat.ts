@@ -83,14 +83,14 @@ export interface Chat {
   readonly reopen: () => void;
   /** Makes the open calls of tools that this browser has, once, and sends what they gave. */
   readonly runCalls: () => Promise<void>;
-  /** It lasts while the reader is there, and while something is sent. */
+  /** The chat lasts while the reader is there, and while something is being sent. */
   readonly lifetime: Lifetime;
 }
 
-/** The threads that new chats have begun, by the marks of their entries in the history: their reader may have left before. */
+/** The threads that new chats have begun, by the marks of the history entries of these chats: a reader may have left a chat before it had its thread. */
 const begunAt = new Map<string, string>();
 
-/** The thread that a new chat has begun which stood at the open entry of the history; `undefined` where none has. */
+/** The thread that was begun by a new chat at the open entry of the history; `undefined` where there was none. */
 export const threadBegunHere = (): string | undefined => begunAt.get(readMark() ?? '');
 
 /** How many rounds of calls and answers a run takes at most without the reader. */

@@ -1,12 +1,12 @@
-/** How long a chat lasts: until its reader has left, and what was being sent by then is sent. */
+/** How long a chat lasts: until its reader has left and what was being sent by then is sent. */
 export interface Lifetime {
-  /** Fires at its end. */
+  /** Fires when the chat ends. */
   readonly signal: AbortSignal;
   /** Does work that goes on when the reader leaves meanwhile. */
   readonly during: <T>(work: () => Promise<T>) => Promise<T>;
-  /** The reader leaves. It ends now, or behind the last work that is under way. */
+  /** The reader leaves: the chat ends now, or after the last work that is under way. */
   readonly leave: () => void;
-  /** The reader comes back. @returns whether it has not ended. */
+  /** The reader comes back. @returns whether the chat is still there. */
   readonly rejoin: () => boolean;
   /** It ends now, and with it all that is under way. */
   readonly end: () => void;

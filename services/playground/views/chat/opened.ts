@@ -6,7 +6,7 @@ import type { Answer } from './answer.ts';
 import { createChat, type Chat } from './chat.ts';
 import { createForking, type Forking } from './forking.tsx';
 
-/** The message that is written in a chat, and how it goes with its sending. */
+/** The message that is being written in a chat, and the state of its sending. */
 export interface Writing {
   readonly text: Signal<string>;
   readonly isSending: Signal<boolean>;

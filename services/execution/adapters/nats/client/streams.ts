@@ -219,8 +219,8 @@ async function ensureConsumer(manager: JetStreamManager, settings: StreamSetting
 }
 
 /**
- * Brings a lane's consumer to its settings, but for the time in which a run is to be settled: that is the worker's, whose `LEASE_MS` may be another
- * than here. One that is gone by now stays away.
+ * Brings a lane's consumer to its settings, except for the time in which a run is to be settled: the worker sets that one, and its `LEASE_MS` may
+ * differ from the one here. A consumer that is gone by now is not created.
  */
 async function renewConsumer(manager: JetStreamManager, settings: StreamSettings, known: ConsumerInfo): Promise<void> {
   const { stream_name: stream, name: consumer } = known;

@@ -15,7 +15,7 @@ export interface LogPosition {
   readonly frame: StoredFrame | undefined;
 }
 
-/** The position in a log of which no frame is stored, or none that is found: it begins behind what is there. */
+/** The position in a log of which no frame is stored, or none is found: the log begins behind the last message of its subject, `lastSeq`. */
 export const emptyAt = (lastSeq: number): LogPosition => ({
   ...{ streamSeq: 0, lastSeq, last: 0, ended: false, origin: lastSeq },
   frame: undefined,

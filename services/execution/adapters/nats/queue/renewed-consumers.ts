@@ -10,13 +10,13 @@ interface RenewedConsumersOptions {
 }
 
 const consumersAtOnce = 8;
-/** How long the consumers under way may take when this process leaves, in milliseconds. */
+/** How long changes that are under way may take when this process leaves, in milliseconds. */
 const leaveMs = 1000;
 
 /**
- * Brings the consumers of lanes that are there to the settings of this version, once, and meanwhile returns. A worker does so with its own at
- * its start, and those of a pool may run for weeks after the rest was upgraded. Replicas may do it at the same time: each changes only
- * what differs. Disposing of the result ends it.
+ * Brings the consumers of all lanes to the settings of this version, once. It returns at once and works in the background; disposing of the result
+ * ends that. A worker brings its own consumers to its settings when it starts, but the workers of a pool may run for weeks after the rest was upgraded.
+ * Replicas may do this at the same time: each changes only what differs.
  */
 export function renewConsumers(options: RenewedConsumersOptions): AsyncDisposable {
   const closing = new AbortController();
@@ -31,7 +31,7 @@ export function renewConsumers(options: RenewedConsumersOptions): AsyncDisposabl
   };
 }
 
-/** One that cannot be changed keeps no other from it. */
+/** A consumer that cannot be changed does not keep the others from being changed. */
 async function renewAll(
   { streams: { manager, names, renewConsumer }, log }: RenewedConsumersOptions,
   closing: AbortSignal,
