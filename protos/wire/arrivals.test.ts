@@ -39,7 +39,7 @@ async function openGround(
       const { code, details } = toStatus(fromUnknown(error));
       return { code, details, metadata: new Metadata() };
     },
-    ...{ arrivalMs, streamMs: 60_000, connections: undefined },
+    ...{ arrivalMs, streamMs: 60_000, connections: undefined, replies: undefined },
   });
   const server = new Server({ interceptors: [arrivals] });
   const codec = { requestSerialize: asBytes, requestDeserialize: asBytes };

@@ -10,6 +10,7 @@ import {
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { createArrivalCounts, type ArrivingRequest } from './arrival-counts.ts';
 import type { Connections } from './connections.ts';
+import type { HeldReplies } from './held-replies.ts';
 import type { Pool } from './pool-gate.ts';
 import type { PoolLimiting } from './pool-limits.ts';
 import { createRefusalPace } from './refusal-pace.ts';
@@ -25,6 +26,8 @@ interface ArrivalOptions {
   readonly limiting: PoolLimiting | undefined;
   /** Absent where every caller is one of the platform. */
   readonly connections: Pick<Connections, 'enter'> | undefined;
+  /** Absent: replies are not counted. */
+  readonly replies: Pick<HeldReplies, 'watch'> | undefined;
   readonly refuse: (error: unknown) => StatusObject;
   /** How long one request may take to arrive, in milliseconds. */
   readonly arrivalMs: number;
@@ -50,7 +53,7 @@ const refusals: ReadonlySet<status> = new Set([
  * they hold no memory with requests that they never finish. The platform is trusted with that.
  */
 export function createArrivals(options: ArrivalOptions): ServerInterceptor {
-  const { callerOf, isOpen, refusal, onUnknownCaller, refuse, connections } = options;
+  const { callerOf, isOpen, refusal, onUnknownCaller, refuse, connections, replies } = options;
   const counts = options.limiting && createArrivalCounts(options.limiting);
   const pace = options.limiting && createRefusalPace(options.limiting.onLimited);
   const enter = (caller: Pool | undefined, isStream: boolean): ArrivingRequest | undefined =>
@@ -74,6 +77,7 @@ export function createArrivals(options: ArrivalOptions): ServerInterceptor {
               if (caller !== 'platform') {
                 arrival = watchArrival(call, enter(caller, isStream), { ...options, isStream });
                 if (!isStream) pool = caller?.name;
+                if (stream && caller) replies?.watch(metadata, { stream, pool: caller.name });
               }
             } catch (error) {
               cut(call, refuse(error));

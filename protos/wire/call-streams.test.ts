@@ -33,6 +33,7 @@ async function openServer(t: ExecutionContext, answer: Answer | null): Promise<T
     ? serveCalls(server, {
         rpcOf: (asked) => (asked === path ? { ...rpc, answer } : undefined),
         callerOf: (metadata) => () => (metadata.get('authorization')[0] === 'Bearer wrong' ? undefined : 'platform'),
+        hold: () => () => undefined,
         refusal: { code: status.UNAUTHENTICATED },
       })
     : (): void => undefined;

@@ -42,7 +42,7 @@ async function openGround(
       const { code, details } = toStatus(fromUnknown(error));
       return { code, details, metadata: new Metadata() };
     },
-    ...{ arrivalMs: 60_000, streamMs, connections },
+    ...{ arrivalMs: 60_000, streamMs, connections, replies: undefined },
   });
   const server = new Server({ interceptors: [arrivals] });
   const codec = { requestSerialize: asBytes, requestDeserialize: asBytes };

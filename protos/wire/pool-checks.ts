@@ -138,16 +138,11 @@ export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>
   SearchRequest: { limit: count, scoreThreshold: number, maxTokens: count, optionsJson: object(sizes.search) },
 };
 
-/** The most fields of the state: a registered agent has fewer, because of the bytes of their description. */
-const maxFields = 30_000;
-/** The most messages of one step: its bytes hold no more. */
-const maxMessages = 40_000;
-
 /** @throws Invalid for a step that adds more than one may, as its worker counts it. */
 function refuseLargeStep({ fields = {}, messages = [] }: StepParts, at: Field): void {
   const names = Object.keys(fields);
-  refuseMany(names, maxFields, [...at, 'fields']);
-  refuseMany(messages, maxMessages, [...at, 'messages']);
+  refuseMany(names, sizes.stepFields, [...at, 'fields']);
+  refuseMany(messages, sizes.stepMessages, [...at, 'messages']);
   let bytes = 0;
   for (const { messageId, json: text } of messages) bytes += Buffer.byteLength(messageId) + text.byteLength;
   refuseOver(bytes, [...at, 'messages']);

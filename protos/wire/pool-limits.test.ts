@@ -107,6 +107,44 @@ test('more calls are worked on again after the event loop was late, also while n
   t.pass();
 });
 
+test('no call of a pool begins while its callers have not read as many bytes as it may have, and the others go on', async (t) => {
+  const { enter, hold, limited } = limitsOf({ bytes: 1000 });
+  const drop = (): void => t.fail();
+  const first = hold('billing', 600, drop);
+  t.is(enter('billing', 10).turn, undefined);
+  const second = hold('billing', 600, drop);
+  const { turn } = enter('billing', 10);
+  let hasBegun = false;
+  void turn?.then(() => (hasBegun = true));
+  t.is(enter('support', 10).turn, undefined);
+  for (let count = 0; count < 3; count++) await turnOfLoop();
+  t.false(hasBegun);
+  first();
+  first();
+  await turn;
+  t.true(hasBegun);
+  second();
+  t.is(enter('billing', 10).turn, undefined);
+  t.deepEqual(limited, []);
+});
+
+test('the connection that has left a reply unread for half a minute is closed when calls of its pool wait for that', (t) => {
+  const { enter, hold, clock, limited } = limitsOf({ bytes: 1000 });
+  const dropped: string[] = [];
+  const ends = ['old', 'new'].map((name) => hold('billing', 500, () => void dropped.push(name)));
+  clock.ms += 30_000;
+  enter('billing', 10);
+  t.deepEqual(dropped, []);
+  clock.ms += 1;
+  enter('billing', 10);
+  t.deepEqual([dropped, limited], [['old'], ['billing replies 1000']]);
+  for (const end of ends) end();
+  hold('billing', 500, () => void dropped.push('alone'));
+  clock.ms += 30_001;
+  enter('billing', 10);
+  t.deepEqual(dropped, ['old'], 'one that nothing waits for is left');
+});
+
 /** How many calls of a pool that has many begin in one turn of the event loop, at most, once its bound has settled. Each takes so long. */
 async function mostInTurn(t: ExecutionContext, workMs: number): Promise<number> {
   const { enter, clock } = limitsOf({ calls: 2000, callsPerSecond: 2000 });

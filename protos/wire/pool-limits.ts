@@ -5,7 +5,7 @@ import { createPoolTurns, type PoolTurns, type TurnClocks } from './pool-turns.t
 interface PoolBounds {
   /** Calls under way. */
   readonly calls: number;
-  /** Bytes of their requests. One that is larger is let in alone. */
+  /** Bytes of their requests. One that is larger is let in alone. While the replies that are not read have as many, no call begins. */
   readonly bytes: number;
   /** Calls a second; after a second without any, as many at once. */
   readonly callsPerSecond: number;
@@ -14,10 +14,10 @@ interface PoolBounds {
 /** What a call of a pool is refused for. Connections and streams of calls are bounded in `connections.ts`. */
 type PoolBound = keyof PoolBounds | 'connections' | 'streams';
 
-/** Refusals have none that a caller is refused with: its connection is closed (`refusal-pace.ts`). */
-type Exceeded = PoolBound | 'refusals';
+/** Nothing is refused for these two: a connection is closed (`refusal-pace.ts`, and below). */
+type Exceeded = PoolBound | 'refusals' | 'replies';
 
-/** The bounds, and what is called with each call that is refused for them. */
+/** The bounds, and what is called with each call that is refused, and each connection that is closed, for them. */
 export interface PoolLimiting {
   readonly bounds: PoolBounds;
   readonly onLimited: (limited: { readonly pool: string; readonly bound: Exceeded; readonly most: number }) => void;
@@ -32,12 +32,17 @@ export interface Entered {
 }
 
 /** Counts the calls of pools, each pool for itself. */
-interface PoolLimits {
+export interface PoolLimits {
   /**
    * Lets a call of a pool in whose request has so many bytes.
    * @throws RateLimited, with a time to wait, when the pool has too much under way, or calls too often.
    */
   readonly enter: (pool: string, bytes: number) => Entered;
+  /**
+   * Counts bytes of replies that are kept until the caller reads them, or its connection ends; then the result is to be called. `drop` closes the
+   * connection.
+   */
+  readonly hold: (pool: string, bytes: number, drop: () => void) => () => void;
 }
 
 /** A request of no more bytes counts as a call alone: renewals and claims go on while large commits wait. */
@@ -46,12 +51,26 @@ const smallBytes = 4096;
 const retryMs = 500;
 const leastRetryMs = 100;
 const second = 1000;
+/**
+ * How long a reply may be kept for its caller while the pool has no room for more, in milliseconds: about as long as a worker waits for one. So a process
+ * that reads nothing does not keep the others of its pool from their calls for long.
+ */
+const longestUnreadMs = 30_000;
 /** In a millisecond. */
 const microseconds = 1000;
+
+interface Unread {
+  readonly since: number;
+  readonly drop: () => void;
+}
 
 interface Use {
   calls: number;
   bytes: number;
+  /** Bytes of replies that are not read. */
+  held: number;
+  /** Those replies; the oldest comes first. */
+  readonly unread: Set<Unread>;
   readonly turns: PoolTurns;
   /** Calls that may begin at once, by `at`: the rate refills them. */
   tokens: number;
@@ -76,12 +95,16 @@ export function createPoolLimits({ bounds, onLimited }: PoolLimiting, clocks: Tu
   const { callsPerSecond } = bounds;
   const { elapsed } = clocks;
 
+  const newUse = (at: number): Use => {
+    const isHeldUp = (): boolean => use.held >= bounds.bytes;
+    const turns = createPoolTurns({ ...clocks, isHeldUp });
+    const use: Use = { ...{ calls: 0, bytes: 0, held: 0, unread: new Set(), tokens: callsPerSecond, at }, turns };
+    return use;
+  };
+
   const useOf = (pool: string): Use => {
     const now = elapsed();
-    const use = uses.get(pool) ?? {
-      ...{ calls: 0, bytes: 0, tokens: callsPerSecond, at: now },
-      turns: createPoolTurns(clocks),
-    };
+    const use = uses.get(pool) ?? newUse(now);
     uses.set(pool, use);
     use.tokens = Math.min(callsPerSecond, use.tokens + ((now - use.at) * callsPerSecond) / second);
     use.at = now;
@@ -94,11 +117,21 @@ export function createPoolLimits({ bounds, onLimited }: PoolLimiting, clocks: Tu
     return use.tokens < 1 ? 'callsPerSecond' : undefined;
   };
 
+  /** Closes the connection that keeps the calls of its pool waiting for the longest. */
+  const dropUnread = (pool: string, { held, unread }: Use): void => {
+    const [oldest] = unread;
+    if (!oldest || held < bounds.bytes || elapsed() - oldest.since <= longestUnreadMs) return;
+    unread.delete(oldest);
+    onLimited({ pool, bound: 'replies', most: bounds.bytes });
+    oldest.drop();
+  };
+
   return {
     enter: (pool, requestBytes) => {
       const bytes = requestBytes > smallBytes ? requestBytes : 0;
       const use = useOf(pool);
       use.turns.check();
+      dropUnread(pool, use);
       const bound = boundOver(use, bytes);
       if (bound) {
         onLimited({ pool, bound, most: bounds[bound] });
@@ -117,6 +150,21 @@ export function createPoolLimits({ bounds, onLimited }: PoolLimiting, clocks: Tu
       };
       const turn = use.turns.take(onEnd);
       return { turn: turn.begins, onEnd };
+    },
+
+    hold: (pool, bytes, drop) => {
+      const use = useOf(pool);
+      const reply: Unread = { since: elapsed(), drop };
+      let isHeld = true;
+      use.held += bytes;
+      use.unread.add(reply);
+      return () => {
+        if (!isHeld) return;
+        isHeld = false;
+        use.held -= bytes;
+        use.unread.delete(reply);
+        use.turns.goOn();
+      };
     },
   };
 }

@@ -12,6 +12,13 @@ export interface PoolTurns {
   readonly take: (onLong: () => void) => Turn;
   /** Looks for work that takes too long. */
   readonly check: () => void;
+  /** To be called when {@link PoolTurnsOptions.isHeldUp} may have changed. */
+  readonly goOn: () => void;
+}
+
+interface PoolTurnsOptions extends TurnClocks {
+  /** Whether no work may begin for now; what is under way goes on. */
+  readonly isHeldUp: () => boolean;
 }
 
 /**
@@ -47,7 +54,7 @@ export interface TurnClocks {
  * What a call costs is known only when it is over, so calls are bounded by what they do to the event loop: while the pool calls, each turn of
  * the loop is measured. A late one halves how many calls are worked on at once, any other one allows one more.
  */
-export function createPoolTurns({ elapsed, worked }: TurnClocks): PoolTurns {
+export function createPoolTurns({ elapsed, worked, isHeldUp }: PoolTurnsOptions): PoolTurns {
   /** The one that began first comes first. */
   const working = new Set<Work>();
   const waiting = new Set<Work>();
@@ -56,7 +63,7 @@ export function createPoolTurns({ elapsed, worked }: TurnClocks): PoolTurns {
   let isPlanned = false;
   let measuring: NodeJS.Timeout | undefined;
 
-  const mayBegin = (): boolean => working.size < atOnce && begunInTurn < atOnce * turnShare;
+  const mayBegin = (): boolean => working.size < atOnce && begunInTurn < atOnce * turnShare && !isHeldUp();
 
   const note = (work: Work): void => {
     working.add(work);
@@ -85,7 +92,7 @@ export function createPoolTurns({ elapsed, worked }: TurnClocks): PoolTurns {
       const isLate = worked() - since > lateMs;
       atOnce = isLate ? Math.max(fewestAtOnce, Math.floor(atOnce / 2)) : Math.min(mostAtOnce, atOnce + 1);
       beginNext();
-      if (waiting.size === 0) return;
+      if (waiting.size === 0 || isHeldUp()) return;
       if (working.size < atOnce) plan();
       else if (atOnce < mostAtOnce) measuring ??= setTimeout(measure, measureMs);
     });
@@ -117,6 +124,9 @@ export function createPoolTurns({ elapsed, worked }: TurnClocks): PoolTurns {
         if (elapsed() - since <= longestWorkMs) return;
         onLong();
       }
+    },
+    goOn: () => {
+      if (waiting.size > 0) plan();
     },
   };
 }

@@ -12,6 +12,7 @@ import {
   type Requests,
 } from './call-messages.ts';
 import { createOutbox } from './outbox.ts';
+import type { HeldReplies } from './held-replies.ts';
 import type { Caller } from './pool-gate.ts';
 import type { Entered } from './pool-limits.ts';
 import { createStreamRests } from './refusal-pace.ts';
@@ -44,6 +45,7 @@ interface StreamedCall {
 interface ServeCallsOptions {
   readonly rpcOf: (path: string) => StreamedRpc | undefined;
   readonly callerOf: (metadata: Metadata) => CallerOf;
+  readonly hold: HeldReplies['hold'];
   /** What a caller gets that is not one of ours. */
   readonly refusal: Partial<StatusObject>;
 }
@@ -55,7 +57,7 @@ const maxWaitingBytes = 4 * 1024 * 1024;
 const maxPoolBytes = 4 * 1024 * 1024;
 
 /** Adds the RPC that carries calls to a server. @returns what asks every client to end its streams, which the server needs to end. */
-export function serveCalls(server: Server, { rpcOf, callerOf, refusal }: ServeCallsOptions): () => void {
+export function serveCalls(server: Server, { rpcOf, callerOf, hold, refusal }: ServeCallsOptions): () => void {
   const streams = new Set<() => void>();
   const restOf = createStreamRests();
   let isLeaving = false;
@@ -72,7 +74,7 @@ export function serveCalls(server: Server, { rpcOf, callerOf, refusal }: ServeCa
           stream.emit('error', refusal);
           return;
         }
-        const retire = answerAll(stream, { rpcOf, caller, restOf, onOver: () => streams.delete(retire) });
+        const retire = answerAll(stream, { rpcOf, caller, hold, restOf, onOver: () => streams.delete(retire) });
         streams.add(retire);
         if (isLeaving) retire();
       },
@@ -84,7 +86,7 @@ export function serveCalls(server: Server, { rpcOf, callerOf, refusal }: ServeCa
   };
 }
 
-interface AnswerOptions extends Pick<ServeCallsOptions, 'rpcOf'> {
+interface AnswerOptions extends Pick<ServeCallsOptions, 'rpcOf' | 'hold'> {
   readonly caller: CallerOf;
   readonly restOf: ReturnType<typeof createStreamRests>;
   readonly onOver: () => void;
@@ -93,7 +95,7 @@ interface AnswerOptions extends Pick<ServeCallsOptions, 'rpcOf'> {
 /** Answers the calls of one stream. @returns what asks its client to end it. */
 function answerAll(
   stream: ServerDuplexStream<Buffer, Buffer>,
-  { rpcOf, caller, restOf, onOver }: AnswerOptions,
+  { rpcOf, caller, hold, restOf, onOver }: AnswerOptions,
 ): () => void {
   const open = new Map<number, AbortController>();
   let isOver = false;
@@ -103,8 +105,11 @@ function answerAll(
 
   const outbox = createOutbox<StreamedReply>((replies, onTaken) => {
     if (isOver) return;
-    stream.write(repliesCodec.encode({ replies }), () => {
+    const message = repliesCodec.encode({ replies });
+    const release = hold(stream.metadata, message.byteLength);
+    stream.write(message, () => {
       onTaken();
+      release();
       goOn();
     });
   });

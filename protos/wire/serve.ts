@@ -37,10 +37,11 @@ import {
 } from './definitions.ts';
 import { createFieldCount } from './field-count.ts';
 import { writeAll } from './flow.ts';
+import { createHeldReplies, type HeldReplies } from './held-replies.ts';
 import { fail, link, type Method } from './link.ts';
 import { requestFault } from './listed.ts';
 import { createPoolGate, type Caller, type PoolAccess } from './pool-gate.ts';
-import { createPoolLimits, type Entered } from './pool-limits.ts';
+import { createPoolLimits, type Entered, type PoolLimits } from './pool-limits.ts';
 import { poolTextFault } from './pool-texts.ts';
 import { absentFault } from './required.ts';
 import { createGuard, grantKey, toServerCredentials, type CallerOf, type WireSecurity } from './security.ts';
@@ -112,8 +113,11 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   // Without a token every caller is one of the platform.
   const connections =
     security.token === undefined ? undefined : createConnections({ bounds: connectionBounds, onLimited });
+  const limits = security.pools?.limiting && createPoolLimits(security.pools.limiting);
+  const replies = limits && createHeldReplies(limits.hold);
   const arrivals = createArrivals({
-    ...{ callerOf, isOpen: isHealthCheck, refusal: unknownCaller, refuse: toRefusal, arrivalMs, streamMs, connections },
+    ...{ callerOf, isOpen: isHealthCheck, refusal: unknownCaller, refuse: toRefusal, arrivalMs, streamMs },
+    ...{ connections, replies },
     limiting: security.pools?.limiting,
     // No call is refused with a stream: the caller makes each as a call of its own then.
     onUnknownCaller: (path) => (path === exchangePath ? undefined : onUnknownCaller()),
@@ -122,7 +126,8 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   const provided = new Map<Context, Methods>();
   const streamed = new Map<string, StreamedRpc>();
   const ends = createWorkEnds();
-  const counted = { pools: security.pools, enter: createEnter(security.pools), during: ends.during };
+  const hold = replies?.hold ?? holdNothing;
+  const counted = { pools: security.pools, enter: createEnter(limits), during: ends.during, hold };
   for (const context of contexts)
     addService(server, {
       ...{ context, provided: () => provided.get(context), callerOf, onFailure, onUnknownCaller, around, streamed },
@@ -130,7 +135,7 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
     });
   const endStreams = serveCalls(server, {
     rpcOf: (path) => streamed.get(path),
-    callerOf,
+    ...{ callerOf, hold },
     refusal: unknownCaller,
   });
   const health = createHealth(contexts);
@@ -251,8 +256,7 @@ function methodsOf(context: Context, service: object): Methods {
 }
 
 /** Calls of the platform are not counted. */
-function createEnter(pools: PoolAccess | undefined): StreamedRpc['enter'] {
-  const limits = pools?.limiting && createPoolLimits(pools.limiting);
+function createEnter(limits: PoolLimits | undefined): StreamedRpc['enter'] {
   return (caller, bytes) => (!caller || caller === 'platform' ? undefined : limits?.enter(caller.name, bytes));
 }
 
@@ -262,6 +266,7 @@ interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onUnknownCal
   readonly callerOf: (metadata: Metadata) => CallerOf;
   readonly pools: PoolAccess | undefined;
   readonly enter: StreamedRpc['enter'];
+  readonly hold: HeldReplies['hold'];
   readonly during: ReturnType<typeof createWorkEnds>['during'];
   /** Is given the RPCs that may be called on a stream, by path. */
   readonly streamed: Map<string, StreamedRpc>;
@@ -269,10 +274,12 @@ interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onUnknownCal
 
 const ignore = (): void => undefined;
 
+const holdNothing = (): (() => void) => ignore;
+
 const justDo: AroundCall = (_call, work) => work();
 
 function addService(server: Server, served: Served): void {
-  const { context, callerOf, enter, onUnknownCaller, streamed } = served;
+  const { context, callerOf, enter, hold, onUnknownCaller, streamed } = served;
   const definition = bounded(definitionOf(context));
   const bytesIn = new WeakMap<object, number>();
   const enterOwn: Answers['enter'] = (caller, request) => enter(caller, bytesIn.get(request) ?? 0);
@@ -281,7 +288,7 @@ function addService(server: Server, served: Served): void {
     const method = createMethod(served, methodName(rpc), described);
     const answers = { method, refuse: createRefuse(served, path), callerOf, onUnknownCaller, enter: enterOwn };
     if (!responseStream) streamed.set(path, { ...toStreamed(described, answers), enter });
-    return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
+    return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary({ ...answers, serialize, hold })];
   });
   server.addService(measured(definition, bytesIn), Object.fromEntries(handlers));
 }
@@ -343,14 +350,14 @@ const bounded = (definition: Definition): Definition =>
     }),
   );
 
-/** The same service, whose streams are given serialized items: so what waits of them is known in bytes. Notes the bytes of requests. */
+/** The same service, which is given serialized replies: so what waits of them is known in bytes. Notes the bytes of requests. */
 const measured = (definition: Definition, bytesIn: WeakMap<object, number>): Definition =>
   Object.fromEntries(
     Object.entries(definition).map(([rpc, method]) => [
       rpc,
       {
         ...method,
-        ...(method.responseStream && { responseSerialize: (bytes: object) => bytes as Buffer }),
+        responseSerialize: (bytes: object) => bytes as Buffer,
         requestDeserialize: (bytes: Buffer) => {
           const request = method.requestDeserialize(bytes);
           bytesIn.set(request, bytes.byteLength);
@@ -395,8 +402,15 @@ const unknownCaller: StatusObject = {
   metadata: new Metadata(),
 };
 
-function unary(answers: Answers): handleUnaryCall<object, object> {
-  const { method, refuse } = answers;
+/** About what a call of its own takes in memory while its reply is not read, beside the reply. */
+const ownCallBytes = 8 * 1024;
+
+interface UnaryAnswers extends SerializedAnswers {
+  readonly hold: HeldReplies['hold'];
+}
+
+function unary(answers: UnaryAnswers): handleUnaryCall<object, Buffer> {
+  const { method, refuse, serialize, hold } = answers;
   return (call, answer) => {
     const from = fromOf(call, answers);
     if ('refused' in from) {
@@ -405,9 +419,10 @@ function unary(answers: Answers): handleUnaryCall<object, object> {
     }
     requestContexts.run(contextOfCall(call), () => {
       const reply = method(call.request, callOf(call), from) as Promise<object>;
-      reply.then(
-        (value) => {
-          answer(null, value);
+      reply.then(serialize).then(
+        (bytes) => {
+          hold(call.metadata, bytes.byteLength + ownCallBytes);
+          answer(null, bytes);
         },
         (error: unknown) => {
           answer(refuse(error));
@@ -448,11 +463,11 @@ const toStreamed = (
     ),
 });
 
-interface StreamAnswers extends Answers {
+interface SerializedAnswers extends Answers {
   readonly serialize: (item: object) => Buffer;
 }
 
-function streaming(answers: StreamAnswers): handleServerStreamingCall<object, Buffer> {
+function streaming(answers: SerializedAnswers): handleServerStreamingCall<object, Buffer> {
   const { method, refuse, serialize } = answers;
   return (stream) => {
     const from = fromOf(stream, answers);

@@ -14,6 +14,10 @@ export const sizes = {
   state: 2 * MiB,
   /** What one step adds: changed fields and messages together. */
   step: 3 * MiB,
+  /** Messages that one change of a thread adds, of a step or of a request (a count). Cassandra takes 65,535 statements in a batch, and each message is two. */
+  stepMessages: 10_000,
+  /** Fields that one change of a thread writes, of a step or of a request (a count). */
+  stepFields: 30_000,
   /**
    * The context of a thread: the messages that the model sees, each counted with one byte for its separator. Steps and direct writes
    * are refused above this. The message log has no limit.
@@ -47,6 +51,8 @@ export const sizes = {
   undo: 12 * MiB,
   /** What one change of a thread writes together with what it overwrites: Cassandra takes no batch of more than 16 MiB. */
   change: 15 * MiB,
+  /** Rows that one change of a thread writes (a count). */
+  changeRows: 60_000,
   /** The list of open tool calls, the list of next nodes, and the list of open questions: each. */
   waiting: 256 * KiB,
   /** The content of one memory, its metadata, and the query of a search: each. */

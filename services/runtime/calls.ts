@@ -36,7 +36,7 @@ export const callMetrics = {
   poolLimited: counter(
     'agent_workflow_pool_calls_limited_total',
     'Calls of workers of pools that were refused for now, because their pool makes too many; the workers make them again',
-    { bound: ['calls', 'bytes', 'callsPerSecond', 'connections', 'streams', 'refusals'] },
+    { bound: ['calls', 'bytes', 'callsPerSecond', 'connections', 'streams', 'refusals', 'replies'] },
   ),
   unknownCallers: counter('agent_workflow_strangers_total', 'Calls refused because their caller is not known'),
 };
@@ -47,8 +47,8 @@ export interface PoolRefusal {
   readonly reason: 'never' | 'agent' | 'grant';
 }
 
-/** What one pool may have too much of at a process: calls under way, bytes of their requests, calls in a second, connections, streams of calls, or refusals that wait. */
-export type PoolBound = 'calls' | 'bytes' | 'callsPerSecond' | 'connections' | 'streams' | 'refusals';
+/** What one pool may have too much of at a process: calls under way, bytes of their requests, calls in a second, connections, streams of calls, refusals that wait, or bytes of replies that it does not read. */
+export type PoolBound = 'calls' | 'bytes' | 'callsPerSecond' | 'connections' | 'streams' | 'refusals' | 'replies';
 
 /** Called when a call begins, and what it gives when the call has ended: with `ok`, or the code of its error. */
 type ObserveCall = (method: string) => (code: string, isStream: boolean) => void;

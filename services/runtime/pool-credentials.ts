@@ -203,7 +203,9 @@ function createOnLimited({
     if (!isFirst(JSON.stringify([pool, bound]))) return;
     log.warn(
       { pool, ...(hasSetting(bound) ? { setting: settingOf[bound] } : { bound }), most },
-      'calls of a pool are refused for now: its workers make too many',
+      bound === 'replies'
+        ? 'a connection of a pool is closed: its worker does not read the replies, and all calls of the pool wait for that'
+        : 'calls of a pool are refused for now: its workers make too many',
     );
   };
 }

@@ -168,6 +168,7 @@ const large: Readonly<Record<string, Node>> = {
   'makes many messages': () => ({
     messages: Array.from({ length: 100 }, () => ({ content: 'x'.repeat(1024 * 1024) })),
   }),
+  'makes very many messages': () => ({ messages: Array.from({ length: 10_001 }, () => ({ content: 'x' })) }),
   'asks a huge question': () => {
     interrupt(huge());
     return {};

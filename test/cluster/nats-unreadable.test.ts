@@ -3,10 +3,11 @@ import { openNatsClient } from '@agent-workflow/execution/adapters/nats/client/c
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { namesOf } from '@agent-workflow/execution/adapters/nats/client/streams';
 import { inboxPrefixOf } from '@agent-workflow/execution/adapters/nats/pools/permissions';
+import { toBody, toPayload } from '@agent-workflow/execution/adapters/nats/log/frame';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/places';
 import { readPublished } from '@agent-workflow/execution/events/published';
-import type { RunLog } from '@agent-workflow/execution/ports/log';
+import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/log';
 import { createLog, type Log } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
@@ -96,6 +97,30 @@ withServer(test, privateNats(), () => {
       await writer.append(scopeOf('r'), 1, [chunkOf(2), end(3)]);
       await until(async () => latecomer.isEnded('r'));
       for (const log of [writer, latecomer]) t.deepEqual(await collect(log, 'r'), [1, 2, 3]);
+    });
+
+  for (const [title, texts, times] of [
+    ['20,000 messages', ['junk'], 20_000],
+    ['20,000 messages that begin as events do', ['9 9 1 1 0 0 0 w parts\nx'], 20_000],
+    ['350 messages of 200 KB', ['9'.repeat(200_000)], 350],
+  ] as const)
+    test.serial(`a reader is given the end of a log among whose events are ${title} that cannot be read`, async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'between');
+      await place.streams.ensureEvents();
+      // A writer of ours puts its log back behind so many messages: another one need not.
+      for (const each of [[chunkOf(1), chunkOf(2)], undefined, [chunkOf(3)], [end(4)]])
+        await put(place, 'r', each ? { texts: [frameOf(each)] } : { texts, times });
+      const { lines, log } = keptLines();
+      await using later = await openPlace(server.url, 'between');
+      const read = counted(later);
+      const streams = { ...later.streams, client: read.client };
+      await using latecomer = await openNatsRunLog({ streams, retentionMs: 3_600_000, log });
+      t.deepEqual(await collect(latecomer, 'r'), [1, 2, 4]);
+      t.true(read.messages() < 17_000, String(read.messages()));
+      t.is((await latecomer.end('r', never)).seq, 4);
+      t.deepEqual(lines, Array(2).fill({ runId: 'r', agentHash: defaultHash }));
+      t.true((await readPublished(latecomer, 'r', 4)).has('on_chain_end'));
     });
 
   test.serial('a log whose last message cannot be read is continued and ended by another replica', async (t) => {
@@ -270,6 +295,15 @@ withServer(test, privateNats(), () => {
   });
 });
 
+/** What a writer stores of events. */
+function frameOf(events: readonly RunEvent[]): string {
+  const [first, last] = [events.at(0)?.seq ?? 0, events.at(-1)?.seq ?? 0];
+  const body = toBody({ scope: scopeOf('r'), events }, 'parts');
+  const whole = { slice: 1, slices: 1, firstSliceSeq: 0, origin: 0, writer: 'w', layout: 'parts' } as const;
+  const frame = { ...whole, first, last, ended: events.some(isTerminal), body };
+  return Buffer.from(toPayload(frame)).toString();
+}
+
 interface Junk {
   readonly texts?: readonly string[];
   readonly times?: number;
@@ -296,6 +330,22 @@ const seen = ({ client }: Place, beforeFrame: (subject: string) => Promise<void>
     return client.request(subject, payload, options);
   },
 });
+
+/** The connection of a place, and how many messages of the stream it has read in pages. */
+function counted({ client }: Place): { readonly client: Place['client']; readonly messages: () => number } {
+  let messages = 0;
+  return {
+    client: {
+      ...client,
+      requestMany: async (subject, payload, isLast) => {
+        const replies = await client.requestMany(subject, payload, isLast);
+        messages += replies.length;
+        return replies;
+      },
+    },
+    messages: () => messages,
+  };
+}
 
 /** A log that keeps the fields of its warnings and errors. */
 function keptLines(): { readonly lines: readonly unknown[]; readonly log: Log } {

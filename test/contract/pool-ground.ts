@@ -4,7 +4,8 @@ import { memorySettings } from '@agent-workflow/memory/config';
 import { openMemory } from '@agent-workflow/memory/open';
 import { createGrants, type Grants } from '@agent-workflow/protos/grants';
 import { connect } from '@agent-workflow/protos/wire/connect';
-import type { Context, Services } from '@agent-workflow/protos/wire/definitions';
+import type { Threads } from '@agent-workflow/protos/threads';
+import { definitionOf, methodName, type Context, type Services } from '@agent-workflow/protos/wire/definitions';
 import type { Pool, PoolAccess } from '@agent-workflow/protos/wire/pool-gate';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
@@ -49,6 +50,14 @@ interface PoolGround extends AsyncDisposable {
 }
 
 export const tokenOf = (pool: string): string => `the token of ${pool}`;
+
+/** A service of which only these methods are called. */
+export const threadsWith = (called: Partial<Threads>): Threads => ({
+  ...(Object.fromEntries(
+    Object.keys(definitionOf('threads')).map((rpc) => [methodName(rpc), () => Promise.reject(new Error(rpc))]),
+  ) as unknown as Threads),
+  ...called,
+});
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -3,11 +3,10 @@ import { registerFrom } from '@agent-workflow/execution/register';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { within } from '@agent-workflow/protos/call';
 import type { RegisteredAgent, Threads } from '@agent-workflow/protos/threads';
-import { definitionOf, methodName } from '@agent-workflow/protos/wire/definitions';
 import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 import { bytes } from './thread-calls.ts';
-import { openPoolGround, platformToken, tokenOf } from './pool-ground.ts';
+import { openPoolGround, platformToken, threadsWith, tokenOf } from './pool-ground.ts';
 
 const pools = { billing: ['billing'], support: ['support'] };
 const callMs = 30_000;
@@ -28,14 +27,6 @@ const openGround = async (t: ExecutionContext, options: GroundOptions) => {
   const as = (pool: string): Threads => ground.as('threads', tokenOf(pool));
   return { ground, as, platform: ground.as('threads', platformToken) };
 };
-
-/** A service of which only these methods are called. */
-const threadsWith = (called: Partial<Threads>): Threads => ({
-  ...(Object.fromEntries(
-    Object.keys(definitionOf('threads')).map((rpc) => [methodName(rpc), () => Promise.reject(new Error(rpc))]),
-  ) as unknown as Threads),
-  ...called,
-});
 
 const registered: RegisteredAgent = { agent: 'support', routing: { version: 1 }, revisions: [] };
 

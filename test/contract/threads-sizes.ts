@@ -11,6 +11,7 @@ import {
   commit,
   completed,
   finishedTurn,
+  parse,
   refused,
   text,
   thread1,
@@ -74,6 +75,51 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const parts = { messages: [sized('over', 3000)], removedFromContext: ['fill-0'], end: completed };
     await commit(threads, 'r2', epoch, parts);
     t.true(await isInLog(threads, 'over'));
+  });
+
+  check(
+    'a step of as many messages as it may have is taken, undone and leaves the context, and one more is refused',
+    async (t, threads) => {
+      await finishedTurn(threads, 'r1', { messages: [] });
+      const small = (text: string) => (_: unknown, index: number) => user(`small-${String(index)}`, text);
+      const messages = Array.from({ length: sizes.stepMessages }, small('a'));
+      const ids = messages.map(({ messageId }) => messageId);
+      const countOf = async (text: string): Promise<number> =>
+        textsIn((await threads.getState(thread1, call())).contextJson).filter((each) => each === text).length;
+
+      const { epoch } = await acceptAndClaim(threads, 'r2');
+      const many = await refused(t, commit(threads, 'r2', epoch, { messages: [...messages, user('over')] }), 'Invalid');
+      t.is(many, `messages: has ${String(sizes.stepMessages + 1)} entries, more than ${String(sizes.stepMessages)}`);
+      await commit(threads, 'r2', epoch, { messages, end: completed });
+      t.is(await countOf('a'), sizes.stepMessages);
+
+      const replacing = await acceptAndClaim(threads, 'r3');
+      const replaced = { messages: messages.map(small('b')), replacesMessages: true };
+      await commit(threads, 'r3', replacing.epoch, replaced);
+      t.is(await countOf('b'), sizes.stepMessages);
+      await accept(threads, 'r4', { messages: [], multitaskStrategy: 'rollback' });
+      t.is(await countOf('a'), sizes.stepMessages);
+
+      const removing = await claim(threads, 'r4');
+      await commit(threads, 'r4', removing.epoch, { removedFromContext: ids, end: completed });
+      t.is(await countOf('a'), 0);
+      t.true(await isInLog(threads, 'small-0'));
+    },
+  );
+
+  check('a step of as many fields as it may have is taken, and one more is refused', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    const names = Array.from({ length: sizes.stepFields }, (_, index) => `f${String(index)}`);
+    const fields = Object.fromEntries(names.map((name) => [name, bytes('1')]));
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    const over = { ...fields, over: bytes('1') };
+    const why = `has ${String(sizes.stepFields + 1)} entries, more than ${String(sizes.stepFields)}`;
+    t.is(await refused(t, commit(threads, 'r2', epoch, { fields: over }), 'Invalid'), `fields: ${why}`);
+    await commit(threads, 'r2', epoch, { fields, end: completed });
+    const { version: expectedVersion, fields: found } = await threads.getState(thread1, call());
+    t.is(Object.keys(found).length, sizes.stepFields);
+    const write = { ...thread1, expectedVersion, fields: over, messages: [] };
+    t.is(await refused(t, threads.writeState(write, call()), 'Invalid'), `state: ${why}`);
   });
 
   check('a step that only replaces a message by a smaller one is taken by a full context', async (t, threads) => {
@@ -291,6 +337,10 @@ async function fill(threads: Threads, size: number, name = 'fill'): Promise<void
   for (let left = size, index = 0; left > 0; left -= each + 1, index += 1)
     await add(threads, [sized(`${name}-${String(index)}`, Math.min(each, left - 1))]);
 }
+
+/** The text of each message. */
+const textsIn = (contextJson: Uint8Array): unknown[] =>
+  (parse(contextJson) as { content: { text: string }[] }[]).map(({ content }) => content[0]?.text);
 
 /** Which field is named, and as what. */
 function fieldOf(error: Error | undefined): readonly [readonly (string | number)[], string] | undefined {

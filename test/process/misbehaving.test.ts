@@ -116,6 +116,7 @@ const failing: Readonly<Record<string, string>> = {
   'makes a huge block':
     'node "makes a huge block": messages[0].content[0] has 104857625 bytes or more, and the size limit of a message is 2097152',
   'makes many messages': 'a step has 104876100 bytes, more than 3145728',
+  'makes very many messages': 'a step has 10001 messages, more than 10000',
   'asks a huge question':
     'node "asks a huge question" failed: interrupt() was given 104857602 bytes of JSON, more than 2097152',
   'emits a huge piece':

@@ -169,7 +169,8 @@ export async function sendFused(
 
 /** Whether two steps are small enough to be committed in one write: together they are bounded as one step is. */
 export const areSmall = (first: PreparedCommit, second: PreparedCommit): boolean =>
-  first.addedBytes + second.addedBytes <= sizes.step;
+  first.addedBytes + second.addedBytes <= sizes.step &&
+  first.request.messages.length + second.request.messages.length <= sizes.stepMessages;
 
 function toFused(request: CommitStepRequest): FusedStep {
   const { at, messages, nodes, next, openCalls, end, progressJson, usageJson, work } = request;
@@ -256,6 +257,15 @@ function refuseOver(what: string, bytes: number, bound: number, { nodes }: StepN
   throw new RunFailure('NodeFailed', message, onlyNode(nodes));
 }
 
+function refuseMany(what: string, count: number, bound: number, { nodes }: StepNodes): void {
+  if (count <= bound) return;
+  throw new RunFailure(
+    'NodeFailed',
+    `a step has ${String(count)} ${what}, more than ${String(bound)}`,
+    onlyNode(nodes),
+  );
+}
+
 /** The JSON of a text has two quotes. */
 const quotes = 2;
 
@@ -269,13 +279,15 @@ function checkedSize(
   const refuse = (what: string, bytes: number, bound: number): void => {
     refuseOver(what, bytes, bound, ran);
   };
+  refuseMany('messages', messages.length, sizes.stepMessages, ran);
+  const entries = Object.entries(changed).map(([name, json]) => [name, json.byteLength] as const);
+  refuseMany('changed fields', entries.length, sizes.stepFields, ran);
   let added = 0;
   for (const { messageId, json } of messages) {
     refuse('a message', json.byteLength, sizes.message);
     added += Buffer.byteLength(messageId) + json.byteLength;
   }
   refuse('context_summary', changed['context_summary']?.byteLength ?? 0, sizes.summary + quotes);
-  const entries = Object.entries(changed).map(([name, json]) => [name, json.byteLength] as const);
   const fields = entries.length === 0 ? before.fields : { ...before.fields, ...Object.fromEntries(entries) };
   refuse('the state', bytesOfFields(fields), sizes.state);
   const addedBytes = added + entries.reduce((sum, [, bytes]) => sum + bytes, 0);

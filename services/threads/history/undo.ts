@@ -38,32 +38,43 @@ export function withCheckpoint(
   return { ...change, head, checkpoint: { ...info, next: change.head.next, undo } };
 }
 
-/** Why a change may not be made that overwrites so much; `undefined` when it may. */
-export function refusalToOverwrite(change: Change): string | undefined {
+/** Why a change may not be made that writes or overwrites so much; `undefined` when it may. */
+export function refusalOfChange(change: Change, thread: ThreadKey): string | undefined {
+  const excess = excessOf(change, thread);
+  if (excess !== undefined) return `what is written has ${excess}: change fewer messages at once`;
   const bytes = undoBytes(change);
-  const bound = Math.min(sizes.undo, sizes.change - bytesWritten(change));
+  const bound = Math.min(sizes.undo, sizes.change - bytesWritten(change, thread));
   if (bytes <= bound) return undefined;
   return `what is replaced has ${String(bytes)} bytes, more than ${String(bound)}: replace fewer messages at once`;
 }
 
-/**
- * About what a rollback writes: what it puts back is written twice, to its rows and to the undo record. It may put back any number of
- * messages, each of which is two rows with the key of its thread; so the bytes bound their number too.
- */
-export function bytesOfRollback(change: Change, { owner, threadId }: ThreadKey): number {
-  const rows = 2 * (change.messages ?? none).length;
-  const keyBytes = Buffer.byteLength(owner) + Buffer.byteLength(threadId);
-  return undoBytes(change) + bytesWritten(change) + rows * (keyBytes + rowBytes);
+/** How a rollback exceeds the bounds of a change. What it puts back is written twice, to its rows and to the undo record. */
+export const excessOfRollback = (change: Change, thread: ThreadKey): string | undefined =>
+  excessOf(change, thread, undoBytes(change));
+
+function excessOf(change: Change, thread: ThreadKey, moreBytes = 0): string | undefined {
+  const rows = rowsWritten(change);
+  if (rows > sizes.changeRows) return `${String(rows)} rows, more than ${String(sizes.changeRows)}`;
+  const bytes = bytesWritten(change, thread) + moreBytes;
+  return bytes > sizes.change ? `${String(bytes)} bytes, more than ${String(sizes.change)}` : undefined;
 }
 
 const undoBytes = (change: Change): number =>
   checkpointsOf(change).reduce((sum, [, { undo }]) => sum + undo.byteLength, 0);
 
-/** About what a message or a field takes beside its bytes. */
+/** About what a row takes beside its bytes and the key of its thread. */
 const rowBytes = 100;
 
+/** Head, checkpoint and the request that is applied, and ranges that are dropped. */
+const otherRows = 8;
+
+/** The rows of a change where a store has the most: two of each message and of each run. Each has the key of its thread. */
+const rowsWritten = ({ messages = none, fields = {}, deleted = none, runs = none }: Change): number =>
+  2 * (messages.length + runs.length) + Object.keys(fields).length + deleted.length + otherRows;
+
 /** What a change writes beside its undo. */
-function bytesWritten({ messages = none, fields = {}, runs = none, head, checkpoint }: Change): number {
+function bytesWritten(change: Change, { owner, threadId }: ThreadKey): number {
+  const { messages = none, fields = {}, runs = none, head, checkpoint } = change;
   const values = [
     ...messages.map(({ json }) => json),
     ...Object.values(fields),
@@ -72,12 +83,14 @@ function bytesWritten({ messages = none, fields = {}, runs = none, head, checkpo
     checkpoint?.metadata,
   ];
   const interruptBytes = runs.reduce((sum, { end }) => sum + Buffer.byteLength(end?.interruptsJson ?? ''), 0);
-  return values.reduce((sum, value) => sum + (value?.byteLength ?? 0) + rowBytes, interruptBytes);
+  const keyBytes = Buffer.byteLength(owner) + Buffer.byteLength(threadId);
+  const rowsBytes = rowsWritten(change) * (keyBytes + rowBytes);
+  return values.reduce((sum, value) => sum + (value?.byteLength ?? 0), interruptBytes + rowsBytes);
 }
 
-/** @throws Invalid naming the field that brings what replaces too much. */
-export function refuseOverwriting(change: Change, at: ErrorDetail['field']): void {
-  const refusal = refusalToOverwrite(change);
+/** @throws Invalid naming the field that brings what is too much. */
+export function refuseLargeChange(change: Change, thread: ThreadKey, at: ErrorDetail['field']): void {
+  const refusal = refusalOfChange(change, thread);
   if (refusal !== undefined) throw invalid(at, refusal, 'too_large');
 }
 

@@ -1,5 +1,5 @@
 import type { AddMessagesReply, AddMessagesRequest } from '@agent-workflow/protos/threads';
-import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
+import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import { refuseMessages, refuseMetadata } from '../record/bounds.ts';
 import { placeMessages } from '../record/place.ts';
@@ -28,6 +28,6 @@ export function decideAddMessages(
     ...(metadata === undefined ? {} : { metadata }),
   });
   refuseGrowth(requireSize(head), change.head.size, inRequest);
-  refuseOverwriting(change, inRequest.messages);
+  refuseLargeChange(change, request, inRequest.messages);
   return { change, reply: { version } };
 }

@@ -9,11 +9,20 @@ export function refuseOver(bytes: number, bound: number, at: Field): void {
   if (bytes > bound) throw invalid(at, `has ${String(bytes)} bytes, more than ${String(bound)}`, 'too_large');
 }
 
+function refuseMany(count: number, bound: number, at: Field): void {
+  if (count > bound) throw invalid(at, `has ${String(count)} entries, more than ${String(bound)}`, 'too_long');
+}
+
+/** The fields that one request changes. @throws Invalid naming their number and the bound. */
+export const refuseManyFields = (fields: Readonly<Record<string, unknown>>, at: Field): void =>
+  refuseMany(Object.keys(fields).length, sizes.stepFields, at);
+
 export const refuseMetadata = (json: Uint8Array | undefined, at: Field): void =>
   refuseOver(json?.byteLength ?? 0, sizes.metadata, at);
 
-/** The messages of one request: each, and all together with their ids. */
+/** The messages of one request: their number, each, and all together with their ids. */
 export function refuseMessages(messages: readonly MessageEntry[], at: Field): void {
+  refuseMany(messages.length, sizes.stepMessages, at);
   let bytes = 0;
   for (const [index, { messageId, json }] of messages.entries()) {
     refuseOver(json.byteLength, sizes.message, [...at, index]);
@@ -48,6 +57,7 @@ export function refuseStep({
   end,
   usageJson,
 }: CommitStepRequest): void {
+  refuseManyFields(fields, ['fields']);
   refuseMessages(messages, ['messages']);
   refuseSummary(fields, ['fields', 'context_summary']);
   refuseOver(progressJson?.byteLength ?? 0, sizes.progress, ['progress']);

@@ -124,10 +124,10 @@ function begin(
   if (otherRevision !== undefined) return { reply: { ...replyFor(accepted, undefined), otherRevision } };
   const run = servedRun(accepted, free);
   const head: Head = { ...free, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
-  const { messages: input, hasNewInput } = request;
+  const { owner, messages: input, hasNewInput } = request;
   const worker = request.claim?.workerId ?? '';
   // Also a run that a worker claims later is claimed here, for trial: what that claim would refuse, the acceptance refuses.
-  const { change, reply, refusal } = claim({ head, run, input, hasNewInput, worker, snapshot, now });
+  const { change, reply, refusal } = claim({ owner, head, run, input, hasNewInput, worker, snapshot, now });
   if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
   if (!request.claim || !mayServe(request.claim.revision, free)) return beginQueued(request, free, run, now);
   refuseUnmatched(request, snapshot.head);

@@ -14,7 +14,7 @@ import { fromInput, toJson } from '../record/json.ts';
 import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
 import { requireSize, refusalToBegin } from '../record/size.ts';
-import { refusalToOverwrite, withCheckpoint } from '../history/undo.ts';
+import { refusalOfChange, withCheckpoint } from '../history/undo.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { endRun, nextOf } from './commit.ts';
 import {
@@ -80,7 +80,9 @@ export function decideClaim(
   const gone = goneNode(head, run, request.nodes);
   if (gone !== undefined) return failed({ code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
   const input = run.input ? fromInput(run.input) : [];
-  const { refusal, ...claimed } = claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
+  const { owner } = request;
+  const { hasNewInput } = run;
+  const { refusal, ...claimed } = claim({ owner, head, run, input, hasNewInput, worker, snapshot, now });
   return refusal === undefined ? claimed : failed(invalidInput(refusal));
 }
 
@@ -188,6 +190,7 @@ export const inputIds = (run: RunRecord | undefined): string[] =>
   run?.input ? fromInput(run.input).map(({ messageId }) => messageId) : [];
 
 interface Claim {
+  readonly owner: string;
   readonly head: Head;
   readonly run: RunRecord;
   readonly input: readonly MessageEntry[];
@@ -199,7 +202,7 @@ interface Claim {
 }
 
 /** The claim itself: raises the epoch and lets the input into the log. `refusal`: why the run cannot begin, if it cannot. */
-export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: Claim): {
+export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, now }: Claim): {
   change: Change;
   reply: ClaimedRun;
   refusal: string | undefined;
@@ -243,7 +246,9 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
   });
   return {
     change,
-    refusal: (change.head.size && refusalToBegin(change.head.size)) ?? refusalToOverwrite(change),
+    refusal:
+      (change.head.size && refusalToBegin(change.head.size)) ??
+      refusalOfChange(change, { owner, threadId: run.threadId }),
     reply: {
       ...replyOf(record, head, claimed),
       appended: entry.appended,

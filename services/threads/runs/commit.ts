@@ -4,7 +4,7 @@ import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
 import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
-import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
+import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { RefuseUndeclared } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fuse, fusedRequest, snapshotAfter, type StepDecision } from './fused.ts';
@@ -57,7 +57,7 @@ export function decideCommit(
   if (end || wakeAt !== undefined) throw invalid(['fused'], 'is given together with end or wakeAt');
   const second = decideStep(fusedRequest(request, fused), snapshotAfter(snapshot, first.change), routings);
   const both = fuse(first, second);
-  refuseOverwriting(both.change, stepWrite.messages);
+  refuseLargeChange(both.change, request, stepWrite.messages);
   return both;
 }
 
@@ -99,7 +99,7 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
   const sized = withCheckpoint(change, head, snapshot, info);
   if (messages.length > 0 || Object.keys(request.fields).length > 0)
     refuseGrowth(requireSize(head), sized.head.size, stepWrite);
-  refuseOverwriting(sized, stepWrite.messages);
+  refuseLargeChange(sized, request, stepWrite.messages);
   return {
     change: sized,
     reply: {

@@ -1,10 +1,9 @@
 import { conflict } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
 import type { Change } from '../ports/changes.ts';
 import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
 import { joined, marked, restored } from '../history/restore.ts';
-import { bytesOfRollback } from '../history/undo.ts';
+import { excessOfRollback } from '../history/undo.ts';
 import { withoutRun } from './commit.ts';
 import { committedIterations } from './revision.ts';
 
@@ -67,11 +66,12 @@ export function rollBack({ overlay, oldest }: Undone, before: Head, run: RunReco
 /**
  * Refuses a rollback that is more than one change: half of it would be a state that never was. `change` is all that it writes but for the
  * run that it stops, whose options and input stay as they are.
- * @throws Conflict naming the bytes and their bound.
+ * @throws Conflict naming the rows or bytes and their bound.
  */
 export function refuseLargeRollback(change: Change, stopped: RunRecord, thread: ThreadKey): void {
-  const bytes = bytesOfRollback(change, thread);
-  if (bytes <= sizes.change) return;
-  const excess = `would write ${String(bytes)} bytes, more than ${String(sizes.change)}`;
-  throw conflict(`multitask_strategy: a rollback of run "${stopped.runId}" ${excess}; interrupt it instead`);
+  const excess = excessOfRollback(change, thread);
+  if (excess === undefined) return;
+  throw conflict(
+    `multitask_strategy: a rollback of run "${stopped.runId}" would write ${excess}; interrupt it instead`,
+  );
 }

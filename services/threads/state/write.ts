@@ -1,8 +1,8 @@
 import type { WriteStateRequest } from '@agent-workflow/protos/threads';
-import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
+import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head } from '../ports/record.ts';
-import { refuseMessages, refuseSummary } from '../record/bounds.ts';
+import { refuseManyFields, refuseMessages, refuseSummary } from '../record/bounds.ts';
 import { placeMessages } from '../record/place.ts';
 import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { answersIn, directWrite, settledHead, versionConflict, withoutCalls, writableHead } from './writable.ts';
@@ -17,6 +17,7 @@ export function decideWriteState(
 ): Decision<{ head: Head }> {
   const head = writableHead(snapshot, request.threadId);
   if (head.version !== request.expectedVersion) throw versionConflict(request.threadId);
+  refuseManyFields(request.fields, inStateWrite.fields);
   refuseSummary(request.fields, ['state', 'context_summary']);
   refuseMessages(request.messages, inStateWrite.messages);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
@@ -31,7 +32,7 @@ export function decideWriteState(
     at: now,
   });
   refuseGrowth(requireSize(head), change.head.size, inStateWrite);
-  refuseOverwriting(change, inStateWrite.messages);
+  refuseLargeChange(change, request, inStateWrite.messages);
   return { change, reply: { head: change.head } };
 }
 

@@ -14,6 +14,8 @@ interface FollowOptions {
   readonly sync: LogSync;
   /** Whether events of a run wait to be written here. */
   readonly isQueued: (runId: string) => boolean;
+  /** Called with the log's subject when a follower is given its end without what is before it. */
+  readonly onPassedOver: (subject: string) => void;
   readonly closing: AbortSignal;
 }
 
@@ -34,18 +36,28 @@ const retryMs = 100;
 /** How often a replica of the stream that lags behind is read again before the leader is. */
 const lagRetries = 3;
 
-export function createFollow({ reader, sync, isQueued, closing }: FollowOptions): Follow {
+export function createFollow({ reader, sync, isQueued, onPassedOver, closing }: FollowOptions): Follow {
   const { invalidate, isFresh, refresh, repeat } = sync;
 
-  /** The frames from a sequence on, also when the replica that answers lags behind; none when they are gone. */
-  const readPage = async (tail: Tail, from: number, signal: AbortSignal): Promise<readonly StoredFrame[]> => {
+  /** The frames from a sequence on, also when the replica that answers lags behind; none when they are gone, `undefined` when they are too far. */
+  const readPage = async (
+    tail: Tail,
+    from: number,
+    signal: AbortSignal,
+  ): Promise<readonly StoredFrame[] | undefined> => {
     for (let attempt = 0; attempt < lagRetries; attempt++) {
       const frames = await repeat(async () => reader.page(tail.subject, from, pageBytes), signal);
-      if (frames.length > 0 || tail.streamSeq < from) return frames;
+      if (frames?.length !== 0 || tail.streamSeq < from) return frames;
       await pause(retryMs, signal);
     }
     const frame = await repeat(async () => reader.next(tail.subject, from), signal);
     return frame ? [frame] : [];
+  };
+
+  /** The sequences of the last frame and of the first slice of its event; `undefined` when no frame is found. */
+  const readBounds = async (tail: Tail, signal: AbortSignal): Promise<SequenceRange | undefined> => {
+    const last = (await repeat(async () => reader.last(tail.subject), signal))?.frame;
+    return last && { from: last.slice === 1 ? last.streamSeq : last.firstSliceSeq, to: last.streamSeq };
   };
 
   /** Compares a tail again with the stream, where nothing was found of its log. Resolves with whether the tail was outdated. */
@@ -66,14 +78,13 @@ export function createFollow({ reader, sync, isQueued, closing }: FollowOptions)
   /** Reads the last event from its first slice on. */
   const readEnd = async (tail: Tail, signal: AbortSignal): Promise<RunEvent> => {
     const join = createJoiner();
-    const last = (await repeat(async () => reader.last(tail.subject), signal))?.frame;
-    let from = last?.slice === 1 ? last.streamSeq : (last?.firstSliceSeq ?? 0);
-    while (last && from <= last.streamSeq) {
-      const frames = await readPage(tail, from, signal);
+    const { from, to } = (await readBounds(tail, signal)) ?? nowhere;
+    for (let at = from; at <= to;) {
+      const frames = (await readPage(tail, at, signal)) ?? [];
       const end = joinBatches(frames.map(join))?.events.at(-1);
       if (end && isTerminal(end)) return end;
       if (frames.length === 0) break;
-      from = sequenceAfter(frames);
+      at = sequenceAfter(frames);
     }
     throw notFound(`the events of run "${tail.runId}" are no longer kept`);
   };
@@ -88,6 +99,11 @@ export function createFollow({ reader, sync, isQueued, closing }: FollowOptions)
         let batch = cursor.takeRecent();
         if (!batch?.events.length && tail.last > cursor.at()) {
           const frames = await readPage(tail, cursor.from(), signal);
+          if (!frames) {
+            onPassedOver(tail.subject);
+            cursor.passTo((await readBounds(tail, signal)) ?? nowhere);
+            continue;
+          }
           if (frames.length === 0 && (await wasOutdated(tail, signal))) continue;
           batch = cursor.takePage(frames);
         }
@@ -112,6 +128,13 @@ export function createFollow({ reader, sync, isQueued, closing }: FollowOptions)
   };
 }
 
+interface SequenceRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+const nowhere: SequenceRange = { from: 0, to: -1 };
+
 const sequenceAfter = (frames: readonly StoredFrame[]): number => (frames.at(-1)?.streamSeq ?? 0) + 1;
 
 /** The offset of one follower: the number of the last event that it has, and the sequence in the stream to continue from. */
@@ -122,6 +145,8 @@ interface Cursor {
   readonly renew: () => void;
   /** The next events from the kept frames, if these reach back so far. */
   readonly takeRecent: () => EventBatch | undefined;
+  /** Passes over what is before the last event of the log, whose frames are in this range. */
+  readonly passTo: (last: SequenceRange) => void;
   /** The next events from frames that were read. */
   readonly takePage: (frames: readonly StoredFrame[]) => EventBatch | undefined;
 }
@@ -139,9 +164,11 @@ function createCursor(tail: Tail, after: number): Cursor {
     next = seq;
   };
 
+  const nextFrom = (): number => Math.max(next, tail.origin + 1);
+
   return {
     at: () => at,
-    from: () => Math.max(next, tail.origin + 1),
+    from: nextFrom,
 
     renew: () => {
       if (tail.streamLosses === streamLosses) return;
@@ -156,6 +183,14 @@ function createCursor(tail: Tail, after: number): Cursor {
       // The follower has all frames of the log, unless the kept ones end before its last event.
       if (last && at === tail.last) moveTo(tail.streamSeq + 1);
       return batch;
+    },
+
+    passTo: (last) => {
+      const isBehind = last.from > nextFrom();
+      // Where the slices of the last event are too far from each other, it is passed over too.
+      if (!isBehind) at = Math.max(at, tail.last);
+      moveTo(isBehind ? last.from : Math.max(next, tail.streamSeq + 1));
+      searchedAt = at;
     },
 
     takePage: (frames) => {

@@ -13,7 +13,7 @@ import { createReader, readWhole, type Reader } from './reader.ts';
 import { createLogSync } from './sync.ts';
 import { maxRecentBytes, readFrame, recentFrames, wake, type Tail } from './tail.ts';
 import { createTails } from './tails.ts';
-import { createNoteConflicts, createNoteUnreadable } from './unreadable.ts';
+import { createNoteConflicts, createNotePassedOver, createNoteUnreadable } from './unreadable.ts';
 import { createWriter, type Writer } from './writer.ts';
 
 interface NatsLogOptions {
@@ -79,7 +79,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
 
   const sync = createLogSync({ streams, reader, live, places, retentionMs, closing });
   const isQueued = (runId: string): boolean => writers.get(runId)?.queuedLast() !== undefined;
-  const follow = createFollow({ reader, sync, isQueued, closing });
+  const follow = createFollow({ reader, sync, isQueued, onPassedOver: createNotePassedOver(log), closing });
 
   const count = (bytes: number): boolean => {
     if (bytes > 0 && pendingBytes + bytes > maxPendingBytes) return false;

@@ -23,10 +23,13 @@ export interface Reader {
    * @throws NatsError when the stream does not exist.
    */
   readonly last: (subject: string) => Promise<LogEnd | undefined>;
-  /** The first frame from sequence `from` on, as the stream's leader has it. */
+  /** The first frame from sequence `from` on, as the stream's leader has it; `undefined` also when the first {@link mostSearched} messages are none. */
   readonly next: (subject: string, from: number) => Promise<StoredFrame | undefined>;
-  /** Frames from sequence `from` on, up to `maxBytes`. The replica of the stream that answers may lack the newest ones. */
-  readonly page: (subject: string, from: number, maxBytes: number) => Promise<readonly StoredFrame[]>;
+  /**
+   * Frames from sequence `from` on, up to `maxBytes`. The replica of the stream that answers may lack the newest ones. `undefined` when the first
+   * {@link mostSearched} messages are none: what is behind them is not looked for.
+   */
+  readonly page: (subject: string, from: number, maxBytes: number) => Promise<readonly StoredFrame[] | undefined>;
 }
 
 const noMessage = 10_037;
@@ -35,8 +38,9 @@ const framesAtOnce = 256;
 const firstStep = 64;
 const stepFactor = 4;
 /**
- * How many messages are searched, and how many bytes of them. A log whose last frame is further away counts as lost, and what is written of
- * it later begins behind them: otherwise each process that needs the log would read whatever number of messages a worker has put there.
+ * How many messages are searched, and how many bytes of them: otherwise each process that needs a log would read whatever number of messages a
+ * worker has put there. A log whose last frame is further away counts as lost, and what is written of it later begins behind them. Readers get the end
+ * of a log whose next frame is further away, and not what is before it.
  */
 const mostSearched: SearchBound = { messages: 16_384, bytes: 64 * 1024 * 1024 };
 
@@ -49,6 +53,11 @@ interface SearchBound {
 type SearchLeft = { -readonly [K in keyof SearchBound]: number };
 
 const isSpent = ({ messages, bytes }: SearchBound): boolean => messages <= 0 || bytes <= 0;
+
+function spend(left: SearchLeft, read: readonly StoredMessage[]): void {
+  left.messages -= read.length;
+  left.bytes -= read.reduce((sum, { bytes }) => sum + bytes, 0);
+}
 
 /** A message of the stream: its frame, where it is one. */
 interface StoredMessage {
@@ -87,9 +96,33 @@ export function createReader(client: NatsClient, { events }: StreamNames, noteUn
     return replies.filter((reply) => !endsPage(reply)).map((reply) => noted(toMessage(reply)));
   };
 
+  /** Messages from a sequence on. A replica that has none there may lag behind: then the leader's next one is read. */
+  const requestSome = async (subject: string, from: number): Promise<readonly StoredMessage[]> => {
+    const page = await requestPage(subject, from, pageBytes);
+    const next = page.length > 0 ? undefined : await nextMessage(subject, from);
+    return next ? [next] : page;
+  };
+
+  /** The frames among the first messages of which one is readable; none behind the last message, `undefined` where it would have to be searched further. */
+  const firstFrames = async (
+    from: number,
+    request: (from: number) => Promise<readonly StoredMessage[]>,
+  ): Promise<readonly StoredFrame[] | undefined> => {
+    const left = { ...mostSearched };
+    for (let at = from; !isSpent(left);) {
+      const messages = await request(at);
+      const end = messages.at(-1);
+      if (!end || messages.some(isReadable)) return messages.flatMap(({ frame }) => frame ?? []);
+      for (const { subject, frame } of messages) if (frame) noteUnreadable(subject);
+      spend(left, messages);
+      at = end.streamSeq + 1;
+    }
+    return undefined;
+  };
+
   /**
-   * The last readable frame from one sequence up to another one, behind which the leader has a message of the subject. A replica that
-   * answers with nothing there lags behind: then the leader is asked. `undefined` also where more would have to be read than is left.
+   * The last readable frame from one sequence up to another one, behind which the leader has a message of the subject. `undefined` also where
+   * more would have to be read than is left.
    */
   const lastBetween = async (
     subject: string,
@@ -99,11 +132,8 @@ export function createReader(client: NatsClient, { events }: StreamNames, noteUn
     let found: StoredFrame | undefined;
     for (let at = from; at < to;) {
       if (isSpent(left)) return undefined;
-      const page = await requestPage(subject, at, pageBytes);
-      const next = page.length > 0 ? undefined : await nextMessage(subject, at);
-      const messages = next ? [next] : page;
-      left.messages -= messages.length;
-      left.bytes -= messages.reduce((sum, { bytes }) => sum + bytes, 0);
+      const messages = await requestSome(subject, at);
+      spend(left, messages);
       found = messages.findLast((each) => each.streamSeq < to && isReadable(each))?.frame ?? found;
       at = (messages.at(-1)?.streamSeq ?? to) + 1;
     }
@@ -136,23 +166,9 @@ export function createReader(client: NatsClient, { events }: StreamNames, noteUn
   return {
     last,
 
-    next: async (subject, from) => {
-      for (let at = from; ;) {
-        const message = await nextMessage(subject, at);
-        if (!message || message.frame) return message?.frame;
-        at = message.streamSeq + 1;
-      }
-    },
+    next: async (subject, from) => (await firstFrames(from, async (at) => requestSome(subject, at)))?.[0],
 
-    page: async (subject, from, maxBytes) => {
-      for (let at = from; ;) {
-        const messages = await requestPage(subject, at, maxBytes);
-        const frames = messages.flatMap(({ frame }) => frame ?? []);
-        const end = messages.at(-1);
-        if (!end || frames.length > 0) return frames;
-        at = end.streamSeq + 1;
-      }
-    },
+    page: async (subject, from, maxBytes) => firstFrames(from, async (at) => requestPage(subject, at, maxBytes)),
   };
 }
 
@@ -194,9 +210,9 @@ export async function readWhole(
   let bytes = 0;
   let end = 0;
   for (let from = origin + 1; from <= streamSeq;) {
-    const read = (await page(subject, from, pageBytes)).filter((frame) => frame.streamSeq <= streamSeq);
-    const newest = read.at(-1);
-    if (!newest) return [];
+    const read = (await page(subject, from, pageBytes))?.filter((frame) => frame.streamSeq <= streamSeq);
+    const newest = read?.at(-1);
+    if (!read || !newest) return [];
     for (const frame of read.filter(isSliceOrReadable)) {
       bytes += frame.body.byteLength;
       if (frame.slices > 1 || !follows(end, frame.first) || bytes > maxBytes) return [];

@@ -19,6 +19,13 @@ const silentMs = 10 * 60_000;
 export const createNoteUnreadable = (log: Log): NoteUnreadable =>
   createNote(log, 'a message among the events of a run cannot be read, and is passed over');
 
+/** Logs as often that events are passed over too, because they are behind more such messages than are searched. */
+export const createNotePassedOver = (log: Log): Note =>
+  createNote(
+    log,
+    'so many messages among the events of a run cannot be read that a reader is given the last event without those before it',
+  );
+
 /** Logs as often that events are dropped because other messages are stored before them, however often they are tried. */
 export const createNoteConflicts = (log: Log): Note =>
   createNote(

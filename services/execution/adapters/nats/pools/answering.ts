@@ -180,7 +180,8 @@ async function readLog(reader: Reader, subject: string, question: LogQuestion): 
   };
   const frames =
     read === 'next' ? await next() : await reader.page(subject, from, Math.min(question.maxBytes, pageBytes));
-  return frames.map((frame) => ({ frame, lastSeq: frame.streamSeq }));
+  // A worker of the version before knows no other answer than none.
+  return (frames ?? []).map((frame) => ({ frame, lastSeq: frame.streamSeq }));
 }
 
 type Fields = Readonly<Record<string, unknown>>;
