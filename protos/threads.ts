@@ -89,7 +89,7 @@ export interface ToolRecordCalls {
 
 /** A part of {@link Threads}. */
 export interface SweepCalls {
-  /** The runs of all owners that are queued or running, in a fixed order, page by page. A sleeping run may be among them. */
+  /** The runs of all owners that are queued or running, in a fixed order, the oldest first, page by page. A sleeping run may be among them. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
   /** The runs of all owners that sleep until `until` or less, by wake time and run id, page by page. */
   readonly listSleepingRuns: (request: ListSleepingRunsRequest, call: Call) => Promise<ListSleepingRunsReply>;
@@ -984,11 +984,15 @@ export type NoteToolResultReply = Readonly<Record<string, never>>;
 export interface ListOpenRunsRequest {
   readonly limit: number;
   readonly cursor?: string;
+  /** The order from its other end. A cursor is of the order that its page was read in. */
+  readonly newestFirst?: boolean;
 }
 
 export interface ListOpenRunsReply {
   readonly runs: readonly Run[];
   readonly cursor?: string;
+  /** Whether the page is in that order. A threads service of the version before begins with the oldest, whatever the request says. */
+  readonly newestFirst?: boolean;
 }
 
 export interface ListSleepingRunsRequest {
