@@ -129,7 +129,10 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
       const ordered = await notesBehind(page);
       const runs: OpenRun[] = [];
       const isEnough = createQuota(bytes);
-      for (const some of chunksOf(ordered, Math.min(limit, readTogether))) {
+      for (let at = 0; at < ordered.length;) {
+        // No more than the page may still need: what is read beyond is read again for the next one.
+        const some = ordered.slice(at, at + Math.min(limit - runs.length, readTogether));
+        at += some.length;
         for (const run of await inTurn(some, checkRun, readsAtOnce)) {
           if (!run) continue;
           runs.push(run);
