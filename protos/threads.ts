@@ -37,7 +37,8 @@ export interface RunCalls {
   /**
    * Commits what one step changed; with `fused` two steps in one write. Stale when run, epoch or step differ from those of the thread. With
    * `end` it is the run's last commit, and the reply names the queued run that now holds the thread. With `wake_at` the run sleeps until
-   * then: it holds its thread, and its worker commits nothing more of it.
+   * then: it holds its thread, and its worker commits nothing more of it. Invalid for a field that the revision of the run does not declare, and
+   * for a value of another type than it declares.
    */
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
   /** Ends a run from outside its worker: after this reply every commit of that worker is refused. A run that has ended stays as it ended. */
