@@ -4,8 +4,8 @@ import { sizes } from '@agent-workflow/kit/sizes';
 
 /** The levels of nesting that every reader can follow. */
 const maxDepth = 1000;
-/** The most lists and objects of one text: empty ones have two bytes, and each takes fifty times that when it is read. */
-const maxNested = 300_000;
+/** The most lists and objects of one text. */
+const maxNested = sizes.nested;
 /** The most different keys of one text: a reader keeps each of them by itself, which takes a microsecond or more. A key that comes again takes little. */
 const maxKeys = sizes.keys;
 /** The fewest characters that a key takes with its value, `"":0,`: the keys of a text that is too short for {@link maxKeys} of them are not counted. */

@@ -37,7 +37,8 @@ export interface RunCalls {
   /**
    * Commits what one step changed; with `fused` two steps in one write. Stale when run, epoch or step differ from those of the thread. With
    * `end` it is the run's last commit, and the reply names the queued run that now holds the thread. With `wake_at` the run sleeps until
-   * then: it holds its thread, and its worker commits nothing more of it.
+   * then: it holds its thread, and its worker commits nothing more of it. Invalid for a field that the revision of the run does not declare, and
+   * for a value of another type than it declares.
    */
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
   /** Ends a run from outside its worker: after this reply every commit of that worker is refused. A run that has ended stays as it ended. */
@@ -89,7 +90,7 @@ export interface ToolRecordCalls {
 
 /** A part of {@link Threads}. */
 export interface SweepCalls {
-  /** The runs of all owners that are queued or running, in a fixed order, page by page. A sleeping run may be among them. */
+  /** The runs of all owners that are queued or running, in a fixed order, the oldest first, page by page. A sleeping run may be among them. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
   /** The runs of all owners that sleep until `until` or less, by wake time and run id, page by page. */
   readonly listSleepingRuns: (request: ListSleepingRunsRequest, call: Call) => Promise<ListSleepingRunsReply>;
@@ -984,11 +985,15 @@ export type NoteToolResultReply = Readonly<Record<string, never>>;
 export interface ListOpenRunsRequest {
   readonly limit: number;
   readonly cursor?: string;
+  /** The order from its other end. A cursor is of the order that its page was read in. */
+  readonly newestFirst?: boolean;
 }
 
 export interface ListOpenRunsReply {
   readonly runs: readonly Run[];
   readonly cursor?: string;
+  /** Whether the page is in that order. A threads service of the version before begins with the oldest, whatever the request says. */
+  readonly newestFirst?: boolean;
 }
 
 export interface ListSleepingRunsRequest {

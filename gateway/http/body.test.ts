@@ -30,6 +30,8 @@ const bodies: readonly (readonly [what: string, body: string | Buffer, headers: 
   ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0xff, 0x22, 0x3a, 0x31, 0x7d]), '', '{"a\ufffd":1}'],
   ['a long object', long, '', long],
   ['a compressed object', gzipSync('{"a":1}'), 'Content-Encoding: gzip\r\n', '{"a":1}'],
+  ['a body of space', '  \n ', '', 'the body must be a JSON object'],
+  ['no object at all', 'abc', '', 'the body must be a JSON object'],
   ['a list', '[1]', '', 'the body must be a JSON object'],
   ['a number', '5', '', 'the body must be a JSON object'],
   ['a cut object', '{"a":1', '', 'the body is not JSON'],
@@ -52,6 +54,21 @@ for (const [how, split] of Object.entries(arrivals)) {
   });
 }
 
+test('a long body with too many keys, lists or levels is refused before it is parsed', async (t) => {
+  const server = await open(t, 4 * 1024 * 1024);
+  for (const [item, reason] of [
+    ['{"k":0}', 'the body holds more than 100000 keys'],
+    ['[]', 'the body holds more than 300000 lists and objects'],
+    ['[[]]', 'the body holds more than 300000 lists and objects'],
+    ['['.repeat(129), 'the body is nested deeper than 128 levels'],
+  ] as const) {
+    // What follows is not JSON: only a reader that parses would find that.
+    const body = `{"x":[${`${item},`.repeat(Math.floor(4_000_000 / (item.length + 1)))}!`;
+    const head = `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${String(body.length)}\r\n\r\n`;
+    t.is(await send(t, server, [Buffer.from(head), Buffer.from(body)]), reason, item);
+  }
+});
+
 test('a connection whose bodies come with their heads takes one request after another', async (t) => {
   const socket = connectTo(await open(t));
   t.teardown(() => socket.destroy());
@@ -64,8 +81,8 @@ test('a connection whose bodies come with their heads takes one request after an
 });
 
 /** A server whose replies have what was read as their data. */
-async function open(t: ExecutionContext): Promise<Server> {
-  const readBody = bodyReader({ maxBytes, arrival: { totalMs: 60_000, pace: leastPace } });
+async function open(t: ExecutionContext, mostBytes = maxBytes): Promise<Server> {
+  const readBody = bodyReader({ maxBytes: mostBytes, arrival: { totalMs: 60_000, pace: leastPace } });
   const app = new Koa<RequestState>();
   app.use(async (ctx) => {
     Object.assign(ctx.state, { headers: [], requestId: 'r' });

@@ -4,6 +4,7 @@ import { located } from './fields.ts';
 import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
 import { guardJson } from './json-guard.ts';
+import { refuseCostlyText } from './json-scan.ts';
 
 /** The rest of a refused body is read and discarded up to this size, so that its sender gets to read the reply. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
@@ -24,7 +25,7 @@ interface BodyLimits {
  * @throws TooLarge, BadRequest, Invalid for a number outside the range of a double, Timeout (408) for a body that is late or slow
  */
 export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) => Promise<boolean> {
-  let parser: Promise<Middleware> | undefined;
+  let reader: Promise<Middleware> | undefined;
   return async (ctx) => {
     if (!hasBody(ctx)) return true;
     const refused = refusedType(ctx);
@@ -33,16 +34,17 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
       return false;
     }
     // Without a file descriptor it cannot be loaded now: the next body has it tried again.
-    parser ??= openParser(maxBytes).catch((error: unknown) => {
-      parser = undefined;
+    reader ??= openReader(maxBytes).catch((error: unknown) => {
+      reader = undefined;
       throw error;
     });
-    const parse = await parser;
+    const read = await reader;
     const late = Promise.withResolvers<never>();
     using _watch = watchArrival(ctx, arrival, late.reject);
-    await Promise.race([parse(ctx, nothing), late.promise]);
-    ctx.state.bodyReservation?.resize(takeLength(ctx));
-    ctx.state.body = objectOf(ctx);
+    await Promise.race([read(ctx, nothing), late.promise]);
+    const text = takeText(ctx);
+    ctx.state.bodyReservation?.resize(Buffer.byteLength(text));
+    ctx.state.body = toObject(text);
     return true;
   };
 }
@@ -68,16 +70,16 @@ const isUnicode = (contentType: string): boolean => {
   return charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset);
 };
 
-/** Loaded with the first body, because koa-body also loads parsers of forms and files. */
-async function openParser(maxBytes: number): Promise<Middleware> {
+/** Reads a body as text. Loaded with the first body, because koa-body also loads parsers of forms and files. */
+async function openReader(maxBytes: number): Promise<Middleware> {
   const { HttpMethodEnum, koaBody } = await import('koa-body');
   return koaBody({
-    jsonLimit: maxBytes,
-    json: true,
+    textLimit: maxBytes,
+    textTypes: ['application/json'],
+    json: false,
     multipart: false,
     urlencoded: false,
-    text: false,
-    includeUnparsed: true,
+    text: true,
     parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.DELETE],
     onError: (error, ctx) => {
       discardRest(ctx);
@@ -86,25 +88,35 @@ async function openParser(maxBytes: number): Promise<Middleware> {
   }) as Middleware;
 }
 
-/** The byte size of the parsed text. The text is removed from the request, so that its memory is freed. */
-function takeLength({ request }: Context): number {
-  const { rawBody } = request as { readonly rawBody?: string };
-  Reflect.deleteProperty(request, 'rawBody');
-  return Buffer.byteLength(rawBody ?? '');
+/** The text is removed from the request, so that its memory is freed. */
+function takeText({ request }: Context): string {
+  const { body } = request as { readonly body?: string };
+  Reflect.deleteProperty(request, 'body');
+  return body ?? '';
 }
 
-function objectOf(ctx: Context): Record<string, unknown> {
-  const body: unknown = (ctx.request as { readonly body?: unknown }).body;
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw notAnObject();
+/** The body as a JSON object; an empty one is an object without keys. */
+function toObject(text: string): Record<string, unknown> {
+  if (text === '') return {};
+  if (!/^[ \t\n\r]*[[{]/.test(text)) throw notAnObject();
+  refuseCostlyText(text, theBody.where);
+  const body = parse(text);
+  if (Array.isArray(body)) throw notAnObject();
   guardJson(body, theBody);
   return body as Record<string, unknown>;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw badBody('the body is not JSON', error);
+  }
 }
 
 function toServiceError(error: Error, maxBytes: number): ServiceError {
   const status = 'status' in error ? Number(error.status) : 400;
   if (status === 413) return new ServiceError('TooLarge', `the body is larger than ${String(maxBytes)} bytes`);
-  if (error.message.includes('forbidden prototype')) return badBody('the body may not hold the key "__proto__"');
-  if (error.message.startsWith('invalid JSON, only supports object')) return notAnObject();
   return badBody('the body is not JSON', error);
 }
 

@@ -1,6 +1,7 @@
-import { badRequest } from '@agent-workflow/kit/errors';
+import { ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { invalidAt, type Loc } from './fields.ts';
+import { invalidAt, located, type Loc } from './fields.ts';
+import { tooDeep, tooManyKeys } from './json-scan.ts';
 
 /** What holds the JSON: in words, and as the beginning of a location. */
 interface Place {
@@ -13,26 +14,32 @@ interface Place {
  * outside the range of a double, too: they are read as Infinity, and would be stored as `null`.
  * @throws BadRequest; for such a number Invalid with its location
  */
-export function guardJson(value: unknown, { where, loc }: Place): void {
+export function guardJson(value: unknown, place: Place): void {
+  const { where, loc } = place;
   let keys = 0;
   let level: readonly unknown[] = [value];
   for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > sizes.depth) throw badRequest(`${where} is nested deeper than ${String(sizes.depth)} levels`);
+    if (depth > sizes.depth) throw tooDeep(where);
     const next: unknown[] = [];
-    for (const each of level) keys += collect(each, next, where);
-    if (keys > sizes.keys) throw badRequest(`${where} holds more than ${String(sizes.keys)} keys`);
+    for (const each of level) keys += collect(each, next, place);
+    if (keys > sizes.keys) throw tooManyKeys(where);
     if (next.some(isHuge)) throw hugeAt([...loc, ...(placeOfHuge(value, depth) ?? [])]);
     level = next;
   }
 }
 
 /** Adds the objects, arrays and huge numbers directly inside `value` to `into`. @returns its number of keys. */
-function collect(value: unknown, into: unknown[], where: string): number {
+function collect(value: unknown, into: unknown[], place: Place): number {
   if (typeof value !== 'object' || value === null) return 0;
-  if (Object.hasOwn(value, '__proto__')) throw badRequest(`${where} may not hold the key "__proto__"`);
+  if (Object.hasOwn(value, '__proto__')) throw prototypeIn(place);
   const children: unknown[] = Array.isArray(value) ? value : Object.values(value);
   for (const child of children) if ((typeof child === 'object' && child !== null) || isHuge(child)) into.push(child);
   return Array.isArray(value) ? 0 : children.length;
+}
+
+function prototypeIn({ where, loc }: Place): Error {
+  const msg = `${where} may not hold the key "__proto__"`;
+  return new ServiceError('BadRequest', msg, { details: [located({ loc, msg, type: 'json_invalid' })] });
 }
 
 const isHuge = (value: unknown): boolean => value === Infinity || value === -Infinity;

@@ -71,6 +71,8 @@ export const sizes = {
   depth: 128,
   /** Keys of all objects in a request's JSON together (a count). */
   keys: 100_000,
+  /** Lists and objects of a request's JSON together: an empty one has two bytes, and takes fifty times that when it is read (a count). */
+  nested: 300_000,
   /** Messages of one request (a count). */
   messages: 1000,
   /** Content blocks of one message, and tool calls beside them (a count). */

@@ -25,6 +25,23 @@ async function holdStart(page: Page): Promise<() => Promise<void>> {
   };
 }
 
+/** Holds the next run that the page starts until it is released: then it is refused. That resolves when the page is done with it. */
+async function refuseStart(page: Page): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<undefined>();
+  const error = { code: 'CONFLICT', message: 'Not now.' };
+  await page.route('**/v1/runs', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    await held.promise;
+    return route.fulfill({ status: 409, json: { error } });
+  });
+  const refused = page.waitForResponse((reply) => reply.request().method() === 'POST' && reply.status() === 409);
+  return async () => {
+    held.resolve(undefined);
+    await (await refused).finished();
+    await page.unroute('**/v1/runs');
+  };
+}
+
 const openRuns = async (page: Page): Promise<void> => {
   await page.getByRole('link', { name: 'Runs', exact: true }).click();
   await page.getByRole('main', { name: 'Runs' }).waitFor();
@@ -150,3 +167,81 @@ browserTest('a fork that is made while the reader goes elsewhere takes nobody ba
   await page.getByRole('main', { name: 'Runs' }).waitFor();
   t.regex(page.url(), /#\/runs$/);
 });
+
+/** Behind a refusal a chat reads what has changed in its thread. @returns what resolves when it has */
+function watchCatchUp(page: Page): () => Promise<unknown> {
+  const caughtUp = page.waitForResponse((reply) => reply.url().endsWith('/runs?limit=1'));
+  return async () => (await caughtUp).finished();
+}
+
+/** By way of another view, behind which a chat that was left has ended. */
+async function comeBack(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Agents' }).click();
+  await page.getByRole('main', { name: 'Agents' }).waitFor();
+  await page.goBack();
+  await goBack(page);
+}
+
+const sawRefusal = (page: Page) => page.getByRole('alert').getByText('Not now.').waitFor();
+
+browserTest('who comes back to a chat whose message was refused meanwhile sees why, and has its text', async (t) => {
+  const { page } = await openPage(t, chat());
+  await send(page, 'one');
+  await completed(page);
+  const release = await refuseStart(page);
+  await send(page, 'two');
+  await sending(page).waitFor();
+  await openRuns(page);
+  const caughtUp = watchCatchUp(page);
+  await release();
+  await caughtUp();
+  t.is(await page.getByRole('alert').count(), 0);
+  await comeBack(page);
+  await sawRefusal(page);
+  t.is(await box(page).inputValue(), 'two');
+  await box(page).press('Control+Enter');
+  await saw(page, 'You said two.');
+  await completed(page);
+  t.is(await page.getByRole('alert').count(), 0);
+});
+
+browserTest(
+  'the refusal of the first message of a chat is there for who comes back, and in no other chat',
+  async (t) => {
+    await service.thread('unhurt-thread', 'the other one');
+    const { page } = await openPage(t, chat());
+    const release = await refuseStart(page);
+    await send(page, 'hello there');
+    await sending(page).waitFor();
+    await page.goto(chat('unhurt-thread'));
+    await saw(page, 'You said the other one.');
+    await release();
+    await openRuns(page);
+    await goBack(page);
+    await saw(page, 'You said the other one.');
+    t.is(await page.getByRole('alert').count(), 0);
+    t.is(await box(page).inputValue(), '');
+    await page.getByRole('link', { name: 'New chat' }).click();
+    await page.getByRole('heading', { name: 'New chat' }).waitFor();
+    await sawRefusal(page);
+    t.is(await box(page).inputValue(), 'hello there');
+  },
+);
+
+browserTest(
+  'who comes back to a question whose answer was refused meanwhile sees why, and has the answer',
+  async (t) => {
+    const { page } = await openPage(t, chat());
+    await send(page, 'question "Who?"');
+    await page.getByLabel('Answer to question').fill('Ada');
+    const release = await refuseStart(page);
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    await openRuns(page);
+    const caughtUp = watchCatchUp(page);
+    await release();
+    await caughtUp();
+    await comeBack(page);
+    await sawRefusal(page);
+    t.is(await page.getByLabel('Answer to question').inputValue(), 'Ada');
+  },
+);

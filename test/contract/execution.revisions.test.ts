@@ -1,7 +1,7 @@
 import test from 'ava';
 import { registerAgents, unregisteredAgents } from '@agent-workflow/execution/api/registration';
 import { atRevision, namedAgents, type Agents } from '@agent-workflow/execution/record/agents';
-import { END, interrupt, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
+import { END, field, interrupt, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
 import { textOf } from '@agent-workflow/protos/message';
 import { json, user } from './execution/messages.ts';
 import { call, endOf, invoke, logOf, owner, start } from './execution/calls.ts';
@@ -187,4 +187,35 @@ test('a process without a revision says of which registered revisions it drives 
   t.deepEqual(warnings, []);
   await open('support');
   t.deepEqual(warnings, [{ revisions: ['support a', 'support b'], count: 2 }]);
+});
+
+test('a run whose worker writes a value of another type than its field fails with the name of the field, and is not driven again', async (t) => {
+  await using replicas = await openReplicas();
+  let driven = 0;
+  const graph = new StateGraph({ title: field<string>({ type: 'string' }) })
+    .addNode('name', () => {
+      driven++;
+      return { title: 'a' };
+    })
+    .addEdge(START, 'name')
+    .addEdge('name', END)
+    .compile();
+  const agents = { ...atRevision(namedAgents([{ name: 'support', graph }], 'support'), 'a'), revision: 'a' };
+  await registerAgents(agents, replicas.threads, 'auto');
+  const { execution } = await replicas.open({
+    graph: agents,
+    through: ({ threads }) => ({
+      threads: {
+        ...threads,
+        commitStep: async (request, at) =>
+          threads.commitStep('title' in request.fields ? { ...request, fields: { title: json(7) } } : request, at),
+      },
+    }),
+  });
+  const { runId } = await start(execution, { ...go, threadId: 't1' });
+  await endOf(execution, runId);
+  const { status, end } = await replicas.threads.getRun({ owner, runId }, call());
+  t.is(status, 'failed');
+  t.like(end?.error, { code: 'NodeFailed', message: 'field "title" must be a string, not number', node: 'name' });
+  t.is(driven, 1);
 });

@@ -512,6 +512,17 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     const first = await store.listOpenRuns({ limit: 3 });
     const rest = await store.listOpenRuns({ limit: 3, after: first.at(-1)?.runId ?? '' });
     t.deepEqual([...first, ...rest], [...all]);
+    const newestFirst = async (limit: number, after?: string): Promise<string[]> =>
+      (await store.listOpenRuns({ limit, after, newestFirst: true })).map(({ runId }) => runId);
+    t.deepEqual(await newestFirst(10), ['b1', 'b0', 'a1', 'a0']);
+    t.deepEqual(
+      [await newestFirst(3), await newestFirst(3, 'b0')],
+      [
+        ['b1', 'b0', 'a1'],
+        ['a1', 'a0'],
+      ],
+    );
+    t.deepEqual(await newestFirst(3, 'a0'), []);
     await put(
       store,
       { head: newHead, runs: [run('a1', { threadId: 't1', status: 'completed' })] },

@@ -193,6 +193,28 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
     t.deepEqual(Object.keys((await threads.getState(thread1, call())).fields).toSorted(), ['context_summary', 'title']);
   });
 
+  check('a step writes values of the types of its fields, and no others', async (t, threads) => {
+    const epoch = await claimedWith(threads, {
+      ...declared,
+      ...{ count: { type: 'integer' }, notes: { type: 'object' }, free: { type: 'any' } },
+    });
+    for (const [name, json, why] of [
+      ['title', '7', 'must be a string, not number'],
+      ['count', '"7"', 'must be an integer, not string'],
+      ['count', '7.5', 'must be an integer, not number'],
+      ['notes', ' [1]', 'must be an object, not array'],
+      ['notes', 'null', 'must be an object, not null'],
+      ['context_summary', '{}', 'must be a string, not object'],
+    ] as const) {
+      const writing = commit(threads, 'r1', epoch, { fields: { free: bytes('1'), [name]: bytes(json) }, next: ['a'] });
+      t.is(await refused(t, writing, 'Invalid'), `fields.${name}: ${why}`);
+    }
+    t.deepEqual((await threads.getState(thread1, call())).fields, {});
+    const fields = { title: bytes('"a"'), count: bytes('-7'), notes: bytes(' {}'), free: bytes('null') };
+    await commit(threads, 'r1', epoch, { fields, end: completed });
+    t.deepEqual(Object.keys((await threads.getState(thread1, call())).fields).length, 4);
+  });
+
   check('a step writes any field where no definition says which there are', async (t, threads) => {
     const epoch = await claimedWith(threads, {});
     await commit(threads, 'r1', epoch, { fields: { other: bytes('1') }, end: completed });

@@ -602,19 +602,29 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     await refused(t, threads.endRun({ owner, runId: 'r9', status: 'stopped' }, call()), 'NotFound');
   });
 
-  check('open runs of every owner are listed page by page', async (t, threads) => {
+  check('open runs of every owner are listed page by page, from either end', async (t, threads) => {
     for (const threadId of ['t1', 't2', 't3']) {
       await accept(threads, `a-${threadId}`, { threadId });
       await accept(threads, `b-${threadId}`, { threadId, owner: 'u:bob' });
     }
     await accept(threads, 'c-waits');
     await claim(threads, 'a-t1');
-    const runs: string[] = [];
-    for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages++) {
-      const page = await threads.listOpenRuns({ limit: 2, ...(cursor === undefined ? {} : { cursor }) }, call());
-      runs.push(...page.runs.map((each) => `${each.owner} ${each.runId} ${each.status} ${String(each.runnable)}`));
-      ({ cursor } = page);
-    }
+    const list = async (newestFirst: boolean): Promise<readonly string[]> => {
+      const runs: string[] = [];
+      for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages++) {
+        const order = newestFirst ? { newestFirst } : {};
+        const page = await threads.listOpenRuns(
+          { limit: 2, ...order, ...(cursor === undefined ? {} : { cursor }) },
+          call(),
+        );
+        t.is(page.newestFirst, newestFirst);
+        runs.push(...page.runs.map((each) => `${each.owner} ${each.runId} ${each.status} ${String(each.runnable)}`));
+        ({ cursor } = page);
+      }
+      return runs;
+    };
+    const runs = await list(false);
+    t.deepEqual(await list(true), runs.toReversed());
     t.deepEqual(runs, [
       'u:ada a-t1 running true',
       'u:ada a-t2 queued true',

@@ -247,6 +247,7 @@ export function* largeInputs(): Generator<BadInput> {
   const large: readonly BadBody[] = [
     ['1,000,000 keys', keys(1_000_000), [413]],
     ['400,000 keys', keys(400_000), [400]],
+    ['1,000,000 lists', Buffer.from(`{"x":[${'[],'.repeat(999_999)}[]]}`), [400]],
     ['one value too many bytes', Buffer.from(`{"x":"${'x'.repeat(5 * 1024 * 1024)}"}`), [413]],
     [
       'the same in pieces, without a length',

@@ -233,7 +233,10 @@ function attemptAt(step: number, { step: first, isTakeover, attempt, wakeAt }: C
 function toFailure(error: ServiceError, { nodes }: Pick<StepNodes, 'nodes'>): RunFailure {
   const [detail] = error.details;
   const advice = detail?.type === contextTooLarge ? '; a node made by summarizeNode keeps it shorter' : '';
-  return new RunFailure('NodeFailed', `${detail?.msg ?? error.message}${advice}`, { ...onlyNode(nodes), cause: error });
+  const [place, name] = detail?.field ?? [];
+  const which = place === 'fields' && name !== undefined ? `field "${String(name)}" ` : '';
+  const why = detail ? `${which}${detail.msg}` : error.message;
+  return new RunFailure('NodeFailed', `${why}${advice}`, { ...onlyNode(nodes), cause: error });
 }
 
 const onlyNode = (nodes: StepNodes['nodes']): { readonly node?: string } =>

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SweepCalls } from '@agent-workflow/protos/threads';
 import type { RunLog } from '../ports/log.ts';
-import { openRuns } from './sweep.ts';
+import { openRuns } from './open-runs.ts';
 import { sleepingRuns } from './wakes.ts';
 
 interface ExpiringParts {

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { within } from '@agent-workflow/protos/call';
 import type { Run, SweepCalls } from '@agent-workflow/protos/threads';
 import { named } from '../record/agents.ts';
 import type { Registry } from '../record/registry.ts';
 import type { WorkerLeases } from '../ports/leases.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
+import { openRunsFromBothEnds, openRunsInOrder } from './open-runs.ts';
 import type { OpenRunCounts } from './open-run-counts.ts';
 import type { OverdueRuns } from './overdue-runs.ts';
 import type { SweepPace } from './sweep-pace.ts';
@@ -31,9 +31,6 @@ interface SweepParts {
 /** The worker of this replica, if it has one. */
 type OwnWorker = Pick<Worker, 'id' | 'has'> | undefined;
 
-/** Runs read at once: so few that one page blocks the process only briefly. */
-const runsAtOnce = 100;
-const callTimeoutMs = 30_000;
 const neverEnqueued = -Infinity;
 
 /**
@@ -59,10 +56,13 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     /**
      * The queue mostly has the waiting runs. A run that no sweep has seen before may be on its way to the queue. The next sweep
      * enqueues it, or this one where a process has died: it may have been between the write that named the run and the queue.
+     * Runs that are found newest first, and that were enqueued before, mostly leave it to the next sweep: they would be before older ones
+     * in a queue that has lost all of them.
      */
-    const isDue = (runId: string): boolean => {
+    const isDue = (runId: string, newestFirst: boolean): boolean => {
       const enqueuedAt = waitingBefore.get(runId);
-      const due = enqueuedAt === undefined ? isFirst || isAfterDeath : now - enqueuedAt >= parts.waitingMs;
+      const restMs = newestFirst ? 2 * parts.waitingMs : parts.waitingMs;
+      const due = enqueuedAt === undefined ? isFirst || isAfterDeath : now - enqueuedAt >= restMs;
       waiting.set(runId, due ? now : (enqueuedAt ?? neverEnqueued));
       return due;
     };
@@ -73,13 +73,14 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
 
     let enqueued = 0;
     let found = 0;
-    for await (const runs of openRuns(parts.threads, partRuns)) {
+    const read = isAfterDeath ? openRunsFromBothEnds : openRunsInOrder;
+    for await (const { runs, newestFirst } of read(parts.threads, partRuns)) {
       for (const run of runs) {
         found++;
         parts.overdue?.see(run);
         counting.see(run);
         if (parts.onlyOwn && (worker === undefined || run.workerId !== worker.id)) continue;
-        const runnable = await toRunnable(run, { worker, isAlive, isDue });
+        const runnable = await toRunnable(run, { worker, isAlive, isDue: (runId) => isDue(runId, newestFirst) });
         if (!runnable) continue;
         await parts.queue.enqueue(runnable);
         if (isNew(runnable)) enqueued++;
@@ -96,22 +97,6 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     await parts.overdue?.fail();
     return enqueued;
   };
-}
-
-/** Every run that has not ended, in pages of at most so many. */
-export async function* openRuns(
-  threads: Pick<SweepCalls, 'listOpenRuns'>,
-  limit = runsAtOnce,
-): AsyncGenerator<readonly Run[]> {
-  for (let cursor: string | undefined; ;) {
-    const page = await threads.listOpenRuns(
-      { limit, ...(cursor === undefined ? {} : { cursor }) },
-      within(callTimeoutMs),
-    );
-    yield page.runs;
-    ({ cursor } = page);
-    if (cursor === undefined) return;
-  }
 }
 
 interface SweepState {

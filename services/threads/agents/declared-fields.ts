@@ -5,19 +5,27 @@ import type { AgentRecords } from '../ports/agents.ts';
 import type { Head } from '../ports/record.ts';
 import { agentOf } from '../record/head.ts';
 import { fromJson } from '../record/json.ts';
+import { typeFault } from './field-type.ts';
 
 /**
- * Refuses fields that the revision of the run that holds the thread does not declare. Any field passes in a run without a revision.
+ * Refuses fields that the revision of the run that holds the thread does not declare, and values of another type than it declares. Any field
+ * passes in a run without a revision.
  * @throws Invalid naming the first such field; {@link FieldsToRead} where what is known here does not decide it.
  */
-export type RefuseUndeclared = (names: readonly string[], head: Pick<Head, 'agent' | 'newestRun' | 'revision'>) => void;
+export type RefuseUnfit = (
+  fields: Readonly<Record<string, Uint8Array>>,
+  head: Pick<Head, 'agent' | 'newestRun' | 'revision'>,
+) => void;
 
 /** Which fields revisions declare, as this process knows them. */
 export interface DeclaredFields {
-  readonly refuseUndeclared: RefuseUndeclared;
+  readonly refuseUnfit: RefuseUnfit;
   /** Reads them of one revision, and gives what decides by them, however long that takes. Calls at the same time share one read. */
-  readonly read: (agent: string, revision: string) => Promise<RefuseUndeclared>;
+  readonly read: (agent: string, revision: string) => Promise<RefuseUnfit>;
 }
+
+/** The types of fields by their names, as they are registered. */
+type Types = ReadonlyMap<string, unknown>;
 
 /** Thrown by a decision: it is made again when the fields of this revision were read. */
 export class FieldsToRead extends ServiceError {
@@ -31,15 +39,15 @@ export class FieldsToRead extends ServiceError {
   }
 }
 
-/** Absent names: the definition is gone, or does not say which fields there are, so that any may be written. */
+/** Absent types: the definition is gone, or does not say which fields there are, so that any may be written. */
 interface Known {
-  readonly names?: ReadonlySet<string>;
+  readonly types?: Types;
   readonly at: number;
 }
 
 /** Names of fields that are kept, in bytes. */
 const keptBytes = 4 * 1024 * 1024;
-/** What a name takes beside its characters, about. */
+/** What a name and its type take beside its characters, about. */
 const bytesBesideName = 64;
 /** Before a field is refused, what is known must be at most this old, in milliseconds: a name of a revision may have been given anew. */
 const freshMs = 2000;
@@ -54,8 +62,8 @@ export function createDeclaredFields(
 ): DeclaredFields {
   const kept = new LRUCache<string, Known>({
     maxSize: keptBytes,
-    sizeCalculation: ({ names = [] }) =>
-      [...names].reduce((sum, name) => sum + name.length * 2 + bytesBesideName, bytesBesideName),
+    sizeCalculation: ({ types }) =>
+      [...(types?.keys() ?? [])].reduce((sum, name) => sum + name.length * 2 + bytesBesideName, bytesBesideName),
   });
   const underWay = new Map<string, Promise<Known>>();
 
@@ -63,8 +71,8 @@ export function createDeclaredFields(
     const at = elapsed();
     const row = (await store.getAgent(agent))?.revisions.find((one) => one.revision === revision);
     const definition = row && (await store.getDefinition({ agent, ...row }));
-    const names = definition && namesIn(definition.fieldsJson);
-    const known = { at, ...(names && { names }) };
+    const types = definition && typesIn(definition.fieldsJson);
+    const known = { at, ...(types && { types }) };
     kept.set(nameOfPool(agent, revision), known);
     return known;
   };
@@ -77,49 +85,59 @@ export function createDeclaredFields(
   };
 
   return {
-    refuseUndeclared: refuseBy((pool) => {
+    refuseUnfit: refuseBy((pool) => {
       const known = kept.get(pool);
-      return known && { names: known.names, isFresh: elapsed() - known.at <= freshMs };
+      return known && { types: known.types, isFresh: elapsed() - known.at <= freshMs };
     }),
 
     read: async (agent, revision) => {
-      const { names } = await readShared(agent, revision);
+      const { types } = await readShared(agent, revision);
       const read = nameOfPool(agent, revision);
-      return refuseBy((pool) => (pool === read ? { names, isFresh: true } : undefined));
+      return refuseBy((pool) => (pool === read ? { types, isFresh: true } : undefined));
     },
   };
 }
 
 interface Found {
-  readonly names: ReadonlySet<string> | undefined;
+  readonly types: Types | undefined;
   /** Whether a field may be refused by it. */
   readonly isFresh: boolean;
 }
 
 /** Decides by what `find` knows of the revision `agent@revision`. */
-function refuseBy(find: (pool: string) => Found | undefined): RefuseUndeclared {
-  return (names, head) => {
+function refuseBy(find: (pool: string) => Found | undefined): RefuseUnfit {
+  return (fields, head) => {
     const { revision } = head;
-    if (names.length === 0 || revision === undefined) return;
+    const written = Object.entries(fields);
+    if (written.length === 0 || revision === undefined) return;
     const agent = agentOf(head) ?? defaultAgent;
     const found = find(nameOfPool(agent, revision));
     if (!found) throw new FieldsToRead(agent, revision);
-    const undeclared = names.find((name) => found.names?.has(name) === false);
-    if (undeclared === undefined) return;
-    if (!found.isFresh) throw new FieldsToRead(agent, revision);
-    throw invalid(['fields', undeclared], 'is not a field of the state', 'unknown_field');
+    const { types, isFresh } = found;
+    if (!types) return;
+    for (const [name, json] of written) {
+      const fault = types.has(name) ? typeFault(types.get(name), json) : undeclared;
+      if (!fault) continue;
+      if (!isFresh) throw new FieldsToRead(agent, revision);
+      throw invalid(['fields', name], fault.msg, fault.type);
+    }
   };
 }
 
+const undeclared = { msg: 'is not a field of the state', type: 'unknown_field' };
+
 const summary = 'context_summary';
 
-/** The fields that steps may write, by the JSON of a definition: the context is no such field. Every graph has a summary. */
-function namesIn(fieldsJson: Uint8Array): ReadonlySet<string> | undefined {
+/** The types of the fields that steps may write, by the JSON of a definition: the context is no such field. Every graph has a summary. */
+function typesIn(fieldsJson: Uint8Array): Types | undefined {
   const fields = readFields(fieldsJson);
   if (!Object.hasOwn(fields, summary)) return undefined;
   const { context: _, ...declared } = fields;
-  return new Set(Object.keys(declared));
+  return new Map(Object.entries(declared).map(([name, spec]) => [name, typeOf(spec)]));
 }
+
+const typeOf = (spec: unknown): unknown =>
+  typeof spec === 'object' && spec !== null && 'type' in spec ? spec.type : undefined;
 
 function readFields(fieldsJson: Uint8Array): Readonly<Record<string, unknown>> {
   try {

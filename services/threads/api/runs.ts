@@ -1,5 +1,5 @@
 import type { ClaimedRun, CommitStepRequest, RunCalls, State } from '@agent-workflow/protos/threads';
-import { FieldsToRead, type DeclaredFields, type RefuseUndeclared } from '../agents/declared-fields.ts';
+import { FieldsToRead, type DeclaredFields, type RefuseUnfit } from '../agents/declared-fields.ts';
 import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
 import type { References } from '../files/references.ts';
 import { gatherUndos } from '../history/overlay.ts';
@@ -59,9 +59,9 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
   };
 
   /** Changes a thread by what is known here of the fields of its run's revision; where that does not decide it, by what is read then. */
-  const byDeclaredFields = async <T>(change: (refuse: RefuseUndeclared) => Promise<T>): Promise<T> => {
+  const byDeclaredFields = async <T>(change: (refuse: RefuseUnfit) => Promise<T>): Promise<T> => {
     try {
-      return await change(declared.refuseUndeclared);
+      return await change(declared.refuseUnfit);
     } catch (error) {
       if (!(error instanceof FieldsToRead)) throw error;
       return change(await declared.read(error.agent, error.revision));
@@ -151,9 +151,9 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const isRouted = end !== undefined || request.wakeAt !== undefined;
       const messages = fused ? [...request.messages, ...fused.messages] : request.messages;
       let committed: Head | undefined;
-      const commit = (refuseUndeclared: RefuseUndeclared) => (known: RoutingsByAgent) =>
+      const commit = (refuseUnfit: RefuseUnfit) => (known: RoutingsByAgent) =>
         replyOnRequest({ key, reads, method: 'commitStep', request }, (snapshot) => {
-          const decision = decideCommit(request, snapshot, { routings: known, refuseUndeclared });
+          const decision = decideCommit(request, snapshot, { routings: known, refuseUnfit });
           committed = snapshot.head;
           return decision;
         });

@@ -22,8 +22,8 @@ export const createSweepCalls = (
   routings: Routings,
   now: () => number,
 ): SweepCalls => ({
-  listOpenRuns: async ({ limit, cursor }) => {
-    const rows = await store.listOpenRuns({ limit: limit + 1, after: cursor, bytes: pageBytes });
+  listOpenRuns: async ({ limit, cursor, newestFirst = false }) => {
+    const rows = await store.listOpenRuns({ limit: limit + 1, after: cursor, bytes: pageBytes, newestFirst });
     const { items, hasMore } = toPage(rows, { limit, sizeOf: runBytes });
     const known = await routings.get();
     const heads = new Map<OpenRun, Head | undefined>();
@@ -35,7 +35,7 @@ export const createSweepCalls = (
       return !head || head.deleting ? [] : [withoutRetired(toRun(run.owner, run, head), known)];
     });
     const last = items.at(-1);
-    return { runs, ...(hasMore && last ? { cursor: last.runId } : {}) };
+    return { runs, newestFirst, ...(hasMore && last ? { cursor: last.runId } : {}) };
   },
 
   listSleepingRuns: async ({ until, limit, after }) => {

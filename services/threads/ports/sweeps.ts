@@ -6,6 +6,13 @@ export interface OpenRun extends RunRow {
   readonly owner: string;
 }
 
+export interface OpenRunsPage extends PageLimits {
+  /** Absent: the page begins at the end of the order. */
+  readonly after?: string | undefined;
+  /** Whether the order is turned round; no when absent. */
+  readonly newestFirst?: boolean | undefined;
+}
+
 /** A run that sleeps. */
 export interface SleepingRun extends ThreadKey {
   readonly runId: string;
@@ -21,10 +28,11 @@ export interface WakeMark {
 /** The port of the sweeps: what they find across all owners, and what they remove. Times are in milliseconds since 1970. */
 export interface ThreadSweeps {
   /**
-   * Runs of every owner that are queued or running, by run id, from the first above `after`. Sleeping ones may be among them. Ids of ours
-   * are in the order of their texts; where others stand among them is the store's to say, the same each time.
+   * Runs of every owner that are queued or running, by run id, from the first above `after`, or the other way round from the first below
+   * it. Sleeping ones may be among them. Ids of ours are in the order of their texts; where others stand among them is the store's to say,
+   * the same each time.
    */
-  readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
+  readonly listOpenRuns: (page: OpenRunsPage) => Promise<readonly OpenRun[]>;
   /** At most `limit` runs of every owner that sleep until `until` or less, by wake time and run id, behind `after`. */
   readonly listSleepingRuns: (page: {
     readonly until: number;

@@ -5,7 +5,7 @@ import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
 import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
-import type { RefuseUndeclared } from '../agents/declared-fields.ts';
+import type { RefuseUnfit } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fuse, fusedRequest, snapshotAfter, type StepDecision } from './fused.ts';
 import { fixNextRevision, isOfRetired, servedRun, type Serving } from './revision.ts';
@@ -38,7 +38,7 @@ export function fencedHead({ runId, epoch, step }: Fence, { head }: Snapshot): H
 /** What is known of agents where a step is committed. */
 interface KnownOfAgents {
   readonly routings: RoutingsByAgent;
-  readonly refuseUndeclared: RefuseUndeclared;
+  readonly refuseUnfit: RefuseUnfit;
 }
 
 /**
@@ -48,10 +48,10 @@ interface KnownOfAgents {
 export function decideCommit(
   request: CommitStepRequest,
   snapshot: Snapshot,
-  { routings, refuseUndeclared }: KnownOfAgents,
+  { routings, refuseUnfit }: KnownOfAgents,
 ): Decision<CommitStepReply> {
   const { fused, end, wakeAt } = request;
-  refuseUndeclared(Object.keys(request.fields), fencedHead(request, snapshot));
+  refuseUnfit(request.fields, fencedHead(request, snapshot));
   const first = decideStep(request, snapshot, routings);
   if (!fused) return first;
   if (end || wakeAt !== undefined) throw invalid(['fused'], 'is given together with end or wakeAt');

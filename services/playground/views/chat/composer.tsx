@@ -78,6 +78,7 @@ export function Composer({ chat, unsent, writing }: ComposerProps) {
       if (!isTyping && isLeft(document.activeElement)) box.current?.focus();
     } catch (thrown) {
       writing.error.value = thrown;
+      throw thrown;
     } finally {
       writing.isSending.value = false;
     }
@@ -90,7 +91,8 @@ export function Composer({ chat, unsent, writing }: ComposerProps) {
   const missing = chat.missing.value;
   const onSubmit = (event: Event): void => {
     event.preventDefault();
-    void chat.lifetime.during(send);
+    // It stands in `writing.error`.
+    chat.lifetime.during(send).catch(() => undefined);
   };
   return (
     <form class="composer" aria-label="New message" onSubmit={onSubmit}>

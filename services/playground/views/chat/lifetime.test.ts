@@ -38,3 +38,24 @@ test('a chat that is ended ends at once, whatever it does', (t) => {
   end();
   t.true(signal.aborted);
 });
+
+test('a failure while the reader is away is given once; what failed before, or was ended, is not missed', async (t) => {
+  const { during, leave, rejoin, end, takeMissed } = createLifetime();
+  const refuse = async (): Promise<never> => Promise.reject(new Error('refused'));
+  await t.throwsAsync(during(refuse));
+  t.is(takeMissed(), undefined);
+  const [sent, other] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  const works = [during(() => sent.promise), during(() => other.promise)];
+  leave();
+  const refusal = new Error('refused');
+  sent.reject(refusal);
+  await t.throwsAsync(async () => works[0]);
+  t.true(rejoin());
+  t.is(takeMissed(), refusal);
+  t.is(takeMissed(), undefined);
+  leave();
+  end();
+  other.reject(refusal);
+  await t.throwsAsync(async () => works[1]);
+  t.is(takeMissed(), undefined);
+});

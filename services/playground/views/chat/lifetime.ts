@@ -8,6 +8,8 @@ export interface Lifetime {
   readonly leave: () => void;
   /** The reader comes back. @returns whether the chat is still there. */
   readonly rejoin: () => boolean;
+  /** Why the last work failed that ended while the reader was away, given once; `undefined` when none failed. */
+  readonly takeMissed: () => unknown;
   /** It ends now, and with it all that is under way. */
   readonly end: () => void;
 }
@@ -16,6 +18,7 @@ export function createLifetime(): Lifetime {
   const controller = new AbortController();
   let works = 0;
   let isLeft = false;
+  let missed: unknown;
   const settle = (): void => {
     if (isLeft && works === 0) controller.abort();
   };
@@ -25,6 +28,9 @@ export function createLifetime(): Lifetime {
       works++;
       try {
         return await work();
+      } catch (error) {
+        if (isLeft && !controller.signal.aborted) missed = error;
+        throw error;
       } finally {
         works--;
         settle();
@@ -37,6 +43,11 @@ export function createLifetime(): Lifetime {
     rejoin: () => {
       isLeft = false;
       return !controller.signal.aborted;
+    },
+    takeMissed: () => {
+      const error = missed;
+      missed = undefined;
+      return error;
     },
     end: () => controller.abort(),
   };

@@ -38,27 +38,36 @@ export const keysOf = (threadId = '') => ({
 /** Chats that were left while they sent something. */
 const left = new Set<Opened>();
 
+/** Why what was being sent in chats that were left was refused, by the keys of their texts: for the reader who comes back. */
+const refusals = new Map<string, unknown>();
+
 // What one reader sends does not go on under the name of another.
 token.subscribe((now) => {
   for (const { chat, token: own } of left) if (own !== now) chat.lifetime.end();
+  refusals.clear();
 });
 
 /** Opens a thread, or the place where one begins. One that was left while it sent something is still open. */
 export function openChat(id: string | undefined, run: string | undefined): Opened {
   for (const each of left) {
-    if (each.chat.threadId.peek() !== id || !each.chat.lifetime.rejoin()) continue;
+    const { lifetime, threadId } = each.chat;
+    if (threadId.peek() !== id || !lifetime.rejoin()) continue;
     left.delete(each);
+    const missed = lifetime.takeMissed();
+    each.writing.error.value ??= missed;
     return each;
   }
   const chat = createChat(id, run);
   const keys = keysOf(id);
+  const refusal = refusals.get(keys.text);
+  refusals.delete(keys.text);
   return {
     chat,
     forking: createForking(chat),
     writing: {
       text: signal(readDraft(keys.text)),
       isSending: signal(false),
-      error: signal<unknown>(undefined),
+      error: signal(refusal),
       id: randomUuid(),
     },
     answers: signal(typedIn<Answer>(readDraft(keys.answers))),
@@ -79,6 +88,14 @@ export function leaveChat(opened: Opened): void {
     return;
   }
   left.add(opened);
-  lifetime.signal.addEventListener('abort', () => left.delete(opened), { once: true });
+  lifetime.signal.addEventListener('abort', () => closeLeft(opened), { once: true });
   lifetime.leave();
+}
+
+/** A chat that was left has ended. What it sent last may have been refused: then its text is a draft, and the reason is kept beside it. */
+function closeLeft(opened: Opened): void {
+  const { lifetime, threadId } = opened.chat;
+  const refusal = lifetime.takeMissed();
+  // Another reader does not get it, and one who has come back and left again has seen it.
+  if (left.delete(opened) && refusal !== undefined) refusals.set(keysOf(threadId.peek()).text, refusal);
 }

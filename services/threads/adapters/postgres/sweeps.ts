@@ -14,16 +14,18 @@ const awake = awakeStatuses.map((status) => `'${status}'`).join(', ');
 export function createSweeps(session: Session): ThreadSweeps {
   const { query } = session;
   return {
-    listOpenRuns: async ({ after = '', ...limits }) => {
+    listOpenRuns: async ({ after, newestFirst, ...limits }) => {
+      const behind = after === undefined ? '' : `AND x.run_id ${newestFirst ? '<' : '>'} $1`;
+      const given = after === undefined ? [] : [after];
       const page = pageOf({
         columns: `owner, ${runColumns}`,
         size: '512 + octet_length(run_id)',
-        from: `FROM runs AS x WHERE x.status IN (${awake}) AND x.run_id > $1`,
-        order: 'x.run_id, x.owner',
-        firstParam: 2,
+        from: `FROM runs AS x WHERE x.status IN (${awake}) ${behind}`,
+        order: newestFirst ? 'x.run_id DESC, x.owner' : 'x.run_id, x.owner',
+        firstParam: given.length + 1,
         ...limits,
       });
-      return take(await query(page.sql, [after, ...page.params]), toOpenRun, runBytes, limits.bytes);
+      return take(await query(page.sql, [...given, ...page.params]), toOpenRun, runBytes, limits.bytes);
     },
 
     listSleepingRuns: async ({ until, after, limit }) => {

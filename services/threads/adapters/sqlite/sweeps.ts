@@ -15,11 +15,12 @@ const awake = awakeStatuses.map((status) => `'${status}'`).join(', ');
 export function createSweeps(db: Sqlite): ThreadSweeps {
   const { prepare } = db;
   return {
-    listOpenRuns: ({ limit, after = '', bytes }) => {
+    listOpenRuns: ({ limit, after, bytes, newestFirst }) => {
+      const behind = after === undefined ? '' : `AND run_id ${newestFirst ? '<' : '>'} ?`;
       const rows = prepare(
         `SELECT owner, ${runColumns} FROM ${runsOfThreads}
-         WHERE status IN (${awake}) AND run_id > ? ORDER BY run_id LIMIT ?`,
-      ).iterate(toStoredId(after), limit);
+         WHERE status IN (${awake}) ${behind} ORDER BY run_id ${newestFirst ? 'DESC' : ''} LIMIT ?`,
+      ).iterate(...(after === undefined ? [] : [toStoredId(after)]), limit);
       const toOpenRun = (row: Record<string, unknown>): OpenRun => ({
         ...toRunRow(toRunColumns(row)),
         owner: row['owner'] as string,

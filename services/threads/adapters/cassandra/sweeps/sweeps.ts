@@ -1,8 +1,8 @@
 import { createQuota } from '@agent-workflow/kit/pages';
 import { isOpen } from '@agent-workflow/protos/lists';
-import type { PageLimits, RunRow } from '../../../ports/lists.ts';
+import type { RunRow } from '../../../ports/lists.ts';
 import type { ThreadKey } from '../../../ports/record.ts';
-import type { OpenRun, SleepingRun, ThreadSweeps, WakeMark } from '../../../ports/sweeps.ts';
+import type { OpenRun, OpenRunsPage, SleepingRun, ThreadSweeps, WakeMark } from '../../../ports/sweeps.ts';
 import { runBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Session, Statement } from '../client/client.ts';
 import { createJournal, type Journal, type Noted } from './journal.ts';
@@ -16,7 +16,7 @@ interface Sweeps {
   readonly announce: (key: ThreadKey, plan: Plan) => readonly Announcement[];
   /** To be written after the change: which runs it has ended. A sweep finds out what was not noted. */
   readonly conclude: (key: ThreadKey, plan: Plan) => readonly Statement[];
-  readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
+  readonly listOpenRuns: ThreadSweeps['listOpenRuns'];
   readonly listSleepingRuns: ThreadSweeps['listSleepingRuns'];
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
   readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
@@ -86,11 +86,16 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
 
   let kept: { readonly at: number; readonly ordered: readonly Noted[] } | undefined;
 
-  /** The notes of open runs behind an id, by their ids. */
-  const notesBehind = async (after: string): Promise<readonly Noted[]> => {
-    if (after === '' || !kept || now() - kept.at >= pageMs) kept = { at: now(), ordered: await readNotes() };
+  /** The notes of open runs behind an id, in the order of the page. */
+  const notesBehind = async ({
+    after,
+    newestFirst,
+  }: Pick<OpenRunsPage, 'after' | 'newestFirst'>): Promise<readonly Noted[]> => {
+    if (after === undefined || !kept || now() - kept.at >= pageMs) kept = { at: now(), ordered: await readNotes() };
     const { ordered } = kept;
-    return ordered.slice(firstBehind(ordered, after));
+    if (!newestFirst) return after === undefined ? ordered : ordered.slice(firstWhere(ordered, (id) => id > after));
+    const end = after === undefined ? ordered.length : firstWhere(ordered, (id) => id >= after);
+    return ordered.slice(0, end).reverse();
   };
 
   const readNotes = async (): Promise<readonly Noted[]> => {
@@ -120,11 +125,14 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
           : [sleeping.end(key, toWakeId({ wakeAt, runId }), wakeAt)]),
       ]),
 
-    listOpenRuns: async ({ limit, after = '', bytes }) => {
-      const ordered = await notesBehind(after);
+    listOpenRuns: async ({ limit, bytes, ...page }) => {
+      const ordered = await notesBehind(page);
       const runs: OpenRun[] = [];
       const isEnough = createQuota(bytes);
-      for (const some of chunksOf(ordered, Math.min(limit, readTogether))) {
+      for (let at = 0; at < ordered.length;) {
+        // No more than the page may still need: what is read beyond is read again for the next one.
+        const some = ordered.slice(at, at + Math.min(limit - runs.length, readTogether));
+        at += some.length;
         for (const run of await inTurn(some, checkRun, readsAtOnce)) {
           if (!run) continue;
           runs.push(run);
@@ -158,12 +166,12 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
   };
 }
 
-/** The place of the first note behind an id, found in as many steps as the number of notes has bits. */
-function firstBehind(ordered: readonly Noted[], after: string): number {
+/** The place of the first note whose id and all behind it pass, found in as many steps as the number of notes has bits. */
+function firstWhere(ordered: readonly Noted[], passes: (id: string) => boolean): number {
   let [low, high] = [0, ordered.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((ordered[middle]?.id ?? '') > after) high = middle;
+    if (passes(ordered[middle]?.id ?? '')) high = middle;
     else low = middle + 1;
   }
   return low;
