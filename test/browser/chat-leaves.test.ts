@@ -182,10 +182,13 @@ async function comeBack(page: Page): Promise<void> {
   await goBack(page);
 }
 
+/** The console logs each refusal as an error. */
+const isRefused = { expected: [/409/] };
+
 const sawRefusal = (page: Page) => page.getByRole('alert').getByText('Not now.').waitFor();
 
 browserTest('who comes back to a chat whose message was refused meanwhile sees why, and has its text', async (t) => {
-  const { page } = await openPage(t, chat());
+  const { page } = await openPage(t, chat(), isRefused);
   await send(page, 'one');
   await completed(page);
   const release = await refuseStart(page);
@@ -209,7 +212,7 @@ browserTest(
   'the refusal of the first message of a chat is there for who comes back, and in no other chat',
   async (t) => {
     await service.thread('unhurt-thread', 'the other one');
-    const { page } = await openPage(t, chat());
+    const { page } = await openPage(t, chat(), isRefused);
     const release = await refuseStart(page);
     await send(page, 'hello there');
     await sending(page).waitFor();
@@ -231,7 +234,7 @@ browserTest(
 browserTest(
   'who comes back to a question whose answer was refused meanwhile sees why, and has the answer',
   async (t) => {
-    const { page } = await openPage(t, chat());
+    const { page } = await openPage(t, chat(), isRefused);
     await send(page, 'question "Who?"');
     await page.getByLabel('Answer to question').fill('Ada');
     const release = await refuseStart(page);
