@@ -77,7 +77,7 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 422,
-    message: /^body\.(content|query): must not be empty$/,
+    message: /^body\.content: must not be empty$/,
     why: 'blanks alone are no content',
   },
   {
