@@ -29,6 +29,7 @@ import { authentication } from './middleware/authenticate.ts';
 import { cors } from './middleware/cors.ts';
 import { endpointSteps } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
+import { ownPages } from './middleware/own-pages.ts';
 import { everyRequest } from './middleware/request.ts';
 import { apiPages } from './pages/api.ts';
 import { guidePages } from './pages/guide.ts';
@@ -107,6 +108,7 @@ export function createApp({
       readGrant: files.readGrant,
       reserve: (ctx) => admission.reserve(ctx, files.bytes.bufferBytes),
     }),
+    secured ? undefined : ownPages(config),
     authentication(
       withAddresses({ files, authenticate: withTickets({ endpoints, tickets: deps.tickets, authenticate }) }),
     ),

@@ -46,8 +46,9 @@ const introduction = `# Settings
 
 \`npm run docs\` writes this page from the code; a test compares the two.
 
-A setting is an environment variable. An empty value counts as unset. A value that is not accepted stops the start, and the
-message names every such variable at once. At start each process logs the settings that it took, secrets masked,
+A setting is an environment variable. An empty value counts as unset. A value that is not accepted stops the start. The
+message names all variables at once that cannot be read; settings that do not fit together, and those of the agent and of
+embeddings, are checked after these. At start each process logs the settings that it took, secrets masked,
 and warns in one line of variables that have no effect on it: settings of other processes, and names that resemble a setting.
 
 \`npm start\` is the process \`standalone\`. In a cluster the processes are \`gateway\`, \`threads\`, \`execution\` and \`memory\`; the

@@ -30,6 +30,7 @@ const bodies: readonly (readonly [what: string, body: string | Buffer, headers: 
   ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0xff, 0x22, 0x3a, 0x31, 0x7d]), '', '{"a\ufffd":1}'],
   ['a long object', long, '', long],
   ['a compressed object', gzipSync('{"a":1}'), 'Content-Encoding: gzip\r\n', '{"a":1}'],
+  ['a coding in capitals', gzipSync('{"a":1}'), 'Content-Encoding: GZIP\r\n', '{"a":1}'],
   ['a body of space', '  \n ', '', 'the body must be a JSON object'],
   ['no object at all', 'abc', '', 'the body must be a JSON object'],
   ['a list', '[1]', '', 'the body must be a JSON object'],

@@ -28,6 +28,7 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
   let reader: Promise<Middleware> | undefined;
   return async (ctx) => {
     if (!hasBody(ctx)) return true;
+    lowerCoding(ctx);
     const refused = refusedType(ctx);
     if (refused) {
       writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message: refused });
@@ -55,6 +56,12 @@ const hasBody = ({ req }: Context): boolean => {
 };
 
 const encodings: readonly unknown[] = [undefined, 'identity', 'gzip', 'deflate', 'br'];
+
+/** Codings have no case (RFC 9110, section 8.4.1). What unpacks the body knows them in lower case alone. */
+function lowerCoding({ req: { headers } }: Context): void {
+  const coding = headers['content-encoding'];
+  if (coding !== undefined) headers['content-encoding'] = coding.toLowerCase();
+}
 
 /** Why the body's content type or encoding is not supported; `undefined` when it is. */
 function refusedType(ctx: Context): string | undefined {

@@ -94,7 +94,7 @@ function bytesOfBody({ req: { headers } }: Context, maxBody: number): number {
   const length = headers['content-length'];
   if (length === undefined) return headers['transfer-encoding'] === undefined ? 0 : assumed;
   const encoding = headers['content-encoding'] ?? 'identity';
-  return encoding === 'identity' ? Math.min(Number(length), maxBody) : assumed;
+  return encoding.toLowerCase() === 'identity' ? Math.min(Number(length), maxBody) : assumed;
 }
 
 function whenClosed({ res }: Context, act: () => void): void {

@@ -37,12 +37,12 @@ export function cors({ CORS_ORIGINS: origins, CORS_CREDENTIALS }: CorsConfig): M
   const credentials = CORS_CREDENTIALS === 'true';
   const all = origins.includes('*');
   if (all && credentials) throw new ConfigError('CORS_CREDENTIALS must be false while CORS_ORIGINS is *');
-  const listed = new Set(origins);
+  const isListed = listedIn(origins);
   return koaCors({
     origin: ({ req }) => {
       const { origin = '' } = req.headers;
-      if (all) return origin === '' ? '' : '*';
-      return listed.has(origin) ? origin : '';
+      if (!isListed(origin)) return '';
+      return all ? '*' : origin;
     },
     allowMethods: [...methods],
     allowHeaders,
@@ -51,6 +51,12 @@ export function cors({ CORS_ORIGINS: origins, CORS_CREDENTIALS }: CorsConfig): M
     maxAge,
     keepHeadersOnError: false,
   }) as Middleware;
+}
+
+/** Whether an origin is one whose pages may call; an empty one is none. */
+export function listedIn(origins: CorsConfig['CORS_ORIGINS'] = []): (origin: string) => boolean {
+  const listed = new Set(origins);
+  return (origin) => origin !== '' && (listed.has('*') || listed.has(origin));
 }
 
 type CorsConfig = Pick<BrowserConfig, 'CORS_ORIGINS' | 'CORS_CREDENTIALS'>;

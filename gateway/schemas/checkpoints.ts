@@ -58,7 +58,7 @@ const Checkpoint = objectOf('Checkpoint', 'A version of a thread that can be rea
   ),
   attempt: described(
     nullable(Type.Integer()),
-    'Which attempt at the step was committed, from 1: it is attempted again when its worker is lost; `null` as for `started_at`',
+    'Which attempt at the step was committed, from 1: it is attempted again when its worker is lost. `attempt` of an event counts something else; `null` as for `started_at`',
   ),
   retries: described(
     nullable(Type.Integer()),

@@ -89,7 +89,11 @@ export const UpdateMemory = objectOf('UpdateMemoryRequest', 'What a memory is to
 });
 
 export const SearchMemories = objectOf('SearchMemoryRequest', 'What is looked for, and how.', {
-  query: Type.String({ minLength: 1, description: 'What is looked for, as text; not blank, at most 64 KiB' }),
+  query: Type.String({
+    minLength: 1,
+    description:
+      'What is looked for, as text of at most 64 KiB; blanks alone find the newest memories, each with score 1',
+  }),
   memory_type: ofType,
   category: ofCategory,
   limit: limitOf(10),

@@ -1,6 +1,7 @@
 import { toUnreachable } from './errors.ts';
 import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
 import { request, send, type Connection, type RequestOptions } from './request.ts';
+import { keyOfRound } from './round-key.ts';
 import { follow, startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type {
   Agent,
@@ -55,11 +56,19 @@ interface AgentOptions extends RequestOptions {
   readonly agent?: string | undefined;
 }
 
-/** Speaks `/v1`. Every method throws a `RequestError` when the service refuses or cannot be reached. */
+/**
+ * Speaks `/v1`. Every method throws a `RequestError` when the service refuses or cannot be reached, and a `RangeError`, before anything is
+ * sent, for an id in the path that is empty, `.` or `..`.
+ */
 export type Client = ReturnType<typeof createClient>;
 
-/** Makes a client. Nothing is sent until it is used. */
+/**
+ * Makes a client. Nothing is sent until it is used.
+ * @throws TypeError for a `url` that is no whole address.
+ */
 export function createClient({ url, token, headers = {}, ...options }: ClientOptions) {
+  if (!URL.canParse(url))
+    throw new TypeError(`url must be the address of a gateway, as https://agents.example.com, and is "${url}"`);
   const connection: Connection = {
     url: url.endsWith('/') ? url.slice(0, -1) : url,
     fetch: options.fetch ?? ((...given) => fetch(...given)),
@@ -95,7 +104,7 @@ function graphOf(connection: Connection) {
     for (let round = 1; round < maxRounds; round++) {
       const answers = await answerCalls(result, { tools, signal });
       if (answers === undefined) return result;
-      result = await send(toNext(body, result, answers), idempotencyKey && `${idempotencyKey}.${String(round)}`);
+      result = await send(toNext(body, result, answers), idempotencyKey && keyOfRound(idempotencyKey, round));
     }
     return result;
   };
@@ -114,7 +123,7 @@ function graphOf(connection: Connection) {
       const answers = result && round < maxRounds ? await answerCalls(result, { tools, signal }) : undefined;
       if (result === undefined || answers === undefined) return;
       next = withTools(toNext(body, result, answers), tools);
-      key = idempotencyKey && `${idempotencyKey}.${String(round)}`;
+      key = idempotencyKey && keyOfRound(idempotencyKey, round);
     }
   }
 

@@ -63,3 +63,60 @@ test('a file is read from a whole position on, and nothing is asked for another'
   t.is(requests, 0);
   t.is(await (await client.files.get('f', { start: 6 })).text(), 'there');
 });
+
+test('an id that a path cannot hold is refused by every method before anything is sent', async (t) => {
+  const sent: string[] = [];
+  const { agents, files, memories, runs, threads } = createClient({
+    url: 'http://service.test',
+    fetch: (address) => {
+      sent.push((address as URL).href);
+      return Promise.resolve(new Response('{"data":{}}'));
+    },
+  });
+  const change = { content: 'tea' };
+  for (const id of ['', '.', '..']) {
+    const calls: readonly (() => Promise<unknown>)[] = [
+      () => agents.get(id),
+      () => agents.route(id, { version: 1, current: 'v1', ramping: null }),
+      () => agents.retire(id, 'v1'),
+      () => agents.retire('pay', id),
+      () => runs.get(id),
+      () => runs.wait(id),
+      () => runs.cancel(id),
+      () => runs.follow(id).next(),
+      () => threads.get(id),
+      () => threads.delete(id),
+      () => threads.state(id),
+      () => threads.writeState(id, {}),
+      () => threads.clearState(id),
+      () => threads.messages(id),
+      () => threads.addMessages(id, []),
+      () => threads.deleteMessage(id, 'm'),
+      () => threads.deleteMessage('t', id),
+      () => threads.runs(id),
+      () => threads.checkpoints(id),
+      () => threads.checkpoint(id, 'c'),
+      () => threads.checkpoint('t', id),
+      () => threads.fork(id, 'c'),
+      () => memories.get(id),
+      () => memories.update(id, change),
+      () => memories.delete(id),
+      () => files.get(id),
+      () => files.info(id),
+      () => files.url(id),
+      () => files.delete(id),
+    ];
+    for (const call of calls)
+      await t.throwsAsync(call(), { instanceOf: RangeError, message: /^an id must not be empty/ }, String(call));
+  }
+  t.deepEqual(sent, []);
+  await threads.get('...');
+  t.deepEqual(sent, ['http://service.test/v1/threads/...']);
+});
+
+test('an address that is none is refused when the client is made, by its name', (t) => {
+  for (const url of ['', '/v1', 'agents.example.com'])
+    t.throws(() => createClient({ url }), { instanceOf: TypeError, message: `${mustBeAddress} and is "${url}"` });
+});
+
+const mustBeAddress = 'url must be the address of a gateway, as https://agents.example.com,';

@@ -33,13 +33,14 @@ interface Sent extends RequestOptions {
  * Sends a request until its reply is `read`. One that the service could not take (no reply, a reply that is cut, 429, 503, 504)
  * is sent again after a pause, with the same idempotency key, so that its work is done once.
  * @throws RequestError for a refusal, when no attempt is left, and when the service asks for a pause of more than a minute; the
- * signal's reason.
+ * signal's reason; RangeError for an id in the path that cannot be.
  */
 export async function send<T>(
   connection: Connection,
   sent: Sent,
   read: (response: Response) => Promise<T> | T,
 ): Promise<T> {
+  refuseEmptyIds(sent.path);
   const key = sent.method === 'GET' || sent.form ? undefined : (sent.idempotencyKey ?? randomUuid());
   for (let attempt = 1; ; attempt++) {
     try {
@@ -49,6 +50,15 @@ export async function send<T>(
       await pause(pauseMs(attempt, error.retryAfterMs), sent.signal);
     }
   }
+}
+
+/** An address drops such a part, or the one before it, and is then that of something else: of a list in place of one thread. */
+const dropped: ReadonlySet<string> = new Set(['', '.', '..']);
+
+function refuseEmptyIds(path: string): void {
+  const [, ...parts] = path.split('/');
+  const found = parts.find((part) => dropped.has(part));
+  if (found !== undefined) throw new RangeError(`an id must not be empty, "." or "..", and is "${found}" in ${path}`);
 }
 
 /** The `data` of a reply. */

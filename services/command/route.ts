@@ -1,4 +1,5 @@
 import type { AgentRegistration } from '@agent-workflow/client';
+import { isAgentName, mustBeAgentName } from '@agent-workflow/kit/agents';
 import { clientOf, isGatewayFault, type Gateway } from './gateway.ts';
 
 interface RouteOptions extends Gateway {
@@ -14,6 +15,7 @@ interface RouteOptions extends Gateway {
  * @returns 1 when it refuses or cannot be reached, or another process has changed the routing meanwhile; 2 when the command is wrong.
  */
 export async function route({ agent, current: given, ramp, ...gateway }: RouteOptions): Promise<number> {
+  if (!isAgentName(agent)) return fail(2, `"${agent}" ${mustBeAgentName}`);
   const ramping = ramp === undefined ? undefined : readRamp(ramp);
   if (ramp !== undefined && !ramping) return fail(2, '--ramp must be <revision>=<percent>, as --ramp v2=10');
   try {

@@ -47,7 +47,7 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 400,
-    message: /^resume: answers no (question that the thread has open|open question of the thread)/,
+    message: /^(body\.)?resume: answers no (question that the thread has open|open question of the thread)/,
     why: 'an answer needs a question that is open: that depends on the thread',
   },
   {
@@ -77,7 +77,7 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 422,
-    message: /^body\.(content|query): must not be empty$/,
+    message: /^body\.content: must not be empty$/,
     why: 'blanks alone are no content',
   },
   {

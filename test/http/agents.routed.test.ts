@@ -71,6 +71,7 @@ embeddedOnly(
         ['support', '--current', 'v1', '--token-file', join(folder, 'none'), ...at],
         /^--token-file \S+none cannot be read\n$/,
       ],
+      [2, ['', '--current', 'v1', ...at], /^"" must be the name of an agent/],
       [2, ['support', ...at], /--current/],
       [2, ['support', '--ramp', 'v1', ...at], /--ramp must be/],
       [2, ['support', '--ramp', 'v1=10', '--url', 'here'], /--url must be/],

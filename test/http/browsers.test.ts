@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
@@ -177,3 +178,67 @@ declare('unless origins are listed, no page may call', async (t) => {
   ])
     for (const name of reply.headers.keys()) t.false(name.startsWith('access-control-'), name);
 });
+
+declare('a page of another origin changes nothing where nobody authenticates', async (t) => {
+  const url = await open(t, { CORS_ORIGINS: page });
+  const { host } = new URL(url);
+  const send = async (method: string, path: string, headers: Readonly<Record<string, string>>): Promise<number> => {
+    // `fetch` sends no `Sec-Fetch-Site` of its caller.
+    const asked = request(`${url}${path}`, { method, headers }).end();
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage];
+    const body = await text(reply);
+    if (reply.statusCode === 403) t.regex(body, /"PERMISSION_DENIED".*a page of another origin/s);
+    return reply.statusCode ?? 0;
+  };
+  const evil = 'https://evil.example';
+  const foreign = [
+    { 'sec-fetch-site': 'cross-site', origin: evil },
+    { 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.1:1' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site, same-origin' },
+    { 'sec-fetch-site': 'cross-site', origin: `http://${host}` },
+    { origin: evil },
+    { origin: 'null' },
+    { origin: `http://${host}.evil.example` },
+  ];
+  const changes = [
+    ['POST', '/v1/agents/pay/revisions/r1/retire'],
+    ['POST', '/v1/runs/x/cancel'],
+    ['PUT', '/v1/store/memories/x'],
+    ['DELETE', '/v1/threads/x'],
+    ['POST', '/nothing'],
+  ] as const;
+  for (const headers of foreign) {
+    for (const [method, path] of changes) t.is(await send(method, path, headers), 403, JSON.stringify(headers));
+    t.is(
+      await send('GET', '/v1/threads', headers),
+      200,
+      'what only reads is as before: browsers keep the reply from it',
+    );
+  }
+  const ours = [
+    {},
+    { 'sec-fetch-site': 'same-origin', origin: `http://${host}` },
+    { 'sec-fetch-site': 'none' },
+    { origin: `http://${host}` },
+    { origin: `https://${host}` },
+    { 'sec-fetch-site': 'cross-site', origin: page },
+  ];
+  for (const headers of ours) t.is(await send('DELETE', '/v1/threads/nobody', headers), 404, JSON.stringify(headers));
+});
+
+declare(
+  'where all origins may call, and where callers authenticate, the origin of a change does not matter',
+  async (t) => {
+    const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+    for (const [env, auth, status] of [
+      [{ CORS_ORIGINS: '*' }, null, 404],
+      [{}, 'jwt', 401],
+    ] as const) {
+      const asked = request(`${await open(t, env, auth)}/v1/threads/nobody`, { method: 'DELETE', headers }).end();
+      const [reply] = (await once(asked, 'response')) as [IncomingMessage];
+      reply.resume();
+      t.is(reply.statusCode, status);
+    }
+  },
+);

@@ -70,6 +70,14 @@ test('type, category, thread, filters, limit and threshold narrow it', async (t)
   t.is(await count({ max_tokens: 1 }), 1);
 });
 
+test('a query of blanks finds the newest that pass, each with score 1', async (t) => {
+  const { results }: Found = await data(t, 'searchMemories', search({ query: ' \n', category: 'facts' }));
+  t.deepEqual(
+    results.map(({ score }) => score),
+    [1, 1],
+  );
+});
+
 for (const [what, body, field] of [
   ['no query', { query: undefined }, 'query'],
   ['a query that is no text', { query: 5 }, 'query'],

@@ -173,7 +173,9 @@ test('a fork names its checkpoint', async (t) => {
   const unnamed = send('POST', '/v1/threads/unnamed/fork', {});
   t.deepEqual(await refused(t, unnamed, 422, 'VALIDATION_ERROR'), [['body', 'checkpoint_id']]);
   const other = { checkpoint_id: '1', config: { thread_id: 'another' } };
-  await refused(t, send('POST', '/v1/threads/unnamed/fork', other), 400, 'BAD_REQUEST');
+  t.deepEqual(await refused(t, send('POST', '/v1/threads/unnamed/fork', other), 400, 'BAD_REQUEST'), [
+    ['body', 'config', 'thread_id'],
+  ]);
 });
 
 test('a thread can be forked while a run is under way on it', async (t) => {

@@ -219,13 +219,17 @@ function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: num
   };
 }
 
+const noOpenQuestion = 'answers no open question of the thread, or does not name which of them';
+
 function refuseUnmatched(request: AcceptRunRequest, head: Head): void {
   const { answers, resume, hasNewInput, nodes, threadId } = request;
   const open = new Set(head.openCalls.map(({ callId }) => callId));
   const unknown = answers.find((id) => !open.has(id));
   if (unknown !== undefined) throw badRequest(`messages: no open tool call has the id "${unknown}"`);
   if (resume && !matchesInterrupts(resume.keys, head))
-    throw badRequest('resume: answers no open question of the thread, or does not name which of them');
+    throw new ServiceError('BadRequest', `resume: ${noOpenQuestion}`, {
+      details: [{ field: ['resume'], msg: noOpenQuestion, type: 'value_error' }],
+    });
   const gone = goneNode(head, { answers, hasNewInput, ...(resume && { resume: resume.keys }) }, nodes);
   if (gone !== undefined) throw conflict(waitsAtGone(threadId, gone));
 }
