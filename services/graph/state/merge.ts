@@ -1,6 +1,6 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
-import { frozenHint, isRunFailure, RunFailure } from './failure.ts';
+import { explain, isRunFailure, RunFailure } from './failure.ts';
 import { misfit, type FieldSpec } from './field.ts';
 import { whyNoJson } from './json-value.ts';
 import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
@@ -148,7 +148,7 @@ function callReducer(
   try {
     return reducer(current, update);
   } catch (cause) {
-    throw new RunFailure('NodeFailed', `the reducer of field "${name}" failed${frozenHint(cause)}`, { node, cause });
+    throw new RunFailure('NodeFailed', `the reducer of field "${name}" failed: ${explain(cause)}`, { node, cause });
   }
 }
 
