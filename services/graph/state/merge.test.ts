@@ -139,6 +139,12 @@ test('the failure of a reducer names its field and has the message of the error,
   t.is(failure.cause, cause);
 });
 
+test('a reducer that gives a promise is refused, which JSON would make an empty object', (t) => {
+  const late = field<unknown>({ type: 'any', reducer: async (_before, more) => more }).spec;
+  const { message } = failureOf([output('a', { late: 1 })], { late });
+  t.is(message, 'the reducer of field "late" gives a promise: it must return at once');
+});
+
 test('a long message of a reducer is shortened as that of a node is', (t) => {
   const broken = field<number>({
     type: 'number',

@@ -133,6 +133,11 @@ interface Reduction {
 /** One field's new value. Both the update and what the reducer makes of it must fit the field. */
 function reduceField({ name, spec, current, update, node }: Reduction): unknown {
   const value = spec.reducer ? callReducer(spec.reducer, current, update, name, node) : update;
+  // The update itself was searched where the node returned it.
+  if (value instanceof Promise)
+    throw new RunFailure('NodeFailed', `the reducer of field "${name}" gives a promise: it must return at once`, {
+      node,
+    });
   const fault = misfit(spec, value);
   if (fault !== undefined) throw new RunFailure('NodeFailed', `field "${name}" ${fault}`, { node });
   return value;
