@@ -147,10 +147,10 @@ test('a branch that forgets to await fails too, before its result is kept as JSO
 });
 
 test('a tool that forgets to await gives the model an error, and its author the reason', async (t) => {
-  const look = tool({ name: 'look', description: '', parameters: { type: 'object' } }, () => ({
+  const brew = tool({ name: 'brew', description: '', parameters: { type: 'object' } }, () => ({
     tea: Promise.resolve('green'),
   }));
-  const [result] = resultsOf(await stepOf(one(toolNode([look])), { context: [calling(['look'])] }));
+  const [result] = resultsOf(await stepOf(one(toolNode([brew])), { context: [calling(['brew'])] }));
   t.like(result, { is_error: true, output: 'The result holds a promise at result.tea: it was not awaited.' });
 });
 
