@@ -91,6 +91,28 @@ test('initial state and updates pass the fields and reducers of the thread’s o
   });
 });
 
+test('a stored value of a field whose type was changed is given to nodes as it is until it is written anew, and one that is not declared stays unread', async (t) => {
+  await using replicas = await openReplicas();
+  const before = await replicas.open({
+    graph: named('support', { note: field<string>({ type: 'string' }), old: field<string>({ type: 'string' }) }),
+  });
+  const initialStateJson = json({ note: 'tea', old: 'x' });
+  await invoke(before.execution, { ...go, threadId: 't1', initialStateJson });
+  before.kill();
+  const read: unknown[] = [];
+  const changed = new StateGraph({ note: field<readonly string[]>({ type: 'array' }) })
+    .addNode('support-node', ({ note, ...state }) => {
+      read.push(note, 'old' in state);
+      return read.length === 2 ? {} : { note: ['milk'] };
+    })
+    .addEdge(START, 'support-node')
+    .compile();
+  const { execution } = await replicas.open({ graph: changed });
+  for (let turn = 0; turn < 3; turn++) await invoke(execution, { ...go, threadId: 't1' });
+  t.deepEqual(read, ['tea', false, 'tea', false, ['milk'], false]);
+  t.is(await fieldOf(replicas.threads, 't1', 'old'), 'x');
+});
+
 /** The thread is made by another request between the look at it and the acceptance. */
 const unseen = ({ threads }: Ground): Partial<Ground> => ({
   threads: { ...threads, getThread: async () => Promise.reject(notFound('thread "t1" does not exist')) },

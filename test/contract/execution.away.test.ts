@@ -257,6 +257,14 @@ test('a node that gives memory something else than an object with a text is refu
     });
 });
 
+test('a node that searches memory for something else than a text is refused with what is expected', async (t) => {
+  const memory = { search: () => t.fail('it is not called') } as unknown as Memory;
+  const { signal } = new AbortController();
+  const { search } = bindMemory(memory, { owner, threadId: 't1', signal, forMs: 0 });
+  for (const query of [5, undefined, { query: 'tea' }, Promise.resolve('tea')])
+    await t.throwsAsync(search(query as never), { message: 'memory.search takes a text as its query' });
+});
+
 test('what a node is thrown because the memory service was away, or refused it, for too long is told from what else it throws', async (t) => {
   const away = unavailable('the memory service is away');
   const memory = { store: () => Promise.reject(away) } as unknown as Memory;

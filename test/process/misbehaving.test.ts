@@ -107,9 +107,9 @@ const failing: Readonly<Record<string, string>> = {
     'node "returns a message of an unknown role": messages[0].role must be one of user, assistant, system, tool',
   'returns a block without a type': 'node "returns a block without a type": messages[0].content[0].type is required',
   'returns what throws when it is read': 'node "returns what throws when it is read" failed: do not read me',
-  'fails in a reducer': 'the reducer of field "hostile" failed',
-  'emits nonsense': 'node "emits nonsense": the emitted chunk must be an object, not number',
-  'emits nothing': 'node "emits nothing": the emitted chunk must be an object, not undefined',
+  'fails in a reducer': 'the reducer of field "hostile" failed: the reducer fails',
+  'emits nonsense': 'node "emits nonsense": the emitted chunk must be a text or an object, not number',
+  'emits nothing': 'node "emits nothing": the emitted chunk must be a text or an object, not undefined',
   'makes a huge state': 'field "note" has 104857602 bytes or more, and the size limit of the state is 2097152',
   'makes a huge message':
     'node "makes a huge message": messages[0].content has 104857600 bytes or more, and the size limit of a message is 2097152',

@@ -137,7 +137,7 @@ function reduceOrRefuse<T>(work: () => T, fieldOf: () => Field): T {
   }
 }
 
-/** The cause is what a reducer threw; it is logged, not sent. */
+/** The cause is what a reducer threw: its message is in the text, and its stack is logged alone. */
 function refusalOf({ message, cause }: RunFailure, at: Field): ServiceError {
   const { message: text, details } = invalid(at, message);
   return new ServiceError('Invalid', text, { details, cause });

@@ -40,6 +40,7 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
     },
 
     search: async (query, { limit = 10, strategy = 'similarity', scoreThreshold = 0, category, memoryType } = {}) => {
+      refuseNoQuery(query);
       const request = {
         owner,
         query,
@@ -76,6 +77,11 @@ function refuseUnfit(item: unknown): void {
   const content = typeof item === 'object' && item !== null && 'content' in item ? item.content : undefined;
   if (typeof content !== 'string')
     throw badRequest('memory.store takes an object whose content is a text: { content }');
+}
+
+/** Checks what a node searches for: anything but a text would fail in the memory service, which could not say why. */
+function refuseNoQuery(query: unknown): void {
+  if (typeof query !== 'string') throw badRequest('memory.search takes a text as its query');
 }
 
 /** Checks a value that a node gave: agents' code need not be type-checked. */

@@ -81,6 +81,56 @@ for (const [what, build, fault] of [
         .compile(),
     'the default of field "count" must be a number, not string',
   ],
+  [
+    'with a field that is not made by field()',
+    () => new StateGraph({ x: { type: 'string' } } as never),
+    'field "x" must be made by field({ type, default, … })',
+  ],
+  [
+    'with a conditional edge without a route',
+    () => draft().addConditionalEdges('a', undefined as never),
+    'the conditional edge from "a" must have a function that returns names of nodes, not undefined',
+  ],
+  [
+    'with a map of targets',
+    () => draft().addConditionalEdges(START, () => 'a', { next: 'a' } as never),
+    'the targets of the conditional edge from START must be a list of the names that its function returns, not object',
+  ],
+  [
+    'with a target that is no name',
+    () => draft().addConditionalEdges('a', () => 'a', ['a', undefined] as never),
+    'the targets of the conditional edge from "a" must be names of nodes: [1] is undefined',
+  ],
+  [
+    'with a tool node of one tool without a list',
+    () => toolNode(remoteTool({ name: 'look', description: '', parameters: {} }) as never),
+    'what toolNode is given must be a list of tools, not object',
+  ],
+  [
+    'with a tool node of a promise',
+    () => toolNode(Promise.resolve([]) as never),
+    'what toolNode is given must be a list of tools, not promise',
+  ],
+  [
+    'with a tool node of a function',
+    () => toolNode([nothing] as never),
+    'what toolNode is given must be tools made by tool() or remoteTool(): [0] is function',
+  ],
+  [
+    'with tools that are no list',
+    () => draft().addNode('b', { tools: {} } as never),
+    'the tools of node "b" must be a list of tools, not object',
+  ],
+  [
+    'with a tool whose function is none',
+    () => tool({ name: 'look', description: '', parameters: {} }, {} as never),
+    'tool "look" must have a function behind its declaration, not object',
+  ],
+  [
+    'with a tool whose function is in its declaration',
+    () => tool({ name: 'look', description: '', parameters: {}, run: nothing } as never, undefined as never),
+    'tool "look" has run in its declaration: give the function behind it',
+  ],
   ['with a node added twice', () => draft().addNode('a', nothing), 'node "a" is added twice'],
   ['with a node named as START', () => draft().addNode(START, nothing), `"${START}" cannot be the name of a node`],
   [

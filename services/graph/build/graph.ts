@@ -2,13 +2,13 @@ import type { NodeContext } from './context.ts';
 import { drawGraph } from './draw.ts';
 import { END, nameWithin, START } from './names.ts';
 import { messageOf } from '../state/failure.ts';
-import { fieldTypes, misfit, type Fields, type FieldSpec } from '../state/field.ts';
+import { fieldTypes, misfit, nameOf, type Fields, type FieldSpec } from '../state/field.ts';
 import { createJoin, type Join } from './join.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
 import type { Send } from './send.ts';
 import { compileSchema, type JsonSchema } from '../state/schema.ts';
 import type { State, Update } from '../state/state.ts';
-import type { Tool, ToolNode } from './tool.ts';
+import { refuseNoTools, type Tool, type ToolNode } from './tool.ts';
 
 // A node that only emits returns nothing: `void` lets it be written without a `return`.
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type
@@ -54,8 +54,9 @@ export class StateGraph<F extends Fields> {
   readonly #conditional = new Map<string, ConditionalEdge[]>();
 
   constructor(fields: F) {
-    for (const name of Object.keys(fields)) {
+    for (const [name, given] of Object.entries(fields)) {
       if (reservedFields.has(name)) throw new Error(`field "${name}" is the service's own name`);
+      refuseNoField(name, given);
     }
     this.#fields = fields;
   }
@@ -98,8 +99,10 @@ export class StateGraph<F extends Fields> {
   /**
    * The graph goes from `from` to what `route` returns: names of nodes, each of which runs once, and branches made by `send`. `targets`
    * lists all nodes that it may lead to, for the drawing and for the checks of {@link compile}. A route must be pure.
+   * @throws Error when `route` is no function, or `targets` no list of names.
    */
   addConditionalEdges(from: string, route: Route<F>, targets?: readonly string[]): this {
+    refuseNoRoute(from, route, targets);
     const edge = { route: route as ConditionalEdge['route'], ...(targets ? { targets } : {}) };
     this.#conditional.set(from, [...(this.#conditional.get(from) ?? []), edge]);
     return this;
@@ -193,12 +196,35 @@ export class StateGraph<F extends Fields> {
   }
 }
 
+/** What JavaScript lets pass: what a field is declared by, without `field`. */
+function refuseNoField(name: string, given: unknown): void {
+  const spec = typeof given === 'object' && given !== null && 'spec' in given ? given.spec : undefined;
+  if (typeof spec !== 'object' || spec === null)
+    throw new Error(`field "${name}" must be made by field({ type, default, … })`);
+}
+
+/** What JavaScript lets pass: no route, and a map of targets, which LangGraph.js has. */
+function refuseNoRoute(from: string, route: unknown, targets: unknown): void {
+  const edge = `the conditional edge from ${from === START ? 'START' : `"${from}"`}`;
+  if (typeof route !== 'function')
+    throw new Error(`${edge} must have a function that returns names of nodes, not ${nameOf(route)}`);
+  if (targets === undefined || targets === null) return;
+  if (!Array.isArray(targets))
+    throw new Error(
+      `the targets of ${edge} must be a list of the names that its function returns, not ${nameOf(targets)}`,
+    );
+  const at = targets.findIndex((target) => typeof target !== 'string');
+  if (at >= 0)
+    throw new Error(`the targets of ${edge} must be names of nodes: [${String(at)}] is ${nameOf(targets[at])}`);
+}
+
 /** What JavaScript lets pass: a graph that is not compiled, and no node at all. */
 function refuseNoNode(name: string, node: unknown): void {
   if (typeof node === 'function') return;
   const parts = typeof node === 'object' && node !== null ? node : {};
   if ('compile' in parts) throw new Error(`node "${name}" is a graph that is not compiled: add graph.compile()`);
   if (!('tools' in parts)) throw new Error(`node "${name}" is no function, no tool node and no compiled graph`);
+  refuseNoTools(`the tools of node "${name}"`, parts.tools);
 }
 
 /** Whether a value is what {@link StateGraph.compile} gives. */

@@ -81,10 +81,11 @@ const retryNames: Readonly<Record<keyof RetryPolicy, true>> = {
 
 /** @throws Error naming the first member that is unknown or whose value is out of its bounds. */
 export function checkPolicy(node: string, policy: NodePolicy): void {
-  refuseUnknown(node, '', policy, policyNames);
+  const what = `the policy of node "${node}"`;
+  refuseUnknown(what, '', policy, policyNames);
   const { retry, timeoutMs, recursionLimit, maxConcurrency } = policy;
   refuseNoBoolean(node, policy);
-  if (retry) refuseUnknown(node, 'retry.', retry, retryNames);
+  if (retry) refuseUnknown(what, 'retry.', retry, retryNames);
   if (retry && !Object.hasOwn(retry, 'maxAttempts')) throw new Error(`retry of node "${node}" has no maxAttempts`);
   const { maxAttempts, initialDelayMs, maxDelayMs, factor } = retry ?? {};
   for (const [name, value, least, most, whole] of [
@@ -113,11 +114,12 @@ function refuseNoBoolean(node: string, { speculative }: { readonly speculative?:
   throw new Error(`speculative of node "${node}" is ${JSON.stringify(speculative)}: it must be true or false`);
 }
 
-function refuseUnknown(node: string, place: string, given: object, known: Readonly<Record<string, true>>): void {
+/** @throws Error naming the first member of `what` that is not known. */
+export function refuseUnknown(what: string, place: string, given: object, known: Readonly<Record<string, true>>): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return;
   const names = Object.keys(known).join(', ');
-  throw new Error(`the policy of node "${node}" has ${place}${unknown}, which is none of ${names}`);
+  throw new Error(`${what} has ${place}${unknown}, which is none of ${names}`);
 }
 
 /** The longest time that a timer of Node can wait. */

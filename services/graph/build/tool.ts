@@ -1,4 +1,5 @@
 import { messageOf } from '../state/failure.ts';
+import { nameOf } from '../state/field.ts';
 import type { JsonSchema } from '../state/schema.ts';
 import { isStandardSchema, toJsonSchema, type OutputOf, type StandardSchema } from '../state/standard-schema.ts';
 import type { ToolContext, ToolDeclaration } from './context.ts';
@@ -40,7 +41,7 @@ interface ToolSpec extends RemoteToolSpec, Pick<Tool, 'replay'> {
  * break it, `run` is not called, and the model gets an error as the result; otherwise `run` gets the arguments as the schema transforms
  * them. What `run` returns, text or any JSON, is the result; when it throws, the result is an error with that message. Unless `replay`
  * is `once`, a call may be made more than once, each time with the same `ctx.idempotencyKey`.
- * @throws Error naming the tool when its schema cannot be written as JSON Schema.
+ * @throws Error naming the tool when its schema cannot be written as JSON Schema, or `run` is no function.
  * @example tool({ name: 'look_up', description: '…', parameters: z.object({ id: z.string() }) }, ({ id }) => find(id))
  */
 export function tool<const D extends ToolSpec>(
@@ -51,6 +52,7 @@ export function tool<const D extends ToolSpec>(
   const { name, replay = 'safe' } = declaration;
   if (!replays.includes(replay))
     throw new Error(`replay of tool "${name}" is ${replay}: it must be ${replays.join(' or ')}`);
+  refuseNoRun(declaration, run);
   const instead = 'give it as "schema", and the same as JSON Schema as "parameters"';
   return {
     ...declaration,
@@ -68,6 +70,14 @@ export const remoteTool = (declaration: RemoteToolSpec): Tool => ({
   ...declaration,
   parameters: toParameters(declaration, 'give JSON Schema'),
 });
+
+/** Without a function a tool is a remote one. One that was given, and is none or stands in the declaration, is a mistake. */
+function refuseNoRun(declaration: ToolSpec, run: unknown): void {
+  if (run !== undefined && typeof run !== 'function')
+    throw new Error(`tool "${declaration.name}" must have a function behind its declaration, not ${nameOf(run)}`);
+  if (run === undefined && 'run' in declaration)
+    throw new Error(`tool "${declaration.name}" has run in its declaration: give the function behind it`);
+}
 
 const replays: readonly string[] = ['safe', 'once', 'pure'] satisfies Replay[];
 
@@ -117,5 +127,17 @@ export interface ToolNode {
 /**
  * A node that answers the open tool calls of the last assistant message. It runs its own tools concurrently; calls of remote tools
  * wait for the caller.
+ * @throws Error when it is given no list of tools.
  */
-export const toolNode = (tools: readonly Tool[]): ToolNode => ({ tools });
+export function toolNode(tools: readonly Tool[]): ToolNode {
+  refuseNoTools('what toolNode is given', tools);
+  return { tools };
+}
+
+/** What JavaScript lets pass: one tool without a list, a promise of tools, and functions that are no tools. */
+export function refuseNoTools(what: string, tools: unknown): void {
+  if (!Array.isArray(tools)) throw new Error(`${what} must be a list of tools, not ${nameOf(tools)}`);
+  const at = tools.findIndex((given: unknown) => typeof given !== 'object' || given === null || !('name' in given));
+  if (at >= 0)
+    throw new Error(`${what} must be tools made by tool() or remoteTool(): [${String(at)}] is ${nameOf(tools[at])}`);
+}

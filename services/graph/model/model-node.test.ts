@@ -115,3 +115,34 @@ test('the nodes that ask a model report the tokens that it counts, also of an an
   const { usage } = await walk(graph, { context: [user('How are you?')] });
   t.deepEqual(usage, [{ model: 'm', inputTokens: 1234, outputTokens: 4 }]);
 });
+
+for (const [what, make, message] of [
+  [
+    'an agent with an option that it does not have',
+    () => createReactAgent({ llm: fakeModel([]), prompt: 'Be brief.' } as never),
+    'what createReactAgent is given has llm, which is none of model, instructions, tools, policy',
+  ],
+  [
+    'an agent without a model',
+    () => createReactAgent({} as never),
+    'the model of createReactAgent must be one as chatModel() or aiSdkModel() makes it, not undefined',
+  ],
+  [
+    'an agent whose tools are no list',
+    () => createReactAgent({ model: fakeModel([]), tools: add as never }),
+    'tools of createReactAgent must be a list of tools, not object',
+  ],
+  [
+    'a model node with the promise of a model',
+    () => modelNode({ model: Promise.resolve(fakeModel([])) as never }),
+    'the model of modelNode must be one as chatModel() or aiSdkModel() makes it, not promise',
+  ],
+  [
+    'an output node without a model',
+    () => outputNode({ field: 'x', schema: { type: 'object' } } as never),
+    'the model of outputNode must be one as chatModel() or aiSdkModel() makes it, not undefined',
+  ],
+] as const)
+  test(`${what} is refused when it is made`, (t) => {
+    t.throws(make, { message });
+  });

@@ -1,5 +1,6 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
+import { nameOf } from '../state/field.ts';
 import { compileSchema, schemaFault, type JsonSchema } from '../state/schema.ts';
 import {
   checkValue,
@@ -28,11 +29,12 @@ export interface ModelNodeOptions<S extends ModelState> {
 /**
  * A node that asks a model: the instructions, the summary of what was removed, and the context. Text is streamed as it comes; calls
  * of tools are emitted for a tool node behind it, and the tokens that the model counts are reported as usage.
- * @throws what the model throws; the policy of the node says whether it is tried again.
+ * @throws Error at once when it is given no model, and in a run what the model throws; the policy of the node says whether it is tried again.
  */
 export function modelNode<S extends ModelState>(
   options: ModelNodeOptions<S>,
 ): (state: S, context: NodeContext) => Promise<undefined> {
+  refuseNoModel('modelNode', options.model);
   return async (state, context) => {
     for await (const part of options.model.answer(questionOf(options, state, context), context.signal)) {
       if (part.type === 'text') context.emit(part.text);
@@ -40,6 +42,12 @@ export function modelNode<S extends ModelState>(
       if (part.type === 'usage') context.usage(part);
     }
   };
+}
+
+/** What JavaScript lets pass: no model, a promise of one, and the model of another library. */
+export function refuseNoModel(what: string, model: unknown): void {
+  if (typeof model === 'object' && model !== null && 'answer' in model && typeof model.answer === 'function') return;
+  throw new Error(`the model of ${what} must be one as chatModel() or aiSdkModel() makes it, not ${nameOf(model)}`);
 }
 
 export interface OutputNodeOptions<
@@ -67,6 +75,7 @@ export function outputNode<
   D extends JsonSchema | StandardSchema = JsonSchema,
 >(options: OutputNodeOptions<S, K, D>): (state: S, context: NodeContext) => Promise<Readonly<Record<K, AnswerOf<D>>>> {
   const { model, field } = options;
+  refuseNoModel('outputNode', model);
   const given: JsonSchema | StandardSchema = options.schema;
   const schema = isStandardSchema(given) ? toJsonSchema(given, 'input', 'give JSON Schema') : given;
   compileSchema(schema);

@@ -1,9 +1,9 @@
 import { END, START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';
-import { toolNode, type Tool } from '../build/tool.ts';
-import type { NodePolicy } from '../build/policy.ts';
+import { refuseNoTools, toolNode, type Tool } from '../build/tool.ts';
+import { refuseUnknown, type NodePolicy } from '../build/policy.ts';
 import { callsTools } from '../state/calls.ts';
-import { modelNode, type ModelNodeOptions, type ModelState } from './model-node.ts';
+import { modelNode, refuseNoModel, type ModelNodeOptions, type ModelState } from './model-node.ts';
 
 export interface ReactAgentOptions extends Pick<ModelNodeOptions<ModelState>, 'model' | 'instructions'> {
   /** What the agent can do beside talking; the caller of a run may add remote tools. */
@@ -15,8 +15,13 @@ export interface ReactAgentOptions extends Pick<ModelNodeOptions<ModelState>, 'm
 /**
  * The loop of an agent, after "ReAct: Synergizing Reasoning and Acting in Language Models" (Yao et al., 2023): ask the model; run
  * the tools that it calls and ask again; end when it calls none. The nodes are `agent` and `tools`.
+ * @throws Error when it is given an option that it does not have, no model, or no list of tools.
  */
-export function createReactAgent({ tools = [], policy, ...options }: ReactAgentOptions): CompiledGraph {
+export function createReactAgent(given: ReactAgentOptions): CompiledGraph {
+  refuseUnknown('what createReactAgent is given', '', given, optionNames);
+  const { tools = [], policy, ...options } = given;
+  refuseNoModel('createReactAgent', options.model);
+  refuseNoTools('tools of createReactAgent', tools);
   return new StateGraph({})
     .addNode('agent', modelNode(options), policy)
     .addNode('tools', toolNode(tools))
@@ -25,3 +30,10 @@ export function createReactAgent({ tools = [], policy, ...options }: ReactAgentO
     .addEdge('tools', 'agent')
     .compile();
 }
+
+const optionNames: Readonly<Record<keyof ReactAgentOptions, true>> = {
+  model: true,
+  instructions: true,
+  tools: true,
+  policy: true,
+};

@@ -9,7 +9,7 @@ import { explain, isRunFailure, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
 import { keyOf } from './keys.ts';
 import { createInterruptScope, inInterruptScope, type InterruptScope } from './interrupt.ts';
-import { toJsonValue } from '../state/json-value.ts';
+import { promisePlace, toJsonValue } from '../state/json-value.ts';
 import { draftMessage, toMessages } from '../state/message.ts';
 import { withInterrupts, withUsage } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
@@ -142,6 +142,7 @@ function toResult(
     removed_from_context: removed,
     ...fields
   } = update as { messages?: readonly NewMessage[] } & Record<string, unknown>;
+  refusePromises(node, fields);
   const whole = toMessages(messages, toBlock);
   const mayReplace = messages.some((message) => message.message_id !== undefined);
   const stands = emitted && !whole.some(({ message_id: id }) => id === emitted.message_id);
@@ -150,6 +151,16 @@ function toResult(
     streamed: emitted ? [emitted.message_id] : [],
     waiting: false,
   };
+}
+
+/** A forgotten `await` would store `{}`. It is searched for here, because results of branches are stored as JSON before they are merged. */
+function refusePromises(node: string, fields: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(fields)) {
+    const place = promisePlace(value, name);
+    if (place === undefined) continue;
+    const where = place === name ? 'a promise' : `a promise at ${place}`;
+    throw new RunFailure('NodeFailed', `field "${name}" holds ${where}: await it`, { node });
+  }
 }
 
 async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<NodeResult> {

@@ -13,7 +13,8 @@ import { deepFreeze, type EngineState } from '../state/state.ts';
 import { enterGraph, runStep } from './step.ts';
 import type { StepResult } from './super-step.ts';
 import { remoteTool, tool, toolNode } from '../build/tool.ts';
-import { nobody } from '../testing.ts';
+import { nobody, walk } from '../testing.ts';
+import { send } from '../build/send.ts';
 
 const fields = {
   list: field<string[]>({ type: 'array', default: [], reducer: (a, b) => [...a, ...b] }),
@@ -117,6 +118,40 @@ test('a node cannot change the state that it reads', async (t) => {
   );
   t.is(failure.code, 'NodeFailed');
   t.regex(failure.message, /^node "n" failed: .*not extensible/);
+});
+
+test('a node that forgets to await fails by the place of the promise, which JSON would make an empty object', async (t) => {
+  const late = Promise.resolve('x');
+  const loose = { any: field<unknown>({ type: 'any' }) };
+  for (const [any, where] of [
+    [late, 'a promise'],
+    [{ tea: late }, 'a promise at any.tea'],
+    [['x', late], 'a promise at any[1]'],
+  ] as const) {
+    const graph = new StateGraph(loose)
+      .addNode('n', () => ({ any }))
+      .addEdge(START, 'n')
+      .compile();
+    const failure = await failureOf(graph);
+    t.deepEqual([failure.message, failure.node], [`field "any" holds ${where}: await it`, 'n']);
+  }
+});
+
+test('a branch that forgets to await fails too, before its result is kept as JSON', async (t) => {
+  const graph = new StateGraph({ all: field<unknown>({ type: 'any', reducer: (_before, more) => more }) })
+    .addNode('n', () => ({ all: [Promise.resolve('x')] }))
+    .addConditionalEdges(START, () => [send('n', 1), send('n', 2)])
+    .compile();
+  const error = await t.throwsAsync(walk(graph));
+  t.regex(error.message, /field "all" holds a promise at all\[0\]: await it/);
+});
+
+test('a tool that forgets to await gives the model an error, and its author the reason', async (t) => {
+  const brew = tool({ name: 'brew', description: '', parameters: { type: 'object' } }, () => ({
+    tea: Promise.resolve('green'),
+  }));
+  const [result] = resultsOf(await stepOf(one(toolNode([brew])), { context: [calling(['brew'])] }));
+  t.like(result, { is_error: true, output: 'The result holds a promise at result.tea: it was not awaited.' });
 });
 
 // Where it goes on

@@ -5,6 +5,7 @@ import type { ToolContext } from '../build/context.ts';
 import { messageOf } from '../state/failure.ts';
 import { isSuspension } from './interrupt.ts';
 import { callByRecord, type CallResult, type ToolCallRecords } from './tool-call-records.ts';
+import { promisePlace } from '../state/json-value.ts';
 import { schemaFault } from '../state/schema.ts';
 import { checkValue, type Checked } from '../state/standard-schema.ts';
 import { deepFreeze } from '../state/state.ts';
@@ -73,6 +74,8 @@ function toErrorOutput(error: unknown, { context, onError }: Caller): string {
 function toOutput(output: unknown): unknown {
   const isText = typeof output === 'string';
   if (isText && output.length <= smallCharacters) return output;
+  const place = promisePlace(output, 'result');
+  if (place !== undefined) throw new TypeError(`The result holds a promise at ${place}: it was not awaited.`);
   const json = (JSON.stringify(output ?? null) as string | undefined) ?? 'null';
   const bytes = json.length <= smallCharacters ? 0 : Buffer.byteLength(json);
   if (bytes > maxOutputBytes) throw new RangeError(`The result weighs ${bytes} bytes, more than ${maxOutputBytes}.`);

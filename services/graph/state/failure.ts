@@ -44,7 +44,7 @@ const frozen =
 export const explain = (error: unknown): string => `${messageOf(error)}${frozenHint(error)}`;
 
 /** A hint that state is frozen when the error comes from a change to it; an empty text otherwise. */
-export const frozenHint = (error: unknown): string =>
+const frozenHint = (error: unknown): string =>
   error instanceof TypeError && frozen.test(error.message)
     ? ' (state and context are frozen: return what changes)'
     : '';

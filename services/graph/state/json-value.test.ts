@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import test from 'ava';
-import { toStrictJson } from './json-value.ts';
+import { promisePlace, toStrictJson } from './json-value.ts';
 
 test('every JSON value is given as it is', (t) => {
   fc.assert(
@@ -63,4 +63,26 @@ test('a value over its bound is refused with its size', (t) => {
     name: 'RangeError',
     message: 'it was given 5 bytes of JSON, more than 4',
   });
+});
+
+test('a promise is found as the value and directly inside it, and nothing of the author fails the search', (t) => {
+  const promise = Promise.resolve(1);
+  t.is(promisePlace(promise, 'a'), 'a');
+  t.is(promisePlace([1, promise], 'a'), 'a[1]');
+  t.is(promisePlace({ b: promise }, 'a'), 'a.b');
+  t.is(promisePlace({ ['x'.repeat(500)]: promise }, 'a'), `a.${'x'.repeat(100)}`);
+  const thrower = {
+    get b(): never {
+      throw new Error('do not read me');
+    },
+  };
+  const own = { promise, toJSON: () => 1 };
+  const handler = {
+    getPrototypeOf: (): never => {
+      throw new Error('do not read me');
+    },
+  };
+  for (const value of [1, null, undefined, 'x', {}, [], [[promise]], new Date(0), new Uint8Array(4), thrower, own])
+    t.is(promisePlace(value, 'a'), undefined);
+  for (const value of [new Proxy({}, handler), [new Proxy({}, handler)]]) t.is(promisePlace(value, 'a'), undefined);
 });

@@ -81,3 +81,33 @@ function nameOfClass(value: object): string | undefined {
   const name: unknown = prototype.constructor.name;
   return typeof name === 'string' && name !== '' ? `an object of class ${name}` : 'an object of a class';
 }
+
+/**
+ * The place of a promise that was not awaited: the value itself, or a member directly inside it. JSON would make `{}` of it. What has a JSON
+ * of its own is left to it, and deeper levels are not searched, so that the search costs far less than the JSON does.
+ */
+export function promisePlace(value: unknown, name: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  // Code of the author may run where members are read. What that throws is reported where the JSON is made.
+  try {
+    return isPromise(value) ? name : memberPlace(value, name);
+  } catch {
+    return undefined;
+  }
+}
+
+function memberPlace(value: object, name: string): string | undefined {
+  if (Array.isArray(value)) {
+    const at = value.findIndex(isPromise);
+    return at < 0 ? undefined : `${name}[${String(at)}]`;
+  }
+  if (ArrayBuffer.isView(value) || 'toJSON' in value) return undefined;
+  // Keys alone: entries of an object with many members take as long as its JSON.
+  const found = Object.keys(value).find((key) => isPromise((value as Readonly<Record<string, unknown>>)[key]));
+  return found === undefined ? undefined : `${name}.${found.slice(0, shownCharacters)}`;
+}
+
+const isPromise = (value: unknown): boolean => typeof value === 'object' && value instanceof Promise;
+
+/** The most characters of a member's name that a message shows. */
+const shownCharacters = 100;

@@ -126,7 +126,7 @@ test('a value of five thousand levels is refused as nested too deep, and not as 
   t.is(failureOf([output('writer', { any })]).message, 'field "any" holds a value that is nested too deep');
 });
 
-test('the failure of a reducer names its field and has the error as its cause', (t) => {
+test('the failure of a reducer names its field and has the message of the error, and the error as its cause', (t) => {
   const cause = new Error('inside');
   const broken = field<number>({
     type: 'number',
@@ -135,8 +135,25 @@ test('the failure of a reducer names its field and has the error as its cause', 
     },
   }).spec;
   const failure = failureOf([output('a', { broken: 1 })], { broken });
-  t.is(failure.message, 'the reducer of field "broken" failed');
+  t.is(failure.message, 'the reducer of field "broken" failed: inside');
   t.is(failure.cause, cause);
+});
+
+test('a reducer that gives a promise is refused, which JSON would make an empty object', (t) => {
+  const late = field<unknown>({ type: 'any', reducer: async (_before, more) => more }).spec;
+  const { message } = failureOf([output('a', { late: 1 })], { late });
+  t.is(message, 'the reducer of field "late" gives a promise: it must return at once');
+});
+
+test('a long message of a reducer is shortened as that of a node is', (t) => {
+  const broken = field<number>({
+    type: 'number',
+    reducer: () => {
+      throw new Error('x'.repeat(5000));
+    },
+  }).spec;
+  const { message } = failureOf([output('a', { broken: 1 })], { broken });
+  t.is(message, `the reducer of field "broken" failed: ${'x'.repeat(2000)} …`);
 });
 
 test('a field that is undefined in an update is not written', (t) => {

@@ -1,6 +1,6 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
-import { frozenHint, isRunFailure, RunFailure } from './failure.ts';
+import { explain, isRunFailure, RunFailure } from './failure.ts';
 import { misfit, type FieldSpec } from './field.ts';
 import { whyNoJson } from './json-value.ts';
 import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
@@ -133,6 +133,11 @@ interface Reduction {
 /** One field's new value. Both the update and what the reducer makes of it must fit the field. */
 function reduceField({ name, spec, current, update, node }: Reduction): unknown {
   const value = spec.reducer ? callReducer(spec.reducer, current, update, name, node) : update;
+  // The update itself was searched where the node returned it.
+  if (value instanceof Promise)
+    throw new RunFailure('NodeFailed', `the reducer of field "${name}" gives a promise: it must return at once`, {
+      node,
+    });
   const fault = misfit(spec, value);
   if (fault !== undefined) throw new RunFailure('NodeFailed', `field "${name}" ${fault}`, { node });
   return value;
@@ -148,7 +153,7 @@ function callReducer(
   try {
     return reducer(current, update);
   } catch (cause) {
-    throw new RunFailure('NodeFailed', `the reducer of field "${name}" failed${frozenHint(cause)}`, { node, cause });
+    throw new RunFailure('NodeFailed', `the reducer of field "${name}" failed: ${explain(cause)}`, { node, cause });
   }
 }
 

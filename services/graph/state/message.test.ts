@@ -43,6 +43,21 @@ test('the same rules hold for a block that a node emits', (t) => {
   t.regex(t.throws(() => draft.add({ type: 'hologram' })).message, /more than 1000 blocks/);
 });
 
+test('what is emitted and is neither a text nor a block is refused, and of a promise it says so', (t) => {
+  const emitted = (chunk: unknown): string => t.throws(() => draftMessage(asItIs).add(chunk as Block)).message;
+  t.is(emitted(5), 'the emitted chunk must be a text or an object, not number');
+  t.is(emitted(['x']), 'the emitted chunk must be a text or an object, not array');
+  t.is(emitted(Promise.resolve('x')), 'the emitted chunk is a promise: await it');
+});
+
+test('messages of a node that are promises are refused as that, by their place', (t) => {
+  const refusal = (given: unknown): string => t.throws(() => toMessages(given, asItIs)).message;
+  const promise = Promise.resolve([]);
+  t.is(refusal(promise), 'messages is a promise: await it');
+  t.is(refusal([promise]), 'messages[0] is a promise: await it');
+  t.is(refusal([{ content: [promise] }]), 'messages[0].content[0] is a promise: await it');
+});
+
 test('a message of a node gets the id, role and time that it lacks', (t) => {
   const [message] = toMessages([{ content: 'x', message_id: '0', timestamp: 1_767_323_045, mood: 'good' }], asItIs);
   t.like(message, {

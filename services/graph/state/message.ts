@@ -3,7 +3,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { readBlock, readMessage, type Block, type Message } from '@agent-workflow/protos/message';
 import { RunFailure } from './failure.ts';
-import { misfit, type FieldType } from './field.ts';
+import { misfit, nameOf, type FieldType } from './field.ts';
 import { deepFreeze, type NewMessage } from './state.ts';
 
 /** One streamed part of a message that a node emits. */
@@ -55,7 +55,7 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
         text += chunk;
         return { messageId, role: 'assistant', chunk };
       }
-      mustBe(emittedChunk, 'object', chunk);
+      refuseNoChunk(chunk);
       const json = toBoundedJson(chunk, emittedChunk);
       count(json.length);
       closeText();
@@ -129,6 +129,17 @@ const toPlace = (field: readonly (string | number)[]): string =>
     .reduce<string>((place, step) => (typeof step === 'number' ? `${place}[${step}]` : `${place}.${step}`), '')
     .slice(1);
 
+/** What JavaScript lets pass: neither a text nor a block, and the promise of one. */
+function refuseNoChunk(chunk: unknown): void {
+  refusePromise(emittedChunk, chunk);
+  if (misfit({ type: 'object' }, chunk) !== undefined)
+    throw new RunFailure('NodeFailed', `${emittedChunk} must be a text or an object, not ${nameOf(chunk)}`);
+}
+
+function refusePromise(place: string, value: unknown): void {
+  if (value instanceof Promise) throw new RunFailure('NodeFailed', `${place} is a promise: await it`);
+}
+
 /** A value as JSON text within the size limit of a message. */
 function toBoundedJson(value: unknown, place: string): string {
   const json = JSON.stringify(value);
@@ -137,6 +148,7 @@ function toBoundedJson(value: unknown, place: string): string {
 }
 
 function mustBe(place: string, type: FieldType, value: unknown): void {
+  refusePromise(place, value);
   const fault = misfit({ type }, value);
   if (fault !== undefined) throw new RunFailure('NodeFailed', `${place} ${fault}`);
 }

@@ -31,14 +31,16 @@ export function fakeMemory(): FakeMemory {
       stored.push({ id, content, memoryType, category, metadata: own });
       return id;
     },
-    search: async (query, { limit = 10, scoreThreshold = 0, category, memoryType } = {}) =>
-      stored
+    search: async (query, { limit = 10, scoreThreshold = 0, category, memoryType } = {}) => {
+      if (typeof query !== 'string') throw new TypeError('query of a search of memories must be a text');
+      return stored
         .filter((memory) => category === undefined || memory.category === category)
         .filter((memory) => memoryType === undefined || memory.memoryType === memoryType)
         .map((memory) => ({ ...memory, score: scoreOf(query, memory.content) }))
         .filter(({ score }) => score > 0 && score >= scoreThreshold)
         .toSorted((one, other) => other.score - one.score)
-        .slice(0, limit),
+        .slice(0, limit);
+    },
     delete: async (id) => {
       const at = stored.findIndex((memory) => memory.id === id);
       if (at >= 0) stored.splice(at, 1);

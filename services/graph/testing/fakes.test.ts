@@ -134,6 +134,10 @@ test('a fake memory finds what holds the words of the query, the best first, wit
   );
 });
 
+test('a fake memory refuses a query that is no text', async (t) => {
+  await t.throwsAsync(fakeMemory().search(5 as never), { message: 'query of a search of memories must be a text' });
+});
+
 test('a fake memory refuses metadata that is no JSON', async (t) => {
   await t.throwsAsync(fakeMemory().store({ content: 'x', metadata: { at: new Date(0) } }), {
     message: 'metadata was given what is not JSON: value.at is an object of class Date',
