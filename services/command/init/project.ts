@@ -67,9 +67,18 @@ const environment = `# Copy this file to .env. Every setting has a default, and 
 # LOG_LEVEL=info
 `;
 
-const values = ({ name, language }: Project): string => `# Values for the chart of the execution service.
-image:
-  repository: ${name}
-service:
-  agent: /app/agents/${name}/agent.${language}:graph
+const values = ({
+  name,
+  language,
+}: Project): string => `# Values for the chart \`standalone\`: one process, with its data in a volume. \`global\` is the same in the chart \`agent-workflow\`.
+global:
+  # The image that is built by the Dockerfile beside this file.
+  image:
+    repository: '${name}'
+    tag: '0.1.0'
+  serviceFile:
+    agent: /app/agents/${name}/agent.${language}:graph
+# The key that the tokens of callers are signed with, in a Secret that must exist.
+secretEnv:
+  JWT_SECRET_KEY: { name: '${name}', key: jwt-secret-key }
 `;
