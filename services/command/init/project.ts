@@ -61,7 +61,8 @@ const typeScript = json({
 
 const ignored = 'node_modules\n.data\n.env\n';
 
-const environment = `# Copy this file to .env. Every setting has a default, and a start names those that do not hold.
+const environment = `# Copy this file to .env, which \`npm run dev\` reads; other commands take settings from the environment alone.
+# Every setting has a default, and a start names those that do not hold.
 # PORT=8000
 # DATA_DIR=.data
 # LOG_LEVEL=info
