@@ -4,7 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError } from '@agent-workflow/kit/env';
-import { fileReason } from '@agent-workflow/runtime/sqlite/file-reason';
 
 /** A folder and a secret of a process that is the only one. */
 export interface OwnFiles extends AsyncDisposable {
@@ -35,10 +34,21 @@ function keptSecret(path: string): string {
   try {
     return readSecret(path) ?? writeSecret(path);
   } catch (error) {
-    const reason = fileReason(path, error);
+    const reason = reasons[(error as NodeJS.ErrnoException).code ?? ''];
     throw reason === undefined ? error : new ConfigError(`DATA_DIR cannot keep ${path}: ${reason}`, { cause: error });
   }
 }
+
+/** Why a file cannot be read or written, by the code of the system call. */
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'access is denied',
+  EDQUOT: 'the disk is full',
+  EFBIG: 'the file is too large for the disk',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'the path leads through a file',
+  EPERM: 'access is denied',
+  EROFS: 'the file system is read-only',
+};
 
 /** `undefined` where there is none; an empty file is none. */
 function readSecret(path: string): string | undefined {
