@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ConfigError } from '@agent-workflow/kit/env';
 
 /** A folder and a secret of a process that is the only one. */
 export interface OwnFiles extends AsyncDisposable {
@@ -13,6 +14,7 @@ export interface OwnFiles extends AsyncDisposable {
 /**
  * The folder and the secret in a data folder; both are made at the first start. `pathOf` gives where a file of the data folder is,
  * and `:memory:` when nothing is kept: then both last as long as the process.
+ * @throws ConfigError when the secret cannot be read or kept there.
  */
 export async function openOwnFiles(pathOf: (name: string) => string): Promise<OwnFiles> {
   const folder = pathOf('files');
@@ -28,15 +30,46 @@ export async function openOwnFiles(pathOf: (name: string) => string): Promise<Ow
 
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
-/** The process holds its data folder alone, so that nobody else writes the file between the two calls. */
 function keptSecret(path: string): string {
   try {
-    const kept = readFileSync(path, 'utf8').trim();
-    if (kept !== '') return kept;
+    return readSecret(path) ?? writeSecret(path);
+  } catch (error) {
+    const reason = reasons[(error as NodeJS.ErrnoException).code ?? ''];
+    throw reason === undefined ? error : new ConfigError(`DATA_DIR cannot keep ${path}: ${reason}`, { cause: error });
+  }
+}
+
+/** Why a file cannot be read or written, by the code of the system call. */
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'access is denied',
+  EDQUOT: 'the disk is full',
+  EFBIG: 'the file is too large for the disk',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'the path leads through a file',
+  EPERM: 'access is denied',
+  EROFS: 'the file system is read-only',
+};
+
+/** `undefined` where there is none; an empty file is none. */
+function readSecret(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return undefined;
   }
+}
+
+/** Under its name a secret is whole. The process holds its data folder alone, so that nobody else writes the file beside it. */
+function writeSecret(path: string): string {
   const secret = newSecret();
-  writeFileSync(path, `${secret}\n`, { mode: 0o600 });
+  const written = `${path}.new`;
+  try {
+    writeFileSync(written, `${secret}\n`, { mode: 0o600, flush: true });
+    renameSync(written, path);
+  } catch (error) {
+    rmSync(written, { force: true });
+    throw error;
+  }
   return secret;
 }

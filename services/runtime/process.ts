@@ -187,7 +187,7 @@ const budgetMiB = (values: Values<Settings>): number =>
 
 /**
  * The life of a process: opens it, says that it serves, waits for SIGINT or SIGTERM, and drains. A configuration that does
- * not hold is said in a line each, and so are an address that is taken and a store that cannot be used: the exit code is 1 then. The signal of `open` fires when the process is to stop before it has begun.
+ * not hold is said in a line each, and so are an address that is taken or not there and a store that cannot be used: the exit code is 1 then. The signal of `open` fires when the process is to stop before it has begun.
  */
 export async function runProcess(open: (env: Env, stopping: AbortSignal) => Promise<RunningProcess>): Promise<void> {
   const stopping = stopSignal();
@@ -203,7 +203,7 @@ export async function runProcess(open: (env: Env, stopping: AbortSignal) => Prom
     if (!stopping.aborted) await once(stopping, 'abort');
   } catch (error) {
     if (stopping.aborted && error === stopping.reason) return;
-    const words = error instanceof ConfigError ? error.message : wordsOf(error);
+    const words = error instanceof ConfigError ? error.message : wordsOf(error, env);
     if (words === undefined) throw error;
     process.stderr.write(`${words}\n`);
     process.exitCode = 1;
@@ -228,12 +228,35 @@ export function endSoon(): void {
 }
 
 /** What keeps a process from starting and lies around it rather than in it, in one line; `undefined` for anything else. */
-function wordsOf(error: unknown): string | undefined {
+function wordsOf(error: unknown, env: Env): string | undefined {
   if (!(error instanceof Error)) return undefined;
+  const host = hostWithoutAddress(error);
+  const variables = listenHosts.filter((name) => host !== undefined && env[name] === host);
+  if (variables.length > 0)
+    return `${variables.join(' and ')} ${String(host)} cannot be listened at: no address is found for this name`;
   const refused = /\blisten (E[A-Z]+)\b/.exec(error.message);
   const why = whyNotBound[refused?.[1] ?? ''];
-  if (why !== undefined) return `${addressIn(error.message)} cannot be listened at: ${why}`;
+  if (why !== undefined) return `${addressOf(error)} cannot be listened at: ${why}`;
   return error instanceof ServiceError ? reasonOf(error) : undefined;
+}
+
+/** The settings that name what a process listens at. */
+const listenHosts = ['HOST', 'METRICS_HOST', 'GRPC_HOST'];
+
+/** The host that DNS has no address for; `undefined` for an error of another kind. */
+function hostWithoutAddress(error: Error): string | undefined {
+  if ('hostname' in error) return String(error.hostname);
+  // The words of gRPC end in `dns:host:port`.
+  const [words, target] = error.message.split(' dns:', 2);
+  if (words !== 'Name resolution failed for target' || target === undefined) return undefined;
+  return target.slice(0, target.lastIndexOf(':'));
+}
+
+/** Where an error of a socket happened. Node names no port in its words when any free one was wanted. */
+function addressOf(error: Error): string {
+  if (!('address' in error)) return addressIn(error.message);
+  const port = 'port' in error && typeof error.port === 'number' ? `:${String(error.port)}` : '';
+  return `${String(error.address)}${port}`;
 }
 
 /** The last `host:port` of a text. */

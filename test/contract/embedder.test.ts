@@ -155,6 +155,18 @@ test('a wrong address of the embeddings endpoint stops the start', (t) => {
   });
 });
 
+test('embeddings of OpenAI without their key stop the start; a server elsewhere may need none', (t) => {
+  const open = (env: Readonly<Record<string, string>>): unknown =>
+    openEmbedder(readEnv(memorySettings, { EMBEDDINGS_PROVIDER: 'openai', ...env }));
+  t.throws(() => open({}), {
+    name: 'ConfigError',
+    message:
+      'EMBEDDINGS_API_KEY must be set, because EMBEDDINGS_PROVIDER is openai and EMBEDDINGS_BASE_URL is https://api.openai.com/v1',
+  });
+  t.notThrows(() => open({ EMBEDDINGS_API_KEY: 'key' }));
+  t.notThrows(() => open({ EMBEDDINGS_BASE_URL: 'http://127.0.0.1:11434/v1' }));
+});
+
 test('a request that waits for an embedder in vain is 504, and Retry-After says when to come back', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   server.behave({ kind: 'hang' });

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
+import { openOwnFiles } from '@agent-workflow/gateway/files';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
 import { until } from '../until.ts';
@@ -95,6 +96,27 @@ withFaults(test, () => {
     disk.fill();
     t.regex(await refusal(disk.folder), /^exit code 1: \S+ cannot be opened: the disk is full$/);
   });
+
+  test.serial(
+    'a full disk stops the start with one line where the secret of files is made, and leaves no file',
+    async (t) => {
+      const disk = await openSmallDisk(1);
+      if (typeof disk === 'string') {
+        t.log(disk);
+        t.pass();
+        return;
+      }
+      t.teardown(async () => disk[Symbol.asyncDispose]());
+      disk.fill();
+      const open = async (): ReturnType<typeof openOwnFiles> => openOwnFiles((name) => join(disk.folder, name));
+      const { message } = await t.throwsAsync(open(), { name: 'ConfigError' });
+      t.is(message, `DATA_DIR cannot keep ${join(disk.folder, 'files.secret')}: the disk is full`);
+      t.deepEqual(readdirSync(disk.folder), ['filler']);
+      disk.free();
+      await using own = await open();
+      t.is(own.secrets[0].length, 43);
+    },
+  );
 
   test.serial('a data folder that is read-only stops the start with one line', async (t) => {
     const disk = await openSmallDisk(24);

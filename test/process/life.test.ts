@@ -72,6 +72,23 @@ test('a port that another process listens at stops the start with one line, whic
   }
 });
 
+test('a host that is not there stops the start with one line that names the setting', async (t) => {
+  await using workspace = await makeWorkspace('echo');
+  const metrics = { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' };
+  const refusal = async (env: Readonly<Record<string, string>>): Promise<string | undefined> =>
+    (await t.throwsAsync(startStandalone({ ...workspace.env, ...metrics, ...env }))).message;
+  const name = '999.1.1.1';
+  const line = (variable: string): string =>
+    `exit code 1: ${variable} ${name} cannot be listened at: no address is found for this name`;
+  for (const variable of ['HOST', 'METRICS_HOST']) t.is(await refusal({ [variable]: name }), line(variable));
+  // An address that is reserved for examples.
+  const foreign = await refusal({ HOST: '192.0.2.1', PORT: '0' });
+  t.is(foreign, 'exit code 1: 192.0.2.1 cannot be listened at: this machine has no such address');
+  const entry = fileURLToPath(import.meta.resolve('@agent-workflow/memory/main'));
+  const env = { ...workspace.env, ...metrics, GRPC_PORT: '0', GRPC_HOST: name, SERVICE_TOKEN: 'token' };
+  t.is((await t.throwsAsync(startProcess({ entry, env }))).message, line('GRPC_HOST'));
+});
+
 test('an agent that holds its process by a timer does not keep it from ending after the drain', async (t) => {
   await using workspace = await makeWorkspace('holding');
   const service = await startStandalone({ ...workspace.env, DRAIN_SECONDS: '1' });

@@ -61,15 +61,25 @@ const typeScript = json({
 
 const ignored = 'node_modules\n.data\n.env\n';
 
-const environment = `# Copy this file to .env. Every setting has a default, and a start names those that do not hold.
+const environment = `# Copy this file to .env, which \`npm run dev\` reads; other commands take settings from the environment alone.
+# Every setting has a default, and a start names those that do not hold.
 # PORT=8000
 # DATA_DIR=.data
 # LOG_LEVEL=info
 `;
 
-const values = ({ name, language }: Project): string => `# Values for the chart of the execution service.
-image:
-  repository: ${name}
-service:
-  agent: /app/agents/${name}/agent.${language}:graph
+const values = ({
+  name,
+  language,
+}: Project): string => `# Values for the chart \`standalone\`: one process, with its data in a volume. \`global\` is the same in the chart \`agent-workflow\`.
+global:
+  # The image that is built by the Dockerfile beside this file.
+  image:
+    repository: '${name}'
+    tag: '0.1.0'
+  serviceFile:
+    agent: /app/agents/${name}/agent.${language}:graph
+# The key that the tokens of callers are signed with, in a Secret that must exist.
+secretEnv:
+  JWT_SECRET_KEY: { name: '${name}', key: jwt-secret-key }
 `;

@@ -3,8 +3,11 @@ import type { Embedder } from '../ports/embedder.ts';
 import { createOpenaiEmbedder } from './openai.ts';
 import { createEmbedderPool } from './pool.ts';
 
+/** Of the API that takes no request without a key; servers of one's own may need none. */
+const openaiUrl = 'https://api.openai.com/v1';
+
 export const openaiSettings = {
-  EMBEDDINGS_BASE_URL: text('https://api.openai.com/v1', 'Where that API begins'),
+  EMBEDDINGS_BASE_URL: text(openaiUrl, 'Where that API begins'),
   EMBEDDINGS_API_KEY: text(undefined, 'Its key, sent as a bearer token', { secret: true }),
   EMBEDDINGS_MODEL: text('text-embedding-3-small', 'The model to ask it for'),
   EMBEDDINGS_DIMENSION: integer(1536, 'How many numbers that model gives', { min: 1, max: 65_536 }),
@@ -13,7 +16,7 @@ export const openaiSettings = {
 
 /**
  * The embedder of the settings, behind a pool. `measure` wraps the requests that the pool sends.
- * @throws ConfigError when the address is wrong.
+ * @throws ConfigError when the address is wrong, or its key is missing.
  */
 export function openOpenaiEmbedder(
   values: Values<typeof openaiSettings>,
@@ -22,6 +25,11 @@ export function openOpenaiEmbedder(
   const { EMBEDDINGS_BASE_URL: baseUrl } = values;
   if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) {
     throw new ConfigError(`EMBEDDINGS_BASE_URL must be an http or https address, not "${baseUrl}"`);
+  }
+  if (baseUrl === openaiUrl && values.EMBEDDINGS_API_KEY === undefined) {
+    throw new ConfigError(
+      `EMBEDDINGS_API_KEY must be set, because EMBEDDINGS_PROVIDER is openai and EMBEDDINGS_BASE_URL is ${baseUrl}`,
+    );
   }
   const embedder = createOpenaiEmbedder({
     baseUrl,
