@@ -51,7 +51,7 @@ const limits = {
  */
 export function takesForm(ctx: Context, { maxFileBytes }: FormLimits): boolean {
   const isForm = ctx.is('multipart/form-data') && /;\s*boundary=/i.test(ctx.req.headers['content-type'] ?? '');
-  if (!isForm || ctx.req.headers['content-encoding'] !== undefined) {
+  if (!isForm || !isIdentity(ctx.req.headers['content-encoding'])) {
     discardRest(ctx);
     const message = isForm
       ? 'the content encoding of the body must be identity'
@@ -65,6 +65,9 @@ export function takesForm(ctx: Context, { maxFileBytes }: FormLimits): boolean {
   }
   return true;
 }
+
+/** Codings have no case (RFC 9110, section 8.4.1). */
+const isIdentity = (coding: string | undefined): boolean => coding === undefined || coding.toLowerCase() === 'identity';
 
 /**
  * Reads a form with one file in the field `file` and nothing else, and gives the file to `take` as it arrives. We read it with Busboy,

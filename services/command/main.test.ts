@@ -101,6 +101,35 @@ test('the accounts of several pools are printed with that of the service, and po
   }
 });
 
+test('an agent whose module ends the process stops a start and a check with one line', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'agent.ts'), 'process.exit(0);');
+  await writeFile(join(folder, 'service.json'), JSON.stringify({ agent: './agent.ts:graph' }));
+  for (const command of ['start', 'check']) {
+    const { code, printed } = await run(folder, command);
+    t.is(code, 1, printed);
+    t.regex(printed, /agent "\.\/agent\.ts:graph": "\.\/agent\.ts" does not load: it, .* ends the process\n$/);
+  }
+});
+
+test('a project that cannot be written is refused with one line', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'file'), 'kept');
+  for (const path of ['file', 'file/inside']) {
+    const { code, printed } = await run(folder, 'init', path);
+    t.is(code, 1, printed);
+    t.regex(printed, /^no project can be written there: ENOTDIR[^\n]*\n$/);
+  }
+});
+
+test('a command whose reader ends first ends without an error', (t) => {
+  const command = 'set -o pipefail; "$0" "$1" --help | true';
+  const { status, stderr } = spawnSync('bash', ['-c', command, process.execPath, main], { encoding: 'utf8' });
+  t.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+});
+
 test('a check ends, though the agent keeps something open that would hold its process', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'command-'));
   t.teardown(() => rm(folder, { recursive: true }));

@@ -9,6 +9,10 @@ if (major < 22) {
   // Before the imports below, so that they find what is kept.
   keepCompiledCode();
   await import('./node22.ts');
+  // A reader of the output may end first, as `head` does.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
   const { runCommand } = await import('./commands.ts');
   const code = await runCommand(process.argv.slice(2));
   // A process that was refused has set it itself.

@@ -62,12 +62,20 @@ async function importModule(named: Named, name: string): Promise<Exports> {
   if (found === undefined) throw misnamed(named, `there is no module "${name}" in ${folder}`);
   const files: string[] = [];
   const refuse = (why: string): ConfigError => misnamed(named, `"${name}" does not load: ${why}`);
+  // Code that ends the process with 0 would be taken for a start that was stopped in order.
+  const onExit = (): void => {
+    process.stderr.write(`${refuse('it, or a file that it imports, ends the process').message}\n`);
+    process.exitCode = 1;
+  };
+  process.once('exit', onExit);
   let exports: Exports | undefined;
   try {
     exports = await importFrom(folder, found, (file) => files.push(file));
   } catch (error) {
     const place = await placeOfError(error, { module: fileOf(name, folder) ?? '', files });
     throw refuse(`${oneLine(error)}${place === undefined ? '' : ` (${place})`}`);
+  } finally {
+    process.off('exit', onExit);
   }
   if (exports === undefined) throw refuse('a top-level await in it, or in a file that it imports, never ends');
   return exports;

@@ -294,6 +294,7 @@ test('what is no form is refused in the words of every other refusal', async (t)
   t.deepEqual(await sent('x', 'multipart/form-data'), [415, 'UNSUPPORTED_MEDIA_TYPE']);
   t.deepEqual(await sent('x', type, { 'content-encoding': 'gzip' }), [415, 'UNSUPPORTED_MEDIA_TYPE']);
   t.deepEqual(await sent('not a form', type), [400, 'BAD_REQUEST']);
+  t.deepEqual(await sent('not a form', type, { 'content-encoding': 'Identity' }), [400, 'BAD_REQUEST']);
   t.deepEqual(await sent('--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc', type), [
     400,
     'BAD_REQUEST',

@@ -11,9 +11,19 @@ interface InitOptions {
   readonly version: string;
 }
 
-/** Writes a project into a folder that holds none yet. @returns 1 when it holds one. */
+/** Writes a project into a folder that holds none yet. @returns 1 when it holds one, or cannot be written. */
 export function init(folder: string, { language, version }: InitOptions): number {
   const target = resolve(folder);
+  try {
+    return initAt(target, { folder, language, version });
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    process.stderr.write(`no project can be written there: ${error.message}\n`);
+    return 1;
+  }
+}
+
+function initAt(target: string, { folder, language, version }: InitOptions & { readonly folder: string }): number {
   const there = existsSync(target) ? readdirSync(target).filter((name) => !harmless.has(name)) : [];
   if (there.length > 0) {
     process.stderr.write(`${target} is not empty: it holds ${there.slice(0, 5).join(', ')}\n`);
