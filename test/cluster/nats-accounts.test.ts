@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { connect, ErrorCode, type NatsConnection } from 'nats';
+import { connect, ErrorCode, type NatsConnection, type StreamInfo } from 'nats';
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { needsOf, permissionsOf, rulesWith } from '@agent-workflow/execution/adapters/nats/pools/permissions';
 import { never } from '@agent-workflow/protos/call';
@@ -26,8 +26,15 @@ const connectTo = async (url: string): Promise<NatsConnection> => {
 
 type Openers = typeof openNatsWithPools;
 
-/** What is left of the streams after a pool has named what it may not reach as the subjects of replies. */
-async function afterAttack(t: ExecutionContext, openServer: Openers) {
+/**
+ * What is left of the streams after a pool has named what it may not reach as the subjects of replies. `isDone` sees by the stream of events that the
+ * server has come to an end with it.
+ */
+async function afterAttack(
+  t: ExecutionContext,
+  openServer: Openers,
+  isDone: (events: StreamInfo | undefined, createdBefore: string) => boolean,
+) {
   await using server = await openServer(['support', 'billing']);
   await using api = await openNatsAt(server.urlOf('api'));
   await using _worker = await openNatsAt(server.urlOf('support'), { agents: ['support'] });
@@ -53,11 +60,11 @@ async function afterAttack(t: ExecutionContext, openServer: Openers) {
   }
   await pool.flush();
   await service.flush();
-  const [events, runs] = await Promise.all(
-    [names.events, names.runs].map(async (name) =>
-      manager.streams.info(name, { subjects_filter: '>' }).catch(() => undefined),
-    ),
-  );
+  const infoOf = (name: string): Promise<StreamInfo | undefined> =>
+    manager.streams.info(name, { subjects_filter: '>' }).catch(() => undefined);
+  // The server does what it is asked by a reply after it has answered the flush.
+  await until(async () => isDone(await infoOf(names.events), createdBefore));
+  const [events, runs] = await Promise.all([infoOf(names.events), infoOf(names.runs)]);
   t.log(
     openServer.name,
     events?.state.subjects ?? 'the events are gone',
@@ -72,16 +79,22 @@ withServer(test, privateNats(), () => {
   test.serial(
     'what a pool in its own account names as the subject of a reply is no subject of the service',
     async (t) => {
-      const { areWhole, events, runs } = await afterAttack(t, openNatsWithAccounts);
-      t.true(areWhole);
       const ofPool = `${names.eventSubject}.${hashOfAgent('support')}.mine`;
+      const { areWhole, events, runs } = await afterAttack(
+        t,
+        openNatsWithAccounts,
+        (stream) => stream?.state.subjects?.[ofPool] === 5,
+      );
+      t.true(areWhole);
       t.deepEqual(events, { [`${names.eventSubject}.${hashOfAgent('billing')}.r`]: 1, [ofPool]: 5 });
       t.is(runs?.messages, 0);
     },
   );
 
   test.serial('a pool in the account of the service has streams deleted that way, as the documents say', async (t) => {
-    const { areWhole } = await afterAttack(t, openNatsWithPools);
+    const isGone = (stream: StreamInfo | undefined, createdBefore: string): boolean =>
+      stream?.created !== createdBefore;
+    const { areWhole } = await afterAttack(t, openNatsWithPools, isGone);
     t.false(areWhole);
   });
 
