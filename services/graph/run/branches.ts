@@ -2,7 +2,7 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Usage } from '@agent-workflow/protos/usage';
 import { RunFailure } from '../state/failure.ts';
-import { whyNoJson } from '../state/json-value.ts';
+import { lostPlace, whyNoJson } from '../state/json-value.ts';
 import { deepFreeze } from '../state/state.ts';
 import { continuationAfter } from './after-step.ts';
 import { earliest, resultAsleep } from './asleep.ts';
@@ -109,11 +109,17 @@ const inBranch = (result: NodeResult, branch: number): NodeResult => ({
 });
 
 function toJson(result: NodeResult, node: string): string {
+  let json: string;
   try {
-    return JSON.stringify(result);
+    json = JSON.stringify(result);
   } catch (cause) {
     throw new RunFailure('NodeFailed', `node "${node}" returned a value that ${whyNoJson(cause)}`, { node, cause });
   }
+  for (const { fields } of result.outputs) {
+    const lost = lostPlace(fields, json, 'update');
+    if (lost !== undefined) throw new RunFailure('NodeFailed', `node "${node}" returned ${lost}`, { node });
+  }
+  return json;
 }
 
 /** The results of all branches are one step, and are refused as soon as they exceed its size limit. */

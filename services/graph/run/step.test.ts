@@ -154,6 +154,36 @@ test('a tool that forgets to await gives the model an error, and its author the 
   t.like(result, { is_error: true, output: 'The result holds a promise at result.tea: it was not awaited.' });
 });
 
+test('a Map in a field, in the result of a branch or of a tool is refused by its place, and a reducer may take one', async (t) => {
+  const loose = { any: field<unknown>({ type: 'any' }) };
+  const any = { tea: { cups: new Map([['green', 2]]) } };
+  const failure = await failureOf(
+    new StateGraph(loose)
+      .addNode('n', () => ({ any }))
+      .addEdge(START, 'n')
+      .compile(),
+  );
+  const lost = 'a Map at any.tea.cups, of which JSON keeps nothing';
+  t.deepEqual([failure.message, failure.node], [`field "any" holds ${lost}`, 'n']);
+  const counted = {
+    count: field<unknown>({ type: 'any', reducer: (_before, more) => (more as Map<string, number>).size }),
+  };
+  const taken = new StateGraph(counted)
+    .addNode('n', () => ({ count: any.tea.cups }))
+    .addEdge(START, 'n')
+    .compile();
+  t.is((await walk(taken)).state.values['count'], 1);
+  const branches = new StateGraph({ all: field<unknown>({ type: 'any', reducer: (_before, more) => more }) })
+    .addNode('n', () => ({ all: any }))
+    .addConditionalEdges(START, () => [send('n', 1), send('n', 2)])
+    .compile();
+  const refused = await t.throwsAsync(walk(branches));
+  t.regex(refused.message, /node "n" returned a Map at update\.all\.tea\.cups, of which JSON keeps nothing/);
+  const brew = tool({ name: 'brew', description: '', parameters: { type: 'object' } }, () => any);
+  const [result] = resultsOf(await stepOf(one(toolNode([brew])), { context: [calling(['brew'])] }));
+  t.like(result, { is_error: true, output: 'The result holds a Map at result.tea.cups, of which JSON keeps nothing.' });
+});
+
 // Where it goes on
 
 test('each next node is named once, in the order of the graph', async (t) => {

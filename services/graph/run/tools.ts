@@ -5,7 +5,7 @@ import type { ToolContext } from '../build/context.ts';
 import { messageOf } from '../state/failure.ts';
 import { isSuspension } from './interrupt.ts';
 import { callByRecord, type CallResult, type ToolCallRecords } from './tool-call-records.ts';
-import { promisePlace } from '../state/json-value.ts';
+import { lostPlace, promisePlace } from '../state/json-value.ts';
 import { schemaFault } from '../state/schema.ts';
 import { checkValue, type Checked } from '../state/standard-schema.ts';
 import { deepFreeze } from '../state/state.ts';
@@ -79,6 +79,8 @@ function toOutput(output: unknown): unknown {
   const json = (JSON.stringify(output ?? null) as string | undefined) ?? 'null';
   const bytes = json.length <= smallCharacters ? 0 : Buffer.byteLength(json);
   if (bytes > maxOutputBytes) throw new RangeError(`The result weighs ${bytes} bytes, more than ${maxOutputBytes}.`);
+  const lost = lostPlace(output, json, 'result');
+  if (lost !== undefined) throw new TypeError(`The result holds ${lost}.`);
   return isText ? output : JSON.parse(json);
 }
 

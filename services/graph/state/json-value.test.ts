@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import test from 'ava';
-import { promisePlace, toStrictJson } from './json-value.ts';
+import { lostPlace, promisePlace, toJsonValue, toStrictJson } from './json-value.ts';
 
 test('every JSON value is given as it is', (t) => {
   fc.assert(
@@ -85,4 +85,43 @@ test('a promise is found as the value and directly inside it, and nothing of the
   for (const value of [1, null, undefined, 'x', {}, [], [[promise]], new Date(0), new Uint8Array(4), thrower, own])
     t.is(promisePlace(value, 'a'), undefined);
   for (const value of [new Proxy({}, handler), [new Proxy({}, handler)]]) t.is(promisePlace(value, 'a'), undefined);
+});
+
+test('an object of which JSON keeps nothing is found at any depth, and nothing else is', (t) => {
+  const found = (value: unknown): string | undefined => lostPlace(value, JSON.stringify(value), 'a');
+  t.is(found(new Map([[1, 2]])), 'a Map at a, of which JSON keeps nothing');
+  t.is(found([{ b: [{}, new Set([1])] }]), 'a Set at a[0].b[1], of which JSON keeps nothing');
+  t.is(found({ b: { c: new Error('x') } }), 'an Error at a.b.c, of which JSON keeps nothing');
+  t.is(found([[Promise.resolve(1)]]), 'a promise that was not awaited at a[0][0], of which JSON keeps nothing');
+  t.is(found({ b: /x/ }), 'a RegExp at a.b, of which JSON keeps nothing');
+  t.is(
+    found({ ['x'.repeat(500)]: new ArrayBuffer(1) }),
+    `an ArrayBuffer at a.${'x'.repeat(100)}, of which JSON keeps nothing`,
+  );
+  const own = Object.assign(new Map(), { toJSON: () => ({}) });
+  const coded = Object.assign(new Error('x'), { code: 'E' });
+  for (const value of [1, '{}', {}, [{}], { a: {} }, Object.create(Point.prototype), own, coded, [coded, {}]])
+    t.is(found(value), undefined);
+  t.is(lostPlace(undefined, '{}', 'a'), undefined);
+  let reads = 0;
+  const once = {
+    get b(): object {
+      if (reads++ > 0) throw new Error('read once');
+      return {};
+    },
+  };
+  t.is(found(once), undefined);
+  t.throws(() => toJsonValue({ b: new Map() }, 'progress()', 100), {
+    name: 'TypeError',
+    message: 'progress() was given a Map at value.b, of which JSON keeps nothing',
+  });
+});
+
+test('the value of plain JSON is never taken for one that is lost', (t) => {
+  const json = fc.json();
+  fc.assert(
+    fc.property(json, (text) => {
+      t.is(lostPlace(JSON.parse(text), text, 'a'), undefined);
+    }),
+  );
 });

@@ -1,11 +1,14 @@
 /**
  * The value as JSON has it: what JSON does not have is dropped, as `JSON.stringify` drops it. `who` was given it, and `most` is its bound in bytes.
- * @throws TypeError when it is not JSON or nested too deep, RangeError when it is larger; the message names `who`.
+ * @throws TypeError when it is not JSON, holds an object of which JSON keeps nothing, or is nested too deep; RangeError when it is larger. The
+ * message names `who`.
  */
 export function toJsonValue(value: unknown, who: string, most: number): unknown {
   const json = stringify(value, who);
   const bytes = Buffer.byteLength(json);
   if (bytes > most) throw new RangeError(`${who} was given ${String(bytes)} bytes of JSON, more than ${String(most)}`);
+  const lost = lostPlace(value, json, 'value');
+  if (lost !== undefined) throw new TypeError(`${who} was given ${lost}`);
   return JSON.parse(json);
 }
 
@@ -108,6 +111,42 @@ function memberPlace(value: object, name: string): string | undefined {
 }
 
 const isPromise = (value: unknown): boolean => typeof value === 'object' && value instanceof Promise;
+
+/**
+ * The first object of a value of which JSON keeps nothing, as an error says it: a `Map`, a `Set`, an error, a promise. JSON makes `{}` of each, so
+ * that a value is searched only where its JSON holds one. What has a JSON of its own is left to it.
+ */
+export function lostPlace(value: unknown, json: string, name: string): string | undefined {
+  if (!json.includes('{}')) return undefined;
+  // Code of the author may run where members are read. It has run without an error when the JSON was made.
+  try {
+    return lostIn(value, name);
+  } catch {
+    return undefined;
+  }
+}
+
+function lostIn(value: unknown, place: string): string | undefined {
+  if (typeof value !== 'object' || value === null || 'toJSON' in value) return undefined;
+  const lost = losers.find(([of]) => value instanceof of);
+  // An error may have members that JSON keeps.
+  if (lost && Object.keys(value).length === 0) return `${lost[1]} at ${place}, of which JSON keeps nothing`;
+  for (const [key, member] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `[${key}]` : `.${key.slice(0, shownCharacters)}`;
+    const found = lostIn(member, `${place}${at}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const losers = [
+  [Map, 'a Map'],
+  [Set, 'a Set'],
+  [Promise, 'a promise that was not awaited'],
+  [Error, 'an Error'],
+  [RegExp, 'a RegExp'],
+  [ArrayBuffer, 'an ArrayBuffer'],
+] as const;
 
 /** The most characters of a member's name that a message shows. */
 const shownCharacters = 100;

@@ -2,7 +2,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
 import { explain, isRunFailure, RunFailure } from './failure.ts';
 import { misfit, type FieldSpec } from './field.ts';
-import { whyNoJson } from './json-value.ts';
+import { lostPlace, whyNoJson } from './json-value.ts';
 import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
 
 /** What one step changes: the part of it that is committed. */
@@ -168,7 +168,7 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
   let cause: unknown;
   try {
     const json = JSON.stringify(value) as string | undefined;
-    if (json !== undefined) return checkSize(name, json, node);
+    if (json !== undefined) return checkKept(name, value, checkSize(name, json, node), node);
   } catch (error) {
     if (isRunFailure(error)) throw error;
     // A cycle or a bigint is refused below, like every other value that is not JSON.
@@ -179,6 +179,13 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
     `field "${name}" holds a value that ${whyNoJson(cause)}`,
     node === undefined ? {} : { node },
   );
+}
+
+/** Refuses a field that JSON would empty. */
+function checkKept(name: string, value: unknown, json: string, node: string | undefined): string {
+  const lost = lostPlace(value, json, name);
+  if (lost === undefined) return json;
+  throw new RunFailure('NodeFailed', `field "${name}" holds ${lost}`, node === undefined ? {} : { node });
 }
 
 /** Refuses a field that alone is over the size limit of the state, before it is copied again. */
