@@ -104,13 +104,13 @@ test('an object of which JSON keeps nothing is found at any depth, and nothing e
     t.is(found(value), undefined);
   t.is(lostPlace(undefined, '{}', 'a'), undefined);
   let reads = 0;
-  const once = {
+  const single = {
     get b(): object {
       if (reads++ > 0) throw new Error('read once');
       return {};
     },
   };
-  t.is(found(once), undefined);
+  t.is(found(single), undefined);
   t.throws(() => toJsonValue({ b: new Map() }, 'progress()', 100), {
     name: 'TypeError',
     message: 'progress() was given a Map at value.b, of which JSON keeps nothing',
