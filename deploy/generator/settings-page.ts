@@ -64,7 +64,7 @@ and warns in one line of variables that have no effect on it: settings of other 
 | \`agents\` | Several graphs by name, in place of \`agent\`: \`{"<name>": "<module>:<object>"}\` or \`{"<name>": {"path": "<module>:<object>", "description": "…"}}\`. A name has 1 to 63 of \`a-z\`, \`0-9\` and \`-\`, and begins with a letter |
 | \`default_agent\` | The name of the agent that serves new threads whose first run names none. Of one agent it is that one; of several there is none unless it is named here. Where the file names no agents, a process in the role \`api\` serves those that are registered, and this may name one that is not registered yet |
 | \`auth\` | \`null\`: no authentication, one owner, and the service listens on the loopback unless \`HOST\` says otherwise. \`"jwt"\`: bearer tokens. \`{"method": "custom", "path": "<module>:<class>"}\`: your own backend |
-| \`authorization\` | \`<module>:<object>\`: a backend that decides what a caller may do; absent or \`null\`: everything |
+| \`authorization\` | \`<module>:<object>\`: a backend that decides what a caller may do; absent or \`null\`: everything, but \`agents:deploy\` (which revisions of an agent serve) only where the gateway listens on a loopback address |
 
 How tokens are checked and how backends are written: [gateway](../gateway/README.md).
 `;

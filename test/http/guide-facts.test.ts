@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
+import { accessOf, changes, takesIdempotencyKey } from '@agent-workflow/gateway/http/endpoint';
 import { eventKinds } from '@agent-workflow/protos/event-parts';
 import {
   distanceMetrics,
@@ -51,6 +52,42 @@ test('the guide names each path of the table up to its first parameter', (t) => 
   const unnamed = (path: string): boolean => !whole.includes(path.replace(/\{\w+\}.*/, ''));
   t.true(unnamed('/v1/pictures'));
   t.deepEqual(endpoints.map(({ path }) => path).filter(unnamed), []);
+});
+
+test('the table of permissions has each pair of a resource and an action, and all routes that need it', (t) => {
+  const needed = new Map<string, string[]>();
+  for (const row of endpoints) {
+    const access = accessOf(row);
+    if (!access) continue;
+    const pair = `${access.resource}:${access.action}`;
+    const routes = [row, ...row.aliases].map(({ method, path }) => `${method} ${path}`);
+    needed.set(pair, [...(needed.get(pair) ?? []), ...routes].toSorted());
+  }
+  const rows = read('gateway/guide/auth.md').matchAll(/^\| `(\w+:\w+)` \| (.*) \|$/gm);
+  const named = new Map([...rows].map(([, pair = '', cell = '']) => [pair, found(cell, /`([^`]+)`/g).toSorted()]));
+  t.true(named.size > 10);
+  t.deepEqual(Object.fromEntries(named), Object.fromEntries(needed));
+});
+
+test('the page on authentication names each path of the table that needs no credentials', (t) => {
+  const open = endpoints.filter((row) => row.access === 'every caller' && row.name !== 'ping').map(({ path }) => path);
+  const sentence = /^These paths need no credentials: [^]*?\n\n/m.exec(read('gateway/guide/auth.md'))?.[0] ?? '';
+  t.deepEqual(
+    [...open, '/favicon.ico', '/docs', '/playground', '/', '/files/'].filter(
+      (path) => !sentence.includes(`\`${path}\``),
+    ),
+    [],
+  );
+});
+
+test('the page on idempotency names each change that takes no key', (t) => {
+  const page = read('gateway/guide/idempotency.md');
+  const without = endpoints.filter((row) => changes(row) && !takesIdempotencyKey(row));
+  t.true(without.length > 0);
+  t.deepEqual(
+    without.filter(({ method, path }) => !page.includes(`\`${method} ${path}\``)).map(({ path }) => path),
+    [],
+  );
 });
 
 test('every setting that the guide names is one of the service', (t) => {
