@@ -12,6 +12,7 @@ import {
   retrievalStrategies,
   runStatuses,
 } from '@agent-workflow/protos/lists';
+import { sizes } from '@agent-workflow/kit/sizes';
 import { blockRules, roles } from '@agent-workflow/protos/message';
 import test from 'ava';
 
@@ -88,6 +89,16 @@ test('the page on idempotency names each change that takes no key', (t) => {
     without.filter(({ method, path }) => !page.includes(`\`${method} ${path}\``)).map(({ path }) => path),
     [],
   );
+});
+
+test('the page on limits has the counts of one request, as the code bounds them', (t) => {
+  const page = read('gateway/guide/limits.md');
+  const rows = [
+    ['Messages of one request', sizes.messages],
+    ['Files that the messages of one request name', sizes.filesNamed],
+  ] as const;
+  for (const [what, most] of rows)
+    t.true(page.includes(`| ${what} | ${most.toLocaleString('en')} | 422 |`), `${what}: ${String(most)}`);
 });
 
 test('every setting that the guide names is one of the service', (t) => {
