@@ -308,6 +308,18 @@ test('every alert is explained to the operator under its own name, where its run
     if (annotations.runbook_url !== undefined) t.true(annotations.runbook_url.endsWith(`#${alert.toLowerCase()}`));
 });
 
+test('the alerts that need a service monitor are explained behind all others, as the page says', async (t) => {
+  const [page, template] = await Promise.all(
+    ['deploy/README.md', 'deploy/charts/service/templates/_metricalerts.tpl'].map((path) =>
+      readFile(join(root, path), 'utf8'),
+    ),
+  );
+  const own = [...(template ?? '').matchAll(/"alert" "(\w+)"/g)].map(([, name = '']) => name);
+  const explained = [...(page ?? '').matchAll(/^#### (AgentWorkflow\w+)$/gm)].map(([, name = '']) => name);
+  const behind = explained.slice(explained.indexOf('AgentWorkflowNotScraped'));
+  t.deepEqual(behind.toSorted(), ['AgentWorkflowNotScraped', ...own].toSorted());
+});
+
 test('the rules about pairs of pods find a policy that is missing', (t) => {
   const { manifests } = renders[0] ?? { manifests: [] };
   const peers = workloadsOf(manifests).map(peerOf);
