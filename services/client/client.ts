@@ -45,9 +45,9 @@ export interface ClientOptions {
 }
 
 interface RunOptions extends RequestOptions {
-  /** Tools that run here: their calls are answered, and the run goes on, until none is open. */
+  /** Tools that run here: their calls are answered, and the run goes on, until none of theirs is open. */
   readonly tools?: readonly RemoteTool[];
-  /** Rounds of calls and answers at most: 25 unless given. */
+  /** Requests at most, the first and those that bring answers: 25 unless given. Calls that are open then leave the result `interrupted`. */
   readonly maxRounds?: number;
 }
 
@@ -278,12 +278,12 @@ function threadsOf(connection: Connection) {
         path: pathOf(threadId, `/checkpoints/${encodeURIComponent(checkpointId)}`),
         ...options,
       }),
-    /** A new thread that begins where a checkpoint of this one stands. */
-    fork: (threadId: string, checkpointId: string, options: RequestOptions = {}): Promise<Thread> =>
+    /** A new thread that begins where a checkpoint of this one stands; `config` has its `thread_name` and `metadata`. */
+    fork: (threadId: string, checkpointId: string, { config, ...options }: Config = {}): Promise<Thread> =>
       request(connection, {
         method: 'POST',
         path: pathOf(threadId, '/fork'),
-        body: { checkpoint_id: checkpointId },
+        body: { checkpoint_id: checkpointId, config },
         ...options,
       }),
   };

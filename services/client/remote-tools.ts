@@ -2,7 +2,10 @@ import type { Block, JsonObject, Message, NewMessage, RunRequest, RunResult, Too
 
 /** A tool that runs where the client does: in a browser, say. */
 export interface RemoteTool extends ToolDeclaration {
-  /** Where it is declared: in each request, unless the graph declares it with `remoteTool`. */
+  /**
+   * Where it is declared: in each request unless given. `graph` is for a tool that the graph declares with `remoteTool`: the
+   * service refuses a request that declares it once more.
+   */
   readonly declaredBy?: 'request' | 'graph';
   /** What it gives is sent back as JSON; what it throws is the tool's error, which the model reads. */
   readonly run: (args: JsonObject, signal: AbortSignal | undefined) => unknown;
@@ -37,8 +40,8 @@ interface Answering {
 }
 
 /**
- * The message that answers the calls a run waits for; all of them are made side by side. `undefined` when it waits for none, or
- * for a tool that is not among these: somebody else answers then.
+ * The message that answers the calls of these tools that a run waits for; all of them are made side by side. `undefined` when there is
+ * none: the run waits for nothing, or for calls that somebody else answers.
  */
 export async function answerCalls(
   { messages, meta }: RunResult,

@@ -46,6 +46,20 @@ test('runs of no status in particular are runs of any', async (t) => {
   t.deepEqual(asked, ['http://service.test/v1/runs', 'http://service.test/v1/runs?status=queued%2Crunning']);
 });
 
+test('a fork is given the name of its thread', async (t) => {
+  const sent: unknown[] = [];
+  const client = createClient({
+    url: 'http://service.test',
+    fetch: (_address, init) => {
+      sent.push(JSON.parse(init?.body as string));
+      return Promise.resolve(new Response('{"data":{"thread_id":"new"}}'));
+    },
+  });
+  await client.threads.fork('t', 'c');
+  await client.threads.fork('t', 'c', { config: { thread_name: 'Another trip' } });
+  t.deepEqual(sent, [{ checkpoint_id: 'c' }, { checkpoint_id: 'c', config: { thread_name: 'Another trip' } }]);
+});
+
 test('a file is read from a whole position on, and nothing is asked for another', async (t) => {
   let requests = 0;
   const client = createClient({

@@ -69,6 +69,31 @@ test('a stream goes on over the death of the process, each event once and in ord
   t.deepEqual(whole, ['before the gate', 'after the gate']);
 });
 
+test('an invoke whose run takes longer than the service waits is sent again and gets the result of the same run', async (t) => {
+  await using workspace = await makeWorkspace('gated');
+  await using gate = await openGate();
+  await using service = await startStandalone({ ...workspace.env, INVOKE_TIMEOUT_MS: '300' });
+  const statuses: number[] = [];
+  const client = createClient({
+    url: service.url,
+    fetch: async (address, init) => {
+      const response = await fetch(address, init);
+      statuses.push(response.status);
+      if (response.status === 504) gate.open();
+      return response;
+    },
+  });
+  const config = { thread_id: 'long', gate: gate.url };
+  const { meta } = await client.invoke({ messages: [user('go')], config });
+  t.is(meta.status, 'completed');
+  t.is(statuses[0], 504);
+  t.is(statuses.at(-1), 200);
+  t.deepEqual(
+    (await client.threads.runs('long')).runs.map(({ run_id: id }) => id),
+    [meta.run_id],
+  );
+});
+
 test('calls of remote tools are answered until none is open, one that fails with its error', async (t) => {
   await using workspace = await makeWorkspace('locating');
   await using service = await startStandalone(workspace.env);
@@ -88,6 +113,9 @@ test('calls of remote tools are answered until none is open, one that fails with
   t.is(meta.status, 'completed');
   t.deepEqual(asked, [{ precise: true }]);
   t.regex(messages.map(textOf).join(''), /Porto/);
+  const { declaredBy: _, ...declared } = tool;
+  const twice = client.invoke({ messages: [user('Where am I?')] }, { tools: [declared] });
+  t.is((await t.throwsAsync(twice, { instanceOf: RequestError })).status, 422);
   const failing = { ...tool, run: () => Promise.reject(new Error('no permission')) };
   const refused = await client.invoke({ messages: [user('Where am I?')] }, { tools: [failing] });
   t.true(JSON.stringify(refused.all_messages).includes('no permission'));
