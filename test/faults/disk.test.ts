@@ -81,7 +81,7 @@ withFaults(test, () => {
       if (typeof disk !== 'string') disk.repair();
       await service.restart();
       await nothingIsLost(t, service);
-      t.deepEqual((await service.ready()).degraded, []);
+      await until(async () => (await service.ready()).degraded.length === 0);
     },
   );
 
