@@ -98,6 +98,9 @@ test('an object of which JSON keeps nothing is found at any depth, and nothing e
     found({ ['x'.repeat(500)]: new ArrayBuffer(1) }),
     `an ArrayBuffer at a.${'x'.repeat(100)}, of which JSON keeps nothing`,
   );
+  let deep: unknown = new Map();
+  for (let level = 0; level < 500; level++) deep = { ['y'.repeat(50)]: deep };
+  t.true((found(deep) ?? '').length < 1100, 'the place of what is nested deep is cut');
   const own = Object.assign(new Map(), { toJSON: () => ({}) });
   const coded = Object.assign(new Error('x'), { code: 'E' });
   for (const value of [1, '{}', {}, [{}], { a: {} }, Object.create(Point.prototype), own, coded, [coded, {}]])

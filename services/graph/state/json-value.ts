@@ -128,9 +128,10 @@ export function lostPlace(value: unknown, json: string, name: string): string | 
 
 function lostIn(value: unknown, place: string): string | undefined {
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return undefined;
-  const lost = losers.find(([of]) => value instanceof of);
+  const lost = emptiedClasses.find(([of]) => value instanceof of);
   // An error may have members that JSON keeps.
-  if (lost && Object.keys(value).length === 0) return `${lost[1]} at ${place}, of which JSON keeps nothing`;
+  if (lost && Object.keys(value).length === 0)
+    return `${lost[1]} at ${place.slice(0, shownPlace)}, of which JSON keeps nothing`;
   for (const [key, member] of Object.entries(value)) {
     const at = Array.isArray(value) ? `[${key}]` : `.${key.slice(0, shownCharacters)}`;
     const found = lostIn(member, `${place}${at}`);
@@ -139,7 +140,8 @@ function lostIn(value: unknown, place: string): string | undefined {
   return undefined;
 }
 
-const losers = [
+/** Classes whose objects JSON writes as `{}`, and how an error names them. */
+const emptiedClasses = [
   [Map, 'a Map'],
   [Set, 'a Set'],
   [Promise, 'a promise that was not awaited'],
@@ -150,3 +152,5 @@ const losers = [
 
 /** The most characters of a member's name that a message shows. */
 const shownCharacters = 100;
+/** The most characters of a place at any depth that a message shows. */
+const shownPlace = 1000;
