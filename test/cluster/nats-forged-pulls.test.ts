@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { openNatsClient, type NatsClient } from '@agent-workflow/execution/adapters/nats/client/client';
 import { hashOfAgent, lanesOfPool, type Lane } from '@agent-workflow/execution/adapters/nats/client/pools';
-import { namesOf } from '@agent-workflow/execution/adapters/nats/client/streams';
+import { namesOf } from '@agent-workflow/execution/adapters/nats/client/names';
 import { inboxPrefixOf } from '@agent-workflow/execution/adapters/nats/pools/permissions';
 import { createLog } from '@agent-workflow/kit/log';
 import { AckPolicy } from 'nats';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { openNatsControl } from '@agent-workflow/execution/adapters/nats/control';
 import { openNatsWorkerLeases, workerIdOf } from '@agent-workflow/execution/adapters/nats/leases';
-import { subjectPrefix } from '@agent-workflow/execution/adapters/nats/client/streams';
+import { subjectPrefix } from '@agent-workflow/execution/adapters/nats/client/names';
 import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { joined, openPlace } from '../servers/nats-adapters.ts';

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openNatsClient } from '@agent-workflow/execution/adapters/nats/client/client';
 import { workerIdOf } from '@agent-workflow/execution/adapters/nats/leases';
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
-import { namesOf } from '@agent-workflow/execution/adapters/nats/client/streams';
+import { namesOf } from '@agent-workflow/execution/adapters/nats/client/names';
 import { inboxPrefixOf, tokenOfAgents } from '@agent-workflow/execution/adapters/nats/pools/permissions';
 import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/places';
 import { executionSettings } from '@agent-workflow/execution/config';

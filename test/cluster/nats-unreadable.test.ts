@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openNatsClient } from '@agent-workflow/execution/adapters/nats/client/client';
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
-import { namesOf } from '@agent-workflow/execution/adapters/nats/client/streams';
+import { namesOf } from '@agent-workflow/execution/adapters/nats/client/names';
 import { inboxPrefixOf } from '@agent-workflow/execution/adapters/nats/pools/permissions';
 import { toBody, toPayload } from '@agent-workflow/execution/adapters/nats/log/frame';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';

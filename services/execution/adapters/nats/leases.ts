@@ -1,9 +1,9 @@
 import type { NatsError, Msg } from 'nats';
 import type { WorkerLeases } from '../../ports/leases.ts';
 import { called, fromNatsError, type NatsClient } from './client/client.ts';
-import { rollCallSubject, type OlderReplicas } from './client/older-replicas.ts';
+import type { OlderReplicas } from './client/older-replicas.ts';
 import { hashOfAgent } from './client/pools.ts';
-import { aliveSubject, drivenSubject } from './client/subjects.ts';
+import { aliveSubject, drivenSubject, rollCallSubject } from './client/subjects.ts';
 import { createShownDriven, toPayload } from './driven.ts';
 
 interface NatsLeasesOptions {

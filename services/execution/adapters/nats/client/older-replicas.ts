@@ -1,7 +1,7 @@
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { isNoResponder, type NatsClient } from './client.ts';
-import { subjectPrefix } from './streams.ts';
+import { subjectPrefix } from './names.ts';
 
 interface OlderReplicasOptions {
   readonly client: NatsClient;
@@ -20,9 +20,6 @@ export interface OlderReplicas extends AsyncDisposable {
   /** Whether replicas are there that know no logs below an agent, but only those below a shard. */
   readonly readByShard: () => boolean;
 }
-
-/** The roll call of workers whose version knows logs below an agent. */
-export const rollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall.agents`;
 
 /** Every replica of a version subscribes to the roll call of that version, in any role, and replicas of other versions do not. */
 const withoutParts = (prefix: string): string => `${subjectPrefix(prefix)}rollcall`;

@@ -14,6 +14,7 @@ import {
 } from 'nats';
 import type { Lane } from './pools.ts';
 import { apiErrorOf, isNoResponder, type NatsClient } from './client.ts';
+import { namesOf, type StreamNames } from './names.ts';
 
 export interface StreamSettings {
   /** The beginning of the name of each stream and subject: letters, digits, `-` and `_`; empty for none. */
@@ -25,47 +26,6 @@ export interface StreamSettings {
   readonly eventsMaxBytes: number;
   /** How long a delivered run may stay unsettled before it is delivered again, in milliseconds. */
   readonly settleMs: number;
-}
-
-/** Names of the streams and their subjects. */
-export interface StreamNames {
-  readonly runs: string;
-  readonly events: string;
-  /** The subject of a run begins with it; pool, lane, owner and run follow. */
-  readonly runSubject: string;
-  /** The stream and the subjects of runs that wait for a replica of the version before. */
-  readonly olderRuns: string;
-  readonly olderRunSubject: string;
-  readonly eventSubject: string;
-  /** Where the server republishes an event once it is stored. */
-  readonly liveSubject: string;
-  /** What workers of a pool ask the replicas of the role `api` for; the hash of their agent and the question follow. */
-  readonly helpSubject: string;
-}
-
-/** The beginning of every subject, with the dot; empty without a prefix. */
-export const subjectPrefix = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
-
-export function namesOf(prefix: string): StreamNames {
-  const stream = prefix === '' ? '' : `${prefix}_`;
-  const subject = subjectPrefix(prefix);
-  return {
-    runs: `${stream}QUEUE`,
-    events: `${stream}EVENTS`,
-    runSubject: `${subject}queue`,
-    olderRuns: `${stream}RUNS`,
-    olderRunSubject: `${subject}runs`,
-    eventSubject: `${subject}events`,
-    liveSubject: `${subject}told`,
-    helpSubject: `${subject}help`,
-  };
-}
-
-/** FNV-1a: spreads names over lanes and shards, the same in every process. */
-export function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  return hash >>> 0;
 }
 
 /** The settings of a stream that differ from the defaults of the server. */

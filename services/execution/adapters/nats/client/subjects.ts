@@ -1,4 +1,5 @@
-import { subjectPrefix } from './streams.ts';
+import { subjectPrefix } from './names.ts';
+import { hashOfPool, type Pool } from './pools.ts';
 
 /** The subject of heartbeats: of each worker, and below the token of its pool for those that belong to one. */
 export const aliveSubject = (prefix: string): string => `${subjectPrefix(prefix)}alive`;
@@ -8,3 +9,9 @@ export const controlSubject = (prefix: string): string => `${subjectPrefix(prefi
 
 /** The subject of what workers drive: below it the agent and the worker. */
 export const drivenSubject = (prefix: string): string => `${subjectPrefix(prefix)}driven`;
+
+/** The roll call of workers whose version knows logs below an agent. */
+export const rollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall.agents`;
+
+/** Where calls for the workers of a pool are sent; below it is the subject of each call that one of them has taken. */
+export const subjectOfPool = (prefix: string, pool: Pool): string => `${subjectPrefix(prefix)}code.${hashOfPool(pool)}`;

@@ -13,7 +13,8 @@ import {
 import type { CodeCalls, ReduceRequest } from '../../../ports/code-calls.ts';
 import { fromNatsError, isNoResponder, type NatsClient } from '../client/client.ts';
 import { poolOf } from '../client/pools.ts';
-import { numberIn, partBytesOf, subjectOfPool, toHeaders, type CallStep, type WorkerStep } from './messages.ts';
+import { subjectOfPool } from '../client/subjects.ts';
+import { numberIn, partBytesOf, toHeaders, type CallStep, type WorkerStep } from './messages.ts';
 import { fromReplyText, toCallText } from './texts.ts';
 
 interface CallerOptions {

@@ -1,9 +1,4 @@
 import { headers as createHeaders, type MsgHdrs } from 'nats';
-import { hashOfPool, type Pool } from '../client/pools.ts';
-import { subjectPrefix } from '../client/streams.ts';
-
-/** Where calls for the workers of a pool are sent; below it is the subject of each call that one of them has taken. */
-export const subjectOfPool = (prefix: string, pool: Pool): string => `${subjectPrefix(prefix)}code.${hashOfPool(pool)}`;
 
 /** Bytes of a payload that headers may take. */
 const headRoom = 4096;

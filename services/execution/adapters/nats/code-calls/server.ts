@@ -6,7 +6,8 @@ import type { HeldAgents } from '../../../ports/queue.ts';
 import type { NatsClient } from '../client/client.ts';
 import { hashOfPool, poolOf, type Pool } from '../client/pools.ts';
 import { isCallSize, openSession, type Session } from './sessions.ts';
-import { numberIn, partBytesOf, pollMs, subjectOfPool, toHeaders, type CallStep, type WorkerStep } from './messages.ts';
+import { subjectOfPool } from '../client/subjects.ts';
+import { numberIn, partBytesOf, pollMs, toHeaders, type CallStep, type WorkerStep } from './messages.ts';
 
 interface ServerOptions {
   readonly client: NatsClient;

@@ -1,7 +1,7 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { invalid } from '@agent-workflow/kit/errors';
 import { hashOfAgent } from '../client/pools.ts';
-import { hashOf, type StreamNames } from '../client/streams.ts';
+import { hashOf, type StreamNames } from '../client/names.ts';
 import { isRunId } from '../client/subject-text.ts';
 
 /** The shards that the version before spreads runs over. Hashes of agents are longer. */

@@ -2,7 +2,7 @@ import { ErrorCode, NatsError, type Msg } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
 import type { NatsClient } from '../client/client.ts';
 import { fromPayload, isSliceOrReadable, type StoredFrame } from './frame.ts';
-import type { StreamNames } from '../client/streams.ts';
+import type { StreamNames } from '../client/names.ts';
 import type { NoteUnreadable } from './unreadable.ts';
 
 /** The end of what a subject holds. */

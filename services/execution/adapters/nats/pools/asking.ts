@@ -4,7 +4,7 @@ import type { Msg, MsgHdrs } from 'nats';
 import type { RunnableRun } from '../../../ports/queue.ts';
 import { fromNatsError, isNoResponder, type NatsClient } from '../client/client.ts';
 import { hashOfAgent, type Pool } from '../client/pools.ts';
-import type { StreamNames } from '../client/streams.ts';
+import type { StreamNames } from '../client/names.ts';
 import { toStored, type LogEnd, type Reader } from '../log/reader.ts';
 import { toRunHeaders } from '../queue/headers.ts';
 import { toRunPayload } from '../queue/run-message.ts';

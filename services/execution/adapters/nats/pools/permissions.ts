@@ -1,8 +1,6 @@
-import { subjectOfPool } from '../code-calls/messages.ts';
-import { rollCallSubject } from '../client/older-replicas.ts';
 import { hashOfAgent, lanesOfPool, type Pool } from '../client/pools.ts';
-import { aliveSubject, controlSubject, drivenSubject } from '../client/subjects.ts';
-import { namesOf, subjectPrefix, type StreamNames } from '../client/streams.ts';
+import { namesOf, subjectPrefix, type StreamNames } from '../client/names.ts';
+import { aliveSubject, controlSubject, drivenSubject, rollCallSubject, subjectOfPool } from '../client/subjects.ts';
 import { questions, inboxRoot, questionSubject } from './questions.ts';
 
 /** What the NATS user of a pool's workers is for. */

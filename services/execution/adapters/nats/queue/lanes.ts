@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { laneCountsOf, nameOfPool, type Pool } from '../client/pools.ts';
-import { hashOf } from '../client/streams.ts';
+import { hashOf } from '../client/names.ts';
 
 /** Runs that an owner may put into its own lane at once. More of them count as bulk, and go to a bulk lane. */
 export const bulkSize = 32;

@@ -2,7 +2,8 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { ConsumerInfo } from 'nats';
-import type { StreamNames, Streams } from '../client/streams.ts';
+import type { StreamNames } from '../client/names.ts';
+import type { Streams } from '../client/streams.ts';
 
 interface RenewedConsumersOptions {
   readonly streams: Pick<Streams, 'manager' | 'names' | 'renewConsumer'>;
