@@ -19,6 +19,7 @@ import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { stopSignal } from '@agent-workflow/kit/life';
 import { createLog, isLogText, logFormats, logLevels, type Log } from '@agent-workflow/kit/log';
 import { holdHeap } from './heap.ts';
+import { mendJsonKeys } from './json-keys.ts';
 import { memoryBudget, memoryBudgetOf, memoryBudgetSettings } from './memory-budget.ts';
 import { observeSettings } from './observe.ts';
 import { reasonOf } from './reason.ts';
@@ -190,6 +191,7 @@ const budgetMiB = (values: Values<Settings>): number =>
  * not hold is said in a line each, and so are an address that is taken or not there and a store that cannot be used: the exit code is 1 then. The signal of `open` fires when the process is to stop before it has begun.
  */
 export async function runProcess(open: (env: Env, stopping: AbortSignal) => Promise<RunningProcess>): Promise<void> {
+  mendJsonKeys();
   const stopping = stopSignal();
   const env = processEnv();
   using held = new DisposableStack();

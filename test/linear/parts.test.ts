@@ -10,6 +10,7 @@ import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { readSelection } from '@agent-workflow/memory/record/filters';
 import { stemsOf } from '@agent-workflow/memory/words/stems';
 import { keywordsOf } from '@agent-workflow/memory/words/keywords';
+import { parseEscapedKeys } from '@agent-workflow/runtime/json-keys';
 import { containing } from '@agent-workflow/threads/lists/contains';
 import test from 'ava';
 import { isLinear, measure } from './growth.ts';
@@ -45,6 +46,9 @@ const parts: Readonly<Record<string, (text: string) => unknown>> = {
   'the calculator, as far as its schema lets a text come': (text) => attempt(() => calculate(text.slice(0, 500))),
   'a token is taken apart': (text) => readToken(text),
   'the claims of a token are read': (text) => readToken(`${part(`{"a":"${text}`)}.${part(text)}.x`),
+  'a JSON text is read': (text) => attempt(() => parseEscapedKeys(`{"\\n":1,"b":[${text}"]}`, JSON.parse)),
+  'a JSON text is read whose key is long': (text) =>
+    attempt(() => parseEscapedKeys(`{"${text}\\n" :1,${JSON.stringify(text)}:2}`, JSON.parse)),
   'a header of accepted types': prefersNdjson,
   'a header of proxies': (text) => addressOf({ req: { socket: {}, headers: { 'x-forwarded-for': text } } } as never, 2),
   'words are counted for the index': stemsOf,
