@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
 import { openInProcessCodeCalls } from '@agent-workflow/execution/adapters/in-process/code-calls';
@@ -16,7 +15,7 @@ import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@age
 import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway/stores';
-import { openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
+import { dataPlace, openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
 import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
 import { openObservation } from '@agent-workflow/runtime/observe';
@@ -120,7 +119,7 @@ export async function openStandalone(
   opened.use(openFileSweep({ threads, files, log }));
   opened.use(observed.serving());
   const everything = opened.move();
-  const where = `${agentsLineOf(file)}; data: ${resolve(values.DATA_DIR)}`;
+  const where = `${agentsLineOf(file)}; data: ${dataPlace(values.DATA_DIR)}`;
   const pages = pageLinesOf(values, server.localUrl);
   const lines = [open, where, ...observed.startLines, ...pages, `Agent Workflow Service listens on ${server.url}`];
   return { url: server.url, startLines: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };
