@@ -4,7 +4,15 @@ import test from 'ava';
 
 const standalone = new URL('./standalone.ts', import.meta.url).href;
 /** Packages that talk to a server: the single process needs none of them, and each takes memory and time at its start. */
-const drivers = ['nats', 'nkeys.js', 'cassandra-driver', 'redis', '@redis/client', 'weaviate-ts-client', '@grpc/grpc-js'];
+const drivers = [
+  'nats',
+  'nkeys.js',
+  'cassandra-driver',
+  'redis',
+  '@redis/client',
+  'weaviate-ts-client',
+  '@grpc/grpc-js',
+];
 
 test('the single process loads no driver of a server', (t) => {
   const loaded = loadedBy(standalone);
