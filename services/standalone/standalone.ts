@@ -18,6 +18,7 @@ import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway
 import { dataPlace, openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
 import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
+import { isLogText } from '@agent-workflow/kit/log';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { beginProcess, type RunningProcess } from '@agent-workflow/runtime/process';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
@@ -65,7 +66,12 @@ export async function openStandalone(
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'standalone', values, log, file }));
   const { registry, spans, health, inProcess } = observed;
-  const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
+  const watched = {
+    limitMs: values.BLOCK_LIMIT_MS,
+    runs: values.RUN_CONCURRENCY,
+    isText: isLogText(values.LOG_FORMAT),
+  };
+  const watchdog = opened.use(openWatchdog({ ...watched, log }));
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
   const agents = atRevision(await loadAgents(file), values.AGENT_REVISION);
 
