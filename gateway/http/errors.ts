@@ -5,7 +5,7 @@ import { toWireError } from './fields.ts';
 import { HttpRefusal } from './http-refusal.ts';
 
 /** The HTTP status of each error code, and its name in the error envelope. */
-const answers: Readonly<Record<ErrorCode, readonly [status: number, code: string]>> = {
+const answers = {
   BadRequest: [400, 'BAD_REQUEST'],
   Unauthenticated: [401, 'AUTHENTICATION_FAILED'],
   PermissionDenied: [403, 'PERMISSION_DENIED'],
@@ -23,15 +23,20 @@ const answers: Readonly<Record<ErrorCode, readonly [status: number, code: string
   StorageFailed: [500, 'STORAGE_ERROR'],
   Unavailable: [503, 'SERVICE_UNAVAILABLE'],
   Timeout: [504, 'TIMEOUT'],
-};
+} as const satisfies Readonly<Record<ErrorCode, readonly [status: number, code: string]>>;
+
+/** The names of error codes that services have. */
+type ServiceWireCode = (typeof answers)[ErrorCode][1];
 
 /** The name of an error code in the error envelope. */
-export const wireCodeOf = (code: ErrorCode): string => answers[code][1];
+export const wireCodeOf = (code: ErrorCode): ServiceWireCode => answers[code][1];
 
 /** The HTTP status of an error code. */
 export const statusOf = (code: ErrorCode): number => answers[code][0];
 
-const byHttpCode = new Map(Object.entries(answers).map(([code, [, httpCode]]) => [httpCode, code as ErrorCode]));
+const byHttpCode = new Map<string, ErrorCode>(
+  Object.entries(answers).map(([code, [, httpCode]]) => [httpCode, code as ErrorCode]),
+);
 
 /** The error code of a name in the error envelope; `Internal` for an unknown name. */
 export const errorOf = (httpCode: string): ErrorCode => byHttpCode.get(httpCode) ?? 'Internal';

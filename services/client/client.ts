@@ -234,6 +234,16 @@ function threadsOf(connection: Connection) {
       options: RequestOptions = {},
     ): Promise<{ readonly messages: readonly Message[]; readonly cursor?: string }> =>
       request(connection, { method: 'GET', path: pathOf(threadId, '/messages'), query, ...options }),
+    message: (
+      threadId: string,
+      messageId: string,
+      options: RequestOptions = {},
+    ): Promise<{ readonly message: Message }> =>
+      request(connection, {
+        method: 'GET',
+        path: pathOf(threadId, `/messages/${encodeURIComponent(messageId)}`),
+        ...options,
+      }),
     addMessages: (
       threadId: string,
       messages: readonly NewMessage[],

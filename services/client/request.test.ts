@@ -104,6 +104,8 @@ test('an id that a path cannot hold is refused by every method before anything i
       () => threads.writeState(id, {}),
       () => threads.clearState(id),
       () => threads.messages(id),
+      () => threads.message(id, 'm'),
+      () => threads.message('t', id),
       () => threads.addMessages(id, []),
       () => threads.deleteMessage(id, 'm'),
       () => threads.deleteMessage('t', id),

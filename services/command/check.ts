@@ -3,7 +3,7 @@ import type { RoutingChoice } from '@agent-workflow/execution/api/registration';
 import { registerFrom } from '@agent-workflow/execution/register';
 import { openAuth } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
-import type { Agent, Agents } from '@agent-workflow/execution/record/agents';
+import type { Agent } from '@agent-workflow/execution/record/agents';
 import { ConfigError, processEnv, readEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
@@ -27,7 +27,9 @@ export async function check({ schema }: { readonly schema: boolean }): Promise<n
       host: hostOf(values, file),
       log: createLog('check', 'silent'),
     });
-    const agents = await loadNamed(file);
+    const agents = await loadAgents(file);
+    // A service without agents starts, and keeps threads and memories.
+    if (agents.list.length === 0) print(['agent    none: requests that run one are 404']);
     for (const agent of agents.list) print(describe(file, agent));
     print([`callers  ${auth.summary}`]);
     for (const agent of agents.list) {
@@ -39,11 +41,13 @@ export async function check({ schema }: { readonly schema: boolean }): Promise<n
   });
 }
 
-/** Prints each agent with its nodes and tools. @returns 1 when one does not load. */
+/** Prints each agent with its nodes and tools. @returns 1 when one does not load, or there is none. */
 export async function agents(): Promise<number> {
   return reporting(async () => {
     const file = readServiceFile(readEnv(standaloneSettings, processEnv()).SERVICE_CONFIG);
-    for (const agent of (await loadNamed(file)).list) print(describe(file, agent));
+    const { list } = await loadAgents(file);
+    if (list.length === 0) throw new ConfigError('service.json names no agent');
+    for (const agent of list) print(describe(file, agent));
   });
 }
 
@@ -61,12 +65,6 @@ export async function register(routing: RoutingChoice, gateway: Gateway | undefi
         registered.map(({ agent }) => agent),
       );
   });
-}
-
-async function loadNamed(file: ServiceFile): Promise<Agents> {
-  const agents = await loadAgents(file);
-  if (agents.list.length === 0) throw new ConfigError('service.json names no agent');
-  return agents;
 }
 
 const describe = ({ agent, agents }: ServiceFile, { name, graph }: Agent): readonly string[] => [

@@ -144,6 +144,18 @@ test('a check ends, though the agent keeps something open that would hold its pr
   t.regex(printed, /nodes {4}one/);
 });
 
+test('a service without agents passes a check, as it starts, and has none to list', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'service.json'), '{}');
+  const checked = await run(folder, 'check', '--schema');
+  t.is(checked.code, 0, checked.printed);
+  t.regex(checked.printed, /^agent {4}none: requests that run one are 404\ncallers {2}auth: none/);
+  t.deepEqual(await run(folder, 'agents'), { code: 1, printed: 'service.json names no agent\n' });
+  await writeFile(join(folder, 'service.json'), JSON.stringify({ default_agent: 'support' }));
+  t.regex((await run(folder, 'check')).printed, /default_agent names one of agents, and there are none\n$/);
+});
+
 test('a check of several agents describes and draws each under its name', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'command-'));
   t.teardown(() => rm(folder, { recursive: true }));

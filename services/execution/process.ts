@@ -1,5 +1,5 @@
 import { newId } from '@agent-workflow/kit/ids';
-import type { Log } from '@agent-workflow/kit/log';
+import { isLogText, type Log } from '@agent-workflow/kit/log';
 import { ConfigError, type Env, type Values } from '@agent-workflow/kit/env';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { openPoolCredentials } from '@agent-workflow/runtime/pool-credentials';
@@ -45,7 +45,12 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const pools = openPoolCredentials({ values, log, count, countLimited });
   if (pools) opened.use(pools);
   const options = toGrpcOptions(values, log, pools);
-  const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
+  const watched = {
+    limitMs: values.BLOCK_LIMIT_MS,
+    runs: values.RUN_CONCURRENCY,
+    isText: isLogText(values.LOG_FORMAT),
+  };
+  const watchdog = opened.use(openWatchdog({ ...watched, log }));
   const agents = await agentsOf(file, values);
   const wire = opened.use(await openWireServer(['execution'], { ...options, around, onUnknownCaller }));
   // A worker without POOL may have the token of a pool all the same: then its claims come with grants.

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
 import { openInProcessCodeCalls } from '@agent-workflow/execution/adapters/in-process/code-calls';
@@ -16,9 +15,10 @@ import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@age
 import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway/stores';
-import { openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
+import { dataPlace, openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
 import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
+import { isLogText } from '@agent-workflow/kit/log';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { beginProcess, type RunningProcess } from '@agent-workflow/runtime/process';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
@@ -66,7 +66,12 @@ export async function openStandalone(
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'standalone', values, log, file }));
   const { registry, spans, health, inProcess } = observed;
-  const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
+  const watched = {
+    limitMs: values.BLOCK_LIMIT_MS,
+    runs: values.RUN_CONCURRENCY,
+    isText: isLogText(values.LOG_FORMAT),
+  };
+  const watchdog = opened.use(openWatchdog({ ...watched, log }));
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
   const agents = atRevision(await loadAgents(file), values.AGENT_REVISION);
 
@@ -120,7 +125,7 @@ export async function openStandalone(
   opened.use(openFileSweep({ threads, files, log }));
   opened.use(observed.serving());
   const everything = opened.move();
-  const where = `${agentsLineOf(file)}; data: ${resolve(values.DATA_DIR)}`;
+  const where = `${agentsLineOf(file)}; data: ${dataPlace(values.DATA_DIR)}`;
   const pages = pageLinesOf(values, server.localUrl);
   const lines = [open, where, ...observed.startLines, ...pages, `Agent Workflow Service listens on ${server.url}`];
   return { url: server.url, startLines: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };

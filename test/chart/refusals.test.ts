@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { fileSettings } from '@agent-workflow/gateway/files/settings';
 import { settingReaders } from '@agent-workflow/runtime/setting-readers';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
@@ -133,6 +134,18 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     small,
     'gateway.replicas=2,gateway.config.FILES_FOLDER=/data/files,gateway.config.FILES_SECRET=of-thirty-two-characters-or-more',
     /gateway: FILES_FOLDER needs a volume that all replicas share/,
+  ],
+  [
+    'a larger file than the files of an owner may be together',
+    small,
+    'gateway.config.FILES_MAX_MB=5000',
+    /gateway: FILES_QUOTA_MB \(1024\) is less than FILES_MAX_MB \(5000\): no file of that size could be stored/,
+  ],
+  [
+    'a quota of files below the usual bound of one file',
+    standalone,
+    'config.FILES_QUOTA_MB=10',
+    /standalone: FILES_QUOTA_MB \(10\) is less than FILES_MAX_MB \(100\)/,
   ],
   ['an Ingress for no host', small, 'gateway.ingress.enabled=true', /gateway: ingress.hosts must name a host/],
   [
@@ -339,6 +352,18 @@ withServer(test, chartTools, () => {
     const more = names.flatMap((name) => ['--set', `secretEnv.${name}.name=a,secretEnv.${name}.key=b`]);
     const { message } = await t.throwsAsync(render(pool, { more }));
     for (const name of names) t.true(message.includes(`secretEnv.${name} is a secret of the platform`), name);
+  });
+
+  test.serial('the bounds of files are compared with the defaults that the process has', async (t) => {
+    const [max, quota] = [fileSettings.FILES_MAX_MB.fallback, fileSettings.FILES_QUOTA_MB.fallback];
+    const set = (name: string, value: number) =>
+      render(standalone, { more: ['--set', `config.${name}=${String(value)}`] });
+    await set('FILES_MAX_MB', quota);
+    await set('FILES_QUOTA_MB', max);
+    await t.throwsAsync(set('FILES_MAX_MB', quota + 1), { message: /FILES_QUOTA_MB \(\d+\) is less/ });
+    await t.throwsAsync(set('FILES_QUOTA_MB', max - 1), { message: /FILES_QUOTA_MB \(\d+\) is less/ });
+    const both = ['--set', 'config.FILES_MAX_MB=40000,config.FILES_QUOTA_MB=1000000000'];
+    await t.notThrowsAsync(render(standalone, { more: both }));
   });
 
   for (const [about, on, set, expected] of refusals) {

@@ -265,6 +265,16 @@ test('a node that searches memory for something else than a text is refused with
     await t.throwsAsync(search(query as never), { message: 'memory.search takes a text as its query' });
 });
 
+test('a node that deletes from memory by something else than a text is refused with what is expected', async (t) => {
+  const memory = { delete: () => t.fail('it is not called') } as unknown as Memory;
+  const { signal } = new AbortController();
+  const bound = bindMemory(memory, { owner, threadId: 't1', signal, forMs: 0 });
+  for (const id of [5, undefined, { id: 'a' }, Promise.resolve('a')])
+    await t.throwsAsync(bound.delete(id as never), {
+      message: 'memory.delete takes the id of a memory, which is a text',
+    });
+});
+
 test('what a node is thrown because the memory service was away, or refused it, for too long is told from what else it throws', async (t) => {
   const away = unavailable('the memory service is away');
   const memory = { store: () => Promise.reject(away) } as unknown as Memory;

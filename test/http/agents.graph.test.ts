@@ -78,7 +78,8 @@ test('tools that are set up are checked against the agent that is named, else ag
   t.deepEqual(await refusedAt(setUp({ name: 'look' }, { config: { agent: 'The office' } })), [
     ['body', 'config', 'agent'],
   ]);
-  await own.refused(t, setUp({ name: 'look' }, { config: { agent: 'sales' } }), 404, codeOf(404));
+  const absent = setUp({ name: 'look' }, { config: { agent: 'sales' } });
+  t.deepEqual(await own.refused(t, absent, 404, codeOf(404)), [['body', 'config', 'agent']]);
   const statusOf = async (agent: string): Promise<string> => {
     const body = { messages: [user('call look')], config: { agent } };
     const { meta }: { meta: { status: string } } = await own.data(

@@ -4,7 +4,7 @@ import type { Replica } from '../servers/cluster-replica.ts';
 import type { Cluster } from '../servers/cluster.ts';
 
 /** What can be done to a cluster on servers of its own. */
-const faultKinds = ['worker', 'gateway', 'threads', 'nats', 'nats-lost', 'cassandra'] as const;
+export const faultKinds = ['worker', 'gateway', 'threads', 'nats', 'nats-lost', 'cassandra'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
 /** How likely each is, out of their sum: what happens most is what is cheapest to recover from, so that there are many. */

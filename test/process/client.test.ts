@@ -154,7 +154,10 @@ test('threads, state, messages and memories are reached by their methods', async
   );
   t.is((await client.threads.messages('a b', { limit: 1 })).messages.map(textOf).join(), 'hello');
   await client.threads.addMessages('a b', [user('more')]);
-  t.true((await client.threads.messages('a b')).messages.map(textOf).includes('more'));
+  const { messages } = await client.threads.messages('a b');
+  t.true(messages.map(textOf).includes('more'));
+  for (const message of messages)
+    t.deepEqual((await client.threads.message('a b', message.message_id)).message, message);
   const { memory_id } = await client.memories.store({
     content: 'green tea',
     memory_type: 'semantic',

@@ -53,6 +53,12 @@ test('a second process on the same folder is refused with one line', async (t) =
   t.is(error.message, `exit code 1: DATA_DIR ${join(workspace.folder, 'data')} is in use by another process`);
 });
 
+test('a process whose data is in memory says so at its start', async (t) => {
+  await using workspace = await makeWorkspace('echo');
+  await using service = await startStandalone({ ...workspace.env, DATA_DIR: ':memory:' });
+  t.true(service.lines.some((line) => line.endsWith('; data: in memory, gone when the process ends')));
+});
+
 test('a port that another process listens at stops the start with one line, whichever port it is', async (t) => {
   const taken = createServer();
   await once(taken.listen(0, '127.0.0.1'), 'listening');

@@ -321,6 +321,19 @@ test.serial(
   },
 );
 
+test.serial('where the log is text, its last line about a node that blocks is text too', async (t) => {
+  await using workspace = await makeWorkspace('misbehaving');
+  await using service = await start({ ...workspace.env, BLOCK_LIMIT_MS: String(limitMs), LOG_FORMAT: 'text' });
+  await accept(createClient(service.url), toInput('blocks later')).catch(() => undefined);
+  t.is((await deathOf(service)).code, null);
+  const last = service.lines.find((line) => line.includes('the event loop was blocked')) ?? service.lines.join('\n');
+  t.regex(
+    last,
+    /^\d\d:\d\d:\d\d fatal the event loop was blocked by node "blocks later" of run "\S+"; the process ends /,
+  );
+  t.regex(last, / thread_id=\S+ /);
+});
+
 /** How the process ends of this way to misbehave, while others are under way; and the run, if there was time to accept it. */
 async function dieOf(way: string): Promise<{ readonly death: Death; readonly runId: string | undefined }> {
   await using workspace = await makeWorkspace('misbehaving');

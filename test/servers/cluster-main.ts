@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { styleText } from 'node:util';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { stopSignal } from '@agent-workflow/kit/life';
@@ -71,12 +72,29 @@ async function makePools({ config, workers, isPooled }: ClusterOptions): Promise
   return isPooled ? makePoolOf(config, workers) : undefined;
 }
 
+/** @throws ConfigError for a port of a gateway that cannot be listened at, before any server is started. */
+async function refuseTakenPorts({ port: first, gateways }: ClusterOptions): Promise<void> {
+  for (let port = first; port < first + gateways; port++) {
+    const server = createServer().listen(port, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      const why = code === 'EADDRINUSE' ? 'another process listens there' : String(code);
+      throw new ConfigError(`127.0.0.1:${port} cannot be listened at: ${why}; --port gives another`, { cause: error });
+    }
+    server.close();
+    await once(server, 'close');
+  }
+}
+
 async function main(): Promise<void> {
   const options = readClusterOptions(process.argv.slice(2));
   if (options === 'help') {
     process.stdout.write(`${clusterUsage}\n`);
     return;
   }
+  await refuseTakenPorts(options);
   const absence = clusterAbsence() ?? weaviate.absence();
   if (absence !== undefined) throw new ConfigError(absence);
   await play(options);

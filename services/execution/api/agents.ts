@@ -6,12 +6,14 @@ import type { KnownAgents, RevisionMeant } from '../record/known-agents.ts';
 
 /**
  * The agent that a request names in its `config`. Where agents have no names, that is none of the service's business.
- * @throws Invalid when it is no name, NotFound when there is no such agent.
+ * @throws Invalid when it is no name, NotFound, with the place, when there is no such agent.
  */
 export async function agentInConfig(known: KnownAgents, name: string | undefined): Promise<AgentShape> {
-  if (!known.areNamed) return agentNamed(known, undefined);
-  if (name !== undefined) refuseNoName(name);
-  return agentNamed(known, name);
+  const named = known.areNamed ? name : undefined;
+  if (named !== undefined) refuseNoName(named);
+  const agent = await known.find(named);
+  if (!agent) throw noAgent(known, named);
+  return agent;
 }
 
 /** @throws Invalid when a `config` names what can be no agent. */
@@ -33,7 +35,7 @@ export async function agentNamed(
   throw notFound(known.absence(name));
 }
 
-/** The refusal of a run whose agent is not there. */
+/** The refusal of a request whose `config` means an agent that is not there. */
 export function noAgent(known: Pick<KnownAgents, 'absence'>, name: string | undefined): ServiceError {
   const msg = known.absence(name);
   return new ServiceError('NotFound', msg, { details: [{ field: ['config', 'agent'], msg, type: absentAgent }] });

@@ -66,6 +66,7 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
     },
 
     delete: async (memoryId) => {
+      refuseNoId(memoryId);
       const request = { owner, memoryId, attemptId: newId() };
       await repeated(async () => memory.delete(request, call()));
     },
@@ -82,6 +83,11 @@ function refuseUnfit(item: unknown): void {
 /** Checks what a node searches for: anything but a text would fail in the memory service, which could not say why. */
 function refuseNoQuery(query: unknown): void {
   if (typeof query !== 'string') throw badRequest('memory.search takes a text as its query');
+}
+
+/** Checks what a node deletes, which is often the memory that it found instead of its id. */
+function refuseNoId(memoryId: unknown): void {
+  if (typeof memoryId !== 'string') throw badRequest('memory.delete takes the id of a memory, which is a text');
 }
 
 /** Checks a value that a node gave: agents' code need not be type-checked. */

@@ -1,5 +1,6 @@
 import { write } from 'node:fs';
 import { workerData } from 'node:worker_threads';
+import { toLogText } from '@agent-workflow/kit/log-text';
 import { toFields } from '@agent-workflow/kit/request-context';
 import { inspectMainThread, type Answer } from './inspect.ts';
 import { readBoard, type BoardReader } from './board.ts';
@@ -11,6 +12,8 @@ export interface WatchdogOrders {
   readonly tickMs: number;
   /** Fields of every line of the process's log. */
   readonly lineFields: Readonly<Record<string, unknown>>;
+  /** Whether the lines of the log are for people, else they are JSON. */
+  readonly isText: boolean;
   /** Whether the log is silent at every level. */
   readonly isSilent: boolean;
 }
@@ -64,7 +67,8 @@ async function logBlock(orders: WatchdogOrders, board: BoardReader, blocked: num
   const time = new Date().toISOString();
   const blockedMs = Math.round(blocked);
   const line = { level: 60, time, ...orders.lineFields, blockedMs, ...blame(answer, board) };
-  await writeLine(`${JSON.stringify(toFields(line))}\n`);
+  const json = JSON.stringify(toFields(line));
+  await writeLine(`${orders.isText ? toLogText(json) : json}\n`);
 }
 
 /** The run that blocks. Without an answer it is one of the runs on the board. */

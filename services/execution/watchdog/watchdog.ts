@@ -26,6 +26,8 @@ interface WatchdogOptions {
   /** Runs at once that a log line can name. */
   readonly runs: number;
   readonly log: Log;
+  /** Whether the lines of the log are for people; absent: they are JSON. */
+  readonly isText?: boolean;
 }
 
 export type OpenWatchdog = (options: WatchdogOptions) => Watchdog;
@@ -42,12 +44,12 @@ export const unwatched: Watchdog = {
  * longer than the limit is ended with SIGKILL, after a log line that names run and node. Uncaught errors of agents' code are
  * logged, and the process continues. The watching thread starts with the first code of agents.
  */
-export const openWatchdog: OpenWatchdog = ({ limitMs, runs, log }) => {
+export const openWatchdog: OpenWatchdog = ({ limitMs, runs, log, isText = false }) => {
   if (!isMainThread) return unwatched;
   const uncaught = catchUncaughtErrors(log);
   let thread: WatchingThread | undefined;
   const begin = (): void => {
-    if (limitMs > 0) thread ??= startThread(limitMs, createBoard(runs), log);
+    if (limitMs > 0) thread ??= startThread({ limitMs, board: createBoard(runs), log, isText });
   };
   return {
     begin,
@@ -72,13 +74,21 @@ interface WatchingThread {
   readonly end: () => Promise<void>;
 }
 
-function startThread(limitMs: number, board: Board, log: Log): WatchingThread {
+interface WatchingThreadOptions {
+  readonly limitMs: number;
+  readonly board: Board;
+  readonly log: Log;
+  readonly isText: boolean;
+}
+
+function startThread({ limitMs, board, log, isText }: WatchingThreadOptions): WatchingThread {
   exposeCodeOrigin();
   const orders: WatchdogOrders = {
     memory: board.memory,
     limitMs,
     tickMs: tickMs(limitMs),
     lineFields: log.bindings(),
+    isText,
     isSilent: !log.isLevelEnabled('fatal'),
   };
   const cache = getCompileCacheDir();

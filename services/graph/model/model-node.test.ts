@@ -138,6 +138,16 @@ for (const [what, make, message] of [
     'the model of modelNode must be one as chatModel() or aiSdkModel() makes it, not promise',
   ],
   [
+    'a model node with an option that it does not have',
+    () => modelNode({ model: fakeModel([]), prompt: 'Be brief.' } as never),
+    'what modelNode is given has prompt, which is none of model, instructions, tools',
+  ],
+  [
+    'an output node with an option that it does not have',
+    () => outputNode({ model: fakeModel([]), field: 'x', schema: { type: 'object' }, tools: [] } as never),
+    'what outputNode is given has tools, which is none of model, instructions, field, schema',
+  ],
+  [
     'an output node without a model',
     () => outputNode({ field: 'x', schema: { type: 'object' } } as never),
     'the model of outputNode must be one as chatModel() or aiSdkModel() makes it, not undefined',

@@ -1,5 +1,6 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
+import { refuseUnknown } from '../build/policy.ts';
 import { nameOf } from '../state/field.ts';
 import { compileSchema, schemaFault, type JsonSchema } from '../state/schema.ts';
 import {
@@ -29,11 +30,12 @@ export interface ModelNodeOptions<S extends ModelState> {
 /**
  * A node that asks a model: the instructions, the summary of what was removed, and the context. Text is streamed as it comes; calls
  * of tools are emitted for a tool node behind it, and the tokens that the model counts are reported as usage.
- * @throws Error at once when it is given no model, and in a run what the model throws; the policy of the node says whether it is tried again.
+ * @throws Error at once when it is given no model or an option that it does not have, and in a run what the model throws; the policy of the node says whether it is tried again.
  */
 export function modelNode<S extends ModelState>(
   options: ModelNodeOptions<S>,
 ): (state: S, context: NodeContext) => Promise<undefined> {
+  refuseUnknown('what modelNode is given', '', options, modelNodeNames);
   refuseNoModel('modelNode', options.model);
   return async (state, context) => {
     for await (const part of options.model.answer(questionOf(options, state, context), context.signal)) {
@@ -43,6 +45,12 @@ export function modelNode<S extends ModelState>(
     }
   };
 }
+
+const modelNodeNames: Readonly<Record<keyof ModelNodeOptions<ModelState>, true>> = {
+  model: true,
+  instructions: true,
+  tools: true,
+};
 
 /** What JavaScript lets pass: no model, a promise of one, and the model of another library. */
 export function refuseNoModel(what: string, model: unknown): void {
@@ -67,7 +75,7 @@ type AnswerOf<D> = D extends StandardSchema ? OutputOf<D> : never;
 /**
  * A node that asks a model for one value and writes it into a field, as the schema transforms it. Nothing is streamed. An answer that is
  * no JSON, or breaks the schema, fails the node; its policy says whether it is tried again.
- * @throws Error when the schema cannot be compiled, or cannot be written as JSON Schema.
+ * @throws Error when it is given no model or an option that it does not have, or when the schema cannot be compiled, or cannot be written as JSON Schema.
  */
 export function outputNode<
   S extends ModelState,
@@ -75,6 +83,7 @@ export function outputNode<
   D extends JsonSchema | StandardSchema = JsonSchema,
 >(options: OutputNodeOptions<S, K, D>): (state: S, context: NodeContext) => Promise<Readonly<Record<K, AnswerOf<D>>>> {
   const { model, field } = options;
+  refuseUnknown('what outputNode is given', '', options, outputNodeNames);
   refuseNoModel('outputNode', model);
   const given: JsonSchema | StandardSchema = options.schema;
   const schema = isStandardSchema(given) ? toJsonSchema(given, 'input', 'give JSON Schema') : given;
@@ -91,6 +100,13 @@ export function outputNode<
     return { [field]: checked.value } as Readonly<Record<K, AnswerOf<D>>>;
   };
 }
+
+const outputNodeNames: Readonly<Record<keyof OutputNodeOptions<ModelState, string>, true>> = {
+  model: true,
+  instructions: true,
+  field: true,
+  schema: true,
+};
 
 function readOutput(text: string): unknown {
   try {

@@ -42,6 +42,7 @@ export function fakeMemory(): FakeMemory {
         .slice(0, limit);
     },
     delete: async (id) => {
+      if (typeof id !== 'string') throw new TypeError('id of a memory to delete must be a text');
       const at = stored.findIndex((memory) => memory.id === id);
       if (at >= 0) stored.splice(at, 1);
     },

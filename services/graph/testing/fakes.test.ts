@@ -127,6 +127,7 @@ test('a fake memory finds what holds the words of the query, the best first, wit
   t.deepEqual(await contents('colour tea', { scoreThreshold: 0.6 }), ['The colour of tea']);
   t.deepEqual([await contents('milk'), await contents('')], [[], []]);
   t.deepEqual((await memory.search('tea'))[0]?.metadata, { hot: true });
+  await t.throwsAsync(memory.delete({ id } as never), { message: 'id of a memory to delete must be a text' });
   await memory.delete(id);
   t.deepEqual(
     memory.stored.map(({ content }) => content),

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openDataFolder } from './data-folder.ts';
+import { dataPlace, openDataFolder } from './data-folder.ts';
 
 test('a folder is held once in a process, and can be held again after it was released', (t) => {
   const folder = temporaryFolder(t);
@@ -34,6 +34,23 @@ test('a folder that cannot be made is an error, not one that is held', (t) => {
   });
 });
 
+test('a folder is made with those above it, and the place of one that keeps nothing is no path', (t) => {
+  const folder = join(temporaryFolder(t), 'two', 'levels');
+  openDataFolder(folder)[Symbol.dispose]();
+  t.true(statSync(join(folder, 'lock.sqlite')).isFile());
+  t.is(dataPlace(folder), folder);
+  t.is(dataPlace(':memory:'), 'in memory, gone when the process ends');
+});
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+onLinux('a folder in a file system that takes none is refused at once', (t) => {
+  for (const folder of ['/proc/absent', '/proc/absent/below'])
+    t.throws(() => openDataFolder(folder), {
+      name: 'ConfigError',
+      message: 'DATA_DIR /proc/absent cannot be made: /proc takes no folders',
+    });
+});
+
 function temporaryFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'data-folder-'));
   t.teardown(() => {
@@ -44,7 +61,7 @@ function temporaryFolder(t: ExecutionContext): string {
 
 /** Another process tries to hold the folder, and dies without releasing it. */
 function holdElsewhere(folder: string): string {
-  const source = `import { openDataFolder } from '${new URL('./data-folder.ts', import.meta.url).href}';
+  const source = `import { dataPlace, openDataFolder } from '${new URL('./data-folder.ts', import.meta.url).href}';
     let state = 'held';
     try { globalThis.held = openDataFolder(${JSON.stringify(folder)}); } catch { state = 'refused'; }
     process.stdout.write(state, () => process.kill(process.pid, 'SIGKILL'));`;

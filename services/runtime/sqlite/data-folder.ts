@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { primaryCode } from './errors.ts';
@@ -12,7 +12,7 @@ const sqliteBusy = 5;
  * @returns `undefined` when another process holds it.
  */
 function holdFolder(folder: string): Disposable | undefined {
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   const db = new DatabaseSync(`${folder}/lock.sqlite`, { timeout: 0 });
   try {
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;');
@@ -28,6 +28,33 @@ function holdFolder(folder: string): Disposable | undefined {
   };
 }
 
+/**
+ * Makes the folder and those above it, one after the other: where a file system takes none, as `/proc`, Node's `recursive` tries for ever.
+ */
+function makeFolder(folder: string): void {
+  if (isFolder(folder)) return;
+  const above = dirname(folder);
+  if (above !== folder) makeFolder(above);
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT')
+      throw new ConfigError(`DATA_DIR ${folder} cannot be made: ${above} takes no folders`, { cause: error });
+    // Another process has made it meanwhile.
+    if (code !== 'EEXIST' || !isFolder(folder)) throw error;
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** What `DATA_DIR` is where nothing is kept. */
+const nowhere = ':memory:';
+
+/** Where the data of this `DATA_DIR` is, for people. */
+export const dataPlace = (folder: string): string =>
+  folder === nowhere ? 'in memory, gone when the process ends' : resolve(folder);
+
 /** A folder of data files. Disposal releases it. */
 interface DataFolder extends Disposable {
   /** Where the file of this name is kept; `:memory:` when nothing is. */
@@ -39,7 +66,7 @@ interface DataFolder extends Disposable {
  * @throws ConfigError when another process holds it, or it cannot be used.
  */
 export function openDataFolder(folder: string): DataFolder {
-  if (folder === ':memory:') return { pathOf: () => ':memory:', [Symbol.dispose]: () => undefined };
+  if (folder === nowhere) return { pathOf: () => nowhere, [Symbol.dispose]: () => undefined };
   const path = resolve(folder);
   const held = holdOrRefuse(path);
   if (!held) throw new ConfigError(`DATA_DIR ${path} is in use by another process`);

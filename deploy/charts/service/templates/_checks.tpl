@@ -70,6 +70,14 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- $problems = append $problems "FILES_FOLDER needs a volume that all replicas share, in volumes and volumeMounts: otherwise each would have its own files. FILES_S3_BUCKET needs none" -}}
 {{- end -}}
 {{- end -}}
+{{- /* The defaults are those of the gateway. A value from elsewhere than config is unknown until the process starts. */ -}}
+{{- $files := merge (dict) (pick $c.values.config "FILES_MAX_MB" "FILES_QUOTA_MB") (dict "FILES_MAX_MB" 100 "FILES_QUOTA_MB" 1024) -}}
+{{- $elsewhere := concat (keys $c.values.secretEnv) $extra -}}
+{{- if and $known $c.facts.http (not (has "FILES_MAX_MB" $elsewhere)) (not (has "FILES_QUOTA_MB" $elsewhere)) -}}
+{{- if gt (int $files.FILES_MAX_MB) (int $files.FILES_QUOTA_MB) -}}
+{{- $problems = append $problems (printf "FILES_QUOTA_MB (%d) is less than FILES_MAX_MB (%d): no file of that size could be stored" (int $files.FILES_QUOTA_MB) (int $files.FILES_MAX_MB)) -}}
+{{- end -}}
+{{- end -}}
 {{- with $c.values.autoscaling -}}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
 {{- $problems = append $problems (printf "autoscaling.minReplicas (%d) is more than maxReplicas (%d)" (int .minReplicas) (int .maxReplicas)) -}}
