@@ -26,6 +26,8 @@ interface StoreParts {
 
 /** A store that the settings name. */
 interface ChosenStore {
+  /** Why there are no memories yet; `undefined` where there may be some. Absent for a store of which that is known only once it is open. */
+  readonly absence?: () => string | undefined;
   /** Waits for the store while it is away. @throws ConfigError when another embedder made its vectors. */
   readonly open: (parts: StoreParts) => Promise<MemoryStore>;
   /** Begins a new copy of all memories, with a new index. @throws ConfigError for a store without such an index. */
