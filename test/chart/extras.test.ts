@@ -64,6 +64,22 @@ withServer(test, chartTools, () => {
     for (const [name, ports] of before) t.deepEqual(after.get(name), [...ports, 8443], name);
   });
 
+  const stores: readonly (readonly [set: string, ports: readonly number[]])[] = [
+    ['config.THREAD_STORE=cassandra', [9042]],
+    ['config.THREAD_STORE=postgres', [5432]],
+    ['config.THREAD_STORE=postgres,config.POSTGRES_PORT=6432', [6432]],
+    ['config.THREAD_STORE=postgres,networkPolicy.extraEgressPorts[0]=4317', [5432, 4317]],
+    ['config.THREAD_STORE=postgres,networkPolicy.egressPorts[0]=7432', [7432]],
+  ];
+  for (const [set, ports] of stores)
+    test(`the pods of threads and the Job before them reach the port of their store: ${set}`, async (t) => {
+      const more = ['config.POSTGRES_HOST=postgres', ...set.split(',')].map((each) => `threads.${each}`).join(',');
+      for (const helm of helms) {
+        const egress = egressOf(manifestsOf(await render(small, { helm, more: ['--set', more] })));
+        for (const name of ['demo-threads', 'demo-threads-migrate']) t.deepEqual(egress.get(name), ports, helm);
+      }
+    });
+
   test('every pod takes containers that run before it', async (t) => {
     const first = { name: 'first', image: 'busybox', volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }] };
     for (const { name, pod } of podsOf(await renderAll('helm', `initContainers=${JSON.stringify([first])}`)))
