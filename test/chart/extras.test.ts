@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { containersOf, workloadsOf, type Workload } from './pods.ts';
-import { manifestsOf, render, type Helm, type Manifest } from './render.ts';
+import { manifestsOf, release, render, runHelm, type Helm, type Manifest } from './render.ts';
 import { charts } from './scenarios.ts';
 import { root } from './root.ts';
 import { chartTools } from './tools.ts';
@@ -79,6 +79,22 @@ withServer(test, chartTools, () => {
         for (const name of ['demo-threads', 'demo-threads-migrate']) t.deepEqual(egress.get(name), ports, helm);
       }
     });
+
+  // Helm 3 prints the notes of an installation only where it reaches a cluster.
+  test('the notes of an installation lead to the port that the Service of the gateway has', async (t) => {
+    const { chartFolder, values } = small;
+    const place = ['--namespace', release.namespace, '--dry-run=client'];
+    for (const [more, port] of [
+      [[], 80],
+      [['--set', 'gateway.service.port=8080'], 8080],
+    ] as const) {
+      const args = ['install', release.name, chartFolder, '--values', values, ...place, ...more];
+      const printed = await runHelm('helm', args);
+      t.true(printed.includes(`port-forward svc/demo-gateway 8000:${String(port)}\n`), printed);
+    }
+    for (const helm of helms)
+      await t.notThrowsAsync(render(small, { helm, more: ['--set', 'gateway.enabled=false'] }), helm);
+  });
 
   test('every pod takes containers that run before it', async (t) => {
     const first = { name: 'first', image: 'busybox', volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }] };
