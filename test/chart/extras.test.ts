@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { containersOf, workloadsOf, type Workload } from './pods.ts';
-import { manifestsOf, render, type Helm, type Manifest } from './render.ts';
+import { manifestsOf, release, render, runHelm, type Helm, type Manifest } from './render.ts';
 import { charts } from './scenarios.ts';
 import { root } from './root.ts';
 import { chartTools } from './tools.ts';
@@ -62,6 +62,38 @@ withServer(test, chartTools, () => {
     );
     t.true(before.size >= 6);
     for (const [name, ports] of before) t.deepEqual(after.get(name), [...ports, 8443], name);
+  });
+
+  const stores: readonly (readonly [set: string, ports: readonly number[]])[] = [
+    ['config.THREAD_STORE=cassandra', [9042]],
+    ['config.THREAD_STORE=postgres', [5432]],
+    ['config.THREAD_STORE=postgres,config.POSTGRES_PORT=6432', [6432]],
+    ['config.THREAD_STORE=postgres,networkPolicy.extraEgressPorts[0]=4317', [5432, 4317]],
+    ['config.THREAD_STORE=postgres,networkPolicy.egressPorts[0]=7432', [7432]],
+  ];
+  for (const [set, ports] of stores)
+    test(`the pods of threads and the Job before them reach the port of their store: ${set}`, async (t) => {
+      const more = ['config.POSTGRES_HOST=postgres', ...set.split(',')].map((each) => `threads.${each}`).join(',');
+      for (const helm of helms) {
+        const egress = egressOf(manifestsOf(await render(small, { helm, more: ['--set', more] })));
+        for (const name of ['demo-threads', 'demo-threads-migrate']) t.deepEqual(egress.get(name), ports, helm);
+      }
+    });
+
+  // Helm 3 prints the notes of an installation only where it reaches a cluster.
+  test('the notes of an installation lead to the port that the Service of the gateway has', async (t) => {
+    const { chartFolder, values } = small;
+    const place = ['--namespace', release.namespace, '--dry-run=client'];
+    for (const [more, port] of [
+      [[], 80],
+      [['--set', 'gateway.service.port=8080'], 8080],
+    ] as const) {
+      const args = ['install', release.name, chartFolder, '--values', values, ...place, ...more];
+      const printed = await runHelm('helm', args);
+      t.true(printed.includes(`port-forward svc/demo-gateway 8000:${String(port)}\n`), printed);
+    }
+    for (const helm of helms)
+      await t.notThrowsAsync(render(small, { helm, more: ['--set', 'gateway.enabled=false'] }), helm);
   });
 
   test('every pod takes containers that run before it', async (t) => {

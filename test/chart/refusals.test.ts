@@ -136,6 +136,30 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     /gateway: FILES_FOLDER needs a volume that all replicas share/,
   ],
   [
+    'files in a bucket and in a folder',
+    small,
+    'gateway.config.FILES_S3_BUCKET=files,gateway.config.FILES_FOLDER=/data/files,gateway.config.FILES_SECRET=of-thirty-two-characters-or-more',
+    /gateway: FILES_S3_BUCKET and FILES_FOLDER are both set: files are in one of them/,
+  ],
+  [
+    'files in a bucket and in a folder of the single process',
+    standalone,
+    'config.FILES_FOLDER=/data/files,secretEnv.FILES_S3_BUCKET.name=a,secretEnv.FILES_S3_BUCKET.key=b',
+    /standalone: FILES_S3_BUCKET and FILES_FOLDER are both set/,
+  ],
+  [
+    'credentials from pages of every origin',
+    small,
+    'gateway.config.CORS_ORIGINS=*,gateway.config.CORS_CREDENTIALS=true',
+    /gateway: CORS_CREDENTIALS must be false while CORS_ORIGINS is \*/,
+  ],
+  [
+    'credentials from pages of every origin of the single process',
+    standalone,
+    'config.CORS_ORIGINS=https://a.example\\, *,config.CORS_CREDENTIALS=true',
+    /standalone: CORS_CREDENTIALS must be false while CORS_ORIGINS is \*/,
+  ],
+  [
     'a larger file than the files of an owner may be together',
     small,
     'gateway.config.FILES_MAX_MB=5000',
@@ -364,6 +388,12 @@ withServer(test, chartTools, () => {
     await t.throwsAsync(set('FILES_QUOTA_MB', max - 1), { message: /FILES_QUOTA_MB \(\d+\) is less/ });
     const both = ['--set', 'config.FILES_MAX_MB=40000,config.FILES_QUOTA_MB=1000000000'];
     await t.notThrowsAsync(render(standalone, { more: both }));
+  });
+
+  test.serial('origins of every page without credentials, and listed ones with them, are taken', async (t) => {
+    for (const set of ['CORS_ORIGINS=*', 'CORS_ORIGINS=https://a.example,config.CORS_CREDENTIALS=true'])
+      await t.notThrowsAsync(render(standalone, { more: ['--set', `config.${set}`] }));
+    await t.notThrowsAsync(render(standalone, { more: ['--set', 'config.FILES_S3_BUCKET=files'] }));
   });
 
   for (const [about, on, set, expected] of refusals) {

@@ -70,6 +70,13 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- $problems = append $problems "FILES_FOLDER needs a volume that all replicas share, in volumes and volumeMounts: otherwise each would have its own files. FILES_S3_BUCKET needs none" -}}
 {{- end -}}
 {{- end -}}
+{{- if and $c.facts.http (has "FILES_S3_BUCKET" $given) (has "FILES_FOLDER" $given) -}}
+{{- $problems = append $problems "FILES_S3_BUCKET and FILES_FOLDER are both set: files are in one of them" -}}
+{{- end -}}
+{{- $origins := get $c.values.config "CORS_ORIGINS" | toString | nospace | splitList "," -}}
+{{- if and $c.facts.http (has "*" $origins) (eq (get $c.values.config "CORS_CREDENTIALS" | toString) "true") -}}
+{{- $problems = append $problems "CORS_CREDENTIALS must be false while CORS_ORIGINS is *" -}}
+{{- end -}}
 {{- /* The defaults are those of the gateway. A value from elsewhere than config is unknown until the process starts. */ -}}
 {{- $files := merge (dict) (pick $c.values.config "FILES_MAX_MB" "FILES_QUOTA_MB") (dict "FILES_MAX_MB" 100 "FILES_QUOTA_MB" 1024) -}}
 {{- $elsewhere := concat (keys $c.values.secretEnv) $extra -}}

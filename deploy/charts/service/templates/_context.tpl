@@ -17,6 +17,7 @@ Takes a dict: `root`, `own` (values that take precedence over those of the root;
   migrate     the file that Node runs before a version is installed
   env         constant variables
   needs       settings without which it does not start
+  reaches     ports that it may reach on any host, beside those of its values
   countsRuns  whether KEDA reads the number of runs in progress from its metrics
   reports     the subjects of its metrics: requests, redis, calls, record, memories, queue, runs
 Of a pool of workers:

@@ -54,7 +54,7 @@
     - port: 8000
       protocol: TCP
 {{- end }}
-{{- with concat .values.networkPolicy.egressPorts .values.networkPolicy.extraEgressPorts | uniq }}
+{{- with concat (.facts.reaches | default list) .values.networkPolicy.egressPorts .values.networkPolicy.extraEgressPorts | uniq }}
 - ports:
     {{- range . }}
     - port: {{ . | int }}
