@@ -187,7 +187,7 @@ function runsOf(connection: Connection) {
       request(connection, { method: 'POST', path: '/v1/runs', body, ...options }),
     get: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'GET', path: pathOf(runId), ...options }),
-    /** The runs of all threads, newest first, of any status where `status` names none, and of any agent unless one is given. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
+    /** The runs of all threads, newest first, of any status where `status` names none (it is one, or a list), and of any agent unless one is given. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
     list: (
       { status, ...query }: RunsQuery = {},
       options: RequestOptions = {},
@@ -195,7 +195,7 @@ function runsOf(connection: Connection) {
       request(connection, {
         method: 'GET',
         path: '/v1/runs',
-        query: { ...query, ...(status && status.length > 0 && { status: status.join(',') }) },
+        query: { ...query, status: [status ?? []].flat().join(',') || undefined },
         ...options,
       }),
     /** The result, once the run has ended. */

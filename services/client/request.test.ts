@@ -32,7 +32,7 @@ test('a pause of more than a minute is left to the caller', async (t) => {
   t.is(requests, 1);
 });
 
-test('runs of no status in particular are runs of any', async (t) => {
+test('runs are listed of one status, of several, or of any', async (t) => {
   const asked: string[] = [];
   const client = createClient({
     url: 'http://service.test',
@@ -43,7 +43,12 @@ test('runs of no status in particular are runs of any', async (t) => {
   });
   await client.runs.list({ status: [] });
   await client.runs.list({ status: ['queued', 'running'] });
-  t.deepEqual(asked, ['http://service.test/v1/runs', 'http://service.test/v1/runs?status=queued%2Crunning']);
+  await client.runs.list({ status: 'interrupted' });
+  t.deepEqual(asked, [
+    'http://service.test/v1/runs',
+    'http://service.test/v1/runs?status=queued%2Crunning',
+    'http://service.test/v1/runs?status=interrupted',
+  ]);
 });
 
 test('a fork is given the name of its thread', async (t) => {
