@@ -64,9 +64,11 @@ export type Client = ReturnType<typeof createClient>;
 
 /**
  * Makes a client. Nothing is sent until it is used.
- * @throws TypeError for a `url` that is no whole address.
+ * @throws TypeError for a `url` that is no whole address, or none.
  */
-export function createClient({ url, token, headers = {}, ...options }: ClientOptions) {
+export function createClient(clientOptions: ClientOptions) {
+  // A caller without types may leave out the options, and so the address.
+  const { url, token, headers = {}, ...options } = Object(clientOptions) as ClientOptions;
   if (!URL.canParse(url))
     throw new TypeError(`url must be the address of a gateway, as https://agents.example.com, and is "${url}"`);
   const connection: Connection = {
@@ -327,13 +329,10 @@ function filesOf(connection: Connection) {
     /**
      * Stores a file; blocks of messages name it by its `file_id`. A `Blob` without a name is called `file`. When the reply is lost the file
      * is sent again, and the one that nobody knows of is removed by the service in time.
+     * @throws TypeError, before anything is sent, for what is no `Blob` and has none as `data`.
      */
-    upload: (
-      file: Blob | { readonly data: Blob; readonly filename: string },
-      { signal }: Pick<RequestOptions, 'signal'> = {},
-    ): Promise<UploadedFile> => {
-      const { data, filename } =
-        'data' in file ? file : { data: file, filename: 'name' in file ? String(file.name) : 'file' };
+    upload: async (file: Blob | NamedBlob, { signal }: Pick<RequestOptions, 'signal'> = {}): Promise<UploadedFile> => {
+      const { data, filename } = toNamedBlob(file);
       const form = new FormData();
       form.append('file', data, filename);
       return request(connection, { method: 'POST', path: '/v1/files/upload', form, signal });
@@ -371,4 +370,16 @@ function filesOf(connection: Connection) {
     multimodal: (options: RequestOptions = {}): Promise<MultimodalConfig> =>
       request(connection, { method: 'GET', path: '/v1/config/multimodal', ...options }),
   };
+}
+
+interface NamedBlob {
+  readonly data: Blob;
+  readonly filename: string;
+}
+
+function toNamedBlob(file: unknown): NamedBlob {
+  if (file instanceof Blob) return { data: file, filename: 'name' in file ? String(file.name) : 'file' };
+  const { data, filename = 'file' } = Object(file) as Partial<NamedBlob>;
+  if (data instanceof Blob) return { data, filename };
+  throw new TypeError('a file must be a Blob, or { data, filename } with a Blob as data');
 }

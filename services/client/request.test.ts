@@ -138,4 +138,30 @@ test('an address that is none is refused when the client is made, by its name', 
     t.throws(() => createClient({ url }), { instanceOf: TypeError, message: `${mustBeAddress} and is "${url}"` });
 });
 
+test('a client without options is refused as one without an address', (t) => {
+  const withoutTypes = createClient as (given?: unknown) => unknown;
+  for (const given of [undefined, null, 'http://service.test'])
+    t.throws(() => withoutTypes(given), { instanceOf: TypeError, message: `${mustBeAddress} and is "undefined"` });
+});
+
+test('what is no file is refused before anything is sent', async (t) => {
+  const names: string[] = [];
+  const { files } = createClient({
+    url: 'http://service.test',
+    fetch: (_address, init) => {
+      names.push(((init?.body as FormData).get('file') as File).name);
+      return Promise.resolve(new Response('{"data":{}}'));
+    },
+  });
+  const upload = files.upload as (file: unknown) => Promise<unknown>;
+  for (const file of ['text', undefined, null, {}, { data: 'text', filename: 'a.txt' }])
+    await t.throwsAsync(upload(file), { instanceOf: TypeError, message: /^a file must be a Blob, or [^\n]*$/ });
+  t.deepEqual(names, []);
+  const data = new Blob(['text']);
+  await files.upload(data);
+  await files.upload(new File([data], 'b.txt'));
+  await files.upload({ data, filename: 'a.txt' });
+  t.deepEqual(names, ['file', 'b.txt', 'a.txt']);
+});
+
 const mustBeAddress = 'url must be the address of a gateway, as https://agents.example.com,';
