@@ -93,7 +93,12 @@ test('an id that a path cannot hold is refused by every method before anything i
     },
   });
   const change = { content: 'tea' };
-  for (const id of ['', '.', '..']) {
+  const unfit = {
+    instanceOf: RangeError,
+    message: /^(name|revision|\w+Id) must not be empty, "\." or "\.\.", and is "\.*"$/,
+  };
+  const noText = { instanceOf: TypeError, message: /^(name|revision|\w+Id) must be a text, and is of the type \w+$/ };
+  for (const id of ['', '.', '..', undefined, null, 5] as string[]) {
     const calls: readonly (() => Promise<unknown>)[] = [
       () => agents.get(id),
       () => agents.route(id, { version: 1, current: 'v1', ramping: null }),
@@ -125,12 +130,17 @@ test('an id that a path cannot hold is refused by every method before anything i
       () => files.url(id),
       () => files.delete(id),
     ];
-    for (const call of calls)
-      await t.throwsAsync(call(), { instanceOf: RangeError, message: /^an id must not be empty/ }, String(call));
+    for (const call of calls) await t.throwsAsync(call(), typeof id === 'string' ? unfit : noText, String(call));
   }
   t.deepEqual(sent, []);
+  await t.throwsAsync(threads.checkpoint('t', ''), { message: /^checkpointId must/ });
+  await t.throwsAsync(threads.checkpoint('', 'c'), { message: /^threadId must/ });
   await threads.get('...');
-  t.deepEqual(sent, ['http://service.test/v1/threads/...']);
+  await threads.checkpoint('a/{checkpointId}', '$&');
+  t.deepEqual(sent, [
+    'http://service.test/v1/threads/...',
+    'http://service.test/v1/threads/a%2F%7BcheckpointId%7D/checkpoints/%24%26',
+  ]);
 });
 
 test('an address that is none is refused when the client is made, by its name', (t) => {
