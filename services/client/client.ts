@@ -57,16 +57,18 @@ interface AgentOptions extends RequestOptions {
 }
 
 /**
- * Speaks `/v1`. Every method throws a `RequestError` when the service refuses or cannot be reached, and a `RangeError`, before anything is
- * sent, for an id in the path that is empty, `.` or `..`.
+ * Speaks `/v1`. Every method throws a `RequestError` when the service refuses or cannot be reached, and, before anything is sent, a
+ * `TypeError` for an id in the path that is no text and a `RangeError` for one that is empty, `.` or `..`.
  */
 export type Client = ReturnType<typeof createClient>;
 
 /**
  * Makes a client. Nothing is sent until it is used.
- * @throws TypeError for a `url` that is no whole address.
+ * @throws TypeError for a `url` that is no whole address, or none.
  */
-export function createClient({ url, token, headers = {}, ...options }: ClientOptions) {
+export function createClient(clientOptions: ClientOptions) {
+  // A caller without types may leave out the options, and so the address.
+  const { url, token, headers = {}, ...options } = Object(clientOptions) as ClientOptions;
   if (!URL.canParse(url))
     throw new TypeError(`url must be the address of a gateway, as https://agents.example.com, and is "${url}"`);
   const connection: Connection = {
@@ -165,29 +167,29 @@ function agentsOf(connection: Connection) {
       request(connection, { method: 'GET', path: '/v1/agents', ...options }),
     /** An agent with its tools, its graph and the fields of its state. */
     get: (name: string, options: RequestOptions = {}): Promise<Agent> =>
-      request(connection, { method: 'GET', path: `/v1/agents/${encodeURIComponent(name)}`, ...options }),
+      request(connection, { method: 'GET', path: '/v1/agents/{name}', ids: { name }, ...options }),
     /** Says which registered revisions serve new runs, from the version of the routing that was read. */
     route: (name: string, routing: NewRouting, options: RequestOptions = {}): Promise<AgentRegistration> => {
-      const path = `/v1/agents/${encodeURIComponent(name)}/routing`;
-      return request(connection, { method: 'PUT', path, body: routing, ...options });
+      const path = '/v1/agents/{name}/routing';
+      return request(connection, { method: 'PUT', path, ids: { name }, body: routing, ...options });
     },
     /** Takes a revision out of use for good. */
     retire: (name: string, revision: string, options: RequestOptions = {}): Promise<AgentRegistration> => {
-      const path = `/v1/agents/${encodeURIComponent(name)}/revisions/${encodeURIComponent(revision)}/retire`;
-      return request(connection, { method: 'POST', path, ...options });
+      const path = '/v1/agents/{name}/revisions/{revision}/retire';
+      return request(connection, { method: 'POST', path, ids: { name, revision }, ...options });
     },
   };
 }
 
 function runsOf(connection: Connection) {
-  const pathOf = (runId: string): string => `/v1/runs/${encodeURIComponent(runId)}`;
+  const at = (runId: string, rest = '') => ({ path: `/v1/runs/{runId}${rest}`, ids: { runId } });
   return {
     /** Accepts a run, which goes on by itself. */
     start: (body: RunRequest, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'POST', path: '/v1/runs', body, ...options }),
     get: (runId: string, options: RequestOptions = {}): Promise<Run> =>
-      request(connection, { method: 'GET', path: pathOf(runId), ...options }),
-    /** The runs of all threads, newest first, of any status where `status` names none, and of any agent unless one is given. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
+      request(connection, { method: 'GET', ...at(runId), ...options }),
+    /** The runs of all threads, newest first, of any status where `status` names none (it is one, or a list), and of any agent unless one is given. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
     list: (
       { status, ...query }: RunsQuery = {},
       options: RequestOptions = {},
@@ -195,21 +197,21 @@ function runsOf(connection: Connection) {
       request(connection, {
         method: 'GET',
         path: '/v1/runs',
-        query: { ...query, ...(status && status.length > 0 && { status: status.join(',') }) },
+        query: { ...query, status: [status ?? []].flat().join(',') || undefined },
         ...options,
       }),
     /** The result, once the run has ended. */
     wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
-      request(connection, { method: 'GET', path: `${pathOf(runId)}/wait`, ...options }),
+      request(connection, { method: 'GET', ...at(runId, '/wait'), ...options }),
     /** Its events behind the one of this id, whether it runs or has ended. */
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, options: RequestOptions = {}): Promise<Run> =>
-      request(connection, { method: 'POST', path: `${pathOf(runId)}/cancel`, ...options }),
+      request(connection, { method: 'POST', ...at(runId, '/cancel'), ...options }),
   };
 }
 
 function threadsOf(connection: Connection) {
-  const pathOf = (threadId: string, rest = ''): string => `/v1/threads/${encodeURIComponent(threadId)}${rest}`;
+  const at = (threadId: string, rest = '') => ({ path: `/v1/threads/{threadId}${rest}`, ids: { threadId } });
   type Config = RequestOptions & { readonly config?: JsonObject };
   return {
     list: (
@@ -218,22 +220,22 @@ function threadsOf(connection: Connection) {
     ): Promise<{ readonly threads: readonly Thread[]; readonly cursor?: string }> =>
       request(connection, { method: 'GET', path: '/v1/threads', query, ...options }),
     get: (threadId: string, options: RequestOptions = {}): Promise<Thread> =>
-      request(connection, { method: 'GET', path: pathOf(threadId), ...options }),
+      request(connection, { method: 'GET', ...at(threadId), ...options }),
     delete: (threadId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
-      request(connection, { method: 'DELETE', path: pathOf(threadId), ...options }),
+      request(connection, { method: 'DELETE', ...at(threadId), ...options }),
     state: (threadId: string, options: RequestOptions = {}): Promise<ThreadState> =>
-      request(connection, { method: 'GET', path: pathOf(threadId, '/state'), ...options }),
+      request(connection, { method: 'GET', ...at(threadId, '/state'), ...options }),
     /** Writes fields of the state, each through its reducer. @returns the whole state. */
     writeState: (threadId: string, state: JsonObject, { config = {}, ...options }: Config = {}): Promise<ThreadState> =>
-      request(connection, { method: 'POST', path: pathOf(threadId, '/state'), body: { config, state }, ...options }),
+      request(connection, { method: 'POST', ...at(threadId, '/state'), body: { config, state }, ...options }),
     clearState: (threadId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
-      request(connection, { method: 'DELETE', path: pathOf(threadId, '/state'), ...options }),
+      request(connection, { method: 'DELETE', ...at(threadId, '/state'), ...options }),
     messages: (
       threadId: string,
       query: MessagesQuery = {},
       options: RequestOptions = {},
     ): Promise<{ readonly messages: readonly Message[]; readonly cursor?: string }> =>
-      request(connection, { method: 'GET', path: pathOf(threadId, '/messages'), query, ...options }),
+      request(connection, { method: 'GET', ...at(threadId, '/messages'), query, ...options }),
     message: (
       threadId: string,
       messageId: string,
@@ -241,7 +243,8 @@ function threadsOf(connection: Connection) {
     ): Promise<{ readonly message: Message }> =>
       request(connection, {
         method: 'GET',
-        path: pathOf(threadId, `/messages/${encodeURIComponent(messageId)}`),
+        path: '/v1/threads/{threadId}/messages/{messageId}',
+        ids: { threadId, messageId },
         ...options,
       }),
     addMessages: (
@@ -251,7 +254,7 @@ function threadsOf(connection: Connection) {
     ): Promise<{ readonly messages: readonly Message[] }> =>
       request(connection, {
         method: 'POST',
-        path: pathOf(threadId, '/messages'),
+        ...at(threadId, '/messages'),
         body: { messages, config },
         ...options,
       }),
@@ -262,7 +265,8 @@ function threadsOf(connection: Connection) {
     ): Promise<{ readonly success: boolean }> =>
       request(connection, {
         method: 'DELETE',
-        path: pathOf(threadId, `/messages/${encodeURIComponent(messageId)}`),
+        path: '/v1/threads/{threadId}/messages/{messageId}',
+        ids: { threadId, messageId },
         ...options,
       }),
     runs: (
@@ -270,13 +274,13 @@ function threadsOf(connection: Connection) {
       query: Page = {},
       options: RequestOptions = {},
     ): Promise<{ readonly runs: readonly Run[]; readonly cursor?: string }> =>
-      request(connection, { method: 'GET', path: pathOf(threadId, '/runs'), query, ...options }),
+      request(connection, { method: 'GET', ...at(threadId, '/runs'), query, ...options }),
     checkpoints: (
       threadId: string,
       query: Omit<Page, 'search'> = {},
       options: RequestOptions = {},
     ): Promise<{ readonly checkpoints: readonly Checkpoint[]; readonly cursor?: string }> =>
-      request(connection, { method: 'GET', path: pathOf(threadId, '/checkpoints'), query, ...options }),
+      request(connection, { method: 'GET', ...at(threadId, '/checkpoints'), query, ...options }),
     /** A checkpoint with the state at that point; 404 for one that is no longer kept. */
     checkpoint: (
       threadId: string,
@@ -285,14 +289,15 @@ function threadsOf(connection: Connection) {
     ): Promise<{ readonly checkpoint: Checkpoint; readonly state: JsonObject }> =>
       request(connection, {
         method: 'GET',
-        path: pathOf(threadId, `/checkpoints/${encodeURIComponent(checkpointId)}`),
+        path: '/v1/threads/{threadId}/checkpoints/{checkpointId}',
+        ids: { threadId, checkpointId },
         ...options,
       }),
     /** A new thread that begins where a checkpoint of this one stands; `config` has its `thread_name` and `metadata`. */
     fork: (threadId: string, checkpointId: string, { config, ...options }: Config = {}): Promise<Thread> =>
       request(connection, {
         method: 'POST',
-        path: pathOf(threadId, '/fork'),
+        ...at(threadId, '/fork'),
         body: { checkpoint_id: checkpointId, config },
         ...options,
       }),
@@ -301,7 +306,7 @@ function threadsOf(connection: Connection) {
 
 function memoriesOf(connection: Connection) {
   const root = '/v1/store/memories';
-  const pathOf = (memoryId: string): string => `${root}/${encodeURIComponent(memoryId)}`;
+  const at = (memoryId: string) => ({ path: `${root}/{memoryId}`, ids: { memoryId } });
   return {
     store: (memory: NewMemory, options: RequestOptions = {}): Promise<{ readonly memory_id: string }> =>
       request(connection, { method: 'POST', path: root, body: memory, ...options }),
@@ -313,15 +318,15 @@ function memoriesOf(connection: Connection) {
     ): Promise<{ readonly memories: readonly Memory[]; readonly total?: number; readonly cursor?: string }> =>
       request(connection, { method: 'GET', path: root, query, ...options }),
     get: (memoryId: string, options: RequestOptions = {}): Promise<{ readonly memory: Memory }> =>
-      request(connection, { method: 'GET', path: pathOf(memoryId), ...options }),
+      request(connection, { method: 'GET', ...at(memoryId), ...options }),
     update: (
       memoryId: string,
       change: { readonly content: string; readonly metadata?: JsonObject },
       options: RequestOptions = {},
     ): Promise<{ readonly memory: Memory }> =>
-      request(connection, { method: 'PUT', path: pathOf(memoryId), body: change, ...options }),
+      request(connection, { method: 'PUT', ...at(memoryId), body: change, ...options }),
     delete: (memoryId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
-      request(connection, { method: 'DELETE', path: pathOf(memoryId), ...options }),
+      request(connection, { method: 'DELETE', ...at(memoryId), ...options }),
     /** Forgets what the selection names, for good. */
     forget: (
       selection: MemorySelection,
@@ -332,18 +337,15 @@ function memoriesOf(connection: Connection) {
 }
 
 function filesOf(connection: Connection) {
-  const pathOf = (fileId: string, rest = ''): string => `/v1/files/${encodeURIComponent(fileId)}${rest}`;
+  const at = (fileId: string, rest = '') => ({ path: `/v1/files/{fileId}${rest}`, ids: { fileId } });
   return {
     /**
      * Stores a file; blocks of messages name it by its `file_id`. A `Blob` without a name is called `file`. When the reply is lost the file
      * is sent again, and the one that nobody knows of is removed by the service in time.
+     * @throws TypeError, before anything is sent, for what is no `Blob` and has none as `data`.
      */
-    upload: (
-      file: Blob | { readonly data: Blob; readonly filename: string },
-      { signal }: Pick<RequestOptions, 'signal'> = {},
-    ): Promise<UploadedFile> => {
-      const { data, filename } =
-        'data' in file ? file : { data: file, filename: 'name' in file ? String(file.name) : 'file' };
+    upload: async (file: Blob | NamedBlob, { signal }: Pick<RequestOptions, 'signal'> = {}): Promise<UploadedFile> => {
+      const { data, filename } = toNamedBlob(file);
       const form = new FormData();
       form.append('file', data, filename);
       return request(connection, { method: 'POST', path: '/v1/files/upload', form, signal });
@@ -359,7 +361,7 @@ function filesOf(connection: Connection) {
       if (!Number.isSafeInteger(start) || start < 0)
         throw new RangeError(`start must be a whole number from 0 on, and is ${String(start)}`);
       const headers = start === 0 ? undefined : { range: `bytes=${String(start)}-` };
-      return send(connection, { method: 'GET', path: pathOf(fileId), headers, ...options }, async (response) => {
+      return send(connection, { method: 'GET', ...at(fileId), headers, ...options }, async (response) => {
         try {
           return await response.blob();
         } catch (error) {
@@ -369,16 +371,28 @@ function filesOf(connection: Connection) {
       });
     },
     info: (fileId: string, options: RequestOptions = {}): Promise<FileInfo> =>
-      request(connection, { method: 'GET', path: pathOf(fileId, '/info'), ...options }),
+      request(connection, { method: 'GET', ...at(fileId, '/info'), ...options }),
     /** An address at which anybody reads the file for ten minutes, as an `<img>` does. */
     url: async (fileId: string, options: RequestOptions = {}): Promise<FileUrl> => {
-      const reply = await request<FileUrl>(connection, { method: 'GET', path: pathOf(fileId, '/url'), ...options });
+      const reply = await request<FileUrl>(connection, { method: 'GET', ...at(fileId, '/url'), ...options });
       return { ...reply, url: connection.url + reply.url };
     },
     delete: (fileId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
-      request(connection, { method: 'DELETE', path: pathOf(fileId), ...options }),
+      request(connection, { method: 'DELETE', ...at(fileId), ...options }),
     /** What files the service takes. */
     multimodal: (options: RequestOptions = {}): Promise<MultimodalConfig> =>
       request(connection, { method: 'GET', path: '/v1/config/multimodal', ...options }),
   };
+}
+
+interface NamedBlob {
+  readonly data: Blob;
+  readonly filename: string;
+}
+
+function toNamedBlob(file: unknown): NamedBlob {
+  if (file instanceof Blob) return { data: file, filename: 'name' in file ? String(file.name) : 'file' };
+  const { data, filename = 'file' } = Object(file) as Partial<NamedBlob>;
+  if (data instanceof Blob) return { data, filename };
+  throw new TypeError('a file must be a Blob, or { data, filename } with a Blob as data');
 }

@@ -26,8 +26,12 @@ export const remoteCallsIn = ({ content }: Pick<Message, 'content'>): readonly R
       : [],
   );
 
-/** A request with the tools declared that the graph does not declare itself. */
+/**
+ * A request with the tools declared that the graph does not declare itself.
+ * @throws TypeError for a tool without `run`: no call of it could be answered.
+ */
 export function withTools(request: RunRequest, tools: readonly RemoteTool[]): RunRequest {
+  for (const tool of tools) refuseWithoutRun(tool);
   const declared = tools
     .filter(({ declaredBy = 'request' }) => declaredBy === 'request')
     .map(({ run: _, declaredBy: __, ...declaration }) => declaration);
@@ -56,14 +60,42 @@ export async function answerCalls(
   return { role: 'tool', content: await Promise.all(known.map(({ call, tool }) => answerCall(call, tool, signal))) };
 }
 
-/** Makes one call, and gives the block that answers it: with what the tool gave, or with what it threw. @throws the signal's reason. */
+/**
+ * Makes one call, and gives the block that answers it: with what the tool gave, or with what it threw. A result that JSON cannot hold is
+ * an error of the tool, too.
+ * @throws the signal's reason; TypeError for a tool without `run`.
+ */
 export async function answerCall({ id, args }: RemoteCall, tool: RemoteTool, signal?: AbortSignal): Promise<Block> {
+  refuseWithoutRun(tool);
   try {
     const output = (await tool.run(args, signal)) ?? null;
+    refuseNoJson(output);
     return { type: 'tool_result', call_id: id, output, status: 'completed', is_error: false };
   } catch (error) {
     signal?.throwIfAborted();
-    const output = error instanceof Error ? error.message : String(error);
+    const output = messageOf(error);
     return { type: 'tool_result', call_id: id, output, status: 'failed', is_error: true };
   }
 }
+
+/** Callers without types may leave it out. */
+function refuseWithoutRun({ name, run }: { readonly name: string; readonly run: unknown }): void {
+  if (typeof run !== 'function') throw new TypeError(`the tool "${name}" must have a function \`run\``);
+}
+
+/** A circle, a BigInt or a function would make the request fail that brings all answers. */
+function refuseNoJson(output: unknown): void {
+  // `undefined` for a function, which the types of JavaScript leave out.
+  let text: unknown;
+  try {
+    text = JSON.stringify(output);
+  } catch (error) {
+    // The lines behind the first draw the circle.
+    throw new TypeError(`${noJson}: ${messageOf(error).split('\n', 1).join('')}`, { cause: error });
+  }
+  if (text === undefined) throw new TypeError(`${noJson}: it is a ${typeof output}`);
+}
+
+const noJson = 'the tool gave a result that JSON cannot hold';
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

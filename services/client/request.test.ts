@@ -32,7 +32,7 @@ test('a pause of more than a minute is left to the caller', async (t) => {
   t.is(requests, 1);
 });
 
-test('runs of no status in particular are runs of any', async (t) => {
+test('runs are listed of one status, of several, or of any', async (t) => {
   const asked: string[] = [];
   const client = createClient({
     url: 'http://service.test',
@@ -43,7 +43,12 @@ test('runs of no status in particular are runs of any', async (t) => {
   });
   await client.runs.list({ status: [] });
   await client.runs.list({ status: ['queued', 'running'] });
-  t.deepEqual(asked, ['http://service.test/v1/runs', 'http://service.test/v1/runs?status=queued%2Crunning']);
+  await client.runs.list({ status: 'interrupted' });
+  t.deepEqual(asked, [
+    'http://service.test/v1/runs',
+    'http://service.test/v1/runs?status=queued%2Crunning',
+    'http://service.test/v1/runs?status=interrupted',
+  ]);
 });
 
 test('a fork is given the name of its thread', async (t) => {
@@ -88,7 +93,12 @@ test('an id that a path cannot hold is refused by every method before anything i
     },
   });
   const change = { content: 'tea' };
-  for (const id of ['', '.', '..']) {
+  const unfit = {
+    instanceOf: RangeError,
+    message: /^(name|revision|\w+Id) must not be empty, "\." or "\.\.", and is "\.*"$/,
+  };
+  const noText = { instanceOf: TypeError, message: /^(name|revision|\w+Id) must be a text, and is of the type \w+$/ };
+  for (const id of ['', '.', '..', undefined, null, 5] as string[]) {
     const calls: readonly (() => Promise<unknown>)[] = [
       () => agents.get(id),
       () => agents.route(id, { version: 1, current: 'v1', ramping: null }),
@@ -122,17 +132,48 @@ test('an id that a path cannot hold is refused by every method before anything i
       () => files.url(id),
       () => files.delete(id),
     ];
-    for (const call of calls)
-      await t.throwsAsync(call(), { instanceOf: RangeError, message: /^an id must not be empty/ }, String(call));
+    for (const call of calls) await t.throwsAsync(call(), typeof id === 'string' ? unfit : noText, String(call));
   }
   t.deepEqual(sent, []);
+  await t.throwsAsync(threads.checkpoint('t', ''), { message: /^checkpointId must/ });
+  await t.throwsAsync(threads.checkpoint('', 'c'), { message: /^threadId must/ });
   await threads.get('...');
-  t.deepEqual(sent, ['http://service.test/v1/threads/...']);
+  await threads.checkpoint('a/{checkpointId}', '$&');
+  t.deepEqual(sent, [
+    'http://service.test/v1/threads/...',
+    'http://service.test/v1/threads/a%2F%7BcheckpointId%7D/checkpoints/%24%26',
+  ]);
 });
 
 test('an address that is none is refused when the client is made, by its name', (t) => {
   for (const url of ['', '/v1', 'agents.example.com'])
     t.throws(() => createClient({ url }), { instanceOf: TypeError, message: `${mustBeAddress} and is "${url}"` });
+});
+
+test('a client without options is refused as one without an address', (t) => {
+  const withoutTypes = createClient as (given?: unknown) => unknown;
+  for (const given of [undefined, null, 'http://service.test'])
+    t.throws(() => withoutTypes(given), { instanceOf: TypeError, message: `${mustBeAddress} and is "undefined"` });
+});
+
+test('what is no file is refused before anything is sent', async (t) => {
+  const names: string[] = [];
+  const { files } = createClient({
+    url: 'http://service.test',
+    fetch: (_address, init) => {
+      names.push(((init?.body as FormData).get('file') as File).name);
+      return Promise.resolve(new Response('{"data":{}}'));
+    },
+  });
+  const upload = files.upload as (file: unknown) => Promise<unknown>;
+  for (const file of ['text', undefined, null, {}, { data: 'text', filename: 'a.txt' }])
+    await t.throwsAsync(upload(file), { instanceOf: TypeError, message: /^a file must be a Blob, or [^\n]*$/ });
+  t.deepEqual(names, []);
+  const data = new Blob(['text']);
+  await files.upload(data);
+  await files.upload(new File([data], 'b.txt'));
+  await files.upload({ data, filename: 'a.txt' });
+  t.deepEqual(names, ['file', 'b.txt', 'a.txt']);
 });
 
 const mustBeAddress = 'url must be the address of a gateway, as https://agents.example.com,';

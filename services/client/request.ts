@@ -21,7 +21,10 @@ export interface RequestOptions {
 
 interface Sent extends RequestOptions {
   readonly method: string;
+  /** `/v1/threads/{threadId}`: what stands in braces is the name of one of the `ids`. */
   readonly path: string;
+  /** Callers without types may give what is no text. */
+  readonly ids?: Readonly<Record<string, string | undefined>> | undefined;
   readonly query?: object | undefined;
   readonly body?: object | undefined;
   /** In place of a body. It can be sent again: it holds its files, or knows where they are. */
@@ -33,18 +36,18 @@ interface Sent extends RequestOptions {
  * Sends a request until its reply is `read`. One that the service could not take (no reply, a reply that is cut, 429, 503, 504)
  * is sent again after a pause, with the same idempotency key, so that its work is done once.
  * @throws RequestError for a refusal, when no attempt is left, and when the service asks for a pause of more than a minute; the
- * signal's reason; RangeError for an id in the path that cannot be.
+ * signal's reason; TypeError for an id in the path that is no text, RangeError for one that a path cannot hold.
  */
 export async function send<T>(
   connection: Connection,
   sent: Sent,
   read: (response: Response) => Promise<T> | T,
 ): Promise<T> {
-  refuseEmptyIds(sent.path);
+  const path = toPath(sent);
   const key = sent.method === 'GET' || sent.form ? undefined : (sent.idempotencyKey ?? randomUuid());
   for (let attempt = 1; ; attempt++) {
     try {
-      return await read(await sendAttempt(connection, sent, key));
+      return await read(await sendAttempt(connection, { ...sent, path }, key));
     } catch (error) {
       if (!(error instanceof RequestError) || !mayHelp(error) || attempt >= connection.maxAttempts) throw error;
       await pause(pauseMs(attempt, error.retryAfterMs), sent.signal);
@@ -55,10 +58,14 @@ export async function send<T>(
 /** An address drops such a part, or the one before it, and is then that of something else: of a list in place of one thread. */
 const dropped: ReadonlySet<string> = new Set(['', '.', '..']);
 
-function refuseEmptyIds(path: string): void {
-  const [, ...parts] = path.split('/');
-  const found = parts.find((part) => dropped.has(part));
-  if (found !== undefined) throw new RangeError(`an id must not be empty, "." or "..", and is "${found}" in ${path}`);
+function toPath({ path, ids = {} }: Pick<Sent, 'path' | 'ids'>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => toPart(name, ids[name]));
+}
+
+function toPart(name: string, id: string | undefined): string {
+  if (typeof id !== 'string') throw new TypeError(`${name} must be a text, and is of the type ${typeof id}`);
+  if (dropped.has(id)) throw new RangeError(`${name} must not be empty, "." or "..", and is "${id}"`);
+  return encodeURIComponent(id);
 }
 
 /** The `data` of a reply. */

@@ -78,8 +78,8 @@ async function* followFrom(connection: Connection, from: Position, options: Foll
 
 /** The events of one connection. It ends without a last event when the gateway drains. */
 async function* eventsOf(connection: Connection, { runId, after }: Position, { signal, start }: Following): RunEvents {
-  const path = `/v1/runs/${encodeURIComponent(runId ?? '')}/stream`;
-  const sent = runId === undefined && start ? start : { method: 'GET', path };
+  const sent =
+    runId === undefined && start ? start : { method: 'GET', path: '/v1/runs/{runId}/stream', ids: { runId } };
   const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) };
   const { body } = await send(connection, { ...sent, headers, signal }, (response) => response);
   if (!body) return;

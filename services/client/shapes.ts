@@ -278,9 +278,9 @@ export interface MessagesQuery extends Page {
   readonly order?: 'asc' | 'desc';
 }
 
-/** Which of the caller's runs are listed. */
+/** Which of the caller's runs are listed: those of one status, of any of several, or of all. */
 export interface RunsQuery {
-  readonly status?: readonly RunStatus[];
+  readonly status?: RunStatus | readonly RunStatus[];
   readonly agent?: string;
   readonly limit?: number;
   readonly cursor?: string;

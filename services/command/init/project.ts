@@ -43,13 +43,19 @@ function manifest({ name, language, version }: Project): string {
       dev: 'agent-workflow dev',
       start: 'agent-workflow start',
       check: 'agent-workflow check',
-      test: 'node --test',
+      test: typed ? testTypeScript : 'node --test',
       ...(typed && { types: 'tsc' }),
     },
     dependencies: { '@agent-workflow/graph': version, '@agent-workflow/server': version },
     ...(typed && { devDependencies: { '@types/node': '^24.0.0', typescript: '^6.0.0' } }),
   });
 }
+
+/**
+ * With a pattern: a Node that is too old for TypeScript finds no file of that name and fails. Without one it leaves out files of
+ * TypeScript, runs no test and ends with 0. The double quotes are for Windows, too.
+ */
+const testTypeScript = 'node --test "**/*.test.{ts,js}"';
 
 const typeScript = json({
   compilerOptions: {
