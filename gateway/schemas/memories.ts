@@ -11,7 +11,7 @@ import {
   limitOf,
   memoryId,
   paged,
-  paging,
+  pagingByChange,
   objectOf,
   text,
   time,
@@ -152,7 +152,7 @@ export const ListMemories = objectOf('ListMemoriesRequest', 'Which memories are 
   filters,
   config,
   options: unread,
-  ...paging,
+  ...pagingByChange,
 });
 
 export const ForgetMemories = objectOf(
@@ -183,7 +183,7 @@ const MemoryResult = objectOf('MemoryResult', 'A memory.', {
   }),
   user_id: text('The id of the owner; `""` for the anonymous one'),
   thread_id: text('The thread with which it is deleted; `""` without one'),
-  timestamp: time('When it was stored or updated'),
+  timestamp: time('When it was stored or updated last'),
 });
 
 const success = Done.properties.success;
