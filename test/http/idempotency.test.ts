@@ -181,7 +181,7 @@ test('a large update of state is given again as it left the state', async (t) =>
 });
 
 /** An address that breaks the first connection and answers all that come later, so that the node that asks it fails once. */
-async function openFailingOnce(t: ExecutionContext): Promise<{ readonly url: string; readonly visits: () => number }> {
+async function openFirstBroken(t: ExecutionContext): Promise<{ readonly url: string; readonly visits: () => number }> {
   let visits = 0;
   const server = createServer((request, response) => {
     visits++;
@@ -210,7 +210,7 @@ const failing: Readonly<Record<string, Send>> = {
 
 for (const [path, send] of Object.entries(failing)) {
   test(`a run of ${path} that failed belongs to its key: sent again, the request gives that run and starts no other`, async (t) => {
-    const gate = await openFailingOnce(t);
+    const gate = await openFirstBroken(t);
     const thread = `once-failed-${path.replaceAll('/', '-')}`;
     const body = { messages: [user('go')], config: { thread_id: thread, gate: gate.url } };
     const first = await send(body, key('failed'));
