@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import Koa from 'koa';
 import test, { type ExecutionContext } from 'ava';
 import { leastPace } from './arrival.ts';
@@ -20,6 +20,7 @@ const arrivals: Readonly<Record<string, (body: Buffer) => readonly Buffer[]>> = 
 };
 
 const nested = (levels: number): string => `{"x":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+const cut = (body: Buffer): Buffer => body.subarray(0, -3);
 const long = JSON.stringify({ text: 'x'.repeat(20_000) });
 
 const bodies: readonly (readonly [what: string, body: string | Buffer, headers: string, reply: string])[] = [
@@ -31,6 +32,12 @@ const bodies: readonly (readonly [what: string, body: string | Buffer, headers: 
   ['a long object', long, '', long],
   ['a compressed object', gzipSync('{"a":1}'), 'Content-Encoding: gzip\r\n', '{"a":1}'],
   ['a coding in capitals', gzipSync('{"a":1}'), 'Content-Encoding: GZIP\r\n', '{"a":1}'],
+  ['no gzip', '{"a":1}', 'Content-Encoding: gzip\r\n', 'the body cannot be decompressed as gzip'],
+  ['a cut gzip', cut(gzipSync(long)), 'Content-Encoding: gzip\r\n', 'the body cannot be decompressed as gzip'],
+  ['no deflate', '{"a":1}', 'Content-Encoding: deflate\r\n', 'the body cannot be decompressed as deflate'],
+  ['no br', '{"a":1}', 'Content-Encoding: br\r\n', 'the body cannot be decompressed as br'],
+  ['a cut br', cut(brotliCompressSync(long)), 'Content-Encoding: br\r\n', 'the body cannot be decompressed as br'],
+  ['gzip of what is no JSON', gzipSync('{"a"'), 'Content-Encoding: gzip\r\n', 'the body is not JSON'],
   ['a body of space', '  \n ', '', 'the body must be a JSON object'],
   ['no object at all', 'abc', '', 'the body must be a JSON object'],
   ['a list', '[1]', '', 'the body must be a JSON object'],

@@ -90,7 +90,7 @@ async function openReader(maxBytes: number): Promise<Middleware> {
     parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.DELETE],
     onError: (error, ctx) => {
       discardRest(ctx);
-      throw toServiceError(error, maxBytes);
+      throw toServiceError(error, maxBytes, ctx.req.headers['content-encoding']);
     },
   }) as Middleware;
 }
@@ -121,8 +121,11 @@ function parse(text: string): unknown {
   }
 }
 
-function toServiceError(error: Error, maxBytes: number): ServiceError {
-  const status = 'status' in error ? Number(error.status) : 400;
+/** An error without a status is one of the decompressor. */
+function toServiceError(error: Error, maxBytes: number, coding = 'identity'): ServiceError {
+  const status = 'status' in error ? Number(error.status) : undefined;
+  if (status === undefined && coding !== 'identity')
+    return badBody(`the body cannot be decompressed as ${coding}`, error);
   if (status === 413) return new ServiceError('TooLarge', `the body is larger than ${String(maxBytes)} bytes`);
   return badBody('the body is not JSON', error);
 }

@@ -83,6 +83,21 @@ test('the operation that continues a stream takes a Last-Event-ID', (t) => {
   t.deepEqual(takingHeader('Last-Event-ID'), ['GET /v1/runs/{run_id}/stream']);
 });
 
+test('the cursor of a list in the order of changes says what its pages miss, and the others do not', (t) => {
+  const withCursor = Object.entries(document.paths).flatMap(([path, { get }]) => {
+    const cursor = get?.parameters?.find(({ name }) => name === 'cursor');
+    return cursor === undefined ? [] : [[path, JSON.stringify(cursor).includes('moves to the front')] as const];
+  });
+  t.deepEqual(Object.fromEntries(withCursor), {
+    '/v1/runs': false,
+    '/v1/store/memories': true,
+    '/v1/threads': true,
+    '/v1/threads/{thread_id}/checkpoints': false,
+    '/v1/threads/{thread_id}/messages': false,
+    '/v1/threads/{thread_id}/runs': false,
+  });
+});
+
 test('what has a default is not asked of the caller', (t) => {
   t.deepEqual((document.components.schemas['RunRequest'] as { required: string[] }).required, ['messages']);
   t.deepEqual((document.components.schemas['SearchMemoryRequest'] as { required: string[] }).required, ['query']);

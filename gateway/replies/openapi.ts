@@ -162,7 +162,7 @@ const idempotencyKeyParameter: Json = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'A text of your choice for one intended change. The same request with the same key within 24 hours is done once and gets the same reply, also after a lost connection; the key with another body is 422',
+    'A text of your choice for one intended change. The same request with the same key within 24 hours is done once and gets the same reply, also after a lost connection; the key with another body is 422. A run that was accepted belongs to its key, also when it failed: a new run needs a new key',
   schema: { type: 'string', pattern: keyPattern.source },
 };
 

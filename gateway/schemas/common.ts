@@ -129,14 +129,23 @@ export const paged = {
   cursor: Type.Optional(described(Cursor, 'Where the next page begins; absent on the last page')),
 };
 
-/** The query of a page of a list. */
+const cursorText =
+  'The `cursor` of the page before, taken in place of `offset`. It goes on behind the last item of that page, also when others add or remove items. It belongs to one list with the same filters: elsewhere it is 422.';
+
+/** The query of a page of a list whose items keep their place. */
 export const paging = {
   offset: Offset,
   limit: limitOf(100),
+  cursor: Type.Optional(described(Cursor, cursorText)),
+};
+
+/** The query of a page of a list that is ordered by the last change of its items. */
+export const pagingByChange = {
+  ...paging,
   cursor: Type.Optional(
     described(
       Cursor,
-      'The `cursor` of the page before, taken in place of `offset`. It is stable while others write. It belongs to one list with the same filters: elsewhere it is 422.',
+      `${cursorText} What changes meanwhile moves to the front, and the pages behind miss it: read the first page again at the end, and the pages behind it as far as they have something new.`,
     ),
   ),
 };

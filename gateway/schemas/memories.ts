@@ -1,5 +1,5 @@
 import { distanceMetrics, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
-import type { Static } from 'typebox';
+import type { Static, TProperties } from 'typebox';
 import {
   BodyId,
   count,
@@ -11,7 +11,7 @@ import {
   limitOf,
   memoryId,
   paged,
-  paging,
+  pagingByChange,
   objectOf,
   text,
   time,
@@ -46,6 +46,9 @@ export type MemoryConfig = Static<typeof MemoryConfig>;
 
 const config = Type.Optional(described(MemoryConfig, 'Names a thread'));
 const options = (description: string) => Type.Optional(described(JsonObject, description));
+/** Options of which one is read: its type is checked, and others are ignored. */
+const optionsWith = <P extends TProperties>(properties: P, description: string) =>
+  Type.Optional(Type.Object(properties, { description, additionalProperties: true }));
 const unread = options('Accepted for clients that send it; it changes nothing');
 
 const Content = Type.String({ minLength: 1, description: 'What is remembered, as text; not blank, at most 64 KiB' });
@@ -76,7 +79,10 @@ export const StoreMemory = objectOf('StoreMemoryRequest', 'A new memory.', {
     ),
   ),
   config,
-  options: options('`{"dedupe": true}`: when the same content is there already, its id is given and nothing is stored'),
+  options: optionsWith(
+    { dedupe: Type.Optional(flag('When the same content is there already, its id is given and nothing is stored')) },
+    '`{"dedupe": true}`: when the same content is there already, its id is given and nothing is stored',
+  ),
 });
 
 export const UpdateMemory = objectOf('UpdateMemoryRequest', 'What a memory is to hold.', {
@@ -140,7 +146,7 @@ export const SearchMemories = objectOf('SearchMemoryRequest', 'What is looked fo
       '- `seeds` (`graph_traversal`): how many memories it begins at, 1 to 100, default 3',
       '- `decay` (`graph_traversal`): the factor of a score for each step, 0 to 0.99, default 0.8',
       '- `alpha` (`hybrid`): the share of the vectors, 0 to 1, default 0.5',
-      '- `weights` (`relevance`): an object of `similarity` (default 0.75), `recency` (0.15), `importance` (0.1)',
+      '- `weights` (`relevance`): an object of `similarity` (default 0.75), `recency` (0.15), `importance` (0.1); another name is 422',
       '- `half_life_days` (`relevance`): after how many days a memory counts half as recent; the default is a setting of the service',
     ].join('\n'),
   ),
@@ -152,7 +158,7 @@ export const ListMemories = objectOf('ListMemoriesRequest', 'Which memories are 
   filters,
   config,
   options: unread,
-  ...paging,
+  ...pagingByChange,
 });
 
 export const ForgetMemories = objectOf(
@@ -163,7 +169,10 @@ export const ForgetMemories = objectOf(
     category: ofCategory,
     filters,
     config,
-    options: options('`{"all": true}`: without a condition, all memories of the owner'),
+    options: optionsWith(
+      { all: Type.Optional(flag('Without a condition, all memories of the owner are deleted')) },
+      '`{"all": true}`: without a condition, all memories of the owner',
+    ),
   },
 );
 
@@ -183,7 +192,7 @@ const MemoryResult = objectOf('MemoryResult', 'A memory.', {
   }),
   user_id: text('The id of the owner; `""` for the anonymous one'),
   thread_id: text('The thread with which it is deleted; `""` without one'),
-  timestamp: time('When it was stored or updated'),
+  timestamp: time('When it was stored or updated last'),
 });
 
 const success = Done.properties.success;

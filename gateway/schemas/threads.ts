@@ -6,7 +6,7 @@ import {
   JsonObject,
   nullable,
   paged,
-  paging,
+  pagingByChange,
   pathThreadId,
   objectOf,
   text,
@@ -22,7 +22,7 @@ export const ThreadsQuery = Type.Object({
       "Only threads whose name, id or metadata values hold this text, in upper or lower case, among the owner's 10,000 most recent",
     ),
   ),
-  ...paging,
+  ...pagingByChange,
 });
 
 /** The optional input of a deletion; it does not change what is deleted. */

@@ -41,7 +41,7 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 400,
-    message: /^messages: no open tool call has the id /,
+    message: /^(body\.)?messages: no open tool call has the id /,
     why: 'a tool result answers a call that is open: that depends on the thread',
   },
   {

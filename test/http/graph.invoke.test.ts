@@ -89,10 +89,11 @@ test('a remote tool interrupts the run; its result goes on with it', async (t) =
   t.is(answered.meta.resumes, asked.meta.run_id);
 });
 
-test('a tool result for a call that nobody made is 400', async (t) => {
+test('a tool result for a call that nobody made is 400 and named', async (t) => {
   await thread('no-call');
   const result = { role: 'tool', content: [{ type: 'tool_result', call_id: 'never', output: 1 }] };
-  await refused(t, invoke({ messages: [result], config: { thread_id: 'no-call' } }), 400, codeOf(400));
+  const reply = invoke({ messages: [result], config: { thread_id: 'no-call' } });
+  t.deepEqual(await refused(t, reply, 400, codeOf(400)), [['body', 'messages']]);
 });
 
 test('a node that fails is 500 and named, and the thread can be used', async (t) => {

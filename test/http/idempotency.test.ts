@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
@@ -176,6 +179,49 @@ test('a large update of state is given again as it left the state', async (t) =>
   t.deepEqual(dataOf(again), dataOf(first));
   t.deepEqual((dataOf(await service.send('GET', path)) as { state: { notes: unknown } }).state.notes, []);
 });
+
+/** An address that breaks the first connection and answers all that come later, so that the node that asks it fails once. */
+async function openFirstBroken(t: ExecutionContext): Promise<{ readonly url: string; readonly visits: () => number }> {
+  let visits = 0;
+  const server = createServer((request, response) => {
+    visits++;
+    if (visits === 1) request.destroy();
+    else response.end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return { url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`, visits: () => visits };
+}
+
+type Send = (body: object, headers: Readonly<Record<string, string>>) => Promise<unknown>;
+
+const failing: Readonly<Record<string, Send>> = {
+  '/v1/graph/invoke': async (body, headers) => {
+    const { status, body: reply } = await gated.send('POST', '/v1/graph/invoke', body, headers);
+    return [status, reply.error];
+  },
+  '/v1/graph/stream': async (body, headers) => Array.fromAsync(gated.stream(body, headers)),
+  '/v1/runs': async (body, headers) => {
+    const { run_id: runId } = dataOf(await gated.send('POST', '/v1/runs', body, headers)) as { run_id: string };
+    const { status, body: reply } = await gated.send('GET', `/v1/runs/${runId}/wait`);
+    return [runId, status, reply.error];
+  },
+};
+
+for (const [path, send] of Object.entries(failing)) {
+  test(`a run of ${path} that failed belongs to its key: sent again, the request gives that run and starts no other`, async (t) => {
+    const gate = await openFirstBroken(t);
+    const thread = `once-failed-${path.replaceAll('/', '-')}`;
+    const body = { messages: [user('go')], config: { thread_id: thread, gate: gate.url } };
+    const first = await send(body, key('failed'));
+    t.regex(JSON.stringify(first), /"NODE_ERROR"/);
+    t.deepEqual(await send(body, key('failed')), first);
+    const { runs } = dataOf(await gated.send('GET', `/v1/threads/${thread}/runs`)) as { runs: { status: string }[] };
+    t.deepEqual([runs.map(({ status }) => status), gate.visits()], [['failed'], 1]);
+    await send(body, key('new'));
+    t.is(gate.visits(), 2);
+  });
+}
 
 test('a refusal because a run is under way is not kept: sent again after the run, the request is done', async (t) => {
   await using gate = await openGate();

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { serve } from './service.ts';
+import { codeOf, serve } from './service.ts';
 
-const { send, data } = serve(test);
+const { send, data, refused } = serve(test);
 
 interface Stored {
   readonly memory_id: string;
@@ -17,4 +17,10 @@ test('the same content stored with dedupe is one memory', async (t) => {
   const plain: Stored = await data(t, 'storeMemory', store(note));
   t.is(again.memory_id, single.memory_id);
   t.is(new Set([single, again, other, plain].map(({ memory_id: id }) => id)).size, 3);
+});
+
+test('dedupe of another type is 422 and named, and null or another option changes nothing', async (t) => {
+  const reply = store({ ...note, options: { dedupe: 'yes' } });
+  t.deepEqual(await refused(t, reply, 422, codeOf(422)), [['body', 'options', 'dedupe']]);
+  t.is((await store({ ...note, content: 'y', options: { dedupe: null, other: 'yes' } })).status, 200);
 });

@@ -22,7 +22,7 @@ export const forgetMemories = endpoint({
   reply: Forgotten,
   handle: async ({ input, owner, idempotency, call }, { memory }) => {
     const selection = selectionOf(input);
-    const all = input.options?.['all'] === true;
+    const all = input.options?.all === true;
     if (!all && Object.keys(selection).length === 0) {
       throw invalidAt(
         ['body'],

@@ -12,7 +12,7 @@ export const listMemories = endpoint({
   tag: 'memories',
   summary: 'List memories, newest first',
   description:
-    'The memories of the owner that meet every condition, newest first, in pages. `total` is how many the same conditions would forget.',
+    'The memories of the owner that meet every condition, those stored or updated last first, in pages. `total` is how many the same conditions would forget.',
   example: examples.listMemories,
   method: 'GET',
   path: '/v1/store/memories',

@@ -19,7 +19,7 @@ export const storeMemory = endpoint({
     const { content, category, memory_type: memoryType, metadata = {} } = input;
     const memoryId = newId('memory');
     const request = { owner, memoryId, content, category, memoryType, metadataJson: jsonBytes(metadata) };
-    const dedupe = input.options?.['dedupe'] === true;
+    const dedupe = input.options?.dedupe === true;
     const stored = await memory.store({ ...request, ...threadOf(input.config), ...(dedupe && { dedupe }) }, call());
     return jsonObject({ memory_id: JSON.stringify(stored.memoryId) });
   },

@@ -1,5 +1,5 @@
-import { badRequest } from '@agent-workflow/kit/errors';
-import { invalidAt } from '../../http/fields.ts';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { invalidAt, located } from '../../http/fields.ts';
 import { StreamChunk } from '../../schemas/graph.ts';
 import { RunParams, StreamQuery } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
@@ -35,12 +35,17 @@ export const streamRun = endpoint({
 
 /** The number that `{run_id}:{seq}` ends with. */
 function seqOf(lastEventId: string, runId: string): number {
+  const loc = ['header', 'Last-Event-ID'];
   const colon = lastEventId.lastIndexOf(':');
   const seq = Number(lastEventId.slice(colon + 1));
-  if (lastEventId.slice(0, Math.max(colon, 0)) !== runId)
-    throw badRequest(`Last-Event-ID is not an event of run "${runId}"`);
+  if (lastEventId.slice(0, Math.max(colon, 0)) !== runId) {
+    const msg = `is not an event of run "${runId}"`;
+    throw new ServiceError('BadRequest', `Last-Event-ID ${msg}`, {
+      details: [located({ loc, msg, type: 'value_error' })],
+    });
+  }
   if (!/^\d{1,15}$/.test(lastEventId.slice(colon + 1))) {
-    throw invalidAt(['header', 'Last-Event-ID'], 'must end with the number of an event', 'int_parsing');
+    throw invalidAt(loc, 'must end with the number of an event', 'int_parsing');
   }
   return seq;
 }

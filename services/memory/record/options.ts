@@ -33,8 +33,8 @@ const defaults = { depth: 2, seeds: 3, decay: 0.8, alpha: 0.5 } as const;
 const defaultWeights: Weights = { similarity: 0.75, recency: 0.15, importance: 0.1 };
 
 /**
- * Reads `options`; unknown names are ignored.
- * @throws Invalid at the option that is out of range.
+ * Reads `options`; unknown names are ignored, except in `weights`, whose names are a closed list.
+ * @throws Invalid at the option that is out of range, and at an unknown weight.
  */
 export function readSearchOptions(json: Uint8Array | undefined, halfLifeDays: number): SearchOptions {
   const options = json === undefined ? {} : readObject(json, ['options']);
@@ -54,6 +54,9 @@ function readWeights(given: unknown): Weights {
   if (given === undefined || given === null) return defaultWeights;
   const at = ['options', 'weights'];
   if (!isObject(given)) throw invalid(at, 'must be a JSON object', 'object_type');
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(defaultWeights, name));
+  if (unknown !== undefined)
+    throw invalid([...at, unknown], `must be one of ${Object.keys(defaultWeights).join(', ')}`);
   const weight = (name: keyof Weights): number =>
     readNumber(given, name, defaultWeights[name], { min: 0, max: 1e6 }, at);
   return { similarity: weight('similarity'), recency: weight('recency'), importance: weight('importance') };

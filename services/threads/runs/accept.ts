@@ -1,4 +1,4 @@
-import { badRequest, conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
+import { conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
 import { defaultAgent } from '@agent-workflow/kit/agents';
@@ -225,7 +225,12 @@ function refuseUnmatched(request: AcceptRunRequest, head: Head): void {
   const { answers, resume, hasNewInput, nodes, threadId } = request;
   const open = new Set(head.openCalls.map(({ callId }) => callId));
   const unknown = answers.find((id) => !open.has(id));
-  if (unknown !== undefined) throw badRequest(`messages: no open tool call has the id "${unknown}"`);
+  if (unknown !== undefined) {
+    const msg = `no open tool call has the id "${unknown}"`;
+    throw new ServiceError('BadRequest', `messages: ${msg}`, {
+      details: [{ field: ['messages'], msg, type: 'value_error' }],
+    });
+  }
   if (resume && !matchesInterrupts(resume.keys, head))
     throw new ServiceError('BadRequest', `resume: ${noOpenQuestion}`, {
       details: [{ field: ['resume'], msg: noOpenQuestion, type: 'value_error' }],

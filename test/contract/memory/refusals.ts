@@ -44,6 +44,7 @@ export function refusalTests(test: TestFn, name: string, open: Opener): void {
       [{ options: { depth: 11 } }, ['options', 'depth']],
       [{ options: { alpha: '1' } }, ['options', 'alpha']],
       [{ options: { weights: { recency: -1 } } }, ['options', 'weights', 'recency']],
+      [{ options: { weights: { similarty: 1 } } }, ['options', 'weights', 'similarty']],
     ];
     for (const [query, loc] of searches) await refuses(t, search('text', query), 'Invalid', loc);
     await refuses(t, search('x'.repeat(sizes.memory + 1)), 'Invalid', ['query']);
