@@ -127,6 +127,11 @@ for (const [what, build, fault] of [
     'tool "look" must have a function behind its declaration, not object',
   ],
   [
+    'with a tool whose function is undefined',
+    () => tool({ name: 'look', description: '', parameters: {} }, undefined as never),
+    'tool "look" must have a function behind its declaration, not undefined',
+  ],
+  [
     'with a tool whose function is in its declaration',
     () => tool({ name: 'look', description: '', parameters: {}, run: nothing } as never, undefined as never),
     'tool "look" has run in its declaration: give the function behind it',
@@ -148,6 +153,11 @@ for (const [what, build, fault] of [
     t.throws(build, { message: fault });
   });
 }
+
+test('a tool of a declaration alone, which JavaScript lets pass, is a remote one', (t) => {
+  const declare = tool as unknown as (declaration: object) => ReturnType<typeof tool>;
+  t.is(declare({ name: 'look', description: '', parameters: {} }).run, undefined);
+});
 
 test('a conditional edge without targets may lead anywhere', (t) => {
   const graph = draft()

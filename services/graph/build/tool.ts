@@ -46,19 +46,19 @@ interface ToolSpec extends RemoteToolSpec, Pick<Tool, 'replay'> {
  */
 export function tool<const D extends ToolSpec>(
   declaration: D,
-  run: (args: ArgsOf<D>, context: ToolContext) => unknown,
+  ...given: readonly [run: (args: ArgsOf<D>, context: ToolContext) => unknown]
 ): Tool {
   const { parameters, schema = isStandardSchema(parameters) ? parameters : undefined } = declaration;
   const { name, replay = 'safe' } = declaration;
   if (!replays.includes(replay))
     throw new Error(`replay of tool "${name}" is ${replay}: it must be ${replays.join(' or ')}`);
-  refuseNoRun(declaration, run);
+  refuseNoRun(declaration, given);
   const instead = 'give it as "schema", and the same as JSON Schema as "parameters"';
   return {
     ...declaration,
     parameters: toParameters(declaration, instead),
     ...(schema && { schema }),
-    run: run as NonNullable<Tool['run']>,
+    run: given[0] as NonNullable<Tool['run']>,
   };
 }
 
@@ -71,12 +71,16 @@ export const remoteTool = (declaration: RemoteToolSpec): Tool => ({
   parameters: toParameters(declaration, 'give JSON Schema'),
 });
 
-/** Without a function a tool is a remote one. One that was given, and is none or stands in the declaration, is a mistake. */
-function refuseNoRun(declaration: ToolSpec, run: unknown): void {
-  if (run !== undefined && typeof run !== 'function')
-    throw new Error(`tool "${declaration.name}" must have a function behind its declaration, not ${nameOf(run)}`);
+/**
+ * What JavaScript lets pass: a tool of a declaration alone is a remote one, and nothing else is. A second argument that is no function,
+ * as a name that a module does not export, is a mistake, and so is a function in the declaration.
+ */
+function refuseNoRun(declaration: ToolSpec, given: readonly unknown[]): void {
+  const [run] = given;
   if (run === undefined && 'run' in declaration)
     throw new Error(`tool "${declaration.name}" has run in its declaration: give the function behind it`);
+  if (given.length > 0 && typeof run !== 'function')
+    throw new Error(`tool "${declaration.name}" must have a function behind its declaration, not ${nameOf(run)}`);
 }
 
 const replays: readonly string[] = ['safe', 'once', 'pure'] satisfies Replay[];
