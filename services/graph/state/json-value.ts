@@ -78,11 +78,19 @@ function firstFault(
 const nameOfType = (value: unknown): string => (value === undefined ? 'undefined' : `a ${typeof value}`);
 
 /** The name of the class of an object that is not a plain one. Objects of another realm are plain, too. */
-function nameOfClass(value: object): string | undefined {
-  const prototype = Object.getPrototypeOf(value) as object | null;
+export function nameOfClass(value: object): string | undefined {
+  const prototype = Object.getPrototypeOf(value) as ClassParts | null;
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return undefined;
-  const name: unknown = prototype.constructor.name;
-  return typeof name === 'string' && name !== '' ? `an object of class ${name}` : 'an object of a class';
+  // The constructor of generators has an empty name.
+  const names = [prototype.constructor?.name, prototype[Symbol.toStringTag]];
+  const name = names.find((own): own is string => typeof own === 'string' && own !== '');
+  return name === undefined ? 'an object of a class' : `an object of class ${name.slice(0, shownCharacters)}`;
+}
+
+/** What names the class of an object. An author may make a prototype without either. */
+interface ClassParts {
+  readonly constructor?: { readonly name?: unknown };
+  readonly [Symbol.toStringTag]?: unknown;
 }
 
 /**
