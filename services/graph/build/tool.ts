@@ -1,5 +1,6 @@
 import { messageOf } from '../state/failure.ts';
 import { nameOf } from '../state/field.ts';
+import { refuseUnknown } from '../state/refuse-unknown.ts';
 import type { JsonSchema } from '../state/schema.ts';
 import { isStandardSchema, toJsonSchema, type OutputOf, type StandardSchema } from '../state/standard-schema.ts';
 import type { ToolContext, ToolDeclaration } from './context.ts';
@@ -41,7 +42,7 @@ interface ToolSpec extends RemoteToolSpec, Pick<Tool, 'replay'> {
  * break it, `run` is not called, and the model gets an error as the result; otherwise `run` gets the arguments as the schema transforms
  * them. What `run` returns, text or any JSON, is the result; when it throws, the result is an error with that message. Unless `replay`
  * is `once`, a call may be made more than once, each time with the same `ctx.idempotencyKey`.
- * @throws Error naming the tool when its schema cannot be written as JSON Schema, or `run` is no function.
+ * @throws Error naming the tool when its schema cannot be written as JSON Schema, a member is unknown, or `run` is no function.
  * @example tool({ name: 'look_up', description: '…', parameters: z.object({ id: z.string() }) }, ({ id }) => find(id))
  */
 export function tool<const D extends ToolSpec>(
@@ -53,6 +54,7 @@ export function tool<const D extends ToolSpec>(
   if (!replays.includes(replay))
     throw new Error(`replay of tool "${name}" is ${replay}: it must be ${replays.join(' or ')}`);
   refuseNoRun(declaration, given);
+  refuseUnknownParts(declaration);
   const instead = 'give it as "schema", and the same as JSON Schema as "parameters"';
   return {
     ...declaration,
@@ -82,6 +84,19 @@ function refuseNoRun(declaration: ToolSpec, given: readonly unknown[]): void {
   if (given.length > 0 && typeof run !== 'function')
     throw new Error(`tool "${declaration.name}" must have a function behind its declaration, not ${nameOf(run)}`);
 }
+
+/** Another tool may be the declaration: a function is then given in place of its own. */
+function refuseUnknownParts({ run: _, ...declaration }: ToolSpec & { readonly run?: unknown }): void {
+  refuseUnknown(`tool "${declaration.name}"`, '', declaration, specNames);
+}
+
+const specNames: Readonly<Record<keyof ToolSpec, true>> = {
+  name: true,
+  description: true,
+  parameters: true,
+  schema: true,
+  replay: true,
+};
 
 const replays: readonly string[] = ['safe', 'once', 'pure'] satisfies Replay[];
 
