@@ -177,7 +177,7 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
   }
   throw new RunFailure(
     'NodeFailed',
-    `field "${name}" holds a value that ${whyNoJson(cause)}`,
+    `field "${name}" holds a value that ${whyNoJson(cause, value, name)}`,
     node === undefined ? {} : { node },
   );
 }
