@@ -93,10 +93,10 @@ const failing: Readonly<Record<string, string>> = {
   'returns a text': 'node "returns a text" returned no object of fields',
   'returns an array': 'node "returns an array" returned no object of fields',
   'returns a function': 'node "returns a function" returned no object of fields',
-  'returns a BigInt': 'field "anything" holds a value that is not JSON',
-  'returns a cycle': 'field "anything" holds a value that is not JSON',
+  'returns a BigInt': 'field "anything" holds a value that is not JSON: anything is a bigint',
+  'returns a cycle': 'field "anything" holds a value that is not JSON: anything.self is an object that holds itself',
   'returns what is nested too deep': 'field "anything" holds a value that is nested too deep',
-  'returns a function in a field': 'field "anything" holds a value that is not JSON',
+  'returns a function in a field': 'field "anything" holds a value that is not JSON: anything is a function',
   'returns NaN': 'field "ratio" must be a number, not NaN',
   'returns NaN where anything may be': 'field "anything" must be JSON, not NaN',
   'returns messages that are no array':

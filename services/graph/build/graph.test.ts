@@ -82,6 +82,26 @@ for (const [what, build, fault] of [
     'the default of field "count" must be a number, not string',
   ],
   [
+    'with a field of an unknown member',
+    () => field({ type: 'number', defualt: 1 } as never),
+    'what field is given has defualt, which is none of type, description, schema, check, default, required, reducer',
+  ],
+  [
+    'with a reducer that is no function',
+    () => field({ type: 'number', reducer: 'add' } as never),
+    'the reducer of a field must be a function, not string',
+  ],
+  [
+    'with a tool of an unknown member',
+    () => tool({ name: 'look', description: '', parameters: {}, replayy: 'once' } as never, nothing),
+    'tool "look" has replayy, which is none of name, description, parameters, schema, replay',
+  ],
+  [
+    'with a node whose name is a number',
+    () => draft().addNode(5 as never, nothing),
+    'the name of a node must be a text, not number',
+  ],
+  [
     'with a field that is not made by field()',
     () => new StateGraph({ x: { type: 'string' } } as never),
     'field "x" must be made by field({ type, default, … })',
@@ -127,6 +147,11 @@ for (const [what, build, fault] of [
     'tool "look" must have a function behind its declaration, not object',
   ],
   [
+    'with a tool whose function is undefined',
+    () => tool({ name: 'look', description: '', parameters: {} }, undefined as never),
+    'tool "look" must have a function behind its declaration, not undefined',
+  ],
+  [
     'with a tool whose function is in its declaration',
     () => tool({ name: 'look', description: '', parameters: {}, run: nothing } as never, undefined as never),
     'tool "look" has run in its declaration: give the function behind it',
@@ -148,6 +173,18 @@ for (const [what, build, fault] of [
     t.throws(build, { message: fault });
   });
 }
+
+test('a tool may be declared by another one, with a function in place of its own', (t) => {
+  const base = tool({ name: 'look', description: '', parameters: {}, replay: 'once' }, () => 1);
+  const other = tool({ ...base, name: 'look_again' }, () => 2);
+  t.like(other, { name: 'look_again', replay: 'once' });
+  t.is(other.run?.({}, {} as never), 2);
+});
+
+test('a tool of a declaration alone, which JavaScript lets pass, is a remote one', (t) => {
+  const declare = tool as unknown as (declaration: object) => ReturnType<typeof tool>;
+  t.is(declare({ name: 'look', description: '', parameters: {} }).run, undefined);
+});
 
 test('a conditional edge without targets may lead anywhere', (t) => {
   const graph = draft()

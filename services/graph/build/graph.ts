@@ -66,13 +66,14 @@ export class StateGraph<F extends Fields> {
    * node. A sub-graph shares context and summary, and the fields that both graphs declare: it reads their values, and what
    * its nodes write to them passes this graph's reducers too, in the order in which it was written. Its other fields have their
    * defaults at the start of each run of the sub-graph.
-   * @throws Error when the name is taken, or the policy holds a value that is out of bounds.
+   * @throws Error when the name is taken or no text, or the policy holds a value that is out of bounds.
    */
   addNode<C extends NodeContext = NodeContext>(
     name: string,
     node: NodeFunction<F, C> | ToolNode | CompiledGraph,
     policy: NodePolicy = {},
   ): this {
+    refuseNoName(name);
     if (name === START || name === END || name === '') throw new Error(`"${name}" cannot be the name of a node`);
     if (this.#nodes.has(name)) throw new Error(`node "${name}" is added twice`);
     refuseNoNode(name, node);
@@ -216,6 +217,10 @@ function refuseNoRoute(from: string, route: unknown, targets: unknown): void {
   const at = targets.findIndex((target) => typeof target !== 'string');
   if (at >= 0)
     throw new Error(`the targets of ${edge} must be names of nodes: [${String(at)}] is ${nameOf(targets[at])}`);
+}
+
+function refuseNoName(name: unknown): void {
+  if (typeof name !== 'string') throw new Error(`the name of a node must be a text, not ${nameOf(name)}`);
 }
 
 /** What JavaScript lets pass: a graph that is not compiled, and no node at all. */

@@ -1,5 +1,6 @@
 import type { Backoff } from '@agent-workflow/kit/retry';
 import { isRunFailure } from '../state/failure.ts';
+import { refuseUnknown } from '../state/refuse-unknown.ts';
 
 /** When a failed node is tried again, and after which wait. */
 export interface RetryPolicy {
@@ -112,14 +113,6 @@ export function checkPolicy(node: string, policy: NodePolicy): void {
 function refuseNoBoolean(node: string, { speculative }: { readonly speculative?: unknown }): void {
   if (speculative === undefined || typeof speculative === 'boolean') return;
   throw new Error(`speculative of node "${node}" is ${JSON.stringify(speculative)}: it must be true or false`);
-}
-
-/** @throws Error naming the first member of `what` that is not known. */
-export function refuseUnknown(what: string, place: string, given: object, known: Readonly<Record<string, true>>): void {
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
-  if (unknown === undefined) return;
-  const names = Object.keys(known).join(', ');
-  throw new Error(`${what} has ${place}${unknown}, which is none of ${names}`);
 }
 
 /** The longest time that a timer of Node can wait. */

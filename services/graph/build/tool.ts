@@ -1,5 +1,6 @@
 import { messageOf } from '../state/failure.ts';
 import { nameOf } from '../state/field.ts';
+import { refuseUnknown } from '../state/refuse-unknown.ts';
 import type { JsonSchema } from '../state/schema.ts';
 import { isStandardSchema, toJsonSchema, type OutputOf, type StandardSchema } from '../state/standard-schema.ts';
 import type { ToolContext, ToolDeclaration } from './context.ts';
@@ -41,24 +42,25 @@ interface ToolSpec extends RemoteToolSpec, Pick<Tool, 'replay'> {
  * break it, `run` is not called, and the model gets an error as the result; otherwise `run` gets the arguments as the schema transforms
  * them. What `run` returns, text or any JSON, is the result; when it throws, the result is an error with that message. Unless `replay`
  * is `once`, a call may be made more than once, each time with the same `ctx.idempotencyKey`.
- * @throws Error naming the tool when its schema cannot be written as JSON Schema, or `run` is no function.
+ * @throws Error naming the tool when its schema cannot be written as JSON Schema, a member is unknown, or `run` is no function.
  * @example tool({ name: 'look_up', description: '…', parameters: z.object({ id: z.string() }) }, ({ id }) => find(id))
  */
 export function tool<const D extends ToolSpec>(
   declaration: D,
-  run: (args: ArgsOf<D>, context: ToolContext) => unknown,
+  ...given: readonly [run: (args: ArgsOf<D>, context: ToolContext) => unknown]
 ): Tool {
   const { parameters, schema = isStandardSchema(parameters) ? parameters : undefined } = declaration;
   const { name, replay = 'safe' } = declaration;
   if (!replays.includes(replay))
     throw new Error(`replay of tool "${name}" is ${replay}: it must be ${replays.join(' or ')}`);
-  refuseNoRun(declaration, run);
+  refuseNoRun(declaration, given);
+  refuseUnknownParts(declaration);
   const instead = 'give it as "schema", and the same as JSON Schema as "parameters"';
   return {
     ...declaration,
     parameters: toParameters(declaration, instead),
     ...(schema && { schema }),
-    run: run as NonNullable<Tool['run']>,
+    run: given[0] as NonNullable<Tool['run']>,
   };
 }
 
@@ -71,13 +73,30 @@ export const remoteTool = (declaration: RemoteToolSpec): Tool => ({
   parameters: toParameters(declaration, 'give JSON Schema'),
 });
 
-/** Without a function a tool is a remote one. One that was given, and is none or stands in the declaration, is a mistake. */
-function refuseNoRun(declaration: ToolSpec, run: unknown): void {
-  if (run !== undefined && typeof run !== 'function')
-    throw new Error(`tool "${declaration.name}" must have a function behind its declaration, not ${nameOf(run)}`);
+/**
+ * What JavaScript lets pass: a tool of a declaration alone is a remote one, and nothing else is. A second argument that is no function,
+ * as a name that a module does not export, is a mistake, and so is a function in the declaration.
+ */
+function refuseNoRun(declaration: ToolSpec, given: readonly unknown[]): void {
+  const [run] = given;
   if (run === undefined && 'run' in declaration)
     throw new Error(`tool "${declaration.name}" has run in its declaration: give the function behind it`);
+  if (given.length > 0 && typeof run !== 'function')
+    throw new Error(`tool "${declaration.name}" must have a function behind its declaration, not ${nameOf(run)}`);
 }
+
+/** Another tool may be the declaration: a function is then given in place of its own. */
+function refuseUnknownParts({ run: _, ...declaration }: ToolSpec & { readonly run?: unknown }): void {
+  refuseUnknown(`tool "${declaration.name}"`, '', declaration, specNames);
+}
+
+const specNames: Readonly<Record<keyof ToolSpec, true>> = {
+  name: true,
+  description: true,
+  parameters: true,
+  schema: true,
+  replay: true,
+};
 
 const replays: readonly string[] = ['safe', 'once', 'pure'] satisfies Replay[];
 

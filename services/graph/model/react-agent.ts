@@ -1,8 +1,9 @@
 import { END, START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';
 import { refuseNoTools, toolNode, type Tool } from '../build/tool.ts';
-import { refuseUnknown, type NodePolicy } from '../build/policy.ts';
+import type { NodePolicy } from '../build/policy.ts';
 import { callsTools } from '../state/calls.ts';
+import { refuseUnknown } from '../state/refuse-unknown.ts';
 import { modelNode, refuseNoModel, type ModelNodeOptions, type ModelState } from './model-node.ts';
 
 export interface ReactAgentOptions extends Pick<ModelNodeOptions<ModelState>, 'model' | 'instructions'> {

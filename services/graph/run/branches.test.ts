@@ -365,7 +365,9 @@ test('branches that return more than a step may hold fail it', async (t) => {
 
 test('a branch that returns what is no JSON fails', async (t) => {
   const graph = fanOut(items(2), () => ({ done: [1n as unknown as string] }));
-  await t.throwsAsync(walk(graph), { message: 'node "work" returned a value that is not JSON' });
+  await t.throwsAsync(walk(graph), {
+    message: 'node "work" returned a value that is not JSON: update.done[0] is a bigint',
+  });
 });
 
 const confirm = tool(

@@ -113,7 +113,9 @@ function toJson(result: NodeResult, node: string): string {
   try {
     json = JSON.stringify(result);
   } catch (cause) {
-    throw new RunFailure('NodeFailed', `node "${node}" returned a value that ${whyNoJson(cause)}`, { node, cause });
+    const update = Object.fromEntries(result.outputs.flatMap(({ fields }) => Object.entries(fields)));
+    const why = whyNoJson(cause, update, 'update');
+    throw new RunFailure('NodeFailed', `node "${node}" returned a value that ${why}`, { node, cause });
   }
   for (const { fields } of result.outputs) {
     const lost = lostPlace(fields, json, 'update');

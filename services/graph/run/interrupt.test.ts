@@ -185,7 +185,7 @@ test('ctx.interrupt works where the async context is lost, and throws when the n
 
 test('a question that is not JSON fails its node', async (t) => {
   await t.throwsAsync(walk(one(() => ({ answers: [interrupt(() => 1)] }))), {
-    message: 'node "n" failed: interrupt() was given a value that is not JSON',
+    message: 'node "n" failed: interrupt() was given a value that is not JSON: value is a function',
   });
   let deep: unknown = 1;
   for (let level = 0; level < 100_000; level++) deep = [deep];

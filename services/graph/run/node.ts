@@ -9,7 +9,7 @@ import { explain, isRunFailure, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
 import { keyOf } from './keys.ts';
 import { createInterruptScope, inInterruptScope, type InterruptScope } from './interrupt.ts';
-import { promisePlace, toJsonValue } from '../state/json-value.ts';
+import { nameOfClass, promisePlace, toJsonValue } from '../state/json-value.ts';
 import { draftMessage, toMessages } from '../state/message.ts';
 import { withInterrupts, withUsage } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
@@ -135,8 +135,7 @@ function toResult(
   emitted: Message | undefined,
   toBlock: (block: Block) => Block,
 ): NodeResult {
-  if (typeof update !== 'object' || Array.isArray(update))
-    throw new RunFailure('NodeFailed', `node "${node}" returned no object of fields`, { node });
+  refuseNoUpdate(node, update);
   const {
     messages = [],
     removed_from_context: removed,
@@ -151,6 +150,18 @@ function toResult(
     streamed: emitted ? [emitted.message_id] : [],
     waiting: false,
   };
+}
+
+/**
+ * An object of a class without members of its own, as a Map, a Response or an async generator, would be an update of nothing. What a
+ * class of the author gives is an update as long as it has members.
+ */
+function refuseNoUpdate(node: string, update: object): void {
+  const isObject = typeof update === 'object' && !Array.isArray(update);
+  const lost = isObject ? nameOfClass(update) : undefined;
+  if (isObject && (lost === undefined || Object.keys(update).length > 0)) return;
+  const what = lost === undefined ? '' : `, but ${lost}`;
+  throw new RunFailure('NodeFailed', `node "${node}" returned no object of fields${what}`, { node });
 }
 
 /** A forgotten `await` would store `{}`. It is searched for here, because results of branches are stored as JSON before they are merged. */

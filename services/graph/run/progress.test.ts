@@ -44,7 +44,7 @@ test('what nodes, tools, sub-graphs and branches publish as progress is given in
 });
 
 const refused: Readonly<Record<string, readonly [unknown, RegExp]>> = {
-  'no JSON': [() => 1, /progress\(\) was given a value that is not JSON$/],
+  'no JSON': [() => 1, /progress\(\) was given a value that is not JSON: value is a function$/],
   'more than 64 KiB': ['x'.repeat(64 * 1024), /progress\(\) was given 65538 bytes of JSON, more than 65536$/],
 };
 

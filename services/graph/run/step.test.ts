@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import fc from 'fast-check';
 import { textOf, type Block, type Message } from '@agent-workflow/protos/message';
@@ -361,6 +362,39 @@ for (const [what, node, message] of [
     t.like(await failureOf(one(node)), { code: 'NodeFailed', node: 'n', message });
   });
 }
+
+/** What nodes return by mistake, by the name of its class. */
+const noUpdates: Readonly<Record<string, () => unknown>> = {
+  Map: () => new Map([['route', 1]]),
+  Set: () => new Set(['route']),
+  Date: () => new Date(0),
+  TypeError: () => new TypeError('no tea'),
+  Response: () => Response.json({ route: 'x' }),
+  Generator: function* () {
+    yield { route: 'x' };
+  },
+  AsyncGenerator: async function* () {
+    yield { route: await Promise.resolve('x') };
+  },
+};
+
+for (const [name, node] of Object.entries(noUpdates)) {
+  test(`a node that returns an object of class ${name} fails: it is no update of nothing`, async (t) => {
+    const message = `node "n" returned no object of fields, but an object of class ${name}`;
+    t.like(await failureOf(one(node as never)), { code: 'NodeFailed', node: 'n', message });
+  });
+}
+
+test('a node may return a plain object of any realm, one without a prototype, and one of a class with members', async (t) => {
+  class Update {
+    readonly route = 'x';
+  }
+  const bare = Object.assign(Object.create(null) as object, { route: 'x' });
+  for (const update of [{ route: 'x' }, bare, runInNewContext('({ route: "x" })'), new Update()])
+    t.is((await walk(one(() => update as never))).state.values['route'], 'x');
+  for (const update of [undefined, {}, Object.create(null) as object, Object.freeze({})])
+    t.is((await walk(one(() => update as never))).ended, 'done');
+});
 
 test('the failure of a step names the node that failed, and what the other nodes emit later is dropped', async (t) => {
   const gate = Promise.withResolvers<undefined>();

@@ -1,3 +1,4 @@
+import { refuseUnknown } from './refuse-unknown.ts';
 import { schemaFault, type JsonSchema } from './schema.ts';
 import {
   checkValueNow,
@@ -46,7 +47,7 @@ export interface Field<T> {
 /**
  * A field of a schema that implements Standard Schema, as one of zod. The schema checks values and does not change them: it must take
  * what it gives, and need not wait.
- * @throws Error when the schema cannot be written as JSON Schema.
+ * @throws Error when the schema cannot be written as JSON Schema, a member is unknown, or the reducer is no function.
  */
 export function field<S extends StandardSchema>(
   spec: StandardFieldSpec<S> & { readonly default: OutputOf<S> },
@@ -57,8 +58,26 @@ export function field<T>(spec: FieldSpec<T> & { readonly default: T }): Field<T>
 /** A field that may be undefined when a node reads it. */
 export function field<T>(spec: FieldSpec<T>): Field<T | undefined>;
 export function field(spec: object): Field<never> {
+  refuseUnknown('what field is given', '', spec, specNames);
   // The reducer is called with values of this field only.
-  return { spec: readStandard(spec as FieldSpec<unknown>) };
+  const read = readStandard(spec as FieldSpec<unknown>);
+  refuseNoReducer(read);
+  return { spec: read };
+}
+
+const specNames: Readonly<Record<keyof FieldSpec<unknown>, true>> = {
+  type: true,
+  description: true,
+  schema: true,
+  check: true,
+  default: true,
+  required: true,
+  reducer: true,
+};
+
+function refuseNoReducer({ reducer }: { readonly reducer?: unknown }): void {
+  if (reducer === undefined || typeof reducer === 'function') return;
+  throw new Error(`the reducer of a field must be a function, not ${nameOf(reducer)}`);
 }
 
 function readStandard(spec: FieldSpec<unknown>): FieldSpec<unknown> {

@@ -58,6 +58,35 @@ test('a cycle and nesting without end are refused, and an object that stands in 
   t.deepEqual(toStrictJson([shared, shared], 'it'), [{ x: 1 }, { x: 1 }]);
 });
 
+test('a value of which JSON makes no text is refused by its place and the reason', (t) => {
+  const whyOf = (value: unknown): string =>
+    t.throws(() => toJsonValue(value, 'it', 1000)).message.replace('it was given a value that is not JSON', '');
+  const cycle: Record<string, unknown> = {};
+  const shared = { x: 1 };
+  cycle['self'] = [shared, shared, { cycle }];
+  t.is(whyOf(cycle), ': value.self[2].cycle is an object that holds itself');
+  t.is(whyOf({ a: undefined, at: new Date(0), b: [1, 2n] }), ': value.b[1] is a bigint');
+  t.is(whyOf(Symbol('x')), ': value is a symbol');
+  const thrower = {
+    toJSON: () => {
+      throw new Error('no text');
+    },
+  };
+  t.is(whyOf([thrower]), ': toJSON of value[0] failed: no text');
+  t.is(whyOf({ ['x'.repeat(500)]: 1n }), `: value.${'x'.repeat(100)} is a bigint`);
+  let deep: unknown = 1n;
+  for (let level = 0; level < 500; level++) deep = { ['y'.repeat(50)]: deep };
+  t.true(whyOf(deep).length < 1100, 'the place of what is nested deep is cut');
+  let reads = 0;
+  const changing = {
+    get big(): unknown {
+      return reads++ === 0 ? 1n : 1;
+    },
+  };
+  t.is(whyOf(changing), '');
+  t.is(whyOf(undefined), '');
+});
+
 test('a value over its bound is refused with its size', (t) => {
   t.throws(() => toStrictJson('xxx', 'it', 4), {
     name: 'RangeError',

@@ -1,3 +1,5 @@
+import { messageOf } from './failure.ts';
+
 /**
  * The value as JSON has it: what JSON does not have is dropped, as `JSON.stringify` drops it. `who` was given it, and `most` is its bound in bytes.
  * @throws TypeError when it is not JSON, holds an object of which JSON keeps nothing, or is nested too deep; RangeError when it is larger. The
@@ -32,12 +34,61 @@ function stringify(value: unknown, who: string): string {
   } catch (error) {
     cause = error;
   }
-  throw new TypeError(`${who} was given a value that ${whyNoJson(cause)}`, { cause });
+  throw new TypeError(`${who} was given a value that ${whyNoJson(cause, value, 'value')}`, { cause });
 }
 
-/** Why `JSON.stringify` made no text of a value, by what it threw, if anything. At some thousands of levels it overflows the stack. */
-export const whyNoJson = (error: unknown): string =>
-  error instanceof RangeError && error.message.includes('call stack') ? 'is nested too deep' : 'is not JSON';
+/**
+ * Why `JSON.stringify` made no text of a value, by what it threw, if anything, and at which place of the value, where that is found. At
+ * some thousands of levels it overflows the stack.
+ */
+export function whyNoJson(error: unknown, value: unknown, name: string): string {
+  // A text that is too long for a string has no place, either.
+  if (error instanceof RangeError) return error.message.includes('call stack') ? 'is nested too deep' : 'is not JSON';
+  const fault = refusedPlace(value, name);
+  return fault === undefined ? 'is not JSON' : `is not JSON: ${fault}`;
+}
+
+/** The place that `JSON.stringify` refused. It is searched for in the order in which that reads, and so never beyond the place. */
+function refusedPlace(value: unknown, name: string): string | undefined {
+  if (typeof value === 'function' || typeof value === 'symbol') return `${name} is ${nameOfType(value)}`;
+  // Code of the author runs where members are read, and may do so in another way than before.
+  try {
+    return refusedIn(value, name, new Set());
+  } catch {
+    return undefined;
+  }
+}
+
+function refusedIn(given: unknown, place: string, within: Set<object>): string | undefined {
+  const where = place.slice(0, shownPlace);
+  let value = given;
+  try {
+    value = ownJson(given);
+  } catch (error) {
+    return `toJSON of ${where} failed: ${messageOf(error)}`;
+  }
+  if (typeof value === 'bigint') return `${where} is a bigint`;
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (within.has(value)) return `${where} is an object that holds itself`;
+  within.add(value);
+  for (const key of Object.keys(value)) {
+    const member = (value as Readonly<Record<string, unknown>>)[key];
+    // A text for the place of each number of a long list would take longer than the JSON.
+    if (typeof member !== 'object' && typeof member !== 'bigint') continue;
+    const at = Array.isArray(value) ? `[${key}]` : `.${key.slice(0, shownCharacters)}`;
+    const found = refusedIn(member, `${where}${at}`, within);
+    if (found !== undefined) return found;
+  }
+  within.delete(value);
+  return undefined;
+}
+
+/** What JSON takes for a value: what its `toJSON` gives, if it has one. */
+function ownJson(value: unknown): unknown {
+  if ((typeof value !== 'object' && typeof value !== 'bigint') || value === null) return value;
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  return typeof toJSON === 'function' ? (toJSON.call(value) as unknown) : value;
+}
 
 /** Levels of nesting: far fewer than would overflow the stack. */
 const maxDepth = 500;
@@ -78,11 +129,19 @@ function firstFault(
 const nameOfType = (value: unknown): string => (value === undefined ? 'undefined' : `a ${typeof value}`);
 
 /** The name of the class of an object that is not a plain one. Objects of another realm are plain, too. */
-function nameOfClass(value: object): string | undefined {
-  const prototype = Object.getPrototypeOf(value) as object | null;
+export function nameOfClass(value: object): string | undefined {
+  const prototype = Object.getPrototypeOf(value) as ClassParts | null;
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return undefined;
-  const name: unknown = prototype.constructor.name;
-  return typeof name === 'string' && name !== '' ? `an object of class ${name}` : 'an object of a class';
+  // The constructor of generators has an empty name.
+  const names = [prototype.constructor?.name, prototype[Symbol.toStringTag]];
+  const name = names.find((own): own is string => typeof own === 'string' && own !== '');
+  return name === undefined ? 'an object of a class' : `an object of class ${name.slice(0, shownCharacters)}`;
+}
+
+/** What names the class of an object. An author may make a prototype without either. */
+interface ClassParts {
+  readonly constructor?: { readonly name?: unknown };
+  readonly [Symbol.toStringTag]?: unknown;
 }
 
 /**

@@ -107,10 +107,10 @@ for (const [field, value, fault] of [
   ['sum', 'x', 'field "sum" must be a number, not string'],
   ['unknown', 1, 'field "unknown" is not declared in the graph'],
   ['constructor', 1, 'field "constructor" is not declared in the graph'],
-  ['context', [], 'field "context" is not declared in the graph'],
+  ['context', [], 'field "context" is not declared in the graph: messages are returned as "messages"'],
   ['context_summary', 1, 'field "context_summary" must be a string, not number'],
-  ['any', 1n, 'field "any" holds a value that is not JSON'],
-  ['any', () => 1, 'field "any" holds a value that is not JSON'],
+  ['any', 1n, 'field "any" holds a value that is not JSON: any is a bigint'],
+  ['any', () => 1, 'field "any" holds a value that is not JSON: any is a function'],
 ] as const) {
   test(`${field} of ${typeof value} ${String(value)} is refused, naming field and node`, (t) => {
     const failure = failureOf([output('writer', { [field]: value })]);

@@ -160,7 +160,8 @@ function callReducer(
 function specOf(fields: Specs, name: string, node: string): FieldSpec<unknown> {
   if (name === 'context_summary') return summary;
   const spec = Object.hasOwn(fields, name) ? fields[name] : undefined;
-  if (!spec) throw new RunFailure('NodeFailed', `field "${name}" is not declared in the graph`, { node });
+  const help = name === 'context' ? ': messages are returned as "messages"' : '';
+  if (!spec) throw new RunFailure('NodeFailed', `field "${name}" is not declared in the graph${help}`, { node });
   return spec;
 }
 
@@ -176,7 +177,7 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
   }
   throw new RunFailure(
     'NodeFailed',
-    `field "${name}" holds a value that ${whyNoJson(cause)}`,
+    `field "${name}" holds a value that ${whyNoJson(cause, value, name)}`,
     node === undefined ? {} : { node },
   );
 }

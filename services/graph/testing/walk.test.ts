@@ -6,7 +6,7 @@ import { StateGraph, type CompiledGraph, type NodeFunction } from '../build/grap
 import { remoteTool, tool, toolNode } from '../build/tool.ts';
 import { interrupt } from '../run/interrupt.ts';
 import { field } from '../state/field.ts';
-import { lastText, toolResult, user, walk } from '../testing.ts';
+import { lastText, toolResult, user, walk, type Walked } from '../testing.ts';
 
 const fields = {
   list: field<unknown[]>({ type: 'array', default: [], reducer: (before, more) => [...before, ...more] }),
@@ -185,4 +185,37 @@ test('a walk that sleeps says so only where it stops asleep, and takes no messag
   t.like(await walk(graph, { from: asleep }), { ended: 'done', turn: 1 });
   t.is((await walk(graph, { maxSteps: 1 })).ended, 'max_steps');
   await t.throwsAsync(walk(graph, { time: NaN }), { message: /milliseconds since 1970/ });
+});
+
+const must = 'context of a walk must be a list of messages, as user() makes them';
+for (const [what, graph, options, message] of [
+  ['a graph that is not compiled', new StateGraph({}), {}, 'the graph of a walk is not compiled: give graph.compile()'],
+  ['no graph', undefined, {}, 'the graph of a walk must be a compiled graph, not undefined'],
+  ['a text as context', calling(), { context: 'Hello' }, `${must}, not string`],
+  ['texts as messages', calling(), { context: [user('Hello'), 'you'] }, `${must}: [1] is string`],
+  [
+    'a message whose content is a text',
+    calling(),
+    { context: [{ role: 'user', content: 'Hello' }] },
+    `${must}: [0] has no list as its content`,
+  ],
+  ['an empty object as the walk before', calling(), { from: {} }, 'from must be what a walk gave: it has no state'],
+  ['a walk that was not awaited', calling(), { from: walk(calling()) }, 'from must be what a walk gave, not promise'],
+  [
+    'an option that there is not',
+    calling(),
+    { contxt: [] },
+    'what walk is given has contxt, which is none of from, context, answer, answers, run, time, stopsAsleep, maxSteps, isRemote, branchRecords, toolCallRecords, onChunk, onFault, onProgress, onRestart, onUsage',
+  ],
+] as const) {
+  test(`a walk of ${what} is refused in one line`, async (t) => {
+    await t.throwsAsync(walk(graph as never, options as never), { message });
+  });
+}
+
+test('a walk goes on from one that was stored as JSON', async (t) => {
+  const stored = JSON.parse(JSON.stringify(await walk(calling(), { context: [user('Where?')] }))) as Walked;
+  const [call] = stored.openCalls;
+  const { ended } = await walk(calling(), { from: stored, context: [toolResult(call ?? { id: '' }, 'here')] });
+  t.is(ended, 'done');
 });

@@ -11,8 +11,10 @@ import { noUsage, type Usage } from '@agent-workflow/protos/usage';
 import { sumBounded } from '../state/usage.ts';
 import { allOpenCalls } from '../state/calls.ts';
 import { defaultValues } from '../state/merge.ts';
+import { refuseUnknown } from '../state/refuse-unknown.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
 import { readGivenAnswers, refuseUnknownResults, type GivenAnswers } from './given-answers.ts';
+import { refuseNoGraph, refuseNoMessages, refuseNoWalk } from './given-walk.ts';
 import { readTurn } from './next-turn.ts';
 import { recordEvents, type WalkEvent } from './walk-events.ts';
 
@@ -77,7 +79,8 @@ export interface WalkOptions extends Hooks, GivenAnswers {
 /**
  * Runs a graph step by step until it ends or waits for its caller, for tests of graphs: no thread, worker or store is needed. The
  * continuation is turned into JSON and back between two steps, as the service does it. A sleep takes no time.
- * @throws RunFailure when the run fails; Error when an answer or a tool message answers nothing that is open.
+ * @throws RunFailure when the run fails; Error when an answer or a tool message answers nothing that is open, or what is given is no
+ * compiled graph, no list of messages, no walk, or an option that there is not.
  */
 export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Promise<Walked> {
   let walked = beginWalk(graph, options);
@@ -85,12 +88,36 @@ export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Pro
   return endedAs(walked, options);
 }
 
+const optionNames: Readonly<Record<keyof WalkOptions, true>> = {
+  from: true,
+  context: true,
+  answer: true,
+  answers: true,
+  run: true,
+  time: true,
+  stopsAsleep: true,
+  maxSteps: true,
+  isRemote: true,
+  branchRecords: true,
+  toolCallRecords: true,
+  onChunk: true,
+  onFault: true,
+  onProgress: true,
+  onRestart: true,
+  onUsage: true,
+};
+
 /** A walk that reached its number of steps, and not only a sleep, says so. */
 const endedAs = (walked: Walked, { stopsAsleep = false }: WalkOptions): Walked =>
   walked.ended === 'sleeping' && !stopsAsleep ? { ...walked, ended: 'max_steps' } : walked;
 
 /** The walk before its first step. */
-export function beginWalk(graph: CompiledGraph, { from, context: input = [], time, ...given }: WalkOptions): Walked {
+export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
+  const { from, context: input = [], time, ...given } = options;
+  refuseUnknown('what walk is given', '', options, optionNames);
+  refuseNoGraph(graph);
+  refuseNoMessages(input);
+  refuseNoWalk(from);
   if (time !== undefined && !Number.isFinite(time)) throw new RangeError('time is a number of milliseconds since 1970');
   if (from?.wakeAt !== undefined && input.length > 0)
     throw new Error('the thread sleeps: in the service a new message waits until the run that sleeps has ended');
