@@ -1,6 +1,6 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
-import { refuseUnknown } from '../build/policy.ts';
+import { refuseUnknown } from '../state/refuse-unknown.ts';
 import { nameOf } from '../state/field.ts';
 import { compileSchema, schemaFault, type JsonSchema } from '../state/schema.ts';
 import {
