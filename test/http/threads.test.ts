@@ -123,3 +123,14 @@ test('a config that is no object is 422 wherever a deletion carries it', async (
   t.deepEqual(await refused(t, send('DELETE', '/v1/threads/kept?config=x'), 422, codeOf(422)), [['query', 'config']]);
   await data(t, 'deleteThread', send('DELETE', `/v1/threads/kept?config=${encodeURIComponent('{"a":1}')}`));
 });
+
+test('a thread that changes while pages are read is missed by the pages behind, and is in front of the first page', async (t) => {
+  const pageOf = (query: string): Promise<Page> =>
+    send('GET', `/v1/threads${query}`).then(({ body }) => body.data as Page);
+  for (const id of ['moving-1', 'moving-2', 'moving-3']) await thread(id);
+  const first = await pageOf('?search=moving&limit=2');
+  t.deepEqual(idsOf(first), ['moving-3', 'moving-2']);
+  await thread('moving-1');
+  t.deepEqual(idsOf(await pageOf(`?search=moving&cursor=${encodeURIComponent(first.cursor ?? '')}`)), []);
+  t.deepEqual(idsOf(await pageOf('?search=moving')), ['moving-1', 'moving-3', 'moving-2']);
+});
