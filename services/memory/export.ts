@@ -13,9 +13,9 @@ await runCommand('export', async (command) => {
   const chosen = chooseStore(command.values);
   const missing = chosen.absence?.();
   if (missing !== undefined) throw new ConfigError(`there is nothing to export: ${missing}`);
+  await using store = await chosen.open(command);
   // The file gets its name when it is complete.
   await using part = await openPart(file);
-  await using store = await chosen.open(command);
   const progress = createProgress(1000, (count) => {
     command.print(`${String(count)} memories are written`);
   });

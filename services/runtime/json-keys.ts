@@ -26,7 +26,7 @@ const [space, tab, lineFeed, carriageReturn] = [0x20, 0x09, 0x0a, 0x0d];
 const blanks: ReadonlySet<number> = new Set([space, tab, lineFeed, carriageReturn]);
 const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
 
-/** Looks at the keys alone, because most texts with escapes have them in long values. It finds some keys in values, too. */
+/** Whether a key may be written with an escape. Only keys are looked at, because most escapes stand in long values; a value may look like a key. */
 function mayEscapeKeys(text: string): boolean {
   for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
     const before = text.charCodeAt(at - 1);
