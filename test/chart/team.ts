@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { readContainerfile } from '../containerfile.ts';
+import { npmInstalls } from '../npm.ts';
 import type { Image } from './image.ts';
-
-const run = promisify(execFile);
 
 interface Team {
   /** The agent, `agent.ts`. */
@@ -22,8 +19,6 @@ interface Team {
  */
 export async function addTeam(image: Image, name: string, { agent, auth, dependencies }: Team): Promise<string> {
   const project = await image.makeFolder(`${name}-project`);
-  const npm = async (...args: readonly string[]): Promise<unknown> =>
-    run('npm', [...args, '--no-audit', '--no-fund', '--prefer-offline'], { cwd: project });
   const service = {
     agent: './agent.ts:graph',
     auth: auth === undefined ? null : { method: 'custom', path: './auth.ts:Auth' },
@@ -32,8 +27,8 @@ export async function addTeam(image: Image, name: string, { agent, auth, depende
   if (auth !== undefined) await writeFile(join(project, 'auth.ts'), auth);
   await writeFile(join(project, 'package.json'), JSON.stringify({ name, private: true, type: 'module', dependencies }));
   await writeFile(join(project, 'service.json'), JSON.stringify({ ...service, authorization: null }));
-  await npm('install', '--package-lock-only');
-  await npm('ci', '--omit=dev');
+  await npmInstalls(project, 'install', '--prefer-offline', '--package-lock-only');
+  await npmInstalls(project, 'ci', '--prefer-offline', '--omit=dev');
   const agents = join(image.folder, 'agents');
   await chmod(image.folder, 0o755);
   await mkdir(agents, { recursive: true });

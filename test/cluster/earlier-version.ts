@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { root } from '../chart/root.ts';
+import { npmEnv } from '../npm.ts';
 import { serversFolder } from '../servers/provisioned.ts';
 
 /** What a team installs to have its agents served. */
@@ -62,7 +63,5 @@ function builtFrom(commit: string): string {
 }
 
 function run(cwd: string, command: string, ...args: readonly string[]): string {
-  // The Node that the repository pins comes before what the machine has.
-  const env = { ...process.env, PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter) };
-  return execFileSync(command, [...args], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  return execFileSync(command, [...args], { cwd, env: npmEnv, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 }

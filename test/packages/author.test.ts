@@ -4,10 +4,11 @@ import { basename, dirname, join } from 'node:path';
 import { processEnv } from '@agent-workflow/kit/env';
 import test, { type ExecutionContext } from 'ava';
 import { cookbook, cookbookResult, testCookbook } from '../cookbook.ts';
+import { npmInstalls, run } from '../npm.ts';
 import { createClient, user } from '../servers/client.ts';
 import { until } from '../until.ts';
 import { layOutOwnImage } from './own-image.ts';
-import { openFolder, packAll, run, serve, useTarballs, usual, type Serving, type Tarballs } from './project.ts';
+import { openFolder, packAll, serve, useTarballs, usual, type Serving, type Tarballs } from './project.ts';
 
 let tarballs: Tarballs = {};
 
@@ -42,7 +43,7 @@ function author(): void {
     const began = performance.now();
     await using outside = await openFolder();
     await cp(cookbook, outside.folder, { recursive: true });
-    await run(outside.folder, 'npm', 'install', '--no-audit', '--no-fund', tarballs['@agent-workflow/graph'] ?? '');
+    await npmInstalls(outside.folder, 'install', tarballs['@agent-workflow/graph'] ?? '');
     await run(outside.folder, 'npm', 'run', 'types');
     t.deepEqual(await testCookbook(outside.folder), cookbookResult);
     t.log(`${((performance.now() - began) / 1000).toFixed(1)} s`);
@@ -81,14 +82,12 @@ function author(): void {
       t.timeout(600_000);
       await using outside = await openFolder();
       const { folder } = outside;
-      const install = async (...packages: readonly string[]): Promise<string> =>
-        run(folder, 'npm', 'install', '--no-audit', '--no-fund', ...packages);
       await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
       await writeFile(join(folder, 'server.js'), mcpServer);
       await writeFile(join(folder, 'agent.js'), mcpAgent);
-      await install(tarballs['@agent-workflow/graph'] ?? '');
+      await npmInstalls(folder, 'install', tarballs['@agent-workflow/graph'] ?? '');
       await t.throwsAsync(run(folder, 'node', 'agent.js'), { message: /npm install @modelcontextprotocol\/client/ });
-      await install('@modelcontextprotocol/client@2.4.0', '@modelcontextprotocol/server@2.4.0');
+      await npmInstalls(folder, 'install', '@modelcontextprotocol/client@2.4.0', '@modelcontextprotocol/server@2.4.0');
       t.regex(await run(folder, 'node', 'agent.js'), /hello, Ada/);
     },
   );
@@ -158,7 +157,7 @@ async function isWritten(
   const clock = startClock();
 
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  await run(folder, 'npm', 'install', '--no-audit', '--no-fund', ...usual(tarballs));
+  await npmInstalls(folder, 'install', ...usual(tarballs));
   clock.did('npm install <the tarballs>');
   await run(folder, 'npx', 'agent-workflow', 'init', 'demo', ...(language === 'js' ? ['--js'] : []));
   clock.did('npx agent-workflow init demo');
@@ -166,7 +165,7 @@ async function isWritten(
   await t.throwsAsync(again, { message: /is not empty: it holds/ }, 'a folder that holds a project is left as it is');
   const project = join(folder, 'demo');
   await useTarballs(project, tarballs);
-  await run(project, 'npm', 'install', '--no-audit', '--no-fund');
+  await npmInstalls(project, 'install');
   clock.did('npm install');
 
   const agent = join(project, `agent.${language}`);

@@ -2,7 +2,8 @@ import { cp, mkdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readContainerfile } from '../containerfile.ts';
-import { run, useTarballs, type Tarballs } from './project.ts';
+import { npmInstalls, run } from '../npm.ts';
+import { useTarballs, type Tarballs } from './project.ts';
 
 const team = fileURLToPath(new URL('../../deploy/team', import.meta.url));
 
@@ -26,7 +27,7 @@ export async function layOutOwnImage(place: string, tarballs: Tarballs): Promise
   await mkdir(folder);
   const own = join(context, 'own-image');
   await useTarballs(own, tarballs);
-  await run(own, 'npm', 'install', '--package-lock-only', '--no-audit', '--no-fund');
+  await npmInstalls(own, 'install', '--package-lock-only');
   const { copies, runs, env, command } = await readContainerfile(join(own, 'Containerfile'));
   const [first, ...later] = copies;
   const copy = async (sources: readonly string[]): Promise<void> => {

@@ -1,16 +1,11 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-
-const execute = promisify(execFile);
-
-/** The Node that the repository pins comes before what the machine has. */
-const env = { ...process.env, PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter) };
+import { npmEnv, run } from '../npm.ts';
 
 /** The path of each package's tarball. */
 export type Tarballs = Readonly<Record<string, string>>;
@@ -37,17 +32,6 @@ export async function openFolder(): Promise<AsyncDisposable & { readonly folder:
   return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Runs a command in the folder, as its author would. @returns what it printed. @throws Error with that when it fails. */
-export async function run(folder: string, command: string, ...args: readonly string[]): Promise<string> {
-  try {
-    const { stdout, stderr } = await execute(command, [...args], { cwd: folder, env, maxBuffer: 16 * 1024 * 1024 });
-    return stdout + stderr;
-  } catch (error) {
-    const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
-    throw new Error(`${command} ${args.join(' ')}: ${stdout}${stderr}`, { cause: error });
-  }
-}
-
 /** Has the project take our packages from their tarballs: nothing of ours is in a registry. */
 export async function useTarballs(folder: string, tarballs: Tarballs): Promise<void> {
   const path = join(folder, 'package.json');
@@ -69,7 +53,7 @@ export interface Serving extends AsyncDisposable {
 /** Starts `agent-workflow` with these arguments, by the file that npm linked. */
 export function serve(folder: string, args: readonly string[], settings: Readonly<Record<string, string>>): Serving {
   const bin = join(folder, 'node_modules', '.bin', 'agent-workflow');
-  const options = { cwd: folder, env: { ...env, ...settings } };
+  const options = { cwd: folder, env: { ...npmEnv, ...settings } };
   const child = spawn(process.execPath, [bin, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
   for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', (line) => lines.push(line));
