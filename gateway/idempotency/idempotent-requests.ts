@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { absentAgent } from '@agent-workflow/kit/agents';
 import { fromUnknown, isServiceError, ServiceError } from '@agent-workflow/kit/errors';
+import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { BeginOnceReply, IdempotencyCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { FileContent } from '../http/content.ts';
@@ -27,7 +28,7 @@ type KeptRequests = IdempotencyCalls & Pick<RunReadCalls, 'getRun'> & Pick<Threa
  * record of the keys is the threads service's; the requests under way in this process and the cache only save calls to it.
  */
 export function createIdempotency(threads: KeptRequests, cache: ReplyCache): RunIdempotently {
-  const underWay = new Map<string, { readonly bodyHash: string; readonly reply: Promise<Reply> }>();
+  const underWay = createShortLivedMap<string, { readonly bodyHash: string; readonly reply: Promise<Reply> }>();
   const runFirst = createAttempts(threads, cache);
 
   return async (ctx, idempotent, call, work) => {

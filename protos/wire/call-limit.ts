@@ -45,15 +45,14 @@ export function limitCall({ deadline, signal }: Call): CallLimit {
     end(cancelled());
   };
 
+  const makeSignal = (): AbortSignal => {
+    if (ended) return AbortSignal.abort(ended);
+    controller ??= new AbortController();
+    return controller.signal;
+  };
+
   return {
-    call: {
-      deadline,
-      get signal() {
-        if (ended) return AbortSignal.abort(ended);
-        controller ??= new AbortController();
-        return controller.signal;
-      },
-    },
+    call: withSignal(deadline, makeSignal),
     hold: (callback) => {
       onEnd = callback;
       timer = setTimeout(expire, Math.min(deadline - Date.now(), longestTimerMs), end);
@@ -67,6 +66,28 @@ export function limitCall({ deadline, signal }: Call): CallLimit {
     },
   };
 }
+
+const makeSignalOf = Symbol('makeSignal');
+
+interface WithSignal {
+  readonly [makeSignalOf]: () => AbortSignal;
+}
+
+/**
+ * A call whose signal is made when it is read. All calls have one getter: V8 makes a hidden class for each getter that an object literal
+ * has, and hidden classes are old from the beginning, so that each would keep all that its getter reaches until the whole heap is collected.
+ */
+function withSignal(deadline: number, makeSignal: () => AbortSignal): Call {
+  const call: Pick<Call, 'deadline'> & WithSignal = { deadline, [makeSignalOf]: makeSignal };
+  return Object.defineProperty(call, 'signal', signalMade) as Call & WithSignal;
+}
+
+const signalMade: PropertyDescriptor & ThisType<WithSignal> = {
+  enumerable: true,
+  get() {
+    return this[makeSignalOf]();
+  },
+};
 
 /** Node runs a longer timer at once. */
 const longestTimerMs = 2 ** 31 - 1;

@@ -1,3 +1,4 @@
+import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { Metadata, status, type Client, type ClientDuplexStream, type ServiceError as GrpcError } from '@grpc/grpc-js';
 import { spreadBy, type Tried } from './spread.ts';
 import { errorKey, notBegunKey } from './status.ts';
@@ -61,7 +62,7 @@ interface OpenCall {
 
 /** Asks a server for a stream. @returns what gives up the asking; on an open stream it is {@link CallStream.retire}. */
 export function openCallStream({ client, metadata, tried, onOpen, onEnd }: CallStreamOptions): () => void {
-  const open = new Map<number, OpenCall>();
+  const open = createShortLivedMap<number, OpenCall>();
   let address = '';
   let lastId = 0;
   let state: 'opening' | 'open' | 'retired' | 'over' = 'opening';
@@ -76,7 +77,7 @@ export function openCallStream({ client, metadata, tried, onOpen, onEnd }: CallS
     {},
   );
   /** Takes no more calls, and all are answered: nothing that still waits to be sent is of use. */
-  const isDone = (): boolean => state === 'over' || (state === 'retired' && open.size === 0);
+  const isDone = (): boolean => state === 'over' || (state === 'retired' && open.size() === 0);
   const outbox = createOutbox<StreamedRequest | number>((parts, onTaken) => {
     if (isDone()) return;
     const requests = parts.filter((part) => typeof part !== 'number');
@@ -108,7 +109,7 @@ export function openCallStream({ client, metadata, tried, onOpen, onEnd }: CallS
     get address() {
       return address;
     },
-    isFree: () => state === 'open' && open.size < maxOpen && outbox.waitingBytes() < maxWaitingBytes,
+    isFree: () => state === 'open' && open.size() < maxOpen && outbox.waitingBytes() < maxWaitingBytes,
     send: ({ path, message, deadline, context, answer }) => {
       do lastId = (lastId % maxId) + 1;
       while (open.has(lastId));

@@ -1,5 +1,6 @@
 import { status, type Metadata, type Server, type ServerDuplexStream, type StatusObject } from '@grpc/grpc-js';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { errorKey, notBegunKey } from './status.ts';
 import {
   asBytes,
@@ -97,7 +98,7 @@ function answerAll(
   stream: ServerDuplexStream<Buffer, Buffer>,
   { rpcOf, caller, hold, restOf, onOver }: AnswerOptions,
 ): () => void {
-  const open = new Map<number, AbortController>();
+  const open = createShortLivedMap<number, AbortController>();
   let isOver = false;
   let resting: NodeJS.Timeout | undefined;
   /** How many calls of the message that is being read were refused because their pool makes too many. */
@@ -114,7 +115,7 @@ function answerAll(
     });
   });
   const isFull = (): boolean =>
-    resting !== undefined || open.size >= maxOpen || outbox.waitingBytes() >= maxWaitingBytes;
+    resting !== undefined || open.size() >= maxOpen || outbox.waitingBytes() >= maxWaitingBytes;
   const goOn = (): void => {
     if (stream.isPaused() && !isFull()) stream.resume();
   };
@@ -141,7 +142,7 @@ function answerAll(
     clearTimeout(resting);
     onOver();
     for (const controller of open.values()) controller.abort();
-    open.clear();
+    for (const id of open.keys()) open.delete(id);
   };
   const begin = ({ id, path, message, timeoutMs, context }: StreamedRequest): void => {
     const controller = new AbortController();

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { toContextHeaders, requestContext } from '@agent-workflow/kit/request-context';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { createShortLivedSet } from '@agent-workflow/kit/short-lived';
 import {
   connectivityState,
   Metadata,
@@ -87,7 +88,7 @@ function callUntilAnswered(
       if (!isOver && rule.retry !== 'never') watch.enter(address, beside);
     },
   };
-  const running = new Set<SentCall>();
+  const running = createShortLivedSet<SentCall>();
   /** The last refusal by a server. */
   let lastRefusal: GrpcError | undefined;
   let isPausing = false;
@@ -100,7 +101,7 @@ function callUntilAnswered(
     clearTimeout(timer);
     call.signal.removeEventListener('abort', leave);
     for (const address of tried.addresses) watch.leave(address, beside);
-    for (const sent of running) sent.cancel();
+    for (const sent of running.values()) sent.cancel();
   };
   const fail = (error: unknown): void => {
     end();
@@ -147,7 +148,7 @@ function callUntilAnswered(
     if (isAnswer(error)) lastRefusal = error;
     const mayRepeat = isUnbegun(error) || (rule.retry !== 'never' && isLost(error));
     // Another attempt is on its way to the answer, or about to be made.
-    if (mayRepeat && (running.size > 0 || isPausing)) return;
+    if (mayRepeat && (running.size() > 0 || isPausing)) return;
     // That there was no other server for the last attempt says less than the refusal of one.
     if (!mayRepeat || made >= maxAttempts) fail(error.details === nowhereElse ? (lastRefusal ?? error) : error);
     else if (hasNotLeft(error))

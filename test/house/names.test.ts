@@ -22,6 +22,7 @@ test('kit is a closed list', (t) => {
     'request-context.ts',
     'retry.ts',
     'seal.ts',
+    'short-lived.ts',
     'sizes.ts',
     'sse.ts',
     'turns.ts',

@@ -37,10 +37,11 @@ const rules: readonly Rule[] = [
     example: ['services/runtime/process.ts', `import type { Call } from '@agent-workflow/protos/call';`],
   },
   {
-    title: 'protos imports nothing of ours but errors, sizes, names of agents and the request context of kit',
+    title:
+      'protos imports nothing of ours but errors, sizes, names of agents, short-lived maps and the request context of kit',
     files: /^protos\//,
     except: tests,
-    imports: /^\/(?!protos\/|services\/kit\/(agents|errors|sizes|request-context)$)/,
+    imports: /^\/(?!protos\/|services\/kit\/(agents|errors|sizes|short-lived|request-context)$)/,
     example: ['protos/wire/serve.ts', `import { createLog } from '@agent-workflow/kit/log';`],
   },
   {

@@ -1,6 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { within } from '@agent-workflow/protos/call';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -39,7 +40,7 @@ const checksAtOnce = 8;
 
 export function openEndWatch(options: EndWatchOptions): EndWatch {
   const { threads, worker, firstMs, log } = options;
-  const watched = new Map<string, Watched>();
+  const watched = createShortLivedMap<string, Watched>();
   const underWay = new Map<Watched, Promise<void>>();
   let due: Watched[] = [];
 
@@ -79,7 +80,7 @@ export function openEndWatch(options: EndWatchOptions): EndWatch {
 
   const checkAll = (): void => {
     const now = performance.now();
-    due = [...watched.values()].filter(({ dueMs }) => dueMs <= now);
+    due = watched.values().filter(({ dueMs }) => dueMs <= now);
     begin();
   };
 

@@ -1,4 +1,5 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
+import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import type { DrivenRuns } from '../ports/leases.ts';
 import type { HeldAgents, RunnableRun } from '../ports/queue.ts';
 
@@ -37,8 +38,8 @@ interface ExpectedRun {
 }
 
 export function createActiveRuns(): ActiveRuns {
-  const driven = new Map<string, DrivenRun>();
-  const expected = new Map<string, ExpectedRun>();
+  const driven = createShortLivedMap<string, DrivenRun>();
+  const expected = createShortLivedMap<string, ExpectedRun>();
   let allStopped: Error | undefined;
 
   const answered = (runId: string, run: ExpectedRun): void => {
@@ -77,7 +78,7 @@ export function createActiveRuns(): ActiveRuns {
 
     drives: (runId) => driven.has(runId),
     has: (runId) => driven.has(runId) || expected.has(runId),
-    all: () => [...driven.values()].map(({ run }) => run),
+    all: () => driven.values().map(({ run }) => run),
 
     stopAll: (reason) => {
       allStopped = reason;

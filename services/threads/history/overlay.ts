@@ -27,17 +27,14 @@ interface OverlayBuilder extends Overlay {
 
 /** Starts at the present. Undo records are applied from the newest down, so that the oldest that names a row decides. */
 export function createOverlay(): OverlayBuilder {
-  let mark: Mark | undefined;
   const fields = new Map<string, Uint8Array | undefined>();
   const places = new Map<number, Place>();
-  return {
-    get mark() {
-      return mark;
-    },
+  const overlay: OverlayBuilder & { mark: Mark | undefined } = {
+    mark: undefined,
     fields,
     places,
     apply: (undo) => {
-      mark = undo.mark;
+      overlay.mark = undo.mark;
       for (const [name, json] of undo.fields) fields.set(name, json);
       for (const position of undo.removed)
         if (position < undo.mark.nextPosition) places.set(position, { ...places.get(position), inContext: true });
@@ -45,6 +42,7 @@ export function createOverlay(): OverlayBuilder {
       for (const position of places.keys()) if (position >= undo.mark.nextPosition) places.delete(position);
     },
   };
+  return overlay;
 }
 
 /** The sum of the undo records of a run. */

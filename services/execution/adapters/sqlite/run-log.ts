@@ -1,5 +1,6 @@
 import { openSqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/sqlite';
 import { notFound } from '@agent-workflow/kit/errors';
+import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import type { RunLog } from '../../ports/log.ts';
 import { openCompressor } from './compressor.ts';
@@ -27,7 +28,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   const stored = openStoredLogs(db);
   const compressor = openCompressor(db);
   const openedAt = Date.now();
-  const tails = new Map<string, Tail>();
+  const tails = createShortLivedMap<string, Tail>();
   const left = createLeftLogs();
 
   const beginTail = (runId: string, { last, end }: LogStand): Tail => {

@@ -1,4 +1,5 @@
 import { isServiceError, stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { createShortLivedMap, createShortLivedSet } from '@agent-workflow/kit/short-lived';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
@@ -108,7 +109,7 @@ export function createWriter(options: WriterOptions): Writer {
   let pauseMs = firstPauseMs;
   let waitingBytes = 0;
   let closing = false;
-  const underWay = new Set<Promise<boolean>>();
+  const underWay = createShortLivedSet<Promise<boolean>>();
 
   const publish = (runId: string, tail: Tail): void => {
     const { events = [], bytes = 0, isLast = false, stored } = tail.batch ?? {};
@@ -249,7 +250,7 @@ export function createWriter(options: WriterOptions): Writer {
       held.end();
       heldLonger.end();
       writeRefused();
-      while (underWay.size > 0) await Promise.all(underWay);
+      while (underWay.size() > 0) await Promise.all(underWay.values());
     },
   };
 }
@@ -264,15 +265,15 @@ interface Held {
 
 /** They wait, at least `ms` and at most twice that, so that several steps share a row, and several runs a transaction. */
 function createHeld(ms: number, write: (runId: string, tail: Tail) => void): Held {
-  let older = new Map<string, Tail>();
-  let newer = new Map<string, Tail>();
+  let older = createShortLivedMap<string, Tail>();
+  let newer = createShortLivedMap<string, Tail>();
   let timer: NodeJS.Timeout | undefined;
   const turn = (): void => {
     const due = older;
     older = newer;
-    newer = new Map();
-    timer = older.size > 0 ? setTimeout(turn, ms) : undefined;
-    for (const [runId, tail] of due) write(runId, tail);
+    newer = createShortLivedMap();
+    timer = older.size() > 0 ? setTimeout(turn, ms) : undefined;
+    for (const [runId, tail] of due.entries()) write(runId, tail);
   };
   return {
     add: (runId, tail) => {

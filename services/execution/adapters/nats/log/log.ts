@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { beginsLog } from '../../../ports/log-numbers.ts';
 import type { RunLog } from '../../../ports/log.ts';
 import type { OlderReplicas } from '../client/older-replicas.ts';
@@ -45,7 +46,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     areByShard: () => older?.readByShard() === true,
     agents: ofPool?.agents,
   });
-  const writers = new Map<string, Writer>();
+  const writers = createShortLivedMap<string, Writer>();
   let pendingBytes = 0;
 
   const tails = createTails(places, (runId) => writers.has(runId));
@@ -66,7 +67,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
       // Another writer has the run: this one must not put its frames back any more.
       if (tail.ended || received.writer !== writerName) retire(tail);
     },
-    isNeeded: () => writers.size > 0 || [...tails.all()].some(({ listeners }) => listeners > 0),
+    isNeeded: () => writers.size() > 0 || [...tails.all()].some(({ listeners }) => listeners > 0),
     onGap: (isNew) => {
       if (isNew) {
         tails.resetSequences();
@@ -199,7 +200,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     drop: () => Promise.resolve(),
 
     [Symbol.asyncDispose]: async () => {
-      const settled = Promise.all([...writers.values()].map(async (each) => each.settled()));
+      const settled = Promise.all(writers.values().map(async (each) => each.settled()));
       if (client.isConnected()) await settledWithin(settled, closingMs);
       closed.abort(unavailable('the event log is closed'));
       for (const tail of tails.all()) wake(tail);
