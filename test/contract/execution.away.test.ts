@@ -288,3 +288,23 @@ test('what a node is thrown because the memory service was away, or refused it, 
   t.false(isServiceAway(new Error('the memory service is away')));
   t.false(isServiceAway(undefined));
 });
+
+test('no run is accepted while its events cannot be written, and runs are accepted again when they can', async (t) => {
+  await using replicas = await openReplicas();
+  const { graph, runs } = counting();
+  let writes = false;
+  const { execution } = await replicas.open({
+    graph,
+    through: ({ eventLog }) => ({ eventLog: { ...eventLog, canWrite: () => writes } }),
+  });
+  await t.throwsAsync(start(execution, { threadId: 't1', messages: [user('go')] }), {
+    instanceOf: ServiceError,
+    code: 'Unavailable',
+    message: /the events of runs cannot be written right now/,
+  });
+  await t.throwsAsync(replicas.threads.getThread({ owner, threadId: 't1' }, call()), { code: 'NotFound' });
+  writes = true;
+  const { runId } = await start(execution, { threadId: 't1', messages: [user('go')] });
+  t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
+  t.deepEqual(runs, { first: 1, second: 1 });
+});

@@ -60,6 +60,12 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.true(await log.isEnded('r'));
   });
 
+  check('events can be written, before there are any and after some were', async (t, log) => {
+    t.true(log.canWrite());
+    await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
+    t.true(log.canWrite());
+  });
+
   check('events come back as they were written', async (t, log) => {
     const events = [...chunksOf(1, 3), chunkOf(4, 'line\nbreak "quoted" Ω 🫖 \\'), end(5)];
     await log.append(scopeOf('r'), 0, events);

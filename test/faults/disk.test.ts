@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { openOwnFiles } from '@agent-workflow/gateway/files';
+import { createClient, user, type Client } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
 import { until } from '../until.ts';
@@ -48,6 +49,40 @@ withFaults(test, () => {
   test.serial('where files may grow no further it is the same', async (t) => {
     await outlasts(t, boundedFiles);
   });
+
+  test.serial(
+    'where the log of events fills before the record, runs are refused at once until there is room, and what was accepted completes',
+    async (t) => {
+      const disk = await openSmallDisk(24);
+      if (typeof disk === 'string') {
+        t.log(disk);
+        t.pass();
+        return;
+      }
+      t.teardown(async () => disk[Symbol.asyncDispose]());
+      await using workspace = await makeWorkspace('echo');
+      await using service = await startStandalone({ ...workspace.env, DATA_DIR: join(disk.folder, 'data') });
+      const client = createClient(service.url);
+      const start = async (): ReturnType<Client['send']> =>
+        client.send('POST', '/v1/runs', { messages: [user('hello')] });
+      disk.fill();
+
+      const accepted = await start();
+      t.is(accepted.status, 202, 'the record has room of its own');
+      const { run_id: runId } = accepted.body.data as { readonly run_id: string };
+      await until(async () => (await start()).status === 503);
+      const refused = await start();
+      t.is(refused.status, 503);
+      t.truthy(refused.headers.get('retry-after'));
+      t.regex(JSON.stringify(refused.body), /the events of runs cannot be written right now/);
+
+      disk.free();
+      await until(async () => (await start()).status === 202, { timeoutMs: 20_000 });
+      const ended = await client.send('GET', `/v1/runs/${runId}/wait`);
+      t.is(ended.status, 200);
+      t.is(await service.stop('SIGTERM'), 0);
+    },
+  );
 
   test.serial(
     'a disk that becomes read-only under the process ends nothing: reads go on, writes are 503, and a start on the repaired disk completes every run',

@@ -49,6 +49,7 @@ withFaults(test, () => {
         names.flatMap((runId) => [2, 3, 4].map(async (seq) => log.append(scopeOf(runId), seq - 1, [eventAt(seq)]))),
       );
       await until(() => reports.length >= runs);
+      t.false(log.canWrite());
       t.true(
         numbers.every(({ length }) => length < 4),
         'what is not written is shown to nobody',
@@ -57,6 +58,7 @@ withFaults(test, () => {
       if (typeof disk === 'string') boundFiles(process.pid, 'unlimited');
       else disk.free();
       await written;
+      t.true(log.canWrite());
       const tookMs = Math.round(performance.now() - start);
       await Promise.all(names.map(async (runId) => log.append(scopeOf(runId), 4, [eventAt(5, 'on_chain_end')])));
       await followers;
@@ -88,6 +90,7 @@ withFaults(test, () => {
       if (typeof disk === 'string') boundFiles(process.pid, 'unlimited');
       else disk.free();
       t.true(settled.every(({ status }) => status === 'rejected'));
+      t.true(log.canWrite(), 'nothing is tried again, so that only another run can show whether it can');
       await log.append(scopeOf('four'), 0, [eventAt(1)]);
       t.log(`the last of three logs was ended after ${String(tookMs)} ms`);
     },

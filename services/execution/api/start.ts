@@ -20,7 +20,7 @@ interface StartOptions {
   readonly known: KnownAgents;
   readonly threads: RunCalls & RunReadCalls & ThreadReadCalls;
   readonly queue: RunQueue;
-  readonly eventLog: Pick<RunLog, 'end'>;
+  readonly eventLog: Pick<RunLog, 'canWrite' | 'end'>;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
   /** Runs that may wait in the queue, of all agents and of one; while so many do, no more are accepted. */
@@ -75,6 +75,8 @@ export function createStart(options: StartOptions): Execution['start'] {
   };
 
   return async (request, call) => {
+    if (!eventLog.canWrite())
+      throw unavailable('the events of runs cannot be written right now, so that no run is accepted');
     if (queue.waiting() >= backlog.all)
       throw unavailable(`${String(backlog.all)} runs wait already, which is the limit`);
     const { owner } = request;

@@ -53,6 +53,11 @@ export interface RunLog extends AsyncDisposable {
     events: readonly RunEvent[],
     options?: AppendOptions,
   ) => Promise<void>;
+  /**
+   * Whether events can be written, as far as is known here: false from a refused write on, until one is accepted again. Then no run should be
+   * begun: its callers would wait for an end that nobody can write.
+   */
+  readonly canWrite: () => boolean;
   /** Whether the terminal event is stored, or waits to be written. */
   readonly isEnded: (runId: string) => Promise<boolean>;
   /** The last number; 0 when the run has no events. */

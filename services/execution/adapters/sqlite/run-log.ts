@@ -125,6 +125,8 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     append: async (scope, after, events, options) =>
       writer.append(tailOf(scope.runId), { scope, after, events }, options),
 
+    canWrite: writer.canWrite,
+
     isEnded: (runId) => Promise.resolve(tails.get(runId)?.closed ?? stored.end(runId) !== undefined),
 
     last: (runId) => Promise.resolve(tails.get(runId)?.last ?? stored.last(runId)),

@@ -93,6 +93,8 @@ interface Writer extends AsyncDisposable {
   readonly append: (tail: Tail, added: Added, options?: AppendOptions) => Promise<void>;
   /** Writes at once what a tail holds. */
   readonly writeSoon: (runId: string, tail: Tail) => void;
+  /** False from a refused write on that is to be tried again, until the file accepts one. */
+  readonly canWrite: () => boolean;
 }
 
 /**
@@ -107,6 +109,7 @@ export function createWriter(options: WriterOptions): Writer {
   let refused = new Map<string, Tail>();
   let retry: NodeJS.Timeout | undefined;
   let pauseMs = firstPauseMs;
+  let accepts = true;
   let waitingBytes = 0;
   let closing = false;
   const underWay = createShortLivedSet<Promise<boolean>>();
@@ -136,6 +139,8 @@ export function createWriter(options: WriterOptions): Writer {
     waitingBytes -= tail.pendingBytes + (tail.batch?.bytes ?? 0);
     onAbandoned(runId, tail);
     refused.delete(runId);
+    // Nothing is tried again that could show when the file accepts writes.
+    if (refused.size === 0) accepts = true;
     held.drop(runId);
     heldLonger.drop(runId);
     for (const wake of tail.waiting) wake();
@@ -155,6 +160,7 @@ export function createWriter(options: WriterOptions): Writer {
       return;
     }
     refused.set(runId, tail);
+    accepts = false;
     setRetry();
   };
 
@@ -173,6 +179,7 @@ export function createWriter(options: WriterOptions): Writer {
       })
       .then(
         (isPlainEnd) => {
+          accepts = true;
           if (!tail.failure) publish(runId, tail);
           if (isPlainEnd) onPlainEnd();
           return true;
@@ -244,6 +251,7 @@ export function createWriter(options: WriterOptions): Writer {
       return promise;
     },
     writeSoon,
+    canWrite: () => accepts,
     [Symbol.asyncDispose]: async () => {
       closing = true;
       clearTimeout(retry);

@@ -142,6 +142,9 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   return {
     setAgent: tails.setAgent,
     moment: live.gaps,
+    // Each append learns that for itself, and is repeated while JetStream is away.
+    canWrite: () => true,
+
     beganAfter: (runId, gaps) => sync.trust(tails.of(runId), gaps),
 
     append: async (scope, after, events, options) => {
