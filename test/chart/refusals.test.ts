@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileSettings } from '@agent-workflow/gateway/files/settings';
+import { memorySettings } from '@agent-workflow/memory/config';
 import { settingReaders } from '@agent-workflow/runtime/setting-readers';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
@@ -170,6 +171,30 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     standalone,
     'config.FILES_QUOTA_MB=10',
     /standalone: FILES_QUOTA_MB \(10\) is less than FILES_MAX_MB \(100\)/,
+  ],
+  [
+    'half of the keys of a bucket',
+    small,
+    'gateway.secretEnv.FILES_S3_ACCESS_KEY_ID.name=a,gateway.secretEnv.FILES_S3_ACCESS_KEY_ID.key=b',
+    /gateway: FILES_S3_ACCESS_KEY_ID and FILES_S3_SECRET_ACCESS_KEY are set together or not at all/,
+  ],
+  [
+    'the other half of the keys of a bucket of the single process',
+    standalone,
+    'config.FILES_S3_SECRET_ACCESS_KEY=a',
+    /standalone: FILES_S3_ACCESS_KEY_ID and FILES_S3_SECRET_ACCESS_KEY are set together or not at all/,
+  ],
+  [
+    'embeddings of OpenAI without a key',
+    small,
+    'memory.config.EMBEDDINGS_PROVIDER=openai',
+    /memory: EMBEDDINGS_API_KEY must be set, in config or secretEnv, because EMBEDDINGS_PROVIDER is openai/,
+  ],
+  [
+    'embeddings of OpenAI without a key in the single process',
+    standalone,
+    'config.EMBEDDINGS_PROVIDER=openai,config.EMBEDDINGS_BASE_URL=https://api.openai.com/v1',
+    /standalone: EMBEDDINGS_API_KEY must be set, .* and EMBEDDINGS_BASE_URL is https:\/\/api.openai.com\/v1/,
   ],
   ['an Ingress for no host', small, 'gateway.ingress.enabled=true', /gateway: ingress.hosts must name a host/],
   [
@@ -395,6 +420,34 @@ withServer(test, chartTools, () => {
       await t.notThrowsAsync(render(standalone, { more: ['--set', `config.${set}`] }));
     await t.notThrowsAsync(render(standalone, { more: ['--set', 'config.FILES_S3_BUCKET=files'] }));
   });
+
+  test.serial('both keys of a bucket are taken from wherever they come', async (t) => {
+    const key = 'secretEnv.FILES_S3_SECRET_ACCESS_KEY.name=a,secretEnv.FILES_S3_SECRET_ACCESS_KEY.key=b';
+    const id = 'FILES_S3_ACCESS_KEY_ID';
+    for (const set of [`config.${id}=a,${key}`, `extraEnv[0].name=${id},extraEnv[0].value=a,${key}`])
+      await t.notThrowsAsync(render(standalone, { more: ['--set', set] }));
+    const unknown = ['--set', `${key},extraEnvFrom[0].secretRef.name=a`];
+    await t.notThrowsAsync(render(standalone, { more: unknown }), 'the other may be in the Secret');
+  });
+
+  test.serial(
+    'an API of embeddings is taken with its key, and without one where it is no address that needs one',
+    async (t) => {
+      const url = memorySettings.EMBEDDINGS_BASE_URL.fallback;
+      const set = (more: string) =>
+        render(standalone, { more: ['--set', `config.EMBEDDINGS_PROVIDER=openai,${more}`] });
+      for (const more of [
+        'config.EMBEDDINGS_API_KEY=a',
+        'secretEnv.EMBEDDINGS_API_KEY.name=a,secretEnv.EMBEDDINGS_API_KEY.key=b',
+        `config.EMBEDDINGS_BASE_URL=${url},extraEnv[0].name=EMBEDDINGS_API_KEY,extraEnv[0].value=a`,
+        'extraEnvFrom[0].secretRef.name=a',
+        'config.EMBEDDINGS_BASE_URL=http://models:8080/v1',
+        'extraEnv[0].name=EMBEDDINGS_BASE_URL,extraEnv[0].value=http://models:8080/v1',
+      ])
+        await t.notThrowsAsync(set(more), more);
+      await t.throwsAsync(set(`config.EMBEDDINGS_BASE_URL=${url}`), { message: /EMBEDDINGS_API_KEY must be set/ });
+    },
+  );
 
   for (const [about, on, set, expected] of refusals) {
     test.serial(`refused: ${about}`, async (t) => {

@@ -73,6 +73,15 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- if and $c.facts.http (has "FILES_S3_BUCKET" $given) (has "FILES_FOLDER" $given) -}}
 {{- $problems = append $problems "FILES_S3_BUCKET and FILES_FOLDER are both set: files are in one of them" -}}
 {{- end -}}
+{{- if and $known $c.facts.http (ne (has "FILES_S3_ACCESS_KEY_ID" $given) (has "FILES_S3_SECRET_ACCESS_KEY" $given)) -}}
+{{- $problems = append $problems "FILES_S3_ACCESS_KEY_ID and FILES_S3_SECRET_ACCESS_KEY are set together or not at all" -}}
+{{- end -}}
+{{- /* The default is that of the memory service. A server of one's own, which is at another address, may need no key. */ -}}
+{{- $openai := "https://api.openai.com/v1" -}}
+{{- $embeddings := get $c.values.config "EMBEDDINGS_BASE_URL" | default (has "EMBEDDINGS_BASE_URL" $given | ternary "elsewhere" $openai) -}}
+{{- if and $known (eq (get $c.values.config "EMBEDDINGS_PROVIDER" | toString) "openai") (eq $embeddings $openai) (not (has "EMBEDDINGS_API_KEY" $given)) -}}
+{{- $problems = append $problems (printf "EMBEDDINGS_API_KEY must be set, in config or secretEnv, because EMBEDDINGS_PROVIDER is openai and EMBEDDINGS_BASE_URL is %s" $openai) -}}
+{{- end -}}
 {{- $origins := get $c.values.config "CORS_ORIGINS" | toString | nospace | splitList "," -}}
 {{- if and $c.facts.http (has "*" $origins) (eq (get $c.values.config "CORS_CREDENTIALS" | toString) "true") -}}
 {{- $problems = append $problems "CORS_CREDENTIALS must be false while CORS_ORIGINS is *" -}}
