@@ -1,6 +1,7 @@
-import { integer, required, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { grantSettings } from '@agent-workflow/runtime/pool-credentials';
 import { processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import { serviceAddress } from '@agent-workflow/runtime/service-address';
 import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/runtime/service-file';
 import { authSettings } from './auth/settings.ts';
 import { fileSettings } from './files/index.ts';
@@ -30,9 +31,9 @@ export const gatewayProcessSettings = {
   ...storeSettings,
   ...securitySettings,
   ...grantSettings,
-  THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
-  EXECUTION_ADDRESS: required('Where the execution service listens: `host:port`, or a gRPC target'),
-  MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),
+  THREADS_ADDRESS: serviceAddress('threads'),
+  EXECUTION_ADDRESS: serviceAddress('execution'),
+  MEMORY_ADDRESS: serviceAddress('memory'),
 } satisfies Settings;
 
 export type GatewayConfig = Values<typeof gatewaySettings>;

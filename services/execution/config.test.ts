@@ -1,6 +1,6 @@
-import { readEnv } from '@agent-workflow/kit/env';
+import { ConfigError, readEnv } from '@agent-workflow/kit/env';
 import test from 'ava';
-import { executionProcessSettings, poolWarnings } from './config.ts';
+import { executionProcessSettings, poolWarnings, registrationSettings } from './config.ts';
 
 const warningsOf = (env: Readonly<Record<string, string>>): readonly string[] =>
   poolWarnings(
@@ -24,4 +24,17 @@ test('a worker of a pool that has the secret of all grants is warned of it', (t)
   const [warning = '', ...more] = warningsOf({ POOL: 'team', ...secret });
   t.regex(warning, /^GRANT_SECRET gives grants of all runs/);
   t.deepEqual(more, []);
+});
+
+test('addresses of threads and memory that no call could reach are faults of the start', (t) => {
+  const error = t.throws(
+    () => readEnv(executionProcessSettings, { THREADS_ADDRESS: ':::1', MEMORY_ADDRESS: 'host:', NATS_URL: 'nats://n' }),
+    { instanceOf: ConfigError },
+  );
+  t.deepEqual(
+    error.message.split('\n').map((line) => line.split(' must be ')[0]),
+    ['THREADS_ADDRESS', 'MEMORY_ADDRESS'],
+  );
+  const { message } = t.throws(() => readEnv(registrationSettings, { THREADS_ADDRESS: 'host:99999' }));
+  t.regex(message, /^THREADS_ADDRESS must be host:port, /);
 });

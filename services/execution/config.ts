@@ -1,10 +1,11 @@
 import { budgetSettings, inFlightBytes } from '@agent-workflow/runtime/budget';
-import { choice, integer, required, type Env, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import { choice, integer, type Env, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
 import { isRevision } from '@agent-workflow/kit/agents';
 import { filesSecret } from '@agent-workflow/runtime/files-secret';
 import { memoryBudget } from '@agent-workflow/runtime/memory-budget';
 import { poolName, poolSettings } from '@agent-workflow/runtime/pool-credentials';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import { serviceAddress } from '@agent-workflow/runtime/service-address';
 import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
 import { natsSettings } from './adapters/nats/settings.ts';
 
@@ -97,8 +98,8 @@ export const executionProcessSettings = {
   ),
   POOL: poolName,
   ...poolSettings,
-  THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
-  MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),
+  THREADS_ADDRESS: serviceAddress('threads'),
+  MEMORY_ADDRESS: serviceAddress('memory'),
   FILES_URL: filesUrl,
   FILES_SECRET: filesSecret,
   ...executionSettings,

@@ -189,10 +189,10 @@ test('without the token of the service, or with a wrong one, the command fails a
 test('where no threads service is, the command fails with a line that names the address and its setting', async (t) => {
   const { build, register } = await openProject(t);
   await build('one');
-  const { code, printed } = await register({ AGENT_REVISION: 'v1', THREADS_ADDRESS: 'nowhere.invalid' });
+  const { code, printed } = await register({ AGENT_REVISION: 'v1', THREADS_ADDRESS: 'nowhere.invalid:50051' });
   t.is(code, 1);
   t.regex(
     printed,
-    /^a needed service is away: the threads service does not answer at nowhere\.invalid \(THREADS_ADDRESS\): [^\n]+\n$/,
+    /^a needed service is away: the threads service does not answer at nowhere\.invalid:50051 \(THREADS_ADDRESS\): [^\n]+\n$/,
   );
 });
