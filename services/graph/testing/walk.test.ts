@@ -130,6 +130,17 @@ test('answers that name no open question, or leave open which, are refused', asy
   );
 });
 
+test('an emit after its node has returned throws where it is called, also when the walk has ended', async (t) => {
+  let late: ((text: string) => void) | undefined;
+  const graph = one((_state, { emit }) => {
+    late = emit;
+  });
+  await walk(graph);
+  t.throws(() => late?.('late'), {
+    message: 'node "n" emitted after it had ended, which is dropped: it must await what emits',
+  });
+});
+
 test('the events of a walk are its chunks, progress and restarts, in their order', async (t) => {
   let attempts = 0;
   const graph = new StateGraph(fields)

@@ -160,6 +160,7 @@ export async function walkStep(graph: CompiledGraph, walked: Walked, options: Wa
     ...{ isRemote: isRemoteIn(graph), ...hooks },
     ...{ graph, nodes, number, state, continuation, at, now: () => at },
     ...recordEvents(published, number, hooks),
+    onLateEmit: refuseLateEmit,
     onUsage: (one) => {
       usage = sumBounded(usage, [one]);
       hooks.onUsage?.(one);
@@ -172,6 +173,11 @@ export async function walkStep(graph: CompiledGraph, walked: Walked, options: Wa
   const ran = nodes.filter((node) => !isAsleep(continuation, node, at));
   const added = { steps: [...steps, ran], events: [...events, ...published] };
   return { ...partsOf(result), ...added, time: at, turn, stepsBefore, usage };
+}
+
+/** It is thrown where the node emits: the walk may have ended by then. The service drops what is emitted, and logs it. */
+function refuseLateEmit(node: string): never {
+  throw new Error(`node "${node}" emitted after it had ended, which is dropped: it must await what emits`);
 }
 
 const partsOf = ({
