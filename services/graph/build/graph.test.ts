@@ -87,6 +87,18 @@ for (const [what, build, fault] of [
     'what field is given has defualt, which is none of type, description, schema, check, default, required, reducer',
   ],
   [
+    'with a field of nothing',
+    () => (field as unknown as () => unknown)(),
+    'what field is given must be an object, not undefined',
+  ],
+  [
+    'with a field of the name of a type',
+    () => field('string' as never),
+    'what field is given must be an object, not string',
+  ],
+  ['with a field of a class', () => field(String as never), 'what field is given must be an object, not function'],
+  ['with a field of a list', () => field(['string'] as never), 'what field is given must be an object, not array'],
+  [
     'with a reducer that is no function',
     () => field({ type: 'number', reducer: 'add' } as never),
     'the reducer of a field must be a function, not string',

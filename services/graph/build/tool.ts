@@ -1,5 +1,5 @@
 import { messageOf } from '../state/failure.ts';
-import { nameOf } from '../state/field.ts';
+import { nameOf } from '../state/name-of.ts';
 import { refuseUnknown } from '../state/refuse-unknown.ts';
 import type { JsonSchema } from '../state/schema.ts';
 import { isStandardSchema, toJsonSchema, type OutputOf, type StandardSchema } from '../state/standard-schema.ts';

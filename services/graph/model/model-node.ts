@@ -1,7 +1,7 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
 import { refuseUnknown } from '../state/refuse-unknown.ts';
-import { nameOf } from '../state/field.ts';
+import { nameOf } from '../state/name-of.ts';
 import { compileSchema, schemaFault, type JsonSchema } from '../state/schema.ts';
 import {
   checkValue,
