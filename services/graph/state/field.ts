@@ -64,6 +64,7 @@ export function field(spec: unknown): Field<never> {
   // The reducer is called with values of this field only.
   const read = readStandard(spec as FieldSpec<unknown>);
   refuseNoReducer(read);
+  refuseNoCheck(read);
   return { spec: read };
 }
 
@@ -80,6 +81,11 @@ const specNames: Readonly<Record<keyof FieldSpec<unknown>, true>> = {
 function refuseNoReducer({ reducer }: { readonly reducer?: unknown }): void {
   if (reducer === undefined || typeof reducer === 'function') return;
   throw new Error(`the reducer of a field must be a function, not ${nameOf(reducer)}`);
+}
+
+function refuseNoCheck({ check }: { readonly check?: unknown }): void {
+  if (check === undefined || isStandardSchema(check)) return;
+  throw new Error(`the check of a field must be a schema of a validation library, as zod, not ${nameOf(check)}`);
 }
 
 function readStandard(spec: FieldSpec<unknown>): FieldSpec<unknown> {

@@ -11,7 +11,7 @@ import { noUsage, type Usage } from '@agent-workflow/protos/usage';
 import { sumBounded } from '../state/usage.ts';
 import { allOpenCalls } from '../state/calls.ts';
 import { defaultValues } from '../state/merge.ts';
-import { refuseUnknown } from '../state/refuse-unknown.ts';
+import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
 import { readGivenAnswers, refuseUnknownResults, type GivenAnswers } from './given-answers.ts';
 import { refuseNoGraph, refuseNoMessages, refuseNoWalk } from './given-walk.ts';
@@ -113,6 +113,7 @@ const endedAs = (walked: Walked, { stopsAsleep = false }: WalkOptions): Walked =
 
 /** The walk before its first step. */
 export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
+  refuseNoObject('what walk is given behind the graph', options);
   const { from, context: input = [], time, ...given } = options;
   refuseUnknown('what walk is given', '', options, optionNames);
   refuseNoGraph(graph);
