@@ -58,7 +58,7 @@ interface AgentOptions extends RequestOptions {
 
 /**
  * Speaks `/v1`. Every method throws a `RequestError` when the service refuses or cannot be reached, and, before anything is sent, a
- * `TypeError` for an id in the path that is no text and a `RangeError` for one that is empty, `.` or `..`.
+ * `TypeError` for an id that is no text and a `RangeError` for one that is empty, `.` or `..`.
  */
 export type Client = ReturnType<typeof createClient>;
 
@@ -145,7 +145,13 @@ function graphOf(connection: Connection) {
     },
     /** Stops the run of a thread. */
     stop: (threadId: string, options: RequestOptions = {}): Promise<JsonObject> =>
-      request(connection, { method: 'POST', path: '/v1/graph/stop', body: { thread_id: threadId }, ...options }),
+      request(connection, {
+        method: 'POST',
+        path: '/v1/graph/stop',
+        ids: { threadId },
+        body: { thread_id: threadId },
+        ...options,
+      }),
     ping: (options: RequestOptions = {}): Promise<string> =>
       request(connection, { method: 'GET', path: '/v1/ping', ...options }),
   };
@@ -297,7 +303,8 @@ function threadsOf(connection: Connection) {
     fork: (threadId: string, checkpointId: string, { config, ...options }: Config = {}): Promise<Thread> =>
       request(connection, {
         method: 'POST',
-        ...at(threadId, '/fork'),
+        path: '/v1/threads/{threadId}/fork',
+        ids: { threadId, checkpointId },
         body: { checkpoint_id: checkpointId, config },
         ...options,
       }),

@@ -83,9 +83,9 @@ test('a file is read from a whole position on, and nothing is asked for another'
   t.is(await (await client.files.get('f', { start: 6 })).text(), 'there');
 });
 
-test('an id that a path cannot hold is refused by every method before anything is sent', async (t) => {
+test('an id that a path cannot hold is refused by every method, of a path or a body, before anything is sent', async (t) => {
   const sent: string[] = [];
-  const { agents, files, memories, runs, threads } = createClient({
+  const { agents, files, memories, runs, stop, threads } = createClient({
     url: 'http://service.test',
     fetch: (address) => {
       sent.push((address as URL).href);
@@ -124,6 +124,8 @@ test('an id that a path cannot hold is refused by every method before anything i
       () => threads.checkpoint(id, 'c'),
       () => threads.checkpoint('t', id),
       () => threads.fork(id, 'c'),
+      () => threads.fork('t', id),
+      () => stop(id),
       () => memories.get(id),
       () => memories.update(id, change),
       () => memories.delete(id),

@@ -23,7 +23,7 @@ interface Sent extends RequestOptions {
   readonly method: string;
   /** `/v1/threads/{threadId}`: what stands in braces is the name of one of the `ids`. */
   readonly path: string;
-  /** Callers without types may give what is no text. */
+  /** Those in the path, and those that stand in the body and are checked alike. Callers without types may give what is no text. */
   readonly ids?: Readonly<Record<string, string | undefined>> | undefined;
   readonly query?: object | undefined;
   readonly body?: object | undefined;
@@ -36,7 +36,7 @@ interface Sent extends RequestOptions {
  * Sends a request until its reply is `read`. One that the service could not take (no reply, a reply that is cut, 429, 503, 504)
  * is sent again after a pause, with the same idempotency key, so that its work is done once.
  * @throws RequestError for a refusal, when no attempt is left, and when the service asks for a pause of more than a minute; the
- * signal's reason; TypeError for an id in the path that is no text, RangeError for one that a path cannot hold.
+ * signal's reason; TypeError for an id that is no text, RangeError for one that a path cannot hold.
  */
 export async function send<T>(
   connection: Connection,
@@ -59,7 +59,8 @@ export async function send<T>(
 const dropped: ReadonlySet<string> = new Set(['', '.', '..']);
 
 function toPath({ path, ids = {} }: Pick<Sent, 'path' | 'ids'>): string {
-  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => toPart(name, ids[name]));
+  const parts = new Map(Object.entries(ids).map(([name, id]) => [name, toPart(name, id)]));
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parts.get(name) ?? toPart(name, undefined));
 }
 
 function toPart(name: string, id: string | undefined): string {

@@ -201,10 +201,18 @@ test('invalid bounds are refused when the node is made', (t) => {
     [{}, 1, 'whenOver of a summarising node names neither messages nor tokens'],
     [{ messages: 10 }, 11, 'keep of a summarising node is 11: it must be a whole number from 1 to 10'],
     [{ messages: 10 }, 0, 'keep of a summarising node is 0: it must be a whole number from 1 to 10'],
+    [{ messages: 10 }, undefined, 'keep of a summarising node is undefined: it must be a whole number from 1 to 10'],
+    [null, 1, 'whenOver of a summarising node must be an object, not null'],
     [{ messages: 1.5 }, 1, /^whenOver\.messages of a summarising node is 1\.5: it must be a whole number from 1 to /],
     [{ tokens: -1 }, 1, /^whenOver\.tokens of a summarising node is -1: /],
   ] as const)
-    t.throws(() => summarizeNode({ whenOver, keep, summarize }), { message: fault });
+    t.throws(() => summarizeNode({ whenOver, keep, summarize } as never), { message: fault });
+  t.throws(() => summarizeNode(undefined as never), {
+    message: 'what summarizeNode is given must be an object, not undefined',
+  });
+  t.throws(() => summarizeNode({ whenOver: { messages: 1 }, keep: 1 } as never), {
+    message: 'summarize of a summarising node must be a function, not undefined',
+  });
 });
 
 test('the log keeps every message of a shortened conversation, and context and removed messages together are the log', async (t) => {

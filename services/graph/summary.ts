@@ -1,5 +1,7 @@
 import { answeredCalls, callsOf, type Block, type Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from './build/context.ts';
+import { nameOf } from './state/name-of.ts';
+import { refuseNoObject } from './state/refuse-unknown.ts';
 
 /** A context in two parts, both in its order: the messages that stay, and those that may be removed from it. */
 export interface SplitContext {
@@ -138,7 +140,11 @@ export function summarizeNode(
   };
 }
 
-function checkOptions({ whenOver: { messages, tokens }, keep }: SummarizeOptions): void {
+function checkOptions(options: SummarizeOptions): void {
+  refuseNoObject('what summarizeNode is given', options);
+  const { whenOver, keep, summarize } = options;
+  refuseNoObject('whenOver of a summarising node', whenOver);
+  const { messages, tokens } = whenOver;
   if (messages === undefined && tokens === undefined)
     throw new Error('whenOver of a summarising node names neither messages nor tokens');
   for (const [name, value, most] of [
@@ -146,9 +152,16 @@ function checkOptions({ whenOver: { messages, tokens }, keep }: SummarizeOptions
     ['whenOver.tokens', tokens, Number.MAX_SAFE_INTEGER],
     ['keep', keep, messages ?? Number.MAX_SAFE_INTEGER],
   ] as const) {
-    if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= most)) continue;
+    if (value === undefined && name !== 'keep') continue;
+    if (value !== undefined && Number.isInteger(value) && value >= 1 && value <= most) continue;
     throw new Error(
       `${name} of a summarising node is ${String(value)}: it must be a whole number from 1 to ${String(most)}`,
     );
   }
+  refuseNoFunction(summarize);
+}
+
+function refuseNoFunction(summarize: unknown): void {
+  if (typeof summarize === 'function') return;
+  throw new Error(`summarize of a summarising node must be a function, not ${nameOf(summarize)}`);
 }

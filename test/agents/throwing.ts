@@ -7,7 +7,10 @@ const breaking = tool({ name: 'breaking', description: 'Throws.', parameters: { 
   throw because('the tool');
 });
 
-/** Throws where the last message says: `node`, `retry`, `tool`, `reducer`, `route`; `mutate` and `push` change the state. */
+/**
+ * Throws where the last message says: `node`, `retry`, `tool`, `reducer`, `route`; `mutate` and `push` change the state, `late` emits twice
+ * after the node has returned.
+ */
 export const graph = new StateGraph({
   total: field<number>({
     type: 'number',
@@ -28,6 +31,7 @@ export const graph = new StateGraph({
       if (order === 'reducer') return { total: -1 };
       if (order === 'mutate') state.list.push('one');
       if (order === 'push') (state.context as unknown[]).push(last);
+      if (order === 'late') for (const word of ['secret', 'words']) setImmediate(() => emit(word));
       if (order === 'tool')
         emit({ type: 'tool_call', id: 'call-1', name: 'breaking', args: {}, tool_type: 'function' });
       return {};

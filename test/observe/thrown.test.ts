@@ -43,6 +43,28 @@ test('the log has the stack and the cause of what code of the agent threw; the c
   t.regex(JSON.stringify(lineOf('tool', /^a reducer threw/)?.err), /throwing\.ts/);
 });
 
+test('what a node emits after it has returned is dropped, and the log warns of it once, without the content', async (t) => {
+  await using workspace = await makeWorkspace('throwing');
+  await using service = await startStandalone(workspace.env);
+  const { send } = createClient(service.url);
+  const reply = await send('POST', '/v1/graph/invoke', { messages: [user('late')], config: { thread_id: 'late' } });
+  t.is(reply.status, 200, JSON.stringify(reply.body));
+  t.false(JSON.stringify(reply.body).includes('secret'));
+  t.is(await service.stop('SIGTERM'), 0);
+
+  const late = service.lines.filter((line) => line.includes('emitted after'));
+  const [line] = late.map((own) => JSON.parse(own) as Line);
+  t.is(late.length, 1);
+  t.like(line, {
+    level: 40,
+    thread_id: 'late',
+    node: 'obey',
+    msg: 'a node emitted after it had ended, which is dropped: it must await what emits',
+  });
+  t.regex(String(line?.['run_id']), /^[0-9a-f-]{36}$/);
+  t.false(service.lines.some((own) => own.includes('secret')));
+});
+
 for (const order of ['mutate', 'push']) {
   test(`a node that changes the state it was given is named, and told that state is frozen: ${order}`, async (t) => {
     await using workspace = await makeWorkspace('throwing');

@@ -35,6 +35,8 @@ export interface DriveOptions {
   readonly onUsage?: ((added: Usage) => void) | undefined;
   /** Called with what the agent's code threw where the run continues nevertheless. */
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
+  /** Called when a node emits after it has ended, which is dropped. */
+  readonly onLateEmit?: ((node: string) => void) | undefined;
   /** Called with the nodes of each step as it begins. */
   readonly onStep: (nodes: readonly string[]) => void;
   /** Called when the record is unavailable for a commit, which then waits. */

@@ -87,6 +87,23 @@ for (const [what, build, fault] of [
     'what field is given has defualt, which is none of type, description, schema, check, default, required, reducer',
   ],
   [
+    'with a check that is a function',
+    () => field({ type: 'number', check: nothing } as never),
+    'the check of a field must be a schema of a validation library, as zod, not function',
+  ],
+  [
+    'with a field of nothing',
+    () => (field as unknown as () => unknown)(),
+    'what field is given must be an object, not undefined',
+  ],
+  [
+    'with a field of the name of a type',
+    () => field('string' as never),
+    'what field is given must be an object, not string',
+  ],
+  ['with a field of a class', () => field(String as never), 'what field is given must be an object, not function'],
+  ['with a field of a list', () => field(['string'] as never), 'what field is given must be an object, not array'],
+  [
     'with a reducer that is no function',
     () => field({ type: 'number', reducer: 'add' } as never),
     'the reducer of a field must be a function, not string',
@@ -110,6 +127,71 @@ for (const [what, build, fault] of [
     'with a conditional edge without a route',
     () => draft().addConditionalEdges('a', undefined as never),
     'the conditional edge from "a" must have a function that returns names of nodes, not undefined',
+  ],
+  [
+    'of nothing',
+    () => new (StateGraph as unknown as new () => unknown)(),
+    'what StateGraph is given must be an object, not undefined',
+  ],
+  [
+    'with an edge from nothing',
+    () => draft().addEdge(undefined as never, 'a'),
+    'an edge must leave a node by its name, or several by a list of names, not undefined',
+  ],
+  [
+    'with an edge from a list of functions',
+    () => draft().addEdge(['a', nothing] as never, 'a'),
+    'the list of nodes that an edge leaves must be one of names: [1] is function',
+  ],
+  [
+    'with an edge to nothing',
+    () => draft().addEdge('a', undefined as never),
+    'the edge from "a" must lead to one node by its name, not undefined',
+  ],
+  [
+    'with an edge to several nodes',
+    () => draft().addEdge(START, ['a'] as never),
+    'the edge from START must lead to one node by its name, not array',
+  ],
+  [
+    'with a conditional edge from a list',
+    () => draft().addConditionalEdges(['a'] as never, () => 'a'),
+    'a conditional edge must leave a node by its name, not array',
+  ],
+  [
+    'with a policy of null',
+    () => draft().addNode('b', nothing, null as never),
+    'the policy of node "b" must be an object, not null',
+  ],
+  [
+    'with a tool of nothing',
+    () => (tool as unknown as () => unknown)(),
+    'the declaration of a tool must be an object, not undefined',
+  ],
+  [
+    'with a tool whose function comes first',
+    () => tool(nothing as never, nothing),
+    'the declaration of a tool must be an object, not function',
+  ],
+  [
+    'with a tool without a name',
+    () => tool({ description: '', parameters: {} } as never, nothing),
+    'the name of a tool must be a text, not undefined',
+  ],
+  [
+    'with a remote tool of nothing',
+    () => remoteTool(undefined as never),
+    'the declaration of a tool must be an object, not undefined',
+  ],
+  [
+    'with a tool whose parameters are null',
+    () =>
+      draft()
+        .addEdge(START, 'a')
+        .addEdge('a', 'b')
+        .addNode('b', toolNode([tool({ name: 'look', description: '', parameters: null } as never, nothing)]))
+        .compile(),
+    'the parameters of tool "look" must be a JSON Schema: an object',
   ],
   [
     'with a map of targets',

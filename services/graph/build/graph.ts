@@ -1,11 +1,14 @@
 import type { NodeContext } from './context.ts';
 import { drawGraph } from './draw.ts';
+import { refuseNoEdge, refuseNoRoute } from './given-edges.ts';
 import { END, nameWithin, START } from './names.ts';
 import { messageOf } from '../state/failure.ts';
-import { fieldTypes, misfit, nameOf, type Fields, type FieldSpec } from '../state/field.ts';
+import { fieldTypes, misfit, type Fields, type FieldSpec } from '../state/field.ts';
 import { createJoin, type Join } from './join.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
 import type { Send } from './send.ts';
+import { nameOf } from '../state/name-of.ts';
+import { refuseNoObject } from '../state/refuse-unknown.ts';
 import { compileSchema, type JsonSchema } from '../state/schema.ts';
 import type { State, Update } from '../state/state.ts';
 import { refuseNoTools, type Tool, type ToolNode } from './tool.ts';
@@ -53,7 +56,9 @@ export class StateGraph<F extends Fields> {
   readonly #joins: Join[] = [];
   readonly #conditional = new Map<string, ConditionalEdge[]>();
 
+  /** @throws Error when it is given no object of fields, or a field is not made by {@link field}. */
   constructor(fields: F) {
+    refuseNoObject('what StateGraph is given', fields);
     for (const [name, given] of Object.entries(fields)) {
       if (reservedFields.has(name)) throw new Error(`field "${name}" is the service's own name`);
       refuseNoField(name, given);
@@ -85,8 +90,12 @@ export class StateGraph<F extends Fields> {
     return this;
   }
 
-  /** The graph goes from `from` to `to`. From a list of nodes it goes to `to` when all of them have finished, in whichever steps. */
+  /**
+   * The graph goes from `from` to `to`. From a list of nodes it goes to `to` when all of them have finished, in whichever steps.
+   * @throws Error when one of them is no name.
+   */
   addEdge(from: string | readonly string[], to: string): this {
+    refuseNoEdge(from, to);
     if (typeof from === 'string') {
       this.#edges.set(from, [...(this.#edges.get(from) ?? []), to]);
       return this;
@@ -204,21 +213,6 @@ function refuseNoField(name: string, given: unknown): void {
     throw new Error(`field "${name}" must be made by field({ type, default, … })`);
 }
 
-/** What JavaScript lets pass: no route, and a map of targets, which LangGraph.js has. */
-function refuseNoRoute(from: string, route: unknown, targets: unknown): void {
-  const edge = `the conditional edge from ${from === START ? 'START' : `"${from}"`}`;
-  if (typeof route !== 'function')
-    throw new Error(`${edge} must have a function that returns names of nodes, not ${nameOf(route)}`);
-  if (targets === undefined || targets === null) return;
-  if (!Array.isArray(targets))
-    throw new Error(
-      `the targets of ${edge} must be a list of the names that its function returns, not ${nameOf(targets)}`,
-    );
-  const at = targets.findIndex((target) => typeof target !== 'string');
-  if (at >= 0)
-    throw new Error(`the targets of ${edge} must be names of nodes: [${String(at)}] is ${nameOf(targets[at])}`);
-}
-
 function refuseNoName(name: unknown): void {
   if (typeof name !== 'string') throw new Error(`the name of a node must be a text, not ${nameOf(name)}`);
 }
@@ -237,7 +231,7 @@ export const isCompiledGraph = (value: unknown): value is CompiledGraph =>
   typeof value === 'object' && value !== null && 'nodes' in value && value.nodes instanceof Map && 'drawing' in value;
 
 function checkSchema(schema: JsonSchema, what: string): void {
-  if (typeof schema !== 'object') throw new Error(`${what} must be a JSON Schema: an object`);
+  if (typeof schema !== 'object' || schema === null) throw new Error(`${what} must be a JSON Schema: an object`);
   try {
     compileSchema(schema);
   } catch (cause) {

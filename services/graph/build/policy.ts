@@ -1,6 +1,6 @@
 import type { Backoff } from '@agent-workflow/kit/retry';
 import { isRunFailure } from '../state/failure.ts';
-import { refuseUnknown } from '../state/refuse-unknown.ts';
+import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
 
 /** When a failed node is tried again, and after which wait. */
 export interface RetryPolicy {
@@ -83,6 +83,7 @@ const retryNames: Readonly<Record<keyof RetryPolicy, true>> = {
 /** @throws Error naming the first member that is unknown or whose value is out of its bounds. */
 export function checkPolicy(node: string, policy: NodePolicy): void {
   const what = `the policy of node "${node}"`;
+  refuseNoObject(what, policy);
   refuseUnknown(what, '', policy, policyNames);
   const { retry, timeoutMs, recursionLimit, maxConcurrency } = policy;
   refuseNoBoolean(node, policy);

@@ -1,6 +1,6 @@
 import { messageOf } from '../state/failure.ts';
-import { nameOf } from '../state/field.ts';
-import { refuseUnknown } from '../state/refuse-unknown.ts';
+import { nameOf } from '../state/name-of.ts';
+import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import type { JsonSchema } from '../state/schema.ts';
 import { isStandardSchema, toJsonSchema, type OutputOf, type StandardSchema } from '../state/standard-schema.ts';
 import type { ToolContext, ToolDeclaration } from './context.ts';
@@ -42,13 +42,14 @@ interface ToolSpec extends RemoteToolSpec, Pick<Tool, 'replay'> {
  * break it, `run` is not called, and the model gets an error as the result; otherwise `run` gets the arguments as the schema transforms
  * them. What `run` returns, text or any JSON, is the result; when it throws, the result is an error with that message. Unless `replay`
  * is `once`, a call may be made more than once, each time with the same `ctx.idempotencyKey`.
- * @throws Error naming the tool when its schema cannot be written as JSON Schema, a member is unknown, or `run` is no function.
+ * @throws Error when its declaration is none, and one naming the tool when its schema cannot be written as JSON Schema, a member is unknown, or `run` is no function.
  * @example tool({ name: 'look_up', description: '…', parameters: z.object({ id: z.string() }) }, ({ id }) => find(id))
  */
 export function tool<const D extends ToolSpec>(
   declaration: D,
   ...given: readonly [run: (args: ArgsOf<D>, context: ToolContext) => unknown]
 ): Tool {
+  refuseNoDeclaration(declaration);
   const { parameters, schema = isStandardSchema(parameters) ? parameters : undefined } = declaration;
   const { name, replay = 'safe' } = declaration;
   if (!replays.includes(replay))
@@ -68,10 +69,17 @@ export function tool<const D extends ToolSpec>(
  * Declares a tool that the caller of the run executes. A run that calls it is interrupted until the caller sends the result.
  * @throws Error as {@link tool}.
  */
-export const remoteTool = (declaration: RemoteToolSpec): Tool => ({
-  ...declaration,
-  parameters: toParameters(declaration, 'give JSON Schema'),
-});
+export function remoteTool(declaration: RemoteToolSpec): Tool {
+  refuseNoDeclaration(declaration);
+  return { ...declaration, parameters: toParameters(declaration, 'give JSON Schema') };
+}
+
+/** What JavaScript lets pass: the function before the declaration, which LangChain.js has, and one without a name. */
+function refuseNoDeclaration(given: unknown): void {
+  refuseNoObject('the declaration of a tool', given);
+  const name = 'name' in given ? given.name : undefined;
+  if (typeof name !== 'string') throw new Error(`the name of a tool must be a text, not ${nameOf(name)}`);
+}
 
 /**
  * What JavaScript lets pass: a tool of a declaration alone is a remote one, and nothing else is. A second argument that is no function,

@@ -3,6 +3,7 @@ import { sendQuestion, toChatFault, type ChatApi } from './chat-request.ts';
 import { guardAnswer } from './guarded-answer.ts';
 import type { Model } from './model.ts';
 import type { SettingNames } from './model-failure.ts';
+import { refuseNoObject } from '../state/refuse-unknown.ts';
 
 export interface ChatModelOptions extends ChatApi {
   /** How long one answer may take from the question to its last word, in milliseconds: five minutes unless given. */
@@ -15,8 +16,11 @@ export interface ChatModelOptions extends ChatApi {
  * A model at any API that speaks OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat): OpenAI, Azure,
  * vLLM, Ollama, LiteLLM. Answers are streamed. A request that finds the API busy or away is sent up to three times; an answer that
  * breaks off is not asked for again.
+ * @throws Error when it is given no object.
  */
-export function chatModel({ timeoutMs = 300_000, names, ...api }: ChatModelOptions): Model {
+export function chatModel(options: ChatModelOptions): Model {
+  refuseNoObject('what chatModel is given', options);
+  const { timeoutMs = 300_000, names, ...api } = options;
   return {
     answer: (question, signal) =>
       guardAnswer({ signal, timeoutMs, names, toFault: toChatFault }, async function* (either) {

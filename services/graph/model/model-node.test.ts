@@ -7,6 +7,7 @@ import { tool } from '../build/tool.ts';
 import { field } from '../state/field.ts';
 import { fakeModel, user, walk } from '../testing.ts';
 import { modelNode, outputNode, type ModelState } from './model-node.ts';
+import { chatModel } from './chat-model.ts';
 import { createReactAgent } from './react-agent.ts';
 
 const add = tool(
@@ -155,4 +156,34 @@ for (const [what, make, message] of [
 ] as const)
   test(`${what} is refused when it is made`, (t) => {
     t.throws(make, { message });
+  });
+
+for (const [what, build, fault] of [
+  [
+    'an agent of nothing',
+    () => createReactAgent(undefined as never),
+    'what createReactAgent is given must be an object',
+  ],
+  ['a chat model of nothing', () => chatModel(undefined as never), 'what chatModel is given must be an object'],
+  ['a model node of nothing', () => modelNode(undefined as never), 'what modelNode is given must be an object'],
+  ['an output node of nothing', () => outputNode(undefined as never), 'what outputNode is given must be an object'],
+  [
+    'an output node without a schema',
+    () => outputNode({ model: fakeModel([]), field: 'x' } as never),
+    'the schema of outputNode must be an object, not undefined',
+  ],
+  [
+    'an agent with a message as its instructions',
+    () => createReactAgent({ model: fakeModel([]), instructions: user('Be brief.') as never }),
+    'the instructions of createReactAgent must be a text or a function that gives one, not object',
+  ],
+  [
+    'an agent with a policy of null',
+    () => createReactAgent({ model: fakeModel([]), policy: null as never }),
+    'the policy of node "agent" must be an object, not null',
+  ],
+] as const)
+  test(`${what} is refused when it is made`, (t) => {
+    const error = t.throws(build as () => unknown);
+    t.true(error.message.startsWith(fault), error.message);
   });

@@ -3,8 +3,14 @@ import { StateGraph, type CompiledGraph } from '../build/graph.ts';
 import { refuseNoTools, toolNode, type Tool } from '../build/tool.ts';
 import type { NodePolicy } from '../build/policy.ts';
 import { callsTools } from '../state/calls.ts';
-import { refuseUnknown } from '../state/refuse-unknown.ts';
-import { modelNode, refuseNoModel, type ModelNodeOptions, type ModelState } from './model-node.ts';
+import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
+import {
+  modelNode,
+  refuseNoInstructions,
+  refuseNoModel,
+  type ModelNodeOptions,
+  type ModelState,
+} from './model-node.ts';
 
 export interface ReactAgentOptions extends Pick<ModelNodeOptions<ModelState>, 'model' | 'instructions'> {
   /** What the agent can do beside talking; the caller of a run may add remote tools. */
@@ -19,9 +25,11 @@ export interface ReactAgentOptions extends Pick<ModelNodeOptions<ModelState>, 'm
  * @throws Error when it is given an option that it does not have, no model, or no list of tools.
  */
 export function createReactAgent(given: ReactAgentOptions): CompiledGraph {
+  refuseNoObject('what createReactAgent is given', given);
   refuseUnknown('what createReactAgent is given', '', given, optionNames);
   const { tools = [], policy, ...options } = given;
   refuseNoModel('createReactAgent', options.model);
+  refuseNoInstructions('createReactAgent', options.instructions);
   refuseNoTools('tools of createReactAgent', tools);
   return new StateGraph({})
     .addNode('agent', modelNode(options), policy)

@@ -77,6 +77,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   const { signal } = step.run;
   const reports = openUsageReports({ signal, onUsage: step.onUsage });
   let over = false;
+  let hasReturned = false;
   const context: NodeContext = {
     ...step.run,
     node: name,
@@ -92,8 +93,9 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     },
     emit: (chunk) => {
       // What a node started and did not await must not add to a message that is finished or dropped.
-      if (over || signal.aborted || chunk === '') return;
-      step.onChunk(name, draft.add(chunk));
+      if (signal.aborted || chunk === '') return;
+      if (!over) step.onChunk(name, draft.add(chunk));
+      else if (hasReturned) step.onLateEmit?.(name);
     },
   };
   let update: unknown;
@@ -111,7 +113,9 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   }
   const left = suspensionOf(scope, { node: name }, earlier, idempotencyKey);
   if (left) return suspended(name, [left]);
-  return toResult(name, update ?? {}, draft.finish(), toBlock);
+  const result = toResult(name, update ?? {}, draft.finish(), toBlock);
+  hasReturned = true;
+  return result;
 }
 
 function publishProgress(step: Step, node: string, data: unknown): void {

@@ -32,6 +32,7 @@ interface Options {
   readonly context?: readonly Message[];
   readonly remote?: readonly string[];
   readonly onChunk?: (node: string, chunk: MessageChunk) => void;
+  readonly onLateEmit?: (node: string) => void;
   readonly run?: RunContext;
 }
 
@@ -47,6 +48,7 @@ async function stepOf(graph: CompiledGraph, options: Options = {}): Promise<Step
     now: Date.now,
     isRemote: (name) => options.remote?.includes(name) ?? false,
     onChunk: options.onChunk ?? (() => undefined),
+    onLateEmit: options.onLateEmit,
   });
 }
 
@@ -299,17 +301,60 @@ test('a node that emits nothing adds no message', async (t) => {
   t.deepEqual((await stepOf(one(() => undefined))).delta.messages, []);
 });
 
-test('what is emitted after its node has ended is dropped', async (t) => {
+test('what is emitted after its node has returned is dropped and reported', async (t) => {
   const published: MessageChunk[] = [];
+  const late: string[] = [];
   let context: NodeContext | undefined;
   const graph = one((_state, ctx) => {
     context = ctx;
     ctx.emit('in time');
   });
-  const { delta } = await stepOf(graph, { onChunk: (_node, chunk) => published.push(chunk) });
+  const onLateEmit = (node: string): void => void late.push(node);
+  const { delta } = await stepOf(graph, { onChunk: (_node, chunk) => published.push(chunk), onLateEmit });
   context?.emit('late');
+  context?.emit('');
   t.is(published.length, 1);
   t.is(textOf(delta.messages[0] ?? { content: [] }), 'in time');
+  t.deepEqual(late, ['n']);
+});
+
+test('a late emit in a sub-graph is reported with the path of its node', async (t) => {
+  const late: string[] = [];
+  let context: NodeContext | undefined;
+  const inner = one((_state, ctx) => {
+    context = ctx;
+  });
+  const graph = build().addNode('outer', inner).addEdge(START, 'outer').compile();
+  await stepOf(graph, { onLateEmit: (node) => late.push(node) });
+  context?.emit('late');
+  t.deepEqual(late, ['outer/n']);
+});
+
+test('a late emit of a node that failed, asks or was stopped is dropped and not reported', async (t) => {
+  const late: string[] = [];
+  const contexts: NodeContext[] = [];
+  const ends: readonly ((context: NodeContext) => unknown)[] = [
+    () => {
+      throw new Error('no tea');
+    },
+    () => 5,
+    ({ interrupt }) => interrupt('tea?'),
+    () => undefined,
+  ];
+  const stop = new AbortController();
+  const run = { ...nobody, signal: stop.signal };
+  for (const end of ends) {
+    const graph = one((_state, context) => {
+      contexts.push(context);
+      return end(context) as undefined;
+    });
+    await stepOf(graph, { run, onLateEmit: (node) => late.push(node) }).catch(() => undefined);
+  }
+  t.is(contexts.length, ends.length);
+  for (const { emit } of contexts.slice(0, -1)) emit('late');
+  stop.abort(new Error('stopped'));
+  contexts.at(-1)?.emit('late');
+  t.deepEqual(late, []);
 });
 
 test('returned messages get ids, roles and times, and one with an id may replace a message', async (t) => {

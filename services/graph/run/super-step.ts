@@ -34,6 +34,11 @@ export interface Step {
   readonly isRemote: (tool: string) => boolean;
   /** Called with every chunk as it is emitted. */
   readonly onChunk: (node: string, chunk: MessageChunk) => void;
+  /**
+   * Called when a node emits after it has returned: that is dropped. A node of a sub-graph is named by its path. What it throws reaches the
+   * code that emitted. Not called where the node failed, asks, sleeps or was stopped.
+   */
+  readonly onLateEmit?: ((node: string) => void) | undefined;
   /** Called with what a node or one of its tools publishes beside messages; `branch` as below. */
   readonly onProgress?: ((node: string, data: unknown, branch?: number) => void) | undefined;
   /**

@@ -1,4 +1,5 @@
-import { refuseUnknown } from './refuse-unknown.ts';
+import { nameOf } from './name-of.ts';
+import { refuseNoObject, refuseUnknown } from './refuse-unknown.ts';
 import { schemaFault, type JsonSchema } from './schema.ts';
 import {
   checkValueNow,
@@ -47,7 +48,7 @@ export interface Field<T> {
 /**
  * A field of a schema that implements Standard Schema, as one of zod. The schema checks values and does not change them: it must take
  * what it gives, and need not wait.
- * @throws Error when the schema cannot be written as JSON Schema, a member is unknown, or the reducer is no function.
+ * @throws Error when it is given no object, the schema cannot be written as JSON Schema, a member is unknown, or the reducer is no function.
  */
 export function field<S extends StandardSchema>(
   spec: StandardFieldSpec<S> & { readonly default: OutputOf<S> },
@@ -57,11 +58,13 @@ export function field<S extends StandardSchema>(spec: StandardFieldSpec<S>): Fie
 export function field<T>(spec: FieldSpec<T> & { readonly default: T }): Field<T>;
 /** A field that may be undefined when a node reads it. */
 export function field<T>(spec: FieldSpec<T>): Field<T | undefined>;
-export function field(spec: object): Field<never> {
+export function field(spec: unknown): Field<never> {
+  refuseNoObject('what field is given', spec);
   refuseUnknown('what field is given', '', spec, specNames);
   // The reducer is called with values of this field only.
   const read = readStandard(spec as FieldSpec<unknown>);
   refuseNoReducer(read);
+  refuseNoCheck(read);
   return { spec: read };
 }
 
@@ -78,6 +81,11 @@ const specNames: Readonly<Record<keyof FieldSpec<unknown>, true>> = {
 function refuseNoReducer({ reducer }: { readonly reducer?: unknown }): void {
   if (reducer === undefined || typeof reducer === 'function') return;
   throw new Error(`the reducer of a field must be a function, not ${nameOf(reducer)}`);
+}
+
+function refuseNoCheck({ check }: { readonly check?: unknown }): void {
+  if (check === undefined || isStandardSchema(check)) return;
+  throw new Error(`the check of a field must be a schema of a validation library, as zod, not ${nameOf(check)}`);
 }
 
 function readStandard(spec: FieldSpec<unknown>): FieldSpec<unknown> {
@@ -120,11 +128,3 @@ function fits(type: FieldType, value: unknown): boolean {
 }
 
 const article = (type: string): string => (/^[aeio]/.test(type) ? 'an' : 'a');
-
-/** What a value is, for the message that refuses it. */
-export function nameOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (value instanceof Promise) return 'promise';
-  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  return Array.isArray(value) ? 'array' : typeof value;
-}

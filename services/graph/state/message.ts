@@ -3,7 +3,8 @@ import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { readBlock, readMessage, type Block, type Message } from '@agent-workflow/protos/message';
 import { RunFailure } from './failure.ts';
-import { misfit, nameOf, type FieldType } from './field.ts';
+import { misfit, type FieldType } from './field.ts';
+import { nameOf } from './name-of.ts';
 import { deepFreeze, type NewMessage } from './state.ts';
 
 /** One streamed part of a message that a node emits. */

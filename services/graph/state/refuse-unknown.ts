@@ -1,3 +1,11 @@
+import { nameOf } from './name-of.ts';
+
+/** What JavaScript lets pass where an object of named members is asked for. @throws Error naming what is given instead. */
+export function refuseNoObject(what: string, given: unknown): asserts given is object {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given) && !(given instanceof Promise)) return;
+  throw new Error(`${what} must be an object, not ${nameOf(given)}`);
+}
+
 /** @throws Error naming the first member of `what` that is not known. */
 export function refuseUnknown(what: string, place: string, given: object, known: Readonly<Record<string, true>>): void {
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));

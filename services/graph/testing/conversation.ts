@@ -1,5 +1,6 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { textOf, type CallBlock, type Message } from '@agent-workflow/protos/message';
+import { refuseNoObject } from '../state/refuse-unknown.ts';
 
 /** A message of a user, with an id of its own. */
 export const user = (text: string): Message => ({
@@ -18,6 +19,7 @@ export function toolResult(
   output: unknown,
   { isError = false }: { readonly isError?: boolean } = {},
 ): Message {
+  refuseNoObject('the call that toolResult answers', call);
   const status = isError ? 'error' : 'completed';
   return {
     message_id: newId(),
@@ -28,7 +30,8 @@ export function toolResult(
 }
 
 /** The text of the last message after a walk; empty when there is none. */
-export function lastText({ state }: { readonly state: { readonly context: readonly Message[] } }): string {
-  const last = state.context.at(-1);
+export function lastText(walked: { readonly state: { readonly context: readonly Message[] } }): string {
+  refuseNoObject('what lastText is given', walked);
+  const last = walked.state.context.at(-1);
   return last ? textOf(last) : '';
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { AnswerPart, Model, ModelQuestion } from '../model/model.ts';
-import { fakeFiles, fakeMemory, fakeModel, recordedModel, user } from '../testing.ts';
+import { fakeFiles, fakeMemory, fakeModel, lastText, recordedModel, toolResult, user } from '../testing.ts';
 
 const { signal } = new AbortController();
 
@@ -177,4 +177,29 @@ test('fake files refuse what the real ones refuse', async (t) => {
     message: 'file "file-1" has 3 bytes, more than 2',
   });
   await t.throwsAsync(files.write({ filename: '', data: 'a' }), { instanceOf: TypeError });
+});
+
+test('a fake model refuses a script that is none, and an answer that is none', async (t) => {
+  const answers = 'a text, an Error, { call, args } or a list of parts';
+  for (const [script, fault] of [
+    [undefined, 'what fakeModel is given must be a list of answers or a function, not undefined'],
+    ['Yes.', 'what fakeModel is given must be a list of answers or a function, not string'],
+    [{ call: 'add' }, 'what fakeModel is given must be a list of answers or a function, not object'],
+    [['Yes.', { text: 'No.' }], `an answer of fakeModel must be ${answers}: [1] is object`],
+    [[[null]], `an answer of fakeModel must be ${answers}: [0] is array`],
+  ] as const)
+    t.throws(() => fakeModel(script as never), { message: fault });
+  const late = fakeModel((() => Promise.resolve('Yes.')) as never);
+  await t.throwsAsync(answerOf(late, question('a')), {
+    message: `the function of fakeModel must give ${answers}, not promise`,
+  });
+});
+
+test('what is read of a walk that was not awaited, or of a call that was not made, is refused', (t) => {
+  t.throws(() => lastText(Promise.resolve() as never), {
+    message: 'what lastText is given must be an object, not promise',
+  });
+  t.throws(() => toolResult(undefined as never, 1), {
+    message: 'the call that toolResult answers must be an object, not undefined',
+  });
 });

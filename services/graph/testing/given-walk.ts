@@ -1,5 +1,5 @@
 import { isCompiledGraph } from '../build/graph.ts';
-import { nameOf } from '../state/field.ts';
+import { nameOf } from '../state/name-of.ts';
 
 /** What JavaScript lets pass as the graph of a walk: one that is not compiled, and none at all. */
 export function refuseNoGraph(graph: unknown): void {

@@ -130,6 +130,17 @@ test('answers that name no open question, or leave open which, are refused', asy
   );
 });
 
+test('an emit after its node has returned throws where it is called, also when the walk has ended', async (t) => {
+  let late: ((text: string) => void) | undefined;
+  const graph = one((_state, { emit }) => {
+    late = emit;
+  });
+  await walk(graph);
+  t.throws(() => late?.('late'), {
+    message: 'node "n" emitted after it had ended, which is dropped: it must await what emits',
+  });
+});
+
 test('the events of a walk are its chunks, progress and restarts, in their order', async (t) => {
   let attempts = 0;
   const graph = new StateGraph(fields)
@@ -201,6 +212,7 @@ for (const [what, graph, options, message] of [
   ],
   ['an empty object as the walk before', calling(), { from: {} }, 'from must be what a walk gave: it has no state'],
   ['a walk that was not awaited', calling(), { from: walk(calling()) }, 'from must be what a walk gave, not promise'],
+  ['nothing as its options', calling(), null, 'what walk is given behind the graph must be an object, not null'],
   [
     'an option that there is not',
     calling(),

@@ -11,7 +11,7 @@ import { noUsage, type Usage } from '@agent-workflow/protos/usage';
 import { sumBounded } from '../state/usage.ts';
 import { allOpenCalls } from '../state/calls.ts';
 import { defaultValues } from '../state/merge.ts';
-import { refuseUnknown } from '../state/refuse-unknown.ts';
+import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
 import { readGivenAnswers, refuseUnknownResults, type GivenAnswers } from './given-answers.ts';
 import { refuseNoGraph, refuseNoMessages, refuseNoWalk } from './given-walk.ts';
@@ -113,6 +113,7 @@ const endedAs = (walked: Walked, { stopsAsleep = false }: WalkOptions): Walked =
 
 /** The walk before its first step. */
 export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
+  refuseNoObject('what walk is given behind the graph', options);
   const { from, context: input = [], time, ...given } = options;
   refuseUnknown('what walk is given', '', options, optionNames);
   refuseNoGraph(graph);
@@ -160,6 +161,7 @@ export async function walkStep(graph: CompiledGraph, walked: Walked, options: Wa
     ...{ isRemote: isRemoteIn(graph), ...hooks },
     ...{ graph, nodes, number, state, continuation, at, now: () => at },
     ...recordEvents(published, number, hooks),
+    onLateEmit: refuseLateEmit,
     onUsage: (one) => {
       usage = sumBounded(usage, [one]);
       hooks.onUsage?.(one);
@@ -172,6 +174,11 @@ export async function walkStep(graph: CompiledGraph, walked: Walked, options: Wa
   const ran = nodes.filter((node) => !isAsleep(continuation, node, at));
   const added = { steps: [...steps, ran], events: [...events, ...published] };
   return { ...partsOf(result), ...added, time: at, turn, stepsBefore, usage };
+}
+
+/** It is thrown where the node emits: the walk may have ended by then. The service drops what is emitted, and logs it. */
+function refuseLateEmit(node: string): never {
+  throw new Error(`node "${node}" emitted after it had ended, which is dropped: it must await what emits`);
 }
 
 const partsOf = ({
