@@ -180,7 +180,7 @@ function toDriveOptions(
     onFault: ({ error, ...where }: CodeFault) => {
       log.warn({ err: error, runId, threadId, ...where }, 'code of the agent threw, and the run continues');
     },
-    onLateEmit: oncePerNode(signal, (node) => {
+    onLateEmit: firstOfEachNode(signal, (node) => {
       log.warn(
         { runId, threadId, node },
         'a node emitted after it had ended, which is dropped: it must await what emits',
@@ -192,8 +192,8 @@ function toDriveOptions(
   };
 }
 
-/** Calls `report` once with each node, and no more once the run is stopped: what its nodes have left behind then is no mistake. */
-function oncePerNode(signal: AbortSignal, report: (node: string) => void): (node: string) => void {
+/** Calls `report` with each node the first time, and no more when the run is stopped: what its nodes have left behind then is no mistake. */
+function firstOfEachNode(signal: AbortSignal, report: (node: string) => void): (node: string) => void {
   const known = new Set<string>();
   return (node) => {
     if (signal.aborted || known.has(node)) return;

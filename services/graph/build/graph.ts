@@ -231,7 +231,8 @@ export const isCompiledGraph = (value: unknown): value is CompiledGraph =>
   typeof value === 'object' && value !== null && 'nodes' in value && value.nodes instanceof Map && 'drawing' in value;
 
 function checkSchema(schema: JsonSchema, what: string): void {
-  if (typeof schema !== 'object' || schema === null) throw new Error(`${what} must be a JSON Schema: an object`);
+  if ((schema as unknown) === null || typeof schema !== 'object')
+    throw new Error(`${what} must be a JSON Schema: an object`);
   try {
     compileSchema(schema);
   } catch (cause) {
