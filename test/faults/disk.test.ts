@@ -80,6 +80,7 @@ withFaults(test, () => {
       await until(async () => (await start()).status === 202, { timeoutMs: 20_000 });
       const ended = await client.send('GET', `/v1/runs/${runId}/wait`);
       t.is(ended.status, 200);
+      t.regex(JSON.stringify(ended.body), /"status":"completed"/);
       t.is(await service.stop('SIGTERM'), 0);
     },
   );

@@ -194,10 +194,10 @@ function toDriveOptions(
 
 /** Calls `report` with each node the first time, and no more when the run is stopped: what its nodes have left behind then is no mistake. */
 function firstOfEachNode(signal: AbortSignal, report: (node: string) => void): (node: string) => void {
-  const known = new Set<string>();
+  let known: Set<string> | undefined;
   return (node) => {
-    if (signal.aborted || known.has(node)) return;
-    known.add(node);
+    if (signal.aborted || known?.has(node)) return;
+    known = (known ?? new Set()).add(node);
     report(node);
   };
 }
