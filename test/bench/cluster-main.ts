@@ -5,6 +5,7 @@ import { cost } from './cluster-cost.ts';
 import { floor } from './cluster-floor.ts';
 import { frozen } from './cluster-frozen.ts';
 import { load } from './cluster-load.ts';
+import { moreReplicas } from './cluster-replicas.ts';
 import { noisy } from './cluster-noisy.ts';
 import { idleStreams } from './cluster-streams.ts';
 import { speculative } from './cluster-speculative.ts';
@@ -19,6 +20,7 @@ const groups: Readonly<Record<string, (seconds: number, isProfiled: boolean, thr
   scaling,
   speculative,
   streams: idleStreams,
+  replicas: moreReplicas,
   noisy,
   floor,
   agents: (seconds, _isProfiled, threads) => clusterAgents(seconds, threads),

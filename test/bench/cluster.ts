@@ -15,7 +15,7 @@ export interface MeasuredCluster extends Cluster {
 
 export interface MeasuredOptions extends Omit<ClusterOptions, 'agent'> {
   /** An export of `agents.ts`. */
-  readonly agent: 'echo' | 'toolLoop' | 'pacedLoop' | 'waiting';
+  readonly agent: 'echo' | 'emitter' | 'toolLoop' | 'pacedLoop' | 'waiting';
   /** Folder that a CPU profile of each process is written to, by its process id, when it ends. */
   readonly profileTo?: string | undefined;
 }

@@ -9,129 +9,148 @@ import type { NoteUnreadable } from './unreadable.ts';
 export interface LiveOptions {
   readonly streams: Streams;
   readonly log: Log;
-  /** Whether frames of this run are wanted. */
-  readonly wants: (runId: string) => boolean;
-  /** Called for each message of a wanted run that is no frame. */
+  /** Called for each message that is no frame. */
   readonly noteUnreadable: NoteUnreadable;
-  /** Called with each wanted frame once it is stored, in the order of the stream. */
+  /** Called with each frame of a subscription once it is stored, in the order of the stream. */
   readonly onFrame: (runId: string, frame: StoredFrame) => void;
-  /** Called when frames may have been missed. `isNew`: the stream was lost and created again, with sequences from 1. */
+  /** Called when frames of any log may have been missed. `isNew`: the stream was lost and created again, with sequences from 1. */
   readonly onGap: (isNew: boolean) => void;
-  /** Whether any frame is wanted: if not, the stream is not checked. */
+  /** Called every second, with the last sequence of the stream as it was last read, -1 before. */
+  readonly onTick: (lastSeq: number) => void;
+  /** Whether any log is in use: if not, the stream is not read. */
   readonly isNeeded: () => boolean;
 }
 
 /**
- * The one subscription by which a replica follows all runs. The sequences of a stream have no gaps, so that a missed frame is
- * noticed by the next one, of any run. A missed last frame is noticed by reading the stream's state at an interval.
+ * Subscriptions to the frames of single logs, and a watch over the stream: whether it was created again or has another leader since,
+ * which may not have published what was stored meanwhile.
  */
 export interface Live extends AsyncDisposable {
-  /** How often frames may have been missed. */
+  /** How often frames of any log may have been missed. */
   readonly gaps: () => number;
-  /** Whether frames arrive here as they are stored. */
+  /** Whether frames can arrive here as they are stored. */
   readonly isLive: boolean;
+  /** Has the frames of a subject of the stream arrive until the result is disposed of. `*` may stand for the word before the run. */
+  readonly subscribe: (subject: string) => Disposable;
   /** Creates a missing stream again. */
   readonly recreateStream: () => Promise<void>;
 }
 
-const checkMs = 2000;
-const flushTimeoutMs = 5000;
+const tickMs = 1000;
+/** The stream is read in every so many ticks. */
+const ticksPerRead = 2;
 
-/** Subscribes, and creates the stream where it is missing. */
+/** Creates the stream where it is missing. */
 export async function openLive(options: LiveOptions): Promise<Live> {
-  const { streams, wants, noteUnreadable, onFrame, isNeeded, log } = options;
+  const { streams, noteUnreadable, onFrame, onTick, isNeeded, log } = options;
   const { client, names, manager } = streams;
   const closing = new AbortController();
-  const sequences = createSequences(options);
+  const stream = watchStream(options);
 
   const receive = (message: Msg): void => {
-    sequences.receive(sequenceOf(message));
     const { subject } = message;
     const runId = subject.slice(subject.lastIndexOf('.') + 1);
-    if (!wants(runId)) return;
     const frame = toStored(message, `${names.eventSubject}${subject.slice(names.liveSubject.length)}`);
     if (frame) onFrame(runId, frame);
     else noteUnreadable(subject);
   };
 
-  const recreateStream = async (): Promise<void> => sequences.compare(await streams.ensureEvents());
+  const recreateStream = async (): Promise<void> => stream.compare(await streams.ensureEvents());
 
   const check = async (): Promise<void> => {
     const info = await readStream(manager, names.events);
-    if (info) sequences.compare(info);
+    if (info) stream.compare(info);
     else await recreateStream();
   };
 
   const watch = async (): Promise<void> => {
-    for (;;) {
-      await pause(checkMs, closing.signal);
+    for (let tick = 1; ; tick++) {
+      await pause(tickMs, closing.signal);
       if (!isNeeded() || !client.isConnected()) continue;
-      await check().catch((error: unknown) => {
-        if (!isStreamAway(error)) log.debug({ err: error }, 'the event stream could not be checked');
-      });
+      if (tick % ticksPerRead === 0)
+        await check().catch((error: unknown) => {
+          if (!isStreamAway(error)) log.debug({ err: error }, 'the event stream could not be checked');
+        });
+      onTick(stream.lastSeq());
     }
   };
 
-  const subscription = client.connection.subscribe(`${names.liveSubject}.>`, {
-    callback: (error, message) => {
-      try {
-        if (error) throw error;
-        receive(message);
-      } catch (cause) {
-        // Thrown from here, it would end the connection.
-        log.error({ err: cause }, 'a live event could not be read');
-        sequences.addGap(false);
-      }
-    },
-  });
-  await client.flush(flushTimeoutMs);
   await recreateStream();
-  const reconnects = client.onReconnect(() => sequences.addGap(false));
+  const reconnects = client.onReconnect(() => stream.addGap(false));
   const watching = watch().catch(() => undefined);
 
   return {
-    gaps: sequences.gaps,
+    gaps: stream.gaps,
     isLive: true,
+
+    subscribe: (subject) => {
+      let heard = 0;
+      const subscription = client.connection.subscribe(
+        `${names.liveSubject}${subject.slice(names.eventSubject.length)}`,
+        {
+          callback: (error, message) => {
+            try {
+              if (error) throw error;
+              const sequence = sequenceOf(message);
+              // The server sends what it stores in its order: a lower sequence is one of a stream that was created again.
+              if (sequence <= heard) stream.addGap(true);
+              heard = sequence;
+              receive(message);
+            } catch (cause) {
+              // Thrown from here, it would end the connection.
+              log.error({ err: cause }, 'a live event could not be read');
+              stream.addGap(false);
+            }
+          },
+        },
+      );
+      return {
+        [Symbol.dispose]: () => {
+          if (!subscription.isClosed()) subscription.unsubscribe();
+        },
+      };
+    },
+
     recreateStream,
+
     [Symbol.asyncDispose]: async () => {
       closing.abort();
       reconnects[Symbol.dispose]();
-      if (!subscription.isClosed()) subscription.unsubscribe();
       await watching;
     },
   };
 }
 
-/** For a replica that may not subscribe to the frames: it reads the stream each time, which other replicas create again. */
+/** For a replica that may not subscribe to frames: it reads the stream each time, which other replicas create again. */
 export const withoutLive: Live = {
   // Equal to nothing, itself included: frames may have been missed at any time.
   gaps: () => NaN,
   isLive: false,
+  subscribe: () => ({ [Symbol.dispose]: () => undefined }),
   recreateStream: () => Promise.resolve(),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
-/** The state of the stream, as far as it shows what was missed. */
+/** What the stream's state shows of frames that may have been missed. */
 interface StreamState {
   readonly created: string;
   readonly state: { readonly last_seq: number };
+  /** Absent where there is a single server. */
+  readonly cluster?: { readonly leader?: string };
 }
 
-/** Compares the sequences that arrive with each other, and with the stream's own. */
-interface Sequences {
+interface WatchedStream {
   readonly gaps: () => number;
   readonly addGap: (isNew: boolean) => void;
-  readonly receive: (sequence: number) => void;
+  readonly lastSeq: () => number;
   readonly compare: (stream: StreamState) => void;
 }
 
-function createSequences({ onGap, log }: Pick<LiveOptions, 'onGap' | 'log'>): Sequences {
+function watchStream({ onGap, log }: Pick<LiveOptions, 'onGap' | 'log'>): WatchedStream {
   let gaps = 0;
-  /** The last sequence that arrived; -1 before the first comparison. */
-  let seen = -1;
   let created = '';
-  /** The stream's last sequence at the comparison before: it must have arrived by the next one. */
-  let due = 0;
+  let leader: string | undefined;
+  let lastSeq = -1;
 
   const addGap = (isNew: boolean): void => {
     gaps++;
@@ -141,28 +160,16 @@ function createSequences({ onGap, log }: Pick<LiveOptions, 'onGap' | 'log'>): Se
   return {
     gaps: () => gaps,
     addGap,
-
-    receive: (sequence) => {
-      if (sequence !== seen + 1 && seen >= 0) addGap(sequence <= seen);
-      seen = sequence;
-    },
+    lastSeq: () => lastSeq,
 
     compare: (stream) => {
       const isNew = created !== '' && created !== stream.created;
+      const hasMoved = created !== '' && leader !== stream.cluster?.leader;
       created = stream.created;
-      if (isNew) {
-        log.warn('the event stream was lost and has been created again');
-        seen = 0;
-        due = 0;
-        addGap(true);
-      }
-      // Frames from before this replica started were not missed.
-      if (seen < 0) seen = stream.state.last_seq;
-      if (seen < due) {
-        seen = Math.max(seen, due);
-        addGap(false);
-      }
-      due = stream.state.last_seq;
+      leader = stream.cluster?.leader;
+      lastSeq = stream.state.last_seq;
+      if (isNew) log.warn('the event stream was lost and has been created again');
+      if (isNew || hasMoved) addGap(isNew);
     },
   };
 }

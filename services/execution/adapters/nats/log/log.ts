@@ -8,6 +8,7 @@ import type { RunLog } from '../../../ports/log.ts';
 import type { OlderReplicas } from '../client/older-replicas.ts';
 import type { Streams } from '../client/streams.ts';
 import { createFollow } from './follow.ts';
+import { createListening } from './listening.ts';
 import { openLive, withoutLive, type LiveOptions } from './live.ts';
 import { createLogPlaces } from './places.ts';
 import { createReader, readWhole, type Reader } from './reader.ts';
@@ -49,15 +50,17 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   const writers = createShortLivedMap<string, Writer>();
   let pendingBytes = 0;
 
-  const tails = createTails(places, (runId) => writers.has(runId));
+  const isWriting = (runId: string): boolean => writers.has(runId);
+  const tails = createTails({ places, isWriting, onIdle: (tail) => listening.end(tail) });
 
   const liveOptions: LiveOptions = {
     streams,
     log,
-    wants: (runId) => tails.get(runId) !== undefined,
     noteUnreadable,
     onFrame: (runId, received) => {
-      const tail = tails.of(runId);
+      const tail = tails.get(runId);
+      if (!tail) return;
+      listening.noteFrame(tail);
       // Of what this replica has written, or read already, the events are read only where they are needed.
       const isOwn = received.writer === writerName && !received.ended;
       const isKnown = received.streamSeq <= tail.streamSeq;
@@ -67,7 +70,8 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
       // Another writer has the run: this one must not put its frames back any more.
       if (tail.ended || received.writer !== writerName) retire(tail);
     },
-    isNeeded: () => writers.size() > 0 || [...tails.all()].some(({ listeners }) => listeners > 0),
+    isNeeded: () => !tails.inUse().next().done,
+    onTick: (lastSeq) => listening.check(tails.inUse(), lastSeq),
     onGap: (isNew) => {
       if (isNew) {
         tails.resetSequences();
@@ -78,7 +82,21 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   };
   const live = ofPool ? withoutLive : await openLive(liveOptions);
 
-  const sync = createLogSync({ streams, reader, live, places, retentionMs, closing });
+  /** Reads the end of a log. Where another replica has gone on with it, this one must not put its frames back any more. */
+  const compare = (tail: Tail): void => {
+    sync.invalidate(tail);
+    wake(tail);
+    const read = async (): Promise<void> => {
+      await sync.refresh(tail);
+      if (isWriting(tail.runId) && tail.writer !== '' && tail.writer !== writerName) retire(tail);
+    };
+    read().catch((error: unknown) =>
+      log.debug({ err: error, runId: tail.runId }, 'the end of a log could not be read'),
+    );
+  };
+
+  const listening = createListening({ live, places, isWriting, compare });
+  const sync = createLogSync({ streams, reader, live, listening, places, retentionMs, closing });
   const isQueued = (runId: string): boolean => writers.get(runId)?.queuedLast() !== undefined;
   const follow = createFollow({ reader, sync, isQueued, onPassedOver: createNotePassedOver(log), closing });
 
@@ -93,6 +111,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     const known = writers.get(runId);
     if (known) return known;
     tail.written = true;
+    listening.noteFrame(tail);
     const made = createWriter({
       client,
       runId,
@@ -107,7 +126,10 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
       },
       keptFrames: (last) => recentFrames(tail, last),
       onConflicts: noteConflicts,
-      onStored: (frame, batch) => tails.addFrame(tail, frame, frame.slices === 1 ? batch : undefined),
+      onStored: (frame, batch) => {
+        listening.wrote(tail);
+        tails.addFrame(tail, frame, frame.slices === 1 ? batch : undefined);
+      },
       layout: () => (older?.areThere() === true ? 'lines' : 'parts'),
       count,
       closing,
@@ -121,13 +143,15 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     if (isQueued(tail.runId)) return;
     writers.delete(tail.runId);
     tail.written = false;
+    if (!tail.ended) tail.knownUntil = 0;
+    if (tail.listeners > 0) listening.begin(tail);
     tails.release(tail);
   };
 
   /** Counts the tail as in use until the result is disposed of. */
   const hold = (runId: string, followers: number): Disposable & { readonly tail: Tail } => {
     const tail = tails.of(runId);
-    tail.listeners++;
+    if (tail.listeners++ === 0) listening.begin(tail);
     tail.followers += followers;
     return {
       tail,
@@ -207,6 +231,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
       if (client.isConnected()) await settledWithin(settled, closingMs);
       closed.abort(unavailable('the event log is closed'));
       for (const tail of tails.all()) wake(tail);
+      for (const tail of tails.inUse()) listening.end(tail);
       await live[Symbol.asyncDispose]();
     },
   };

@@ -35,6 +35,8 @@ export interface LogPlaces {
   readonly begin: (log: LogOf) => string;
   /** Where else the log may be, when something is found that is not of its agent. */
   readonly candidates: (log: LogOf) => readonly string[];
+  /** The subject of the log's next frames, with `*` where that cannot be known. */
+  readonly heard: (log: LogOf & { readonly subject: string }) => string;
   /** Whether a subject may hold the log of this run. */
   readonly mayHold: (subject: string, log: LogOf) => boolean;
 }
@@ -57,6 +59,7 @@ export function createLogPlaces({ names, areByShard, agents }: LogPlacesOptions)
       search: ofAgent,
       begin: ofAgent,
       candidates: (log) => [ofAgent(log)],
+      heard: ofAgent,
       mayHold: (subject, log) => subject === ofAgent(log),
     };
   const ofShard = ({ runId }: LogOf): string => below(shardOf(runId), runId);
@@ -64,6 +67,10 @@ export function createLogPlaces({ names, areByShard, agents }: LogPlacesOptions)
     search: ({ runId }) => below('*', runId),
     begin: (log) => (areByShard() ? ofShard(log) : ofAgent(log)),
     candidates: (log) => [ofAgent(log), ofShard(log)],
+    heard: (log) => {
+      if (log.agentHash === undefined || areByShard()) return below('*', log.runId);
+      return log.subject === ofShard(log) ? log.subject : ofAgent(log);
+    },
     mayHold: (subject, log) => log.agentHash === undefined || subject === ofAgent(log) || subject === ofShard(log),
   };
 }

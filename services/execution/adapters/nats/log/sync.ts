@@ -7,12 +7,14 @@ import type { Live } from './live.ts';
 import type { LogPlaces } from './places.ts';
 import { emptyAt, positionAt, type LogPosition } from './position.ts';
 import type { LogEnd, Reader } from './reader.ts';
-import type { Tail } from './tail.ts';
+import { knowForAWhile, neverSynced, type Tail } from './tail.ts';
+import type { Listening } from './listening.ts';
 
 interface LogSyncOptions {
   readonly streams: Streams;
   readonly reader: Reader;
   readonly live: Pick<Live, 'gaps' | 'isLive' | 'recreateStream'>;
+  readonly listening: Pick<Listening, 'cover' | 'covers' | 'isInPlace'>;
   readonly places: LogPlaces;
   readonly retentionMs: number;
   readonly closing: AbortSignal;
@@ -37,10 +39,17 @@ export interface LogSync {
 }
 
 const retryMs = 100;
-const neverSynced = -1;
 const nothingAt: LogEnd = { frame: undefined, lastSeq: 0 };
 
-export function createLogSync({ streams, reader, live, places, retentionMs, closing }: LogSyncOptions): LogSync {
+export function createLogSync({
+  streams,
+  reader,
+  live,
+  listening,
+  places,
+  retentionMs,
+  closing,
+}: LogSyncOptions): LogSync {
   const { client } = streams;
 
   /** The end of a log, wherever it is. */
@@ -65,15 +74,19 @@ export function createLogSync({ streams, reader, live, places, retentionMs, clos
     return frame ? positionAt(frame, lastSeq, retentionMs) : emptyAt(lastSeq);
   };
 
-  const isFresh = (tail: Tail): boolean => tail.syncedAtGap === live.gaps();
+  const isFresh = (tail: Tail): boolean => tail.syncedAtGap === live.gaps() && listening.covers(tail);
 
   /** Reads the position of the log's end, unless newer frames arrive meanwhile. */
   const sync = async (tail: Tail): Promise<void> => {
+    if (tail.listeners > 0) listening.cover(tail);
     const gap = live.gaps();
-    const { streamSeq } = tail;
+    const { streamSeq, heard } = tail;
+    const isCovered = listening.covers(tail);
     const found = await readPosition(tail);
     if (tail.streamSeq === streamSeq || found.streamSeq > tail.streamSeq) adopt(tail, found);
-    tail.syncedAtGap = gap;
+    // A subscription that began meanwhile may have begun too late for what was stored behind the read.
+    const missedNothing = isCovered && tail.heard === heard && listening.isInPlace(tail);
+    tail.syncedAtGap = missedNothing || tail.ended ? gap : neverSynced;
   };
 
   const recreateIfAway = async (error: unknown): Promise<void> => {
@@ -86,11 +99,14 @@ export function createLogSync({ streams, reader, live, places, retentionMs, clos
     isFresh,
 
     trust: (tail, gaps) => {
-      if (tail.streamSeq === 0 && tail.syncedAtGap === neverSynced) tail.syncedAtGap = gaps;
+      if (tail.streamSeq > 0 || tail.syncedAtGap !== neverSynced) return;
+      tail.syncedAtGap = gaps;
+      knowForAWhile(tail);
     },
 
     invalidate: (tail) => {
       tail.syncedAtGap = neverSynced;
+      tail.knownUntil = 0;
     },
 
     refresh: async (tail) => {
@@ -124,9 +140,11 @@ function adopt(tail: Tail, { streamSeq, last, ended, origin, frame }: LogPositio
   if (tail.streamSeq !== streamSeq || !ended) tail.end = undefined;
   tail.subject = frame?.subject ?? tail.subject;
   tail.streamSeq = streamSeq;
+  tail.writer = frame?.writer ?? '';
   tail.last = last;
   tail.ended = ended;
   tail.origin = origin;
+  if (ended) knowForAWhile(tail);
 }
 
 /** Whether another attempt may succeed. */

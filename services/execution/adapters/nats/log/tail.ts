@@ -12,10 +12,22 @@ export interface Tail {
   agentHash: string | undefined;
   /** The count of gaps when the tail was last compared with the stream. Below the present count it may have missed frames. */
   syncedAtGap: number;
+  /** The subscription by which its frames arrive here, and its subject in the stream. */
+  heard: { readonly subject: string; readonly subscription: Disposable } | undefined;
+  /** Until then, by `performance.now()`, nobody writes to the log but this replica, or it has ended. */
+  knownUntil: number;
+  /** When a frame became known last, or the log was looked at, by `performance.now()`. */
+  quietSince: number;
+  /** How long after that it is looked at, in milliseconds. */
+  pauseMs: number;
+  /** The last sequence of the stream when the log was looked at. */
+  comparedAt: number;
   /** Sequence of the run's last frame in the stream; 0 when there is none. */
   streamSeq: number;
   /** How often the stream was lost. Sequences from before are void. */
   streamLosses: number;
+  /** The name of that frame's writer; empty when there is none. */
+  writer: string;
   /** Number of the last whole event. */
   last: number;
   ended: boolean;
@@ -40,12 +52,21 @@ interface KeptFrame extends StoredFrame {
   batch?: EventBatch;
 }
 
+/** The count of gaps of a tail that was not compared with the stream. */
+export const neverSynced = -1;
+
 export const createTail = (runId: string, subject: string): Tail => ({
   runId,
   subject,
   agentHash: undefined,
-  syncedAtGap: -1,
+  syncedAtGap: neverSynced,
+  heard: undefined,
+  knownUntil: 0,
+  quietSince: 0,
+  pauseMs: 0,
+  comparedAt: -1,
   streamSeq: 0,
+  writer: '',
   streamLosses: 0,
   last: 0,
   ended: false,
@@ -72,14 +93,26 @@ export function addFrame(tail: Tail, frame: StoredFrame, batch?: EventBatch): nu
   const before = tail.recentBytes;
   tail.subject = frame.subject;
   tail.streamSeq = frame.streamSeq;
+  tail.writer = frame.writer;
   tail.last = lastWhole(frame);
   tail.origin = frame.origin;
   tail.ended = endsLog(frame);
+  if (tail.ended) knowForAWhile(tail);
   if (frame.slices === 1 && keepsFrames(tail)) remember(tail, frame, batch);
   else dropFrames(tail);
   tail.end = tail.ended && frame.slices === 1 ? copyOf((batch ?? toBatch(frame))?.events.at(-1)) : undefined;
   wake(tail);
   return tail.recentBytes - before;
+}
+
+/**
+ * How long a log whose end is known is not looked for, and one of a run that was just accepted here, in milliseconds. Nobody writes to
+ * either, unless much later: a log is begun anew once its events are no longer served.
+ */
+const knownMs = 10_000;
+
+export function knowForAWhile(tail: Tail): void {
+  tail.knownUntil = performance.now() + knownMs;
 }
 
 /** Whether the newest frames are kept: followers read them from here, and a writer may have to put them back. */
@@ -127,8 +160,10 @@ export function addAllFrames(tail: Tail, frames: readonly StoredFrame[]): number
 /** Forgets what is known of the log: it was found to be another one. */
 export function forgetLog(tail: Tail): void {
   dropFrames(tail);
-  Object.assign(tail, { syncedAtGap: -1, streamSeq: 0, last: 0, ended: false, end: undefined, origin: 0 });
+  Object.assign(tail, { syncedAtGap: neverSynced, knownUntil: 0, ...nothingKnown });
 }
+
+const nothingKnown = { streamSeq: 0, writer: '', last: 0, ended: false, end: undefined, origin: 0 };
 
 export function dropFrames(tail: Tail): void {
   tail.recent = [];

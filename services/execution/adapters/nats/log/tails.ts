@@ -10,6 +10,8 @@ interface Tails {
   /** The run's tail, which is created when there is none. */
   readonly of: (runId: string) => Tail;
   readonly all: () => Iterable<Tail>;
+  /** Those that somebody reads or writes. */
+  readonly inUse: () => Generator<Tail>;
   /** Adds a stored frame. Returns false, and does nothing, where its subject is not that of the log. */
   readonly addFrame: (tail: Tail, frame: StoredFrame, batch?: EventBatch) => boolean;
   /** Adds all frames of a log, read from its first event on. */
@@ -30,7 +32,14 @@ const checksAtOnce = 4;
 /** Bound of the kept frames of all runs together, in bytes. The oldest tails drop theirs first. */
 const maxKeptBytes = 64 * 1024 * 1024;
 
-export function createTails(places: LogPlaces, isWriting: (runId: string) => boolean): Tails {
+interface TailsOptions {
+  readonly places: LogPlaces;
+  readonly isWriting: (runId: string) => boolean;
+  /** Called with a tail that nobody reads or writes any more. */
+  readonly onIdle: (tail: Tail) => void;
+}
+
+export function createTails({ places, isWriting, onIdle }: TailsOptions): Tails {
   const tails = new Map<string, Tail>();
   let keptBytes = 0;
 
@@ -102,6 +111,10 @@ export function createTails(places: LogPlaces, isWriting: (runId: string) => boo
 
     all: () => tails.values(),
 
+    *inUse() {
+      for (const tail of tails.values()) if (!isIdle(tail)) yield tail;
+    },
+
     addFrame: (tail, frame, batch) => {
       const isOwn = isOfLog(tail, frame);
       if (isOwn) grow(addFrame(tail, frame, batch));
@@ -112,12 +125,15 @@ export function createTails(places: LogPlaces, isWriting: (runId: string) => boo
     dropFrames: dropFramesOf,
 
     release: (tail) => {
-      if (isIdle(tail)) shrinkTail(tail);
+      if (!isIdle(tail)) return;
+      shrinkTail(tail);
+      onIdle(tail);
     },
 
     resetSequences: () => {
       for (const tail of tails.values()) {
         tail.streamSeq = 0;
+        tail.writer = '';
         tail.subject = places.search(tail);
         tail.streamLosses++;
         // Only a writer puts its frames back. For other tails the new stream may hold another log.

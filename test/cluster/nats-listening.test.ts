@@ -1,0 +1,81 @@
+import test from 'ava';
+import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
+import type { RunLog } from '@agent-workflow/execution/ports/log';
+import { createLog } from '@agent-workflow/kit/log';
+import { never } from '@agent-workflow/protos/call';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import { eventOf, scopeOf } from '../events.ts';
+import { privateNats } from '../servers/nats.ts';
+import { openLogsOn, openPlace } from '../servers/nats-adapters.ts';
+import { withServer } from '../servers/real-suite.ts';
+import { until } from '../until.ts';
+
+const retentionMs = 3_600_000;
+
+withServer(test, privateNats(), () => {
+  test.serial('a replica is sent the events of runs that it has readers of, and of no others', async (t) => {
+    await using server = await privateNats().open();
+    await using writer = await openLogsOn(server.url, 'heard');
+    await using place = await openPlace(server.url, 'heard');
+    await using reader = await openNatsRunLog({ ...place, retentionMs, log: createLog('test', 'silent') });
+    const following = read(reader, 'read');
+    await writer.append(scopeOf('read'), 0, [chunkOf(1)]);
+    await following.first;
+    const received = (): number => place.client.connection.stats().inMsgs;
+    const before = received();
+    const others = 200;
+    for (let seq = 1; seq <= others; seq++) await writer.append(scopeOf('other'), seq - 1, [chunkOf(seq)]);
+    await writer.append(scopeOf('read'), 1, [eventOf(2, 'on_chain_end', {})]);
+    t.deepEqual(await following.all, [1, 2]);
+    t.true(received() - before < others / 10, `${String(received() - before)} messages`);
+  });
+
+  test.serial('a reader at the replica that wrote a run first gets what another one writes after it', async (t) => {
+    await using server = await privateNats().open();
+    await using first = await openLogsOn(server.url, 'replaced');
+    await using second = await openLogsOn(server.url, 'replaced');
+    await first.append(scopeOf('r'), 0, [chunkOf(1)]);
+    const following = read(first, 'r');
+    await following.first;
+    t.is(await second.last('r'), 1);
+    await second.append(scopeOf('r'), 1, [chunkOf(2)]);
+    await second.append(scopeOf('r'), 2, [eventOf(3, 'on_chain_end', {})]);
+    t.deepEqual(await following.all, [1, 2, 3]);
+  });
+
+  test.serial('whoever waits for the end of a run gets it, wherever the run goes on meanwhile', async (t) => {
+    await using server = await privateNats().open();
+    await using first = await openLogsOn(server.url, 'waited');
+    await using second = await openLogsOn(server.url, 'waited');
+    await using third = await openLogsOn(server.url, 'waited');
+    const ends = [first, second, third].map(async (log) => log.end('r', never));
+    await first.append(scopeOf('r'), 0, [chunkOf(1)]);
+    await until(async () => (await second.last('r')) === 1);
+    await second.append(scopeOf('r'), 1, [chunkOf(2)]);
+    await until(async () => (await third.last('r')) === 2);
+    await third.append(scopeOf('r'), 2, [eventOf(3, 'on_chain_end', {})]);
+    for (const end of await Promise.all(ends)) t.is(end.seq, 3);
+  });
+});
+
+const chunkOf = (seq: number): RunEvent => eventOf(seq, 'messages_chunk', `piece ${String(seq)}`);
+
+interface Reading {
+  /** Resolves with the first events. */
+  readonly first: Promise<void>;
+  /** The numbers of all events, once the log is over. */
+  readonly all: Promise<readonly number[]>;
+}
+
+function read(log: RunLog, runId: string): Reading {
+  const first = Promise.withResolvers<undefined>();
+  const gather = async (): Promise<readonly number[]> => {
+    const seen: number[] = [];
+    for await (const batch of log.follow(runId, 0, never)) {
+      seen.push(...batch.events.map(({ seq }) => seq));
+      first.resolve(undefined);
+    }
+    return seen;
+  };
+  return { first: first.promise, all: gather() };
+}
