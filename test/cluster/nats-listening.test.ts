@@ -15,8 +15,8 @@ const retentionMs = 3_600_000;
 withServer(test, privateNats(), () => {
   test.serial('a replica is sent the events of runs that it has readers of, and of no others', async (t) => {
     await using server = await privateNats().open();
-    await using writer = await openLogsOn(server.url, 'heard');
-    await using place = await openPlace(server.url, 'heard');
+    await using writer = await openLogsOn(server.url, 'readers');
+    await using place = await openPlace(server.url, 'readers');
     await using reader = await openNatsRunLog({ ...place, retentionMs, log: createLog('test', 'silent') });
     const following = read(reader, 'read');
     await writer.append(scopeOf('read'), 0, [chunkOf(1)]);

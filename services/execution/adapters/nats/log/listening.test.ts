@@ -5,7 +5,7 @@ import { createTail, neverSynced, type Tail } from './tail.ts';
 /** Logs with a clock of their own. Of `written` runs this replica is the writer. */
 function open(written: readonly string[] = []) {
   const subscribed = new Set<string>();
-  const looked: string[] = [];
+  const compared: string[] = [];
   const writing = new Set(written);
   let time = 1000;
   const listening = createListening({
@@ -15,13 +15,13 @@ function open(written: readonly string[] = []) {
         return { [Symbol.dispose]: () => void subscribed.delete(subject) };
       },
     },
-    places: { heard: ({ subject }) => subject },
+    places: { next: ({ subject }) => subject },
     isWriting: (runId) => writing.has(runId),
-    compare: ({ runId }) => void looked.push(runId),
+    compare: ({ runId }) => void compared.push(runId),
     now: () => time,
   });
   return {
-    ...{ listening, subscribed, looked, writing },
+    ...{ listening, subscribed, compared, writing },
     /** Looks at the logs once a second, for so many seconds; the stream's last sequence is as given. */
     pass: (seconds: number, tails: readonly Tail[], lastSeq: (second: number) => number) => {
       for (let second = 1; second <= seconds; second++) {
@@ -35,15 +35,15 @@ function open(written: readonly string[] = []) {
 const tailOf = (runId: string): Tail => createTail(runId, `events.agent.${runId}`);
 
 test('a replica subscribes to a log that it has readers of, and to one that it writes only once that is quiet', (t) => {
-  const { listening, subscribed, looked, pass } = open(['own']);
+  const { listening, subscribed, compared, pass } = open(['own']);
   const [read, own] = [tailOf('read'), tailOf('own')];
   for (const tail of [read, own]) listening.begin(tail);
   t.deepEqual([...subscribed], [read.subject]);
   t.true(listening.covers(own));
   pass(1, [read, own], () => 7);
-  t.deepEqual(looked, []);
+  t.deepEqual(compared, []);
   pass(1, [own], () => 7);
-  t.deepEqual([[...subscribed], looked], [[read.subject, own.subject], ['own']]);
+  t.deepEqual([[...subscribed], compared], [[read.subject, own.subject], ['own']]);
   t.is(own.syncedAtGap, neverSynced);
   listening.wrote(own);
   t.deepEqual([...subscribed], [read.subject]);
@@ -63,31 +63,31 @@ test('a log whose writer here is replaced is subscribed to from then on', (t) =>
 });
 
 test('a quiet log is looked at after pauses that double up to half a minute, and not while nothing was stored of any', (t) => {
-  const { listening, looked, pass } = open();
+  const { listening, compared, pass } = open();
   const tail = tailOf('r');
   listening.begin(tail);
   const seconds: number[] = [];
   pass(100, [tail], (second) => {
-    if (looked.length > seconds.length) seconds.push(second - 1);
+    if (compared.length > seconds.length) seconds.push(second - 1);
     return second;
   });
   t.deepEqual(seconds, [2, 6, 14, 30, 60, 90]);
-  const before = looked.length;
+  const before = compared.length;
   pass(100, [tail], () => 100);
-  t.true(looked.length <= before + 1);
+  t.true(compared.length <= before + 1);
   listening.noteFrame(tail);
   pass(2, [tail], () => 101);
-  t.is(looked.at(-1), 'r');
+  t.is(compared.at(-1), 'r');
 });
 
 test('of many quiet logs each is looked at, a bounded number of them in one second', (t) => {
-  const { listening, looked, pass } = open();
+  const { listening, compared, pass } = open();
   const tails = Array.from({ length: 100 }, (_, index) => tailOf(String(index)));
   for (const tail of tails) listening.begin(tail);
   pass(2, tails, () => 1);
-  t.is(looked.length, 32);
+  t.is(compared.length, 32);
   pass(4, tails, () => 1);
-  t.is(new Set(looked).size, 100);
+  t.is(new Set(compared).size, 100);
 });
 
 test('a log that was found at another subject is subscribed to there, and is not known up to then', (t) => {

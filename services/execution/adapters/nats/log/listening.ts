@@ -4,7 +4,7 @@ import { neverSynced, type Tail } from './tail.ts';
 
 interface ListeningOptions {
   readonly live: Pick<Live, 'subscribe'>;
-  readonly places: Pick<LogPlaces, 'heard'>;
+  readonly places: Pick<LogPlaces, 'next'>;
   readonly isWriting: (runId: string) => boolean;
   /** Reads the end of a log whose tail may lack frames. */
   readonly compare: (tail: Tail) => void;
@@ -55,16 +55,16 @@ export function createListening({
   };
 
   const subscribe = (tail: Tail): void => {
-    const subject = places.heard(tail);
-    if (tail.heard?.subject === subject) return;
-    tail.heard?.subscription[Symbol.dispose]();
-    tail.heard = { subject, subscription: live.subscribe(subject) };
+    const subject = places.next(tail);
+    if (tail.subscription?.subject === subject) return;
+    tail.subscription?.[Symbol.dispose]();
+    tail.subscription = { ...live.subscribe(subject), subject };
     tail.syncedAtGap = neverSynced;
   };
 
   const unsubscribe = (tail: Tail): void => {
-    tail.heard?.subscription[Symbol.dispose]();
-    tail.heard = undefined;
+    tail.subscription?.[Symbol.dispose]();
+    tail.subscription = undefined;
   };
 
   const isKnown = (tail: Tail): boolean => isWriting(tail.runId) || now() < tail.knownUntil;
@@ -90,12 +90,12 @@ export function createListening({
 
     end: unsubscribe,
 
-    covers: (tail) => tail.heard !== undefined || isKnown(tail),
+    covers: (tail) => tail.subscription !== undefined || isKnown(tail),
 
     isInPlace: (tail) => {
-      const { heard } = tail;
-      if (heard) subscribe(tail);
-      return tail.heard === heard;
+      const { subscription } = tail;
+      if (subscription) subscribe(tail);
+      return tail.subscription === subscription;
     },
 
     check: (tails, lastSeq) => {
@@ -104,7 +104,7 @@ export function createListening({
       for (const tail of tails) {
         if (time - tail.quietSince < tail.pauseMs) continue;
         if (left-- === 0) return;
-        const isNew = tail.heard === undefined;
+        const isNew = tail.subscription === undefined;
         if (isNew) subscribe(tail);
         tail.quietSince = time;
         tail.pauseMs = Math.min(tail.pauseMs * 2, longestPauseMs);

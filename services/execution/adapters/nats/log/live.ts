@@ -84,7 +84,7 @@ export async function openLive(options: LiveOptions): Promise<Live> {
     isLive: true,
 
     subscribe: (subject) => {
-      let heard = 0;
+      let received = 0;
       const subscription = client.connection.subscribe(
         `${names.liveSubject}${subject.slice(names.eventSubject.length)}`,
         {
@@ -93,8 +93,8 @@ export async function openLive(options: LiveOptions): Promise<Live> {
               if (error) throw error;
               const sequence = sequenceOf(message);
               // The server sends what it stores in its order: a lower sequence is one of a stream that was created again.
-              if (sequence <= heard) stream.addGap(true);
-              heard = sequence;
+              if (sequence <= received) stream.addGap(true);
+              received = sequence;
               receive(message);
             } catch (cause) {
               // Thrown from here, it would end the connection.

@@ -36,7 +36,7 @@ export interface LogPlaces {
   /** Where else the log may be, when something is found that is not of its agent. */
   readonly candidates: (log: LogOf) => readonly string[];
   /** The subject of the log's next frames, with `*` where that cannot be known. */
-  readonly heard: (log: LogOf & { readonly subject: string }) => string;
+  readonly next: (log: LogOf & { readonly subject: string }) => string;
   /** Whether a subject may hold the log of this run. */
   readonly mayHold: (subject: string, log: LogOf) => boolean;
 }
@@ -59,7 +59,7 @@ export function createLogPlaces({ names, areByShard, agents }: LogPlacesOptions)
       search: ofAgent,
       begin: ofAgent,
       candidates: (log) => [ofAgent(log)],
-      heard: ofAgent,
+      next: ofAgent,
       mayHold: (subject, log) => subject === ofAgent(log),
     };
   const ofShard = ({ runId }: LogOf): string => below(shardOf(runId), runId);
@@ -67,7 +67,7 @@ export function createLogPlaces({ names, areByShard, agents }: LogPlacesOptions)
     search: ({ runId }) => below('*', runId),
     begin: (log) => (areByShard() ? ofShard(log) : ofAgent(log)),
     candidates: (log) => [ofAgent(log), ofShard(log)],
-    heard: (log) => {
+    next: (log) => {
       if (log.agentHash === undefined || areByShard()) return below('*', log.runId);
       return log.subject === ofShard(log) ? log.subject : ofAgent(log);
     },

@@ -80,12 +80,12 @@ export function createLogSync({
   const sync = async (tail: Tail): Promise<void> => {
     if (tail.listeners > 0) listening.cover(tail);
     const gap = live.gaps();
-    const { streamSeq, heard } = tail;
+    const { streamSeq, subscription } = tail;
     const isCovered = listening.covers(tail);
     const found = await readPosition(tail);
     if (tail.streamSeq === streamSeq || found.streamSeq > tail.streamSeq) adopt(tail, found);
     // A subscription that began meanwhile may have begun too late for what was stored behind the read.
-    const missedNothing = isCovered && tail.heard === heard && listening.isInPlace(tail);
+    const missedNothing = isCovered && tail.subscription === subscription && listening.isInPlace(tail);
     tail.syncedAtGap = missedNothing || tail.ended ? gap : neverSynced;
   };
 

@@ -13,7 +13,7 @@ export interface Tail {
   /** The count of gaps when the tail was last compared with the stream. Below the present count it may have missed frames. */
   syncedAtGap: number;
   /** The subscription by which its frames arrive here, and its subject in the stream. */
-  heard: { readonly subject: string; readonly subscription: Disposable } | undefined;
+  subscription: (Disposable & { readonly subject: string }) | undefined;
   /** Until then, by `performance.now()`, nobody writes to the log but this replica, or it has ended. */
   knownUntil: number;
   /** When a frame became known last, or the log was looked at, by `performance.now()`. */
@@ -60,7 +60,7 @@ export const createTail = (runId: string, subject: string): Tail => ({
   subject,
   agentHash: undefined,
   syncedAtGap: neverSynced,
-  heard: undefined,
+  subscription: undefined,
   knownUntil: 0,
   quietSince: 0,
   pauseMs: 0,
