@@ -8,6 +8,7 @@ function open(written: readonly string[] = []) {
   const compared: string[] = [];
   const writing = new Set(written);
   let time = 1000;
+  let lastKnown = -1;
   const listening = createListening({
     live: {
       subscribe: (subject) => {
@@ -17,7 +18,10 @@ function open(written: readonly string[] = []) {
     },
     places: { next: ({ subject }) => subject },
     isWriting: (runId) => writing.has(runId),
-    compare: ({ runId }) => void compared.push(runId),
+    compare: (tail) => {
+      compared.push(tail.runId);
+      tail.comparedAt = lastKnown;
+    },
     now: () => time,
   });
   return {
@@ -26,7 +30,8 @@ function open(written: readonly string[] = []) {
     pass: (seconds: number, tails: readonly Tail[], lastSeq: (second: number) => number) => {
       for (let second = 1; second <= seconds; second++) {
         time += 1000;
-        listening.check(tails, lastSeq(second));
+        lastKnown = lastSeq(second);
+        listening.check(tails, lastKnown);
       }
     },
   };

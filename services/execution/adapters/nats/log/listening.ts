@@ -108,10 +108,8 @@ export function createListening({
         if (isNew) subscribe(tail);
         tail.quietSince = time;
         tail.pauseMs = Math.min(tail.pauseMs * 2, longestPauseMs);
-        // Nothing was stored of any log since the last look.
-        if (!isNew && tail.comparedAt === lastSeq) continue;
-        tail.comparedAt = lastSeq;
-        compare(tail);
+        // Where the stream has not grown since its end was read, it has not either.
+        if (isNew || tail.comparedAt !== lastSeq) compare(tail);
       }
     },
   };

@@ -15,7 +15,7 @@ export interface LiveOptions {
   readonly onFrame: (runId: string, frame: StoredFrame) => void;
   /** Called when frames of any log may have been missed. `isNew`: the stream was lost and created again, with sequences from 1. */
   readonly onGap: (isNew: boolean) => void;
-  /** Called every second, with the last sequence of the stream as it was last read, -1 before. */
+  /** Called every second, with the result of `lastSeq`. */
   readonly onTick: (lastSeq: number) => void;
   /** Whether any log is in use: if not, the stream is not read. */
   readonly isNeeded: () => boolean;
@@ -32,6 +32,8 @@ export interface Live extends AsyncDisposable {
   readonly isLive: boolean;
   /** Has the frames of a subject of the stream arrive until the result is disposed of. `*` may stand for the word before the run. */
   readonly subscribe: (subject: string) => Disposable;
+  /** The last sequence of the stream as it was last read; -1 before. */
+  readonly lastSeq: () => number;
   /** Creates a missing stream again. */
   readonly recreateStream: () => Promise<void>;
 }
@@ -111,6 +113,7 @@ export async function openLive(options: LiveOptions): Promise<Live> {
       };
     },
 
+    lastSeq: stream.lastSeq,
     recreateStream,
 
     [Symbol.asyncDispose]: async () => {
@@ -127,6 +130,7 @@ export const withoutLive: Live = {
   gaps: () => NaN,
   isLive: false,
   subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+  lastSeq: () => -1,
   recreateStream: () => Promise.resolve(),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };

@@ -13,7 +13,7 @@ import type { Listening } from './listening.ts';
 interface LogSyncOptions {
   readonly streams: Streams;
   readonly reader: Reader;
-  readonly live: Pick<Live, 'gaps' | 'isLive' | 'recreateStream'>;
+  readonly live: Pick<Live, 'gaps' | 'isLive' | 'lastSeq' | 'recreateStream'>;
   readonly listening: Pick<Listening, 'cover' | 'covers' | 'isInPlace'>;
   readonly places: LogPlaces;
   readonly retentionMs: number;
@@ -80,10 +80,12 @@ export function createLogSync({
   const sync = async (tail: Tail): Promise<void> => {
     if (tail.listeners > 0) listening.cover(tail);
     const gap = live.gaps();
+    const lastSeq = live.lastSeq();
     const { streamSeq, subscription } = tail;
     const isCovered = listening.covers(tail);
     const found = await readPosition(tail);
     if (tail.streamSeq === streamSeq || found.streamSeq > tail.streamSeq) adopt(tail, found);
+    tail.comparedAt = lastSeq;
     // A subscription that began meanwhile may have begun too late for what was stored behind the read.
     const missedNothing = isCovered && tail.subscription === subscription && listening.isInPlace(tail);
     tail.syncedAtGap = missedNothing || tail.ended ? gap : neverSynced;

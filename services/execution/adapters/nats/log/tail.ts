@@ -20,7 +20,7 @@ export interface Tail {
   quietSince: number;
   /** How long after that it is looked at, in milliseconds. */
   pauseMs: number;
-  /** The last sequence of the stream when the log was looked at. */
+  /** The last sequence that the stream was known to have when the log's end was read. */
   comparedAt: number;
   /** Sequence of the run's last frame in the stream; 0 when there is none. */
   streamSeq: number;
