@@ -8,8 +8,8 @@ const breaking = tool({ name: 'breaking', description: 'Throws.', parameters: { 
 });
 
 /**
- * Throws where the last message says: `node`, `retry`, `tool`, `reducer`, `route`; `mutate` and `push` change the state, `late` emits twice
- * after the node has returned.
+ * Throws where the last message says: `node`, `retry`, `tool`, `reducer`, `route`; `mutate` and `push` change the state, `late` emits and
+ * publishes progress, both twice, after the node has returned.
  */
 export const graph = new StateGraph({
   total: field<number>({
@@ -24,14 +24,16 @@ export const graph = new StateGraph({
 })
   .addNode(
     'obey',
-    (state, { emit }) => {
+    (state, { emit, progress }) => {
       const last = state.context.at(-1);
       const order = last?.role === 'user' ? textOf(last) : '';
       if (order === 'node' || order === 'retry') throw because('the node');
       if (order === 'reducer') return { total: -1 };
       if (order === 'mutate') state.list.push('one');
       if (order === 'push') (state.context as unknown[]).push(last);
-      if (order === 'late') for (const word of ['secret', 'words']) setImmediate(() => emit(word));
+      if (order === 'late')
+        for (const word of ['secret', 'words'])
+          for (const publish of [emit, progress]) setImmediate(() => publish(word));
       if (order === 'tool')
         emit({ type: 'tool_call', id: 'call-1', name: 'breaking', args: {}, tool_type: 'function' });
       return {};

@@ -43,7 +43,7 @@ test('the log has the stack and the cause of what code of the agent threw; the c
   t.regex(JSON.stringify(lineOf('tool', /^a reducer threw/)?.err), /throwing\.ts/);
 });
 
-test('what a node emits after it has returned is dropped, and the log warns of it once, without the content', async (t) => {
+test('what a node emits or publishes after it has returned is dropped, and the log warns once of each, without the content', async (t) => {
   await using workspace = await makeWorkspace('throwing');
   await using service = await startStandalone(workspace.env);
   const { send } = createClient(service.url);
@@ -52,16 +52,20 @@ test('what a node emits after it has returned is dropped, and the log warns of i
   t.false(JSON.stringify(reply.body).includes('secret'));
   t.is(await service.stop('SIGTERM'), 0);
 
-  const late = service.lines.filter((line) => line.includes('emitted after'));
-  const [line] = late.map((own) => JSON.parse(own) as Line);
-  t.is(late.length, 1);
-  t.like(line, {
-    level: 40,
-    thread_id: 'late',
-    node: 'obey',
-    msg: 'a node emitted after it had ended, which is dropped: it must await what emits',
-  });
-  t.regex(String(line?.['run_id']), /^[0-9a-f-]{36}$/);
+  const late = service.lines.filter((line) => line.includes('after it had ended'));
+  const lines = late.map((own) => JSON.parse(own) as Line);
+  const messages = [
+    'a node emitted after it had ended, which is dropped: it must await what emits',
+    'a node called progress() after it had ended, which is dropped: it must await what calls it',
+  ];
+  t.deepEqual(
+    lines.map(({ msg }) => msg),
+    messages,
+  );
+  for (const line of lines) {
+    t.like(line, { level: 40, thread_id: 'late', node: 'obey' });
+    t.regex(String(line['run_id']), /^[0-9a-f-]{36}$/);
+  }
   t.false(service.lines.some((own) => own.includes('secret')));
 });
 
