@@ -134,6 +134,11 @@ for (const [what, build, fault] of [
     'what StateGraph is given must be an object, not undefined',
   ],
   [
+    'without new',
+    () => (StateGraph as unknown as (fields: object) => unknown)({}),
+    'StateGraph is called without new: write new StateGraph({ … })',
+  ],
+  [
     'with an edge from nothing',
     () => draft().addEdge(undefined as never, 'a'),
     'an edge must leave a node by its name, or several by a list of names, not undefined',
@@ -182,6 +187,11 @@ for (const [what, build, fault] of [
     'with a remote tool of nothing',
     () => remoteTool(undefined as never),
     'the declaration of a tool must be an object, not undefined',
+  ],
+  [
+    'with a remote tool that has a function',
+    () => remoteTool({ name: 'look', description: '', parameters: {}, run: nothing } as never),
+    'remote tool "look" has run, which is none of name, description, parameters',
   ],
   [
     'with a tool whose parameters are null',

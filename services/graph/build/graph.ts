@@ -47,8 +47,7 @@ export interface CompiledGraph {
   readonly drawing: ReturnType<typeof drawGraph>;
 }
 
-/** Builds a graph: declare fields, add nodes and edges, then {@link StateGraph.compile}. */
-export class StateGraph<F extends Fields> {
+class GraphBuilder<F extends Fields> {
   readonly #fields: F;
   readonly #nodes = new Map<string, AnyNode>();
   readonly #policies = new Map<string, NodePolicy>();
@@ -205,6 +204,15 @@ export class StateGraph<F extends Fields> {
     }
   }
 }
+
+export type StateGraph<F extends Fields> = GraphBuilder<F>;
+
+/** Builds a graph: declare fields, add nodes and edges, then compile. @throws Error when it is called without `new`, which JavaScript lets pass. */
+export const StateGraph = new Proxy(GraphBuilder, {
+  apply: () => {
+    throw new Error('StateGraph is called without new: write new StateGraph({ … })');
+  },
+});
 
 /** What JavaScript lets pass: what a field is declared by, without `field`. */
 function refuseNoField(name: string, given: unknown): void {

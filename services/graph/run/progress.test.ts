@@ -84,11 +84,11 @@ test('progress after its node or its tool call has returned is dropped, and thro
 test('progress after its tool call has failed or asks is dropped without a word', async (t) => {
   const calls: ((data: unknown) => void)[] = [];
   const published: unknown[] = [];
-  const fails = tool({ name: 'fails', description: 'Fails', parameters: { type: 'object' } }, (_, { progress }) => {
+  const failing = tool({ name: 'fails', description: 'Fails', parameters: { type: 'object' } }, (_, { progress }) => {
     calls.push(progress);
     throw new Error('no tea');
   });
-  const asks = tool({ name: 'asks', description: 'Asks', parameters: { type: 'object' } }, (_, context) => {
+  const asking = tool({ name: 'asks', description: 'Asks', parameters: { type: 'object' } }, (_, context) => {
     calls.push(context.progress);
     return context.interrupt('tea?');
   });
@@ -96,7 +96,7 @@ test('progress after its tool call has failed or asks is dropped without a word'
     .addNode('ask', (_, { emit }) => {
       for (const name of ['fails', 'asks']) emit({ type: 'tool_call', id: name, name, args: {} });
     })
-    .addNode('tools', toolNode([fails, asks]))
+    .addNode('tools', toolNode([failing, asking]))
     .addEdge(START, 'ask')
     .addEdge('ask', 'tools')
     .compile();
