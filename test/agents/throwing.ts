@@ -7,9 +7,17 @@ const breaking = tool({ name: 'breaking', description: 'Throws.', parameters: { 
   throw because('the tool');
 });
 
+const lingering = tool(
+  { name: 'lingering', description: 'Publishes late.', parameters: { type: 'object' } },
+  (_args, { progress }) => {
+    for (const word of ['secret', 'words']) setImmediate(() => progress(word));
+    return 'done';
+  },
+);
+
 /**
  * Throws where the last message says: `node`, `retry`, `tool`, `reducer`, `route`; `mutate` and `push` change the state, `late` emits and
- * publishes progress, both twice, after the node has returned.
+ * publishes progress, both twice, after the node has returned, `late tool` has a tool do the latter.
  */
 export const graph = new StateGraph({
   total: field<number>({
@@ -34,13 +42,13 @@ export const graph = new StateGraph({
       if (order === 'late')
         for (const word of ['secret', 'words'])
           for (const publish of [emit, progress]) setImmediate(() => publish(word));
-      if (order === 'tool')
-        emit({ type: 'tool_call', id: 'call-1', name: 'breaking', args: {}, tool_type: 'function' });
+      const called = { tool: 'breaking', 'late tool': 'lingering' }[order];
+      if (called) emit({ type: 'tool_call', id: 'call-1', name: called, args: {}, tool_type: 'function' });
       return {};
     },
     { retry: { maxAttempts: 2, initialDelayMs: 1 } },
   )
-  .addNode('tools', toolNode([breaking]))
+  .addNode('tools', toolNode([breaking, lingering]))
   .addEdge(START, 'obey')
   .addConditionalEdges('obey', (state) => {
     const last = state.context.at(-1);
