@@ -1,13 +1,13 @@
 import { integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { grantSettings } from '@agent-workflow/runtime/pool-credentials';
-import { processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import { processSettings, securityChecks, securitySettings } from '@agent-workflow/runtime/process';
 import { serviceAddress } from '@agent-workflow/runtime/service-address';
 import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/runtime/service-file';
 import { authSettings } from './auth/settings.ts';
-import { fileSettings } from './files/index.ts';
+import { fileChecks, fileSettings, sharedFileChecks } from './files/index.ts';
 import { requestSettings } from './http/settings.ts';
 import { limitSettings } from './limits/index.ts';
-import { browserSettings } from './middleware/settings.ts';
+import { browserChecks, browserSettings } from './middleware/settings.ts';
 import { pageSettings } from './pages/settings.ts';
 import { storeSettings } from './redis/settings.ts';
 
@@ -25,6 +25,9 @@ export const gatewaySettings = {
   ...pageSettings,
 } satisfies Settings;
 
+/** What must hold between them. */
+export const gatewayChecks = [...fileChecks, ...browserChecks];
+
 /** Settings of a gateway that is a process of its own. */
 export const gatewayProcessSettings = {
   ...gatewaySettings,
@@ -35,6 +38,9 @@ export const gatewayProcessSettings = {
   EXECUTION_ADDRESS: serviceAddress('execution'),
   MEMORY_ADDRESS: serviceAddress('memory'),
 } satisfies Settings;
+
+/** What must hold between them. */
+export const gatewayProcessChecks = [...securityChecks, ...sharedFileChecks, ...browserChecks];
 
 export type GatewayConfig = Values<typeof gatewaySettings>;
 

@@ -6,7 +6,7 @@ import { readsOldReplicas } from '@agent-workflow/protos/old-events';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
-import { gatewayProcessSettings, hostOf } from './config.ts';
+import { gatewayProcessChecks, gatewayProcessSettings, hostOf } from './config.ts';
 import { openFileStore, openFileSweep } from './files/index.ts';
 import { createReadinessCheck } from './upstream/readiness.ts';
 import { openServer } from './server.ts';
@@ -18,7 +18,11 @@ import { openGatewayStores } from './stores.ts';
  * service that is away are answered with 503.
  */
 export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
-  const { values, log } = beginProcess('gateway', gatewayProcessSettings, env);
+  const { values, log } = beginProcess('gateway', {
+    settings: gatewayProcessSettings,
+    checks: gatewayProcessChecks,
+    env,
+  });
   const security = toSecurity(values);
   const file = readServiceFile(values.SERVICE_CONFIG);
   const host = hostOf(values, file);

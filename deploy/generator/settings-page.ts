@@ -47,8 +47,8 @@ const introduction = `# Settings
 \`npm run docs\` writes this page from the code; a test compares the two.
 
 A setting is an environment variable. An empty value counts as unset. A value that is not accepted stops the start. The
-message names all variables at once that cannot be read; settings that do not fit together, and those of the agent and of
-embeddings, are checked after these. At start each process logs the settings that it took, secrets masked,
+message names all variables at once that cannot be read or do not fit together; what depends on \`service.json\`, as the
+settings of an agent, is checked after these. At start each process logs the settings that it took, secrets masked,
 and warns in one line of variables that have no effect on it: settings of other processes, and names that resemble a setting.
 
 \`npm start\` is the process \`standalone\`. In a cluster the processes are \`gateway\`, \`threads\`, \`execution\` and \`memory\`; the

@@ -4,7 +4,7 @@ export { grantedFiles, runFilesRoute } from './granted.ts';
 export { openFileStore, type FileStore } from './open.ts';
 export { openOwnFiles } from './own.ts';
 export { removeFile } from './remove-file.ts';
-export { fileSettings } from './settings.ts';
+export { fileChecks, fileSettings, sharedFileChecks } from './settings.ts';
 export { discardFile, storeFile } from './store-file.ts';
 export { createRunFiles } from './run-files.ts';
 export { openFileSweep } from './sweep.ts';

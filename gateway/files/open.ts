@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { ConfigError } from '@agent-workflow/kit/env';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Registry } from '@agent-workflow/runtime/metrics';
 import { createFileAddresses, type FileAddresses } from './addresses.ts';
@@ -11,7 +10,7 @@ import { noFiles } from './none.ts';
 import type { OwnFiles } from './own.ts';
 import type { FileBytes } from './port.ts';
 import type { S3Options } from './s3.ts';
-import { toFileLimits, type FileConfig, type FileLimits } from './settings.ts';
+import { fileChecks, sharedFileChecks, toFileLimits, type FileConfig, type FileLimits } from './settings.ts';
 
 /** All that the gateway has for files beside their records. */
 export interface FileStore extends AsyncDisposable {
@@ -49,10 +48,9 @@ export async function openFileStore({
   grantSecrets,
 }: FileStoreOptions): Promise<FileStore> {
   const { FILES_S3_BUCKET: bucket, FILES_FOLDER: folder = own?.folder } = config;
-  refuseContradictions(config);
-  const isOff = bucket === undefined && folder === undefined;
-  const secrets = config.FILES_SECRET ?? own?.secrets ?? (isOff ? unknownSecrets() : undefined);
-  if (!secrets) throw new ConfigError('FILES_SECRET must be set where FILES_S3_BUCKET or FILES_FOLDER is');
+  for (const { refuse } of own ? fileChecks : sharedFileChecks) refuse(config);
+  // Where nothing is stored, no address leads to a file.
+  const secrets = config.FILES_SECRET ?? own?.secrets ?? unknownSecrets();
   const { kind, bytes, summary } = await openBytes({ config, bucket, folder, log });
   return {
     ...{ kind, bytes, summary },
@@ -62,16 +60,6 @@ export async function openFileStore({
     meters: registry?.make(fileMetrics),
     [Symbol.asyncDispose]: () => bytes[Symbol.asyncDispose](),
   };
-}
-
-function refuseContradictions(config: FileConfig): void {
-  const { FILES_S3_BUCKET, FILES_FOLDER, FILES_S3_ACCESS_KEY_ID, FILES_S3_SECRET_ACCESS_KEY } = config;
-  if (FILES_S3_BUCKET !== undefined && FILES_FOLDER !== undefined)
-    throw new ConfigError('FILES_S3_BUCKET and FILES_FOLDER are both set: files are in one of them');
-  if ((FILES_S3_ACCESS_KEY_ID === undefined) !== (FILES_S3_SECRET_ACCESS_KEY === undefined))
-    throw new ConfigError('FILES_S3_ACCESS_KEY_ID and FILES_S3_SECRET_ACCESS_KEY are set together or not at all');
-  if (config.FILES_QUOTA_MB < config.FILES_MAX_MB)
-    throw new ConfigError('FILES_QUOTA_MB is less than FILES_MAX_MB: no file of that size could be stored');
 }
 
 const unknownSecrets = (): [string] => [randomBytes(32).toString('base64url')];

@@ -1,5 +1,13 @@
 import { filesSecret } from '@agent-workflow/runtime/files-secret';
-import { integer, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import {
+  ConfigError,
+  crossCheck,
+  integer,
+  text,
+  type Setting,
+  type Settings,
+  type Values,
+} from '@agent-workflow/kit/env';
 
 const endpoint: Setting<string | undefined> = {
   doc: 'Address of the S3 server, `https://host` or `http://host`; unset, that of AWS for the region',
@@ -56,6 +64,34 @@ export const fileSettings = {
 } satisfies Settings;
 
 export type FileConfig = Values<typeof fileSettings>;
+
+const { FILES_S3_BUCKET, FILES_FOLDER, FILES_SECRET, FILES_QUOTA_MB, FILES_MAX_MB } = fileSettings;
+const { FILES_S3_ACCESS_KEY_ID, FILES_S3_SECRET_ACCESS_KEY } = fileSettings;
+
+/** What must hold between them. */
+export const fileChecks = [
+  crossCheck({ FILES_S3_BUCKET, FILES_FOLDER }, (config) => {
+    if (config.FILES_S3_BUCKET !== undefined && config.FILES_FOLDER !== undefined)
+      throw new ConfigError('FILES_S3_BUCKET and FILES_FOLDER are both set: files are in one of them');
+  }),
+  crossCheck({ FILES_S3_ACCESS_KEY_ID, FILES_S3_SECRET_ACCESS_KEY }, (config) => {
+    if ((config.FILES_S3_ACCESS_KEY_ID === undefined) !== (config.FILES_S3_SECRET_ACCESS_KEY === undefined))
+      throw new ConfigError('FILES_S3_ACCESS_KEY_ID and FILES_S3_SECRET_ACCESS_KEY are set together or not at all');
+  }),
+  crossCheck({ FILES_QUOTA_MB, FILES_MAX_MB }, (config) => {
+    if (config.FILES_QUOTA_MB < config.FILES_MAX_MB)
+      throw new ConfigError('FILES_QUOTA_MB is less than FILES_MAX_MB: no file of that size could be stored');
+  }),
+];
+
+/** What must hold between them in a cluster, where no replica can have a secret of its own. */
+export const sharedFileChecks = [
+  ...fileChecks,
+  crossCheck({ FILES_S3_BUCKET, FILES_FOLDER, FILES_SECRET }, (config) => {
+    if (config.FILES_SECRET === undefined && (config.FILES_S3_BUCKET ?? config.FILES_FOLDER) !== undefined)
+      throw new ConfigError('FILES_SECRET must be set where FILES_S3_BUCKET or FILES_FOLDER is');
+  }),
+];
 
 const MiB = 1024 * 1024;
 

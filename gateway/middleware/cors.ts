@@ -1,8 +1,7 @@
-import { ConfigError } from '@agent-workflow/kit/env';
 import koaCors from '@koa/cors';
 import { methods } from '../http/endpoint.ts';
 import type { Middleware } from '../http/context.ts';
-import type { BrowserConfig } from './settings.ts';
+import { refuseCredentialsForAll, type BrowserConfig } from './settings.ts';
 
 /** Request headers that a page may set, beside those that are always allowed. */
 const allowHeaders = [
@@ -32,11 +31,12 @@ const maxAge = 600;
  * here, before authentication. Other origins get no CORS headers, and their requests are handled like any other.
  * @throws ConfigError for `*` together with credentials.
  */
-export function cors({ CORS_ORIGINS: origins, CORS_CREDENTIALS }: CorsConfig): Middleware | undefined {
+export function cors(config: CorsConfig): Middleware | undefined {
+  const { CORS_ORIGINS: origins } = config;
   if (!origins) return undefined;
-  const credentials = CORS_CREDENTIALS === 'true';
+  refuseCredentialsForAll(config);
+  const credentials = config.CORS_CREDENTIALS === 'true';
   const all = origins.includes('*');
-  if (all && credentials) throw new ConfigError('CORS_CREDENTIALS must be false while CORS_ORIGINS is *');
   const isListed = listedIn(origins);
   return koaCors({
     origin: ({ req }) => {

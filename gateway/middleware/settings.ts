@@ -1,4 +1,12 @@
-import { choice, integer, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import {
+  choice,
+  ConfigError,
+  crossCheck,
+  integer,
+  type Setting,
+  type Settings,
+  type Values,
+} from '@agent-workflow/kit/env';
 
 /** Web origins, exact: scheme, host and port as a browser sends them; or `*` alone. */
 const origins = (doc: string): Setting<readonly string[] | undefined> => ({
@@ -28,3 +36,17 @@ export const browserSettings = {
 } satisfies Settings;
 
 export type BrowserConfig = Values<typeof browserSettings>;
+
+/** @throws ConfigError for `*` together with credentials. */
+export function refuseCredentialsForAll({
+  CORS_ORIGINS: origins,
+  CORS_CREDENTIALS: credentials,
+}: Pick<BrowserConfig, 'CORS_ORIGINS' | 'CORS_CREDENTIALS'>): void {
+  if (origins?.includes('*') === true && credentials === 'true')
+    throw new ConfigError('CORS_CREDENTIALS must be false while CORS_ORIGINS is *');
+}
+
+const { CORS_ORIGINS, CORS_CREDENTIALS } = browserSettings;
+
+/** What must hold between them. */
+export const browserChecks = [crossCheck({ CORS_ORIGINS, CORS_CREDENTIALS }, refuseCredentialsForAll)];

@@ -1,13 +1,28 @@
 import { budgetSettings, inFlightBytes } from '@agent-workflow/runtime/budget';
-import { choice, integer, type Env, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import {
+  choice,
+  ConfigError,
+  crossCheck,
+  integer,
+  type Env,
+  type Setting,
+  type Settings,
+  type Values,
+} from '@agent-workflow/kit/env';
 import { isRevision } from '@agent-workflow/kit/agents';
 import { filesSecret } from '@agent-workflow/runtime/files-secret';
 import { memoryBudget } from '@agent-workflow/runtime/memory-budget';
 import { poolName, poolSettings } from '@agent-workflow/runtime/pool-credentials';
-import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import {
+  grpcChecks,
+  grpcSettings,
+  processSettings,
+  securityChecks,
+  securitySettings,
+} from '@agent-workflow/runtime/process';
 import { serviceAddress } from '@agent-workflow/runtime/service-address';
 import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
-import { natsSettings } from './adapters/nats/settings.ts';
+import { natsSettings, refuseShortAge } from './adapters/nats/settings.ts';
 
 const agentRevision: Setting<string | undefined> = {
   doc: 'Revision of the agents that this process holds, as they are registered, such as the tag of an image; unset, agents have no revisions, and any process that holds the agent of a run continues it',
@@ -106,6 +121,27 @@ export const executionProcessSettings = {
   ...natsSettings,
 } satisfies Settings;
 
+const { ROLE, POOL, NATS_ACCESS, FILES_URL, FILES_SECRET, EVENTS_MAX_AGE, EVENTS_RETENTION } = executionProcessSettings;
+
+/** What must hold between them. */
+export const executionProcessChecks = [
+  ...grpcChecks,
+  crossCheck({ ROLE, POOL }, (values) => {
+    if (values.POOL !== undefined && values.ROLE !== 'worker') throw new ConfigError('POOL is for ROLE=worker alone');
+  }),
+  crossCheck({ ROLE, NATS_ACCESS }, (values) => {
+    if (values.NATS_ACCESS === 'pool' && values.ROLE !== 'worker')
+      throw new ConfigError(`NATS_ACCESS=pool is for ROLE=worker, not for ROLE=${values.ROLE}`);
+  }),
+  crossCheck({ FILES_URL, FILES_SECRET, POOL }, (values) => {
+    if (values.FILES_URL !== undefined && !values.FILES_SECRET && values.POOL === undefined)
+      throw new ConfigError('FILES_SECRET or POOL must be set where FILES_URL is');
+  }),
+  crossCheck({ EVENTS_MAX_AGE, EVENTS_RETENTION }, (values) =>
+    refuseShortAge(values.EVENTS_MAX_AGE, values.EVENTS_RETENTION),
+  ),
+];
+
 /** Warnings of secrets that a worker of a pool is given and does not need: with them it reaches more than the runs of its pool. */
 export function poolWarnings(
   { POOL: pool, FILES_SECRET: secrets }: Pick<Values<typeof executionProcessSettings>, 'POOL' | 'FILES_SECRET'>,
@@ -125,3 +161,6 @@ export const registrationSettings = {
   THREADS_ADDRESS: executionProcessSettings.THREADS_ADDRESS,
   AGENT_REVISION: agentRevision,
 } satisfies Settings;
+
+/** What must hold between them. */
+export const registrationChecks = securityChecks;

@@ -1,6 +1,6 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { isLogText, type Log } from '@agent-workflow/kit/log';
-import { ConfigError, type Env, type Values } from '@agent-workflow/kit/env';
+import type { Env, Values } from '@agent-workflow/kit/env';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { openPoolCredentials } from '@agent-workflow/runtime/pool-credentials';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
@@ -16,7 +16,7 @@ import { createGatewayRunFiles } from './adapters/gateway/run-files.ts';
 import { showGranted, showSealed } from './adapters/gateway/shown.ts';
 import { openNats } from './adapters/nats/nats.ts';
 import { loadAgents } from './agents/load.ts';
-import { executionProcessSettings, poolWarnings } from './config.ts';
+import { executionProcessChecks, executionProcessSettings, poolWarnings } from './config.ts';
 import { toNatsOptions } from './adapters/nats/settings.ts';
 import { agentsElsewhere, atRevision, type Agents } from './record/agents.ts';
 import { natsMetrics } from './metrics.ts';
@@ -34,10 +34,13 @@ import { openWatchdog } from './watchdog/watchdog.ts';
  * `api` it drives no runs; a `worker` gets no calls from the gateway.
  */
 export async function openExecutionProcess(env: Env, stopping: AbortSignal): Promise<RunningProcess> {
-  const { values, log } = beginProcess('execution', executionProcessSettings, env);
+  const { values, log } = beginProcess('execution', {
+    settings: executionProcessSettings,
+    checks: executionProcessChecks,
+    env,
+  });
   const file = readServiceFile(values.SERVICE_CONFIG);
   const isOfPool = values.POOL !== undefined;
-  if (isOfPool && values.ROLE !== 'worker') throw new ConfigError('POOL is for ROLE=worker alone');
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'execution', values, log, file }));
   const { served: around, onUnknownCaller, calling } = observed;
@@ -132,10 +135,7 @@ function watchMemoryOf({ address, security, log }: MemoryPlace): Disposable {
   return { [Symbol.dispose]: () => leaving.abort() };
 }
 
-/**
- * The files behind the gateway, reached by the secret, or by a worker of a pool with the grants of its runs.
- * @throws ConfigError when there is neither.
- */
+/** The files behind the gateway, reached by the secret, or by a worker of a pool with the grants of its runs. */
 function filesOf(
   {
     FILES_URL: url,
@@ -143,10 +143,8 @@ function filesOf(
   }: Pick<Values<typeof executionProcessSettings>, 'FILES_URL' | 'FILES_SECRET'>,
   tokenOf: ((claim: RunClaim) => Promise<string>) | undefined,
 ): RunFiles | undefined {
-  if (url === undefined) return undefined;
-  if (secrets) return createGatewayRunFiles({ url, show: showSealed(secrets) });
-  if (tokenOf) return createGatewayRunFiles({ url, show: showGranted(tokenOf) });
-  throw new ConfigError('FILES_SECRET or POOL must be set where FILES_URL is');
+  const show = secrets ? showSealed(secrets) : tokenOf && showGranted(tokenOf);
+  return url !== undefined && show ? createGatewayRunFiles({ url, show }) : undefined;
 }
 
 /** A process that drives no runs needs no code of agents: where its `service.json` names none, it serves those that are registered. */
@@ -158,16 +156,12 @@ async function agentsOf(
   return atRevision(await loadAgents(file), revision);
 }
 
-/**
- * What a worker of a pool holds; `undefined` for a process that may do everything on NATS.
- * @throws ConfigError when the role does not fit.
- */
+/** What a worker of a pool holds; `undefined` for a process that may do everything on NATS. */
 function poolOf(
-  { ROLE: role, NATS_ACCESS: access }: Pick<Values<typeof executionProcessSettings>, 'ROLE' | 'NATS_ACCESS'>,
+  { NATS_ACCESS: access }: Pick<Values<typeof executionProcessSettings>, 'NATS_ACCESS'>,
   { list, revision }: Agents,
 ): HeldAgents | undefined {
   if (access === 'all') return undefined;
-  if (role !== 'worker') throw new ConfigError(`NATS_ACCESS=pool is for ROLE=worker, not for ROLE=${role}`);
   return { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
 }
 

@@ -7,7 +7,7 @@ import type { Call } from '@agent-workflow/protos/call';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { loadAgents } from './agents/load.ts';
 import { refuseUnknownCaller, registerAgents, type RoutingChoice } from './api/registration.ts';
-import { registrationSettings } from './config.ts';
+import { registrationChecks, registrationSettings } from './config.ts';
 
 /** An agent that was registered, and the line that says so. */
 interface RegisteredLine {
@@ -22,7 +22,7 @@ interface RegisteredLine {
  * routing has changed since the call began.
  */
 export async function registerFrom(env: Env, choice: RoutingChoice): Promise<readonly RegisteredLine[]> {
-  const values = readEnv(registrationSettings, env);
+  const values = readEnv(registrationSettings, env, registrationChecks);
   const { AGENT_REVISION: revision, THREADS_ADDRESS: address } = values;
   if (revision === undefined) throw new ConfigError('AGENT_REVISION must be set to register agents');
   const { list } = await loadAgents(readServiceFile(values.SERVICE_CONFIG));

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { choice, ConfigError, integer, printable, readEnv, required, text } from './env.ts';
+import { choice, ConfigError, crossCheck, integer, printable, readEnv, required, text } from './env.ts';
 
 const settings = {
   HOST: text('127.0.0.1', 'Address to listen on.'),
@@ -54,4 +54,40 @@ test('what must be set and is not is a fault among the others', (t) => {
     'ADDRESS must be set',
   ]);
   t.is(readEnv(needed, { ADDRESS: 'here' }).ADDRESS, 'here');
+});
+
+const fitted = {
+  ...{ LEAST: integer(0, 'The least'), MOST: integer(10, 'The most') },
+  ...{ USER: text(undefined, 'Who'), PASSWORD: text(undefined, 'With what', { secret: true }) },
+};
+const { LEAST, MOST, USER, PASSWORD } = fitted;
+const checks = [
+  crossCheck({ LEAST, MOST }, ({ LEAST: least, MOST: most }) => {
+    if (least > most) throw new ConfigError('MOST is less than LEAST');
+  }),
+  crossCheck({ USER, PASSWORD }, ({ USER: user, PASSWORD: password }) => {
+    if ((user === undefined) !== (password === undefined)) throw new ConfigError('USER and PASSWORD are set together');
+  }),
+];
+
+test('settings that do not fit together are named beside those that have a fault of their own', (t) => {
+  const faultsOf = (env: Record<string, string>): readonly string[] | undefined =>
+    t.throws(() => readEnv(fitted, env, checks), { instanceOf: ConfigError }).message.split('\n');
+  t.deepEqual(faultsOf({ LEAST: '20', USER: 'ann' }), [
+    'MOST is less than LEAST',
+    'USER and PASSWORD are set together',
+  ]);
+  // What the first check would say of a number that cannot be read means nothing.
+  t.deepEqual(faultsOf({ LEAST: '20', MOST: 'ten', USER: 'ann' }), [
+    `MOST must be a whole number from 0 to ${String(Number.MAX_SAFE_INTEGER)}, not "ten"`,
+    'USER and PASSWORD are set together',
+  ]);
+  t.like(readEnv(fitted, { LEAST: '1' }, checks), { LEAST: 1, MOST: 10 });
+});
+
+test('an error of a check that is no fault of the configuration is thrown as it is', (t) => {
+  const broken = crossCheck({ LEAST }, () => {
+    throw new RangeError('broken');
+  });
+  t.throws(() => readEnv(fitted, {}, [broken]), { instanceOf: RangeError, message: 'broken' });
 });

@@ -69,25 +69,56 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
+/** What must hold between settings, as that one is set where another is. */
+export interface CrossCheck<S extends Settings> {
+  /** The names of these settings. It is made where none of them has a fault of its own. */
+  readonly reads: readonly string[];
+  /** @throws ConfigError when they do not fit together. */
+  readonly refuse: (values: Values<S>) => unknown;
+}
+
+/** A check between `settings`, and no others. `refuse` throws a ConfigError when their values do not fit together. */
+export const crossCheck = <S extends Settings>(settings: S, refuse: CrossCheck<S>['refuse']): CrossCheck<S> => ({
+  reads: Object.keys(settings),
+  refuse,
+});
+
 /**
  * Reads the settings from an environment. An empty text counts as not set.
- * @throws ConfigError naming every variable with an invalid value.
+ * @throws ConfigError naming every variable with an invalid value, and what `checks` find.
  */
-export function readEnv<S extends Settings>(settings: S, env: Env): Values<S> {
-  const problems: string[] = [];
-  const values = Object.entries(settings).map(([name, setting]) => {
+export function readEnv<S extends Settings>(
+  settings: S,
+  env: Env,
+  checks: readonly CrossCheck<NoInfer<S>>[] = [],
+): Values<S> {
+  const faults = new Map<string, string>();
+  const entries = Object.entries(settings).map(([name, setting]) => {
     const given = env[name];
     if (given === undefined || given === '') {
-      if (setting.isRequired) problems.push(`${name} must be set`);
+      if (setting.isRequired) faults.set(name, `${name} must be set`);
       return [name, setting.fallback];
     }
     const value = setting.read(given);
     if (isProblem(value))
-      problems.push(`${name} ${value.problem}, not ${setting.secret ? '(hidden)' : JSON.stringify(given)}`);
+      faults.set(name, `${name} ${value.problem}, not ${setting.secret ? '(hidden)' : JSON.stringify(given)}`);
     return [name, value];
   });
+  const values = Object.fromEntries(entries) as Values<S>;
+  const ready = checks.filter(({ reads }) => !reads.some((name) => faults.has(name)));
+  const problems = [...faults.values(), ...ready.flatMap(({ refuse }) => problemsIn(() => refuse(values)))];
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  return Object.fromEntries(values) as Values<S>;
+  return values;
+}
+
+function problemsIn(check: () => unknown): readonly string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return [error.message];
+    throw error;
+  }
 }
 
 /** The values of the settings with secrets masked, for the log line of the start. Settings without a value are left out. */

@@ -2,7 +2,7 @@ import { ConfigError, processEnv, type Values } from '@agent-workflow/kit/env';
 import { stopSignal } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { beginProcess } from '@agent-workflow/runtime/process';
-import { memoryStoreSettings } from './config.ts';
+import { memoryStoreChecks, memoryStoreSettings } from './config.ts';
 import { openEmbedder } from './embedders/registry.ts';
 import type { Embedder } from './ports/embedder.ts';
 
@@ -22,7 +22,11 @@ interface Command {
 export async function runCommand(name: string, work: (command: Command) => Promise<void>): Promise<void> {
   const stopping = stopSignal();
   try {
-    const { values, log } = beginProcess(`memory-${name}`, memoryStoreSettings, processEnv());
+    const { values, log } = beginProcess(`memory-${name}`, {
+      settings: memoryStoreSettings,
+      checks: memoryStoreChecks,
+      env: processEnv(),
+    });
     const print = (line: string): void => {
       process.stdout.write(`${line}\n`);
     };

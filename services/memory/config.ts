@@ -1,8 +1,8 @@
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
-import { grantSettings, poolSettings } from '@agent-workflow/runtime/pool-credentials';
-import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
-import { embedderSettings } from './embedders/registry.ts';
-import { storeSettings } from './stores.ts';
+import { grantChecks, grantSettings, poolSettings } from '@agent-workflow/runtime/pool-credentials';
+import { grpcChecks, grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import { embedderChecks, embedderSettings } from './embedders/registry.ts';
+import { storeChecks, storeSettings } from './stores.ts';
 
 /** The settings of the memory service, in a process of its own and embedded. */
 export const memorySettings = {
@@ -13,12 +13,18 @@ export const memorySettings = {
   }),
 } satisfies Settings;
 
+/** What must hold between them. */
+export const memoryChecks = embedderChecks;
+
 /** The settings of a process that opens the store: the service, and the commands on its memories. */
 export const memoryStoreSettings = {
   ...processSettings,
   ...memorySettings,
   ...storeSettings,
 } satisfies Settings;
+
+/** What must hold between them. */
+export const memoryStoreChecks = [...memoryChecks, ...storeChecks];
 
 /** The settings of the memory service in a process of its own. */
 export const memoryProcessSettings = {
@@ -28,5 +34,8 @@ export const memoryProcessSettings = {
   ...poolSettings,
   ...grantSettings,
 } satisfies Settings;
+
+/** What must hold between them. */
+export const memoryProcessChecks = [...memoryStoreChecks, ...grpcChecks, ...grantChecks];
 
 export type MemoryValues = Values<typeof memorySettings>;

@@ -4,7 +4,7 @@ import { grantSecretsOf, openPoolCredentials } from '@agent-workflow/runtime/poo
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
 import { createGrants } from '@agent-workflow/protos/grants';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
-import { memoryProcessSettings } from './config.ts';
+import { memoryProcessChecks, memoryProcessSettings } from './config.ts';
 import { openEmbedder } from './embedders/registry.ts';
 import { createMemories } from './memories.ts';
 import { measureMemory } from './observed.ts';
@@ -15,7 +15,11 @@ import { chooseStore } from './stores.ts';
  * open.
  */
 export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promise<RunningProcess> {
-  const { values, log } = beginProcess('memory', memoryProcessSettings, env);
+  const { values, log } = beginProcess('memory', {
+    settings: memoryProcessSettings,
+    checks: memoryProcessChecks,
+    env,
+  });
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'memory', values, log }));
   const { served: around, onUnknownCaller } = observed;

@@ -1,16 +1,19 @@
-import type { Settings, Values } from '@agent-workflow/kit/env';
+import { crossCheck, type Settings, type Values } from '@agent-workflow/kit/env';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Health } from '@agent-workflow/runtime/health';
 import { sqliteStore } from './adapters/sqlite/adapter.ts';
 import { sqliteSettings } from './adapters/sqlite/settings.ts';
 import { weaviateStore } from './adapters/weaviate/adapter.ts';
-import { weaviateSettings } from './adapters/weaviate/settings.ts';
+import { readWeaviateConfig, weaviateSettings } from './adapters/weaviate/settings.ts';
 import type { Reindex } from './ports/backup.ts';
 import type { EmbedderIdentity } from './ports/embedder.ts';
 import type { MemoryStore } from './ports/store.ts';
 
 /** The settings of all stores. */
 export const storeSettings = { ...sqliteSettings, ...weaviateSettings } satisfies Settings;
+
+/** What must hold of them together. */
+export const storeChecks = [crossCheck(weaviateSettings, readWeaviateConfig)];
 
 type StoreValues = Values<typeof storeSettings>;
 

@@ -1,14 +1,22 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isAgentName } from '@agent-workflow/kit/agents';
-import { ConfigError, integer, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import {
+  ConfigError,
+  crossCheck,
+  integer,
+  text,
+  type Setting,
+  type Settings,
+  type Values,
+} from '@agent-workflow/kit/env';
 import type { ErrorDetail, ServiceError } from '@agent-workflow/kit/errors';
 import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { PoolBound, PoolRefusal } from './calls.ts';
 import { memoryBudget, type memoryBudgetSettings } from './memory-budget.ts';
-import type { securitySettings } from './process.ts';
+import { securitySettings } from './process.ts';
 import { rotatedSecrets, secretLength } from './rotated-secrets.ts';
 
 /** What a server of a cluster reads that pools of workers may call. */
@@ -81,6 +89,17 @@ export function grantSecretsOf({
     throw new ConfigError('GRANT_SECRET must be none of SERVICE_TOKEN, which workers have');
   return secrets;
 }
+
+/** Of the settings of a server that pools may call, what must hold between them. */
+export const grantChecks = [
+  crossCheck(
+    {
+      ...{ POOL_CREDENTIALS: poolSettings.POOL_CREDENTIALS, SERVICE_TOKEN: securitySettings.SERVICE_TOKEN },
+      ...grantSettings,
+    },
+    grantSecretsOf,
+  ),
+];
 
 /** The names of pools. */
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;

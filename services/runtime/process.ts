@@ -4,11 +4,13 @@ import { flushCompileCache } from 'node:module';
 import {
   choice,
   ConfigError,
+  crossCheck,
   integer,
   printable,
   processEnv,
   readEnv,
   text,
+  type CrossCheck,
   type Env,
   type Setting,
   type Settings,
@@ -100,6 +102,9 @@ export function toSecurity(values: Values<typeof securitySettings>): Security {
   return { ...shown, tls: { certificate, key, authorities } };
 }
 
+/** Of the settings of each process of a cluster, what must hold between them. */
+export const securityChecks = [crossCheck(securitySettings, toSecurity)];
+
 function isReadable(file: string): boolean {
   try {
     accessSync(file, constants.R_OK);
@@ -119,6 +124,25 @@ interface GrpcOptions<Pools> {
   readonly onFailure: (error: Error, method: string) => void;
 }
 
+/** @throws ConfigError when calls would be accepted without credentials on a port that is open to more than this machine. */
+function refuseOpenPort({
+  GRPC_HOST: host,
+  SERVICE_TOKEN: tokens,
+  TLS_CERT_FILE: certificate,
+}: Values<typeof openPortSettings>): void {
+  if (!tokens && certificate === undefined && !loopback.has(host))
+    throw new ConfigError(`SERVICE_TOKEN or the TLS files must be set, because GRPC_HOST ${host} lets others in`);
+}
+
+const openPortSettings = {
+  GRPC_HOST: grpcSettings.GRPC_HOST,
+  SERVICE_TOKEN: securitySettings.SERVICE_TOKEN,
+  TLS_CERT_FILE: securitySettings.TLS_CERT_FILE,
+} satisfies Settings;
+
+/** Of the settings of a process that the others of a cluster call, what must hold between them. */
+export const grpcChecks = [...securityChecks, crossCheck(openPortSettings, refuseOpenPort)];
+
 /**
  * `pools`: what the process knows of pools that may call it.
  * @throws ConfigError when calls would be accepted without credentials on a port that is open to more than this machine.
@@ -130,8 +154,7 @@ export function toGrpcOptions<Pools extends object>(
 ): GrpcOptions<Pools> {
   const security = { ...toSecurity(values), ...(pools && { pools }) };
   const { GRPC_HOST: host, GRPC_PORT: port, HEALTH_PORT: healthPort } = values;
-  if (!security.token && !security.tls && !loopback.has(host))
-    throw new ConfigError(`SERVICE_TOKEN or the TLS files must be set, because GRPC_HOST ${host} lets others in`);
+  refuseOpenPort(values);
   const onFailure = logFailedCalls(log);
   const health = healthPort === undefined ? {} : { healthPort };
   return { host, port, ...health, drainMs: values.DRAIN_SECONDS * 1000, security, onFailure };
@@ -161,13 +184,19 @@ export interface RunningProcess extends AsyncDisposable {
   readonly startLines: readonly string[];
 }
 
+interface ProcessReading<S extends Settings> {
+  readonly settings: S;
+  readonly env: Env;
+  /** What must hold between the settings. */
+  readonly checks?: readonly CrossCheck<NoInfer<S>>[];
+}
+
 /** Reads the settings of a process and says what it took. @throws ConfigError naming every variable that does not hold. */
 export function beginProcess<S extends Settings & typeof processSettings>(
   service: string,
-  settings: S,
-  env: Env,
+  { settings, env, checks }: ProcessReading<S>,
 ): { readonly values: Values<S>; readonly log: Log } {
-  const values = readEnv(settings, env);
+  const values = readEnv(settings, env, checks);
   const { LOG_LEVEL: level, LOG_FORMAT: format } = values as Values<typeof processSettings>;
   const log = createLog(service, level, format);
   const config = printable(settings, values);

@@ -8,10 +8,10 @@ const read = (address: string): string => readEnv(settings, { THREADS_ADDRESS: a
 const taken = [
   ...['threads:50051', 'demo-threads.agents.svc.cluster.local:50051', 'my_threads:1', 'threads.example.:65535'],
   ...['127.0.0.1:50051', '[::1]:50051', '[fd00::7]:1'],
-  ...['dns:threads', 'dns:threads:50051', 'dns:///threads:50051', 'dns:///[::1]:50051', 'dns:///127.0.0.1:50051'],
+  ...['dns:threads:50051', 'dns:///threads:50051', 'dns:///[::1]:50051', 'dns:///127.0.0.1:50051', 'dns:threads:443'],
   ...['dns://10.0.0.10/threads:50051', 'dns://10.0.0.10:53/threads:50051', 'dns://[fd00::53]:53/threads:50051'],
-  ...['ipv4:127.0.0.1:50051', 'ipv4:10.0.0.1:50051,10.0.0.2:50052', 'ipv4:10.0.0.1'],
-  ...['ipv6:[::1]:50051', 'ipv6:[::1]:50051,[::2]:50051', 'ipv6:::1'],
+  ...['ipv4:127.0.0.1:50051', 'ipv4:10.0.0.1:50051,10.0.0.2:50052'],
+  ...['ipv6:[::1]:50051', 'ipv6:[::1]:50051,[::2]:50051'],
   ...['unix:threads.sock', 'unix:/run/threads.sock', 'unix:///run/threads.sock'],
 ];
 
@@ -32,6 +32,8 @@ const refused = [
   ...['dns:', 'dns:50051', 'dns:///', 'dns:///threads:', 'dns:///threads:0', 'dns://threads:50051', 'dns:///:::1'],
   ...['dns://resolver/threads:50051', 'dns://10.0.0.10:0/threads:50051'],
   ...['ipv4:', 'ipv4:threads:50051', 'ipv4:10.0.0.1:1,', 'ipv4:10.0.0.1:99999', 'ipv4:[::1]:50051', 'ipv6:10.0.0.1:1'],
+  ...['dns:threads', 'dns:///threads', 'dns:///[::1]', 'dns://10.0.0.10/threads', 'dns:///10.0.0.1'],
+  ...['ipv4:10.0.0.1', 'ipv4:10.0.0.1:50051,10.0.0.2', 'ipv6:::1', 'ipv6:[::1]', 'ipv6:[::1]:50051,[::2]'],
   ...['unix:', 'unix://run/threads.sock', 'unix://threads.sock'],
 ];
 
@@ -46,7 +48,7 @@ test('an address that no call could reach is refused when it is read', (t) => {
 test('the message of a refused address says what it must be', (t) => {
   t.throws(() => read(':::1'), {
     message:
-      'THREADS_ADDRESS must be host:port, with a port from 1 to 65535 and IPv6 in brackets, or a gRPC target that begins with dns:, ipv4:, ipv6: or unix:, not ":::1"',
+      'THREADS_ADDRESS must be host:port, with a port from 1 to 65535 and IPv6 in brackets, or a gRPC target: dns:, ipv4: or ipv6: with such a port, or unix:, not ":::1"',
   });
   t.throws(() => read(''), { message: 'THREADS_ADDRESS must be set' });
 });

@@ -1,7 +1,7 @@
-import { gatewaySettings } from '@agent-workflow/gateway/config';
+import { gatewayChecks, gatewaySettings } from '@agent-workflow/gateway/config';
 import { text, type Settings } from '@agent-workflow/kit/env';
 import { executionSettings } from '@agent-workflow/execution/config';
-import { memorySettings } from '@agent-workflow/memory/config';
+import { memoryChecks, memorySettings } from '@agent-workflow/memory/config';
 import { threadsSettings } from '@agent-workflow/threads/config';
 
 /** The settings of the standalone process: those of every part, and the data folder. */
@@ -12,3 +12,6 @@ export const standaloneSettings = {
   ...threadsSettings,
   ...memorySettings,
 } satisfies Settings;
+
+/** What must hold between them. */
+export const standaloneChecks = [...gatewayChecks, ...memoryChecks];

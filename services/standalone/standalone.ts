@@ -28,7 +28,7 @@ import type { Threads } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { openThreads } from '@agent-workflow/threads/open';
-import { standaloneSettings } from './config.ts';
+import { standaloneChecks, standaloneSettings } from './config.ts';
 
 /** The whole service in this process. Disposing of it drains: running requests finish, within `DRAIN_SECONDS`. */
 interface Standalone extends RunningProcess {
@@ -60,7 +60,11 @@ export async function openStandalone(
     waitingMs,
   }: StandaloneOptions = {},
 ): Promise<Standalone> {
-  const { values, log } = beginProcess('standalone', standaloneSettings, env);
+  const { values, log } = beginProcess('standalone', {
+    settings: standaloneSettings,
+    checks: standaloneChecks,
+    env,
+  });
   const file = readServiceFile(values.SERVICE_CONFIG);
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();

@@ -1,7 +1,7 @@
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
-import { grantSettings, poolSettings } from '@agent-workflow/runtime/pool-credentials';
-import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
-import { storeSettings } from './stores.ts';
+import { grantChecks, grantSettings, poolSettings } from '@agent-workflow/runtime/pool-credentials';
+import { grpcChecks, grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import { storeChecks, storeSettings } from './stores.ts';
 
 /** What the threads service reads from the environment. */
 export const threadsSettings = {
@@ -28,5 +28,8 @@ export const threadsProcessSettings = {
   ...threadsSettings,
   ...storeSettings,
 } satisfies Settings;
+
+/** What must hold between them. */
+export const threadsProcessChecks = [...grpcChecks, ...grantChecks, ...storeChecks];
 
 export type ThreadsValues = Values<typeof threadsSettings>;

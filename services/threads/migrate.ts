@@ -1,14 +1,18 @@
 import { beginProcess, processSettings } from '@agent-workflow/runtime/process';
 import { ConfigError, processEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { configureStore, storeSettings } from './stores.ts';
+import { configureStore, storeChecks, storeSettings } from './stores.ts';
 
 /** How long to wait for another process that migrates, and for a server that does not answer. */
 const waitMs = 5 * 60_000;
 
 /** Brings the schema of the record up to this release, and ends. It runs before the release itself is started. */
 try {
-  const { values, log } = beginProcess('threads-migrate', { ...processSettings, ...storeSettings }, processEnv());
+  const { values, log } = beginProcess('threads-migrate', {
+    settings: { ...processSettings, ...storeSettings },
+    checks: storeChecks,
+    env: processEnv(),
+  });
   const version = await configureStore(values).migrate({ waitMs, log });
   process.stdout.write(`The record is at schema version ${version}.\n`);
 } catch (error) {

@@ -6,13 +6,17 @@ import { grantSecretsOf, openPoolCredentials } from '@agent-workflow/runtime/poo
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
 import { createGrants } from '@agent-workflow/protos/grants';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
-import { threadsProcessSettings } from './config.ts';
+import { threadsProcessChecks, threadsProcessSettings } from './config.ts';
 import { openThreads } from './open.ts';
 import { configureStore } from './stores.ts';
 
 /** The threads service as a process of its own. Until its store answers, the process is alive and not ready. */
 export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promise<RunningProcess> {
-  const { values, log } = beginProcess('threads', threadsProcessSettings, env);
+  const { values, log } = beginProcess('threads', {
+    settings: threadsProcessSettings,
+    checks: threadsProcessChecks,
+    env,
+  });
   const configured = configureStore(values);
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'threads', values, log }));

@@ -1,4 +1,4 @@
-import { choice, type Settings, type Values } from '@agent-workflow/kit/env';
+import { choice, crossCheck, type Settings, type Values } from '@agent-workflow/kit/env';
 import type { Log } from '@agent-workflow/kit/log';
 import type { PartHealth } from '@agent-workflow/runtime/health';
 import type { Registry } from '@agent-workflow/runtime/metrics';
@@ -78,3 +78,6 @@ export const storeSettings = {
  */
 export const configureStore = (values: Values<typeof storeSettings>): ConfiguredStore =>
   threadStores[values.THREAD_STORE].configure(values);
+
+/** What must hold between the settings of the store that `THREAD_STORE` names. */
+export const storeChecks = [crossCheck(storeSettings, configureStore)];

@@ -7,9 +7,17 @@ const breaking = tool({ name: 'breaking', description: 'Throws.', parameters: { 
   throw because('the tool');
 });
 
+const lingering = tool(
+  { name: 'lingering', description: 'Publishes late.', parameters: { type: 'object' } },
+  (_args, { progress }) => {
+    for (const word of ['secret', 'words']) setImmediate(() => progress(word));
+    return 'done';
+  },
+);
+
 /**
- * Throws where the last message says: `node`, `retry`, `tool`, `reducer`, `route`; `mutate` and `push` change the state, `late` emits twice
- * after the node has returned.
+ * Throws where the last message says: `node`, `retry`, `tool`, `reducer`, `route`; `mutate` and `push` change the state, `late` emits and
+ * publishes progress, both twice, after the node has returned, `late tool` has a tool do the latter.
  */
 export const graph = new StateGraph({
   total: field<number>({
@@ -24,21 +32,23 @@ export const graph = new StateGraph({
 })
   .addNode(
     'obey',
-    (state, { emit }) => {
+    (state, { emit, progress }) => {
       const last = state.context.at(-1);
       const order = last?.role === 'user' ? textOf(last) : '';
       if (order === 'node' || order === 'retry') throw because('the node');
       if (order === 'reducer') return { total: -1 };
       if (order === 'mutate') state.list.push('one');
       if (order === 'push') (state.context as unknown[]).push(last);
-      if (order === 'late') for (const word of ['secret', 'words']) setImmediate(() => emit(word));
-      if (order === 'tool')
-        emit({ type: 'tool_call', id: 'call-1', name: 'breaking', args: {}, tool_type: 'function' });
+      if (order === 'late')
+        for (const word of ['secret', 'words'])
+          for (const publish of [emit, progress]) setImmediate(() => publish(word));
+      const called = { tool: 'breaking', 'late tool': 'lingering' }[order];
+      if (called) emit({ type: 'tool_call', id: 'call-1', name: called, args: {}, tool_type: 'function' });
       return {};
     },
     { retry: { maxAttempts: 2, initialDelayMs: 1 } },
   )
-  .addNode('tools', toolNode([breaking]))
+  .addNode('tools', toolNode([breaking, lingering]))
   .addEdge(START, 'obey')
   .addConditionalEdges('obey', (state) => {
     const last = state.context.at(-1);

@@ -43,25 +43,30 @@ test('the log has the stack and the cause of what code of the agent threw; the c
   t.regex(JSON.stringify(lineOf('tool', /^a reducer threw/)?.err), /throwing\.ts/);
 });
 
-test('what a node emits after it has returned is dropped, and the log warns of it once, without the content', async (t) => {
+test('what a node or a tool publishes after it has returned is dropped, and the log warns once of each, without the content', async (t) => {
   await using workspace = await makeWorkspace('throwing');
   await using service = await startStandalone(workspace.env);
   const { send } = createClient(service.url);
-  const reply = await send('POST', '/v1/graph/invoke', { messages: [user('late')], config: { thread_id: 'late' } });
-  t.is(reply.status, 200, JSON.stringify(reply.body));
-  t.false(JSON.stringify(reply.body).includes('secret'));
+  for (const order of ['late', 'late tool']) {
+    const reply = await send('POST', '/v1/graph/invoke', { messages: [user(order)], config: { thread_id: order } });
+    t.is(reply.status, 200, JSON.stringify(reply.body));
+    t.false(JSON.stringify(reply.body).includes('secret'));
+  }
   t.is(await service.stop('SIGTERM'), 0);
 
-  const late = service.lines.filter((line) => line.includes('emitted after'));
-  const [line] = late.map((own) => JSON.parse(own) as Line);
-  t.is(late.length, 1);
-  t.like(line, {
-    level: 40,
-    thread_id: 'late',
-    node: 'obey',
-    msg: 'a node emitted after it had ended, which is dropped: it must await what emits',
-  });
-  t.regex(String(line?.['run_id']), /^[0-9a-f-]{36}$/);
+  const late = service.lines.filter((line) => line.includes('after it had ended'));
+  const lines = late.map((own) => JSON.parse(own) as Line);
+  const progress = 'called progress() after it had ended, which is dropped: it must await what calls it';
+  t.is(lines.length, 3);
+  t.like(lines, [
+    {
+      ...{ level: 40, thread_id: 'late', node: 'obey' },
+      msg: 'a node emitted after it had ended, which is dropped: it must await what emits',
+    },
+    { level: 40, thread_id: 'late', node: 'obey', msg: `a node ${progress}` },
+    { level: 40, thread_id: 'late tool', node: 'tools', tool: 'lingering', msg: `a tool ${progress}` },
+  ]);
+  for (const line of lines) t.regex(String(line['run_id']), /^[0-9a-f-]{36}$/);
   t.false(service.lines.some((own) => own.includes('secret')));
 });
 

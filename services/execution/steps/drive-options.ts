@@ -1,6 +1,7 @@
 import type { Replicas } from '@agent-workflow/protos/call';
 import type { RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { LateCall } from '@agent-workflow/graph/run/late-call';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
 import type { ClaimedRun, RunCalls, RunReadCalls, StateCalls, ToolRecordCalls } from '@agent-workflow/protos/threads';
 import type { Usage } from '@agent-workflow/protos/usage';
@@ -35,8 +36,8 @@ export interface DriveOptions {
   readonly onUsage?: ((added: Usage) => void) | undefined;
   /** Called with what the agent's code threw where the run continues nevertheless. */
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
-  /** Called when a node emits after it has ended, which is dropped. */
-  readonly onLateEmit?: ((node: string) => void) | undefined;
+  /** Called when a node or a tool publishes after it has ended, which is dropped. */
+  readonly onLate?: ((late: LateCall) => void) | undefined;
   /** Called with the nodes of each step as it begins. */
   readonly onStep: (nodes: readonly string[]) => void;
   /** Called when the record is unavailable for a commit, which then waits. */

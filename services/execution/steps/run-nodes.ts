@@ -73,7 +73,7 @@ export async function runNodes(
     toolCallRecords: records,
     branchRecords,
     onFault: options.onFault,
-    onLateEmit: options.onLateEmit,
+    onLate: options.onLate,
     onUsage: options.usage.add,
     onRestart: (node, attempt, branch) => {
       retries += 1;

@@ -10,6 +10,7 @@ import type { ClaimedRun, RunCalls, RunReadCalls, StateCalls, ToolRecordCalls } 
 import type { ByteBudget } from '@agent-workflow/runtime/budget';
 import type { RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import { lateWords, type LateCall } from '@agent-workflow/graph/run/late-call';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
 import { isAway, isRefused } from '../record/away.ts';
 import { fromOptionsJson, type RunOptions } from '../record/run-options.ts';
@@ -180,11 +181,8 @@ function toDriveOptions(
     onFault: ({ error, ...where }: CodeFault) => {
       log.warn({ err: error, runId, threadId, ...where }, 'code of the agent threw, and the run continues');
     },
-    onLateEmit: firstOfEachNode(signal, (node) => {
-      log.warn(
-        { runId, threadId, node },
-        'a node emitted after it had ended, which is dropped: it must await what emits',
-      );
+    onLate: firstOfEachNode(signal, ({ what, ...where }) => {
+      log.warn({ runId, threadId, ...where }, `a ${where.tool === undefined ? 'node' : 'tool'} ${lateWords[what]}`);
     }),
     onAway: (error) => {
       log.warn({ err: error, runId, threadId }, 'the record is unavailable for a commit; it is tried again');
@@ -192,13 +190,17 @@ function toDriveOptions(
   };
 }
 
-/** Calls `report` with each node the first time, and no more when the run is stopped: what its nodes have left behind then is no mistake. */
-function firstOfEachNode(signal: AbortSignal, report: (node: string) => void): (node: string) => void {
+/**
+ * Calls `report` with each kind of late call of each node and tool the first time, and no more when the run is stopped: what its nodes have left
+ * behind then is no mistake.
+ */
+function firstOfEachNode(signal: AbortSignal, report: (late: LateCall) => void): (late: LateCall) => void {
   let known: Set<string> | undefined;
-  return (node) => {
-    if (signal.aborted || known?.has(node)) return;
-    known = (known ?? new Set()).add(node);
-    report(node);
+  return (late) => {
+    const own = JSON.stringify(late);
+    if (signal.aborted || known?.has(own)) return;
+    known = (known ?? new Set()).add(own);
+    report(late);
   };
 }
 

@@ -184,6 +184,11 @@ for (const [what, build, fault] of [
     'the declaration of a tool must be an object, not undefined',
   ],
   [
+    'with a remote tool that has a function',
+    () => remoteTool({ name: 'look', description: '', parameters: {}, run: nothing } as never),
+    'remote tool "look" has run, which is none of name, description, parameters',
+  ],
+  [
     'with a tool whose parameters are null',
     () =>
       draft()

@@ -52,6 +52,7 @@ for (const [policy, fault] of [
   [{ retry: { maxAttempts: 2, delay: 5 } }, 'the policy of node "n" has retry.delay, which is none of maxAttempts,'],
   [{ retry: {} }, 'retry of node "n" has no maxAttempts'],
   [{ timeoutMs: '5' }, 'timeoutMs of node "n" is "5": it must be a number'],
+  [{ retry: { maxAttempts: 2, retryOn: ['TimeoutError'] } }, 'retry.retryOn of node "n" must be a function, not array'],
 ] as const)
   test(`a node of plain JavaScript under ${JSON.stringify(policy)} is refused`, (t) => {
     const error = t.throws(() => checkPolicy('n', policy as never));

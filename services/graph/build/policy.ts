@@ -1,5 +1,6 @@
 import type { Backoff } from '@agent-workflow/kit/retry';
 import { isRunFailure } from '../state/failure.ts';
+import { nameOf } from '../state/name-of.ts';
 import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
 
 /** When a failed node is tried again, and after which wait. */
@@ -89,6 +90,7 @@ export function checkPolicy(node: string, policy: NodePolicy): void {
   refuseNoBoolean(node, policy);
   if (retry) refuseUnknown(what, 'retry.', retry, retryNames);
   if (retry && !Object.hasOwn(retry, 'maxAttempts')) throw new Error(`retry of node "${node}" has no maxAttempts`);
+  refuseNoRetryOn(node, retry);
   const { maxAttempts, initialDelayMs, maxDelayMs, factor } = retry ?? {};
   for (const [name, value, least, most, whole] of [
     ['retry.maxAttempts', maxAttempts, 1, Number.MAX_SAFE_INTEGER, true],
@@ -114,6 +116,11 @@ export function checkPolicy(node: string, policy: NodePolicy): void {
 function refuseNoBoolean(node: string, { speculative }: { readonly speculative?: unknown }): void {
   if (speculative === undefined || typeof speculative === 'boolean') return;
   throw new Error(`speculative of node "${node}" is ${JSON.stringify(speculative)}: it must be true or false`);
+}
+
+function refuseNoRetryOn(node: string, { retryOn }: { readonly retryOn?: unknown } = {}): void {
+  if (retryOn === undefined || typeof retryOn === 'function') return;
+  throw new Error(`retry.retryOn of node "${node}" must be a function, not ${nameOf(retryOn)}`);
 }
 
 /** The longest time that a timer of Node can wait. */

@@ -71,6 +71,7 @@ export function tool<const D extends ToolSpec>(
  */
 export function remoteTool(declaration: RemoteToolSpec): Tool {
   refuseNoDeclaration(declaration);
+  refuseUnknown(`remote tool "${declaration.name}"`, '', declaration, remoteNames);
   return { ...declaration, parameters: toParameters(declaration, 'give JSON Schema') };
 }
 
@@ -105,6 +106,8 @@ const specNames: Readonly<Record<keyof ToolSpec, true>> = {
   schema: true,
   replay: true,
 };
+
+const remoteNames: Readonly<Record<keyof RemoteToolSpec, true>> = { name: true, description: true, parameters: true };
 
 const replays: readonly string[] = ['safe', 'once', 'pure'] satisfies Replay[];
 

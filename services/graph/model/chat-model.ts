@@ -3,6 +3,7 @@ import { sendQuestion, toChatFault, type ChatApi } from './chat-request.ts';
 import { guardAnswer } from './guarded-answer.ts';
 import type { Model } from './model.ts';
 import type { SettingNames } from './model-failure.ts';
+import { nameOf } from '../state/name-of.ts';
 import { refuseNoObject } from '../state/refuse-unknown.ts';
 
 export interface ChatModelOptions extends ChatApi {
@@ -16,10 +17,11 @@ export interface ChatModelOptions extends ChatApi {
  * A model at any API that speaks OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat): OpenAI, Azure,
  * vLLM, Ollama, LiteLLM. Answers are streamed. A request that finds the API busy or away is sent up to three times; an answer that
  * breaks off is not asked for again.
- * @throws Error when it is given no object.
+ * @throws Error when it is given no object, or no name of a model.
  */
 export function chatModel(options: ChatModelOptions): Model {
   refuseNoObject('what chatModel is given', options);
+  refuseNoModelName(options);
   const { timeoutMs = 300_000, names, ...api } = options;
   return {
     answer: (question, signal) =>
@@ -27,4 +29,12 @@ export function chatModel(options: ChatModelOptions): Model {
         yield* readChatAnswer(await sendQuestion(api, question, either), api.model);
       }),
   };
+}
+
+/** What JavaScript lets pass: no model, and what is no name, as a setting that is not set. */
+function refuseNoModelName({ model }: { readonly model?: unknown }): void {
+  if (typeof model !== 'string')
+    throw new Error(`model of chatModel must be the name of a model at its provider, not ${nameOf(model)}`);
+  if (model === '')
+    throw new Error('model of chatModel must be the name of a model at its provider, not an empty text');
 }

@@ -165,6 +165,16 @@ for (const [what, build, fault] of [
     'what createReactAgent is given must be an object',
   ],
   ['a chat model of nothing', () => chatModel(undefined as never), 'what chatModel is given must be an object'],
+  [
+    'a chat model without the name of a model',
+    () => chatModel({} as never),
+    'model of chatModel must be the name of a model at its provider, not undefined',
+  ],
+  [
+    'a chat model whose name is empty',
+    () => chatModel({ model: '' }),
+    'model of chatModel must be the name of a model at its provider, not an empty text',
+  ],
   ['a model node of nothing', () => modelNode(undefined as never), 'what modelNode is given must be an object'],
   ['an output node of nothing', () => outputNode(undefined as never), 'what outputNode is given must be an object'],
   [

@@ -8,6 +8,7 @@ import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
 import { explain, isRunFailure, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
 import { keyOf } from './keys.ts';
+import type { LateCall } from './late-call.ts';
 import { createInterruptScope, inInterruptScope, type InterruptScope } from './interrupt.ts';
 import { nameOfClass, promisePlace, toJsonValue } from '../state/json-value.ts';
 import { draftMessage, toMessages } from '../state/message.ts';
@@ -76,8 +77,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   const draft = draftMessage(toBlock);
   const { signal } = step.run;
   const reports = openUsageReports({ signal, onUsage: step.onUsage });
-  let over = false;
-  let hasReturned = false;
+  const life: Life = { isOver: false, hasReturned: false };
   const context: NodeContext = {
     ...step.run,
     node: name,
@@ -88,14 +88,12 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     ...sleepCalls(scope),
     usage: reports.usage,
     messageId: draft.messageId,
-    progress: (data) => {
-      if (!over) publishProgress(step, name, data);
-    },
+    progress: progressIn(life, step, { node: name }),
     emit: (chunk) => {
       // What a node started and did not await must not add to a message that is finished or dropped.
       if (signal.aborted || chunk === '') return;
-      if (!over) step.onChunk(name, draft.add(chunk));
-      else if (hasReturned) step.onLateEmit?.(name);
+      if (!life.isOver) step.onChunk(name, draft.add(chunk));
+      else if (life.hasReturned) step.onLate?.({ node: name, what: 'emit' });
     },
   };
   let update: unknown;
@@ -108,19 +106,30 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   } catch (error) {
     if (!scope.open() && !scope.asleep()) throw error;
   } finally {
-    over = true;
+    life.isOver = true;
     reports.close();
   }
   const left = suspensionOf(scope, { node: name }, earlier, idempotencyKey);
   if (left) return suspended(name, [left]);
   const result = toResult(name, update ?? {}, draft.finish(), toBlock);
-  hasReturned = true;
+  life.hasReturned = true;
   return result;
 }
 
-function publishProgress(step: Step, node: string, data: unknown): void {
-  const custom = toJsonValue(data, 'progress()', sizes.progressEvent);
-  if (!step.run.signal.aborted) step.onProgress?.(node, custom);
+/** Where the code of a node or of a tool call is. What it publishes once it is over is dropped, and is a mistake where it has returned. */
+interface Life {
+  isOver: boolean;
+  hasReturned: boolean;
+}
+
+function progressIn(life: Life, step: Step, where: Pick<LateCall, 'node' | 'tool'>): NodeContext['progress'] {
+  const { signal } = step.run;
+  return (data) => {
+    if (!life.isOver) {
+      const custom = toJsonValue(data, 'progress()', sizes.progressEvent);
+      if (!signal.aborted) step.onProgress?.(where.node, custom);
+    } else if (life.hasReturned && !signal.aborted) step.onLate?.({ ...where, what: 'progress' });
+  };
 }
 
 /** A change to the copy of the context would be lost silently. A node adds and removes messages by what it returns. */
@@ -223,19 +232,28 @@ async function runCall(
   const { earlier } = given;
   const idempotencyKey = earlier.key ?? keyOf(step, call.id);
   const scope = createInterruptScope({ ...step, place: idempotencyKey, node, earlier });
-  const progress = (data: unknown): void => publishProgress(step, node, data);
+  const life: Life = { isOver: false, hasReturned: false };
+  const progress = progressIn(life, step, { node, tool: call.name });
   const reports = openUsageReports({ signal: step.run.signal, onUsage: step.onUsage });
   const { usage } = reports;
   const calls = { interrupt: scope.interrupt, progress, usage, ...sleepCalls(scope) };
   const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, ...calls };
   const records = step.toolCallRecords && withInterrupts(withUsage(step.toolCallRecords, reports), scope);
-  const onError = (error: unknown): void => step.onFault?.({ node, tool: call.name, callId: call.id, error });
+  let failed = false;
+  const onError = (error: unknown): void => {
+    failed = true;
+    step.onFault?.({ node, tool: call.name, callId: call.id, error });
+  };
   const { onToolTurn } = step;
   const onTurn = onToolTurn && ((ms: number): void => onToolTurn(call.name, ms));
   const message = await inInterruptScope(scope, () =>
     answerCall(tools, call, { context, records, onError, onTurn }),
-  ).finally(reports.close);
+  ).finally(() => {
+    life.isOver = true;
+    reports.close();
+  });
   const left = suspensionOf(scope, { node, call: call.id }, earlier, idempotencyKey);
+  life.hasReturned = !left && !failed;
   return left ? { left } : { message };
 }
 

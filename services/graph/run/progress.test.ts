@@ -58,19 +58,50 @@ for (const [what, [data, message]] of Object.entries(refused)) {
   });
 }
 
-test('what a node publishes after its end is dropped', async (t) => {
-  const late = Promise.withResolvers<undefined>();
+test('progress after its node or its tool call has returned is dropped, and throws in a walk', async (t) => {
+  const calls: ((data: unknown) => void)[] = [];
   const published: unknown[] = [];
+  const search = tool(
+    { name: 'search', description: 'Searches', parameters: { type: 'object' } },
+    (_, { progress }) => void calls.push(progress),
+  );
   const graph = new StateGraph({})
-    .addNode('work', (_, { progress }) => {
-      setImmediate(() => {
-        progress('late');
-        late.resolve(undefined);
-      });
+    .addNode('ask', (_, { progress, emit }) => {
+      calls.push(progress);
+      emit({ type: 'tool_call', id: 'c', name: 'search', args: {} });
     })
-    .addEdge(START, 'work')
+    .addNode('tools', toolNode([search]))
+    .addEdge(START, 'ask')
+    .addEdge('ask', 'tools')
     .compile();
   await walk(graph, { onProgress: (_, data) => published.push(data) });
-  await late.promise;
+  const words = 'called progress() after it had ended, which is dropped: it must await what calls it';
+  t.throws(() => calls[0]?.('late'), { message: `node "ask" ${words}` });
+  t.throws(() => calls[1]?.('late'), { message: `tool "search" of node "tools" ${words}` });
+  t.deepEqual(published, []);
+});
+
+test('progress after its tool call has failed or asks is dropped without a word', async (t) => {
+  const calls: ((data: unknown) => void)[] = [];
+  const published: unknown[] = [];
+  const failing = tool({ name: 'fails', description: 'Fails', parameters: { type: 'object' } }, (_, { progress }) => {
+    calls.push(progress);
+    throw new Error('no tea');
+  });
+  const asking = tool({ name: 'asks', description: 'Asks', parameters: { type: 'object' } }, (_, context) => {
+    calls.push(context.progress);
+    return context.interrupt('tea?');
+  });
+  const graph = new StateGraph({})
+    .addNode('ask', (_, { emit }) => {
+      for (const name of ['fails', 'asks']) emit({ type: 'tool_call', id: name, name, args: {} });
+    })
+    .addNode('tools', toolNode([failing, asking]))
+    .addEdge(START, 'ask')
+    .addEdge('ask', 'tools')
+    .compile();
+  const { waiting } = await walk(graph, { onProgress: (_, data) => published.push(data) });
+  t.deepEqual([waiting, calls.length], [true, 2]);
+  for (const progress of calls) progress('late');
   t.deepEqual(published, []);
 });

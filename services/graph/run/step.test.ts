@@ -11,6 +11,7 @@ import { StateGraph, type CompiledGraph } from '../build/graph.ts';
 import { defaultValues } from '../state/merge.ts';
 import type { MessageChunk } from '../state/message.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
+import type { LateCall } from './late-call.ts';
 import { enterGraph, runStep } from './step.ts';
 import type { StepResult } from './super-step.ts';
 import { remoteTool, tool, toolNode } from '../build/tool.ts';
@@ -32,7 +33,7 @@ interface Options {
   readonly context?: readonly Message[];
   readonly remote?: readonly string[];
   readonly onChunk?: (node: string, chunk: MessageChunk) => void;
-  readonly onLateEmit?: (node: string) => void;
+  readonly onLate?: (late: LateCall) => void;
   readonly run?: RunContext;
 }
 
@@ -48,7 +49,7 @@ async function stepOf(graph: CompiledGraph, options: Options = {}): Promise<Step
     now: Date.now,
     isRemote: (name) => options.remote?.includes(name) ?? false,
     onChunk: options.onChunk ?? (() => undefined),
-    onLateEmit: options.onLateEmit,
+    onLate: options.onLate,
   });
 }
 
@@ -303,35 +304,39 @@ test('a node that emits nothing adds no message', async (t) => {
 
 test('what is emitted after its node has returned is dropped and reported', async (t) => {
   const published: MessageChunk[] = [];
-  const late: string[] = [];
+  const late: LateCall[] = [];
   let context: NodeContext | undefined;
   const graph = one((_state, ctx) => {
     context = ctx;
     ctx.emit('in time');
   });
-  const onLateEmit = (node: string): void => void late.push(node);
-  const { delta } = await stepOf(graph, { onChunk: (_node, chunk) => published.push(chunk), onLateEmit });
+  const onLate = (one: LateCall): void => void late.push(one);
+  const { delta } = await stepOf(graph, { onChunk: (_node, chunk) => published.push(chunk), onLate });
   context?.emit('late');
   context?.emit('');
   t.is(published.length, 1);
   t.is(textOf(delta.messages[0] ?? { content: [] }), 'in time');
-  t.deepEqual(late, ['n']);
+  t.deepEqual(late, [{ node: 'n', what: 'emit' }]);
 });
 
-test('a late emit in a sub-graph is reported with the path of its node', async (t) => {
-  const late: string[] = [];
+test('what is published late in a sub-graph is reported with the path of its node', async (t) => {
+  const late: LateCall[] = [];
   let context: NodeContext | undefined;
   const inner = one((_state, ctx) => {
     context = ctx;
   });
   const graph = build().addNode('outer', inner).addEdge(START, 'outer').compile();
-  await stepOf(graph, { onLateEmit: (node) => late.push(node) });
+  await stepOf(graph, { onLate: (one) => late.push(one) });
   context?.emit('late');
-  t.deepEqual(late, ['outer/n']);
+  context?.progress('late');
+  t.deepEqual(late, [
+    { node: 'outer/n', what: 'emit' },
+    { node: 'outer/n', what: 'progress' },
+  ]);
 });
 
-test('a late emit of a node that failed, asks or was stopped is dropped and not reported', async (t) => {
-  const late: string[] = [];
+test('what a node that failed, asks or was stopped publishes late is dropped and not reported', async (t) => {
+  const late: LateCall[] = [];
   const contexts: NodeContext[] = [];
   const ends: readonly ((context: NodeContext) => unknown)[] = [
     () => {
@@ -348,12 +353,16 @@ test('a late emit of a node that failed, asks or was stopped is dropped and not 
       contexts.push(context);
       return end(context) as undefined;
     });
-    await stepOf(graph, { run, onLateEmit: (node) => late.push(node) }).catch(() => undefined);
+    await stepOf(graph, { run, onLate: (one) => late.push(one) }).catch(() => undefined);
   }
   t.is(contexts.length, ends.length);
-  for (const { emit } of contexts.slice(0, -1)) emit('late');
+  const publish = ({ emit, progress }: NodeContext): void => {
+    emit('late');
+    progress('late');
+  };
+  contexts.slice(0, -1).forEach(publish);
   stop.abort(new Error('stopped'));
-  contexts.at(-1)?.emit('late');
+  contexts.slice(-1).forEach(publish);
   t.deepEqual(late, []);
 });
 

@@ -80,7 +80,7 @@ function innerStep(
     continuation,
     branch: undefined,
     onChunk: (_node, chunk) => step.onChunk(name, chunk),
-    onLateEmit: (node) => step.onLateEmit?.(`${name}/${node}`),
+    onLate: (late) => step.onLate?.({ ...late, node: `${name}/${late.node}` }),
     onProgress: (_node, data) => step.onProgress?.(name, data),
     onRestart: (_node, attempt) => step.onRestart?.(name, attempt),
     onFault: (fault) => step.onFault?.({ ...fault, node: `${name}/${fault.node}` }),

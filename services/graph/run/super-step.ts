@@ -9,6 +9,7 @@ import type { EngineState } from '../state/state.ts';
 import type { BranchRecords } from './branch-records.ts';
 import type { Branch, Continuation, PendingInterrupt, PendingSleep, SubgraphPosition } from './continuation.ts';
 import type { Interrupt } from './interrupt.ts';
+import type { LateCall } from './late-call.ts';
 import type { ToolCallRecords } from './tool-call-records.ts';
 
 /** One super-step: nodes that run concurrently on the same state. */
@@ -35,10 +36,10 @@ export interface Step {
   /** Called with every chunk as it is emitted. */
   readonly onChunk: (node: string, chunk: MessageChunk) => void;
   /**
-   * Called when a node emits after it has returned: that is dropped. A node of a sub-graph is named by its path. What it throws reaches the
-   * code that emitted. Not called where the node failed, asks, sleeps or was stopped.
+   * Called when a node emits, or it or one of its tools publishes progress, after it has returned: that is dropped. What it throws reaches
+   * the code that published. Not called where the node or the tool failed, asks, sleeps or was stopped.
    */
-  readonly onLateEmit?: ((node: string) => void) | undefined;
+  readonly onLate?: ((late: LateCall) => void) | undefined;
   /** Called with what a node or one of its tools publishes beside messages; `branch` as below. */
   readonly onProgress?: ((node: string, data: unknown, branch?: number) => void) | undefined;
   /**

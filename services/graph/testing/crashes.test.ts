@@ -220,6 +220,28 @@ test('a walk that fails after a crash alone is a difference', async (t) => {
   ]);
 });
 
+test('what cannot be walked with crashes is refused by what it is', async (t) => {
+  const walkAny = walkWithCrashes as (...given: readonly unknown[]) => Promise<unknown>;
+  const graph = createReactAgent({ model: fakeModel(['Yes.']) });
+  const must =
+    'what walkWithCrashes is given must be a compiled graph, or a function that makes one or { graph, effects }';
+  const notCompiled = 'the graph of a walk is not compiled: give graph.compile()';
+  for (const [given, fault] of [
+    [[], `${must}, not undefined`],
+    [[null], `${must}, not null`],
+    [[() => undefined], `${must}, not undefined`],
+    [[() => Promise.resolve(graph)], `${must}, not promise`],
+    [[{}], 'the graph of a walk must be a compiled graph, not object'],
+    [[new StateGraph({})], notCompiled],
+    [[() => ({ graph: new StateGraph({}) })], notCompiled],
+    [[() => ({ graph: () => undefined })], 'the graph of a walk must be a compiled graph, not undefined'],
+    [[() => ({ graph, effects: [] })], 'effects of walkWithCrashes must be a function, not array'],
+    [[graph, null], 'what walkWithCrashes is given behind the graph must be an object, not null'],
+    [[graph, { ignoredFields: 'list' }], 'ignoredFields of walkWithCrashes must be a list of names, not string'],
+  ] as const)
+    await t.throwsAsync(walkAny(...given), { message: fault });
+});
+
 test('whichever node of a chain is not repeatable, the crash at its step alone finds it', async (t) => {
   const chains = fc.integer({ min: 1, max: 6 }).chain((length) => fc.tuple(fc.constant(length), fc.nat(length - 1)));
   await fc.assert(

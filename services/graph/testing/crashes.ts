@@ -1,7 +1,10 @@
 import { isCompiledGraph, type CompiledGraph } from '../build/graph.ts';
 import { messageOf } from '../state/failure.ts';
+import { nameOf } from '../state/name-of.ts';
+import { refuseNoObject } from '../state/refuse-unknown.ts';
 import { walkToCrash, type CrashPoint, type CrashSubject, type CrashWalk } from './crash-walk.ts';
 import { differences } from './differences.ts';
+import { refuseNoGraph } from './given-walk.ts';
 import type { Walked, WalkOptions } from './walk.ts';
 
 /** Options of each walk. Their hooks are called in every one of them. */
@@ -35,12 +38,16 @@ const maxLines = 50;
  *   const bookings = new Map<string, number>();
  *   return { graph: () => createAgent(bookings), effects: () => bookings };
  * });
- * @throws what the walk without a crash throws.
+ * @throws what the walk without a crash throws; Error naming what is given where it is no graph and makes none.
  */
 export async function walkWithCrashes(
   subject: CompiledGraph | (() => CompiledGraph | CrashSubject),
-  { ignoredFields = [], ...options }: CrashOptions = {},
+  given: CrashOptions = {},
 ): Promise<CrashReport> {
+  refuseNoObject('what walkWithCrashes is given behind the graph', given);
+  const { ignoredFields = [], ...options } = given;
+  if (!Array.isArray(ignoredFields))
+    throw new Error(`ignoredFields of walkWithCrashes must be a list of names, not ${nameOf(ignoredFields)}`);
   // All walks begin at the same time, so that what sleeps wakes at the same one.
   const timed = { time: options.from?.time ?? Date.now(), ...options };
   const walkWhole = async (at?: CrashPoint): Promise<CrashWalk> =>
@@ -58,7 +65,21 @@ export async function walkWithCrashes(
 
 function toSubject(given: Parameters<typeof walkWithCrashes>[0]): CrashSubject {
   const made = typeof given === 'function' ? given() : given;
-  return isCompiledGraph(made) ? { graph: made } : made;
+  if (isCompiledGraph(made)) return { graph: made };
+  refuseNoSubject(made);
+  return made;
+}
+
+/** What JavaScript lets pass: nothing at all, a promise, and effects that no function gives. */
+function refuseNoSubject(made: unknown): void {
+  if (typeof made !== 'object' || made === null || made instanceof Promise)
+    throw new Error(
+      `what walkWithCrashes is given must be a compiled graph, or a function that makes one or { graph, effects }, not ${nameOf(made)}`,
+    );
+  if (!('graph' in made)) refuseNoGraph(made);
+  const effects = 'effects' in made ? made.effects : undefined;
+  if (effects !== undefined && typeof effects !== 'function')
+    throw new Error(`effects of walkWithCrashes must be a function, not ${nameOf(effects)}`);
 }
 
 async function crashedLines(
@@ -66,7 +87,7 @@ async function crashedLines(
   walkWhole: (at: CrashPoint) => Promise<CrashWalk>,
   expected: unknown,
 ): Promise<readonly string[]> {
-  const place = nameOf(point);
+  const place = placeOf(point);
   try {
     return differencesOf(place, (await walkWhole(point)).outcome, expected);
   } catch (error) {
@@ -87,5 +108,5 @@ const moments = {
   'after commit': 'a crash behind the commit of',
 } as const;
 
-const nameOf = ({ step, nodes, moment }: CrashPoint): string =>
+const placeOf = ({ step, nodes, moment }: CrashPoint): string =>
   `${moments[moment]} step ${String(step)} (${nodes.join(', ')})`;

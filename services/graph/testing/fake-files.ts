@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BoundFiles, FileData, FileInfo, ReadableFile } from '../build/context.ts';
+import { nameOf } from '../state/name-of.ts';
+import { refuseNoObject } from '../state/refuse-unknown.ts';
 
 /** A file as {@link fakeFiles} keeps it. */
 export interface StoredFile {
@@ -18,6 +20,7 @@ const generic = 'application/octet-stream';
 /**
  * Files for tests, in the process: those given, as `file-1` and so on, and those that nodes write behind them. Their types are as they
  * were declared.
+ * @throws Error naming what is given where it is no file.
  * @example walk(graph, { context: [user('Read it')], run: { files: fakeFiles({ filename: 'a.txt', data: 'hello' }) } })
  */
 export function fakeFiles(
@@ -38,6 +41,7 @@ export function fakeFiles(
     stored.push({ info, bytes });
     return info;
   };
+  given.forEach((file: unknown, at) => refuseNoObject(`[${String(at)}] of what fakeFiles is given`, file));
   for (const { filename, contentType, data } of given) add(filename, contentType, toBytes(data));
   return {
     stored,
@@ -64,12 +68,18 @@ const readable = ({ info, bytes }: StoredFile): ReadableFile => ({
   },
 });
 
-const toBytes = (data: string | Uint8Array): Uint8Array =>
-  typeof data === 'string' ? new TextEncoder().encode(data) : data.slice();
+function toBytes(data: string | Uint8Array): Uint8Array {
+  if (typeof data === 'string') return new TextEncoder().encode(data);
+  if (data instanceof Uint8Array) return data.slice();
+  throw new TypeError(`data of a file of fakeFiles must be a text or bytes, not ${nameOf(data)}`);
+}
 
 async function gather(data: FileData): Promise<Uint8Array> {
   if (typeof data === 'string' || data instanceof Uint8Array) return toBytes(data);
+  if (!isStream(data)) throw new TypeError('data of a file must be a text, bytes, or an async iterable of bytes');
   const chunks: Uint8Array[] = [];
   for await (const chunk of data) chunks.push(chunk);
   return new Uint8Array(Buffer.concat(chunks));
 }
+
+const isStream = (data: unknown): boolean => typeof data === 'object' && data !== null && Symbol.asyncIterator in data;

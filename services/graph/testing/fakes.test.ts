@@ -177,6 +177,21 @@ test('fake files refuse what the real ones refuse', async (t) => {
     message: 'file "file-1" has 3 bytes, more than 2',
   });
   await t.throwsAsync(files.write({ filename: '', data: 'a' }), { instanceOf: TypeError });
+  await t.throwsAsync(files.write({ filename: 'b', data: 5 as never }), {
+    message: 'data of a file must be a text, bytes, or an async iterable of bytes',
+  });
+});
+
+test('fake files of what is no file are refused by what it is', (t) => {
+  const file = { filename: 'a', data: 'abc' };
+  const make = fakeFiles as (...given: readonly unknown[]) => unknown;
+  for (const [given, fault] of [
+    [[null], '[0] of what fakeFiles is given must be an object, not null'],
+    [[file, [file]], '[1] of what fakeFiles is given must be an object, not array'],
+    [[{ data: 'abc' }], 'filename must be a text that is not empty'],
+    [[{ filename: 'a' }], 'data of a file of fakeFiles must be a text or bytes, not undefined'],
+  ] as const)
+    t.throws(() => make(...given), { message: fault });
 });
 
 test('a fake model refuses a script that is none, and an answer that is none', async (t) => {

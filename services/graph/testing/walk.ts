@@ -4,6 +4,7 @@ import type { CompiledGraph } from '../build/graph.ts';
 import { isAsleep } from '../run/asleep.ts';
 import type { Continuation } from '../run/continuation.ts';
 import type { Interrupt } from '../run/interrupt.ts';
+import { lateWords, type LateCall } from '../run/late-call.ts';
 import { enterGraph, runStep } from '../run/step.ts';
 import { refuseLargeRest } from '../run/step-bounds.ts';
 import type { Step, StepResult } from '../run/super-step.ts';
@@ -161,7 +162,7 @@ export async function walkStep(graph: CompiledGraph, walked: Walked, options: Wa
     ...{ isRemote: isRemoteIn(graph), ...hooks },
     ...{ graph, nodes, number, state, continuation, at, now: () => at },
     ...recordEvents(published, number, hooks),
-    onLateEmit: refuseLateEmit,
+    onLate: refuseLate,
     onUsage: (one) => {
       usage = sumBounded(usage, [one]);
       hooks.onUsage?.(one);
@@ -176,9 +177,9 @@ export async function walkStep(graph: CompiledGraph, walked: Walked, options: Wa
   return { ...partsOf(result), ...added, time: at, turn, stepsBefore, usage };
 }
 
-/** It is thrown where the node emits: the walk may have ended by then. The service drops what is emitted, and logs it. */
-function refuseLateEmit(node: string): never {
-  throw new Error(`node "${node}" emitted after it had ended, which is dropped: it must await what emits`);
+/** It is thrown where the node or the tool publishes: the walk may have ended by then. The service drops what is published, and logs it. */
+function refuseLate({ node, tool, what }: LateCall): never {
+  throw new Error(`${tool === undefined ? `node "${node}"` : `tool "${tool}" of node "${node}"`} ${lateWords[what]}`);
 }
 
 const partsOf = ({

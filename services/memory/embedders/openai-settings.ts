@@ -14,6 +14,21 @@ export const openaiSettings = {
   EMBEDDINGS_TIMEOUT_MS: integer(30_000, 'How long one request to it may take', { min: 1, max: 600_000 }),
 } satisfies Settings;
 
+/** @throws ConfigError when the address is wrong, or its key is missing. */
+export function refuseOpenaiAccess({
+  EMBEDDINGS_BASE_URL: baseUrl,
+  EMBEDDINGS_API_KEY: apiKey,
+}: Pick<Values<typeof openaiSettings>, 'EMBEDDINGS_BASE_URL' | 'EMBEDDINGS_API_KEY'>): void {
+  if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw new ConfigError(`EMBEDDINGS_BASE_URL must be an http or https address, not "${baseUrl}"`);
+  }
+  if (baseUrl === openaiUrl && apiKey === undefined) {
+    throw new ConfigError(
+      `EMBEDDINGS_API_KEY must be set, because EMBEDDINGS_PROVIDER is openai and EMBEDDINGS_BASE_URL is ${baseUrl}`,
+    );
+  }
+}
+
 /**
  * The embedder of the settings, behind a pool. `measure` wraps the requests that the pool sends.
  * @throws ConfigError when the address is wrong, or its key is missing.
@@ -22,17 +37,9 @@ export function openOpenaiEmbedder(
   values: Values<typeof openaiSettings>,
   measure: (embedder: Embedder) => Embedder,
 ): Embedder {
-  const { EMBEDDINGS_BASE_URL: baseUrl } = values;
-  if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) {
-    throw new ConfigError(`EMBEDDINGS_BASE_URL must be an http or https address, not "${baseUrl}"`);
-  }
-  if (baseUrl === openaiUrl && values.EMBEDDINGS_API_KEY === undefined) {
-    throw new ConfigError(
-      `EMBEDDINGS_API_KEY must be set, because EMBEDDINGS_PROVIDER is openai and EMBEDDINGS_BASE_URL is ${baseUrl}`,
-    );
-  }
+  refuseOpenaiAccess(values);
   const embedder = createOpenaiEmbedder({
-    baseUrl,
+    baseUrl: values.EMBEDDINGS_BASE_URL,
     apiKey: values.EMBEDDINGS_API_KEY,
     model: values.EMBEDDINGS_MODEL,
     dimension: values.EMBEDDINGS_DIMENSION,

@@ -1,7 +1,7 @@
-import { choice, type Settings, type Values } from '@agent-workflow/kit/env';
+import { choice, crossCheck, type Settings, type Values } from '@agent-workflow/kit/env';
 import type { Embedder } from '../ports/embedder.ts';
 import { hashEmbedder } from './hash.ts';
-import { openaiSettings, openOpenaiEmbedder } from './openai-settings.ts';
+import { openaiSettings, openOpenaiEmbedder, refuseOpenaiAccess } from './openai-settings.ts';
 
 /** Wraps the embedder that sends the requests, to count and time them. */
 type MeasureEmbedder = (embedder: Embedder) => Embedder;
@@ -23,6 +23,15 @@ export const embedderSettings = {
   ),
   ...openaiSettings,
 } satisfies Settings;
+
+const { EMBEDDINGS_PROVIDER, EMBEDDINGS_BASE_URL, EMBEDDINGS_API_KEY } = embedderSettings;
+
+/** What must hold between them. */
+export const embedderChecks = [
+  crossCheck({ EMBEDDINGS_PROVIDER, EMBEDDINGS_BASE_URL, EMBEDDINGS_API_KEY }, (values) => {
+    if (values.EMBEDDINGS_PROVIDER === 'openai') refuseOpenaiAccess(values);
+  }),
+];
 
 /**
  * The embedder that the settings name.

@@ -98,12 +98,15 @@ interface NatsParts {
   readonly log: Log;
 }
 
+/** @throws ConfigError when NATS would remove events before their time; both ages are in seconds. */
+export function refuseShortAge(maxAge: number, retention: number): void {
+  if (maxAge < retention)
+    throw new ConfigError(`EVENTS_MAX_AGE must be at least EVENTS_RETENTION (${retention}), not ${maxAge}`);
+}
+
 /** Options of the adapters. @throws ConfigError when settings contradict each other. */
 export function toNatsOptions({ values, name, retention, leaseMs, pool, log }: NatsParts): NatsOptions {
-  if (values.EVENTS_MAX_AGE < retention)
-    throw new ConfigError(
-      `EVENTS_MAX_AGE must be at least EVENTS_RETENTION (${retention}), not ${values.EVENTS_MAX_AGE}`,
-    );
+  refuseShortAge(values.EVENTS_MAX_AGE, retention);
   if (!/^[\w-]*$/.test(values.NATS_PREFIX))
     throw new ConfigError(`NATS_PREFIX must be of letters, digits, - and _, not ${JSON.stringify(values.NATS_PREFIX)}`);
   const { NATS_INBOX_PREFIX: inbox } = values;
