@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ClusterOptions } from '../servers/cluster.ts';
 import { openMeasuredCluster, type MeasuredCluster } from './cluster.ts';
 import { atLeast, atMost, type Figure } from './figure.ts';
 import { openCaller, toRequest } from './load.ts';
@@ -24,12 +25,15 @@ const mostParts = 24;
  * Invokes a second with many callers at once, and what each takes of processor time: of our processes by kind, and of the
  * servers by program.
  */
-export async function load(seconds: number, isProfiled: boolean): Promise<Figure[]> {
+export async function load(
+  seconds: number,
+  { isProfiled, processes }: { readonly isProfiled: boolean; readonly processes: number | undefined },
+): Promise<Figure[]> {
   const profileTo = isProfiled ? mkdtempSync(join(tmpdir(), 'bench-profile-')) : undefined;
   const kindOf = new Map<string, string>();
   const figures: Figure[] = [];
   {
-    await using cluster = await openMeasuredCluster({ agent: 'echo', profileTo });
+    await using cluster = await openMeasuredCluster({ agent: 'echo', profileTo, ...ofEach(processes) });
     for (const { name, pid } of cluster.replicas) kindOf.set(String(pid()), kindIn(name));
     await warmUp(cluster, seconds);
     for (const callers of [16, 64]) figures.push(...(await measured(cluster, callers, seconds)));
@@ -41,6 +45,9 @@ export async function load(seconds: number, isProfiled: boolean): Promise<Figure
     }
   return figures;
 }
+
+const ofEach = (count: number | undefined): Pick<ClusterOptions, 'executions' | 'gateways' | 'threads'> =>
+  count === undefined ? {} : { executions: count, gateways: count, threads: count };
 
 const kindIn = (name: string): string => name.split(' ')[0] ?? name;
 

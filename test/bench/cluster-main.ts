@@ -12,8 +12,15 @@ import { speculative } from './cluster-speculative.ts';
 import { toTable, type Figure } from './figure.ts';
 import { scaling } from './cluster-scaling.ts';
 
+interface Given {
+  readonly isProfiled: boolean;
+  readonly threads: number;
+  /** Of each kind; absent: as `test/servers/cluster.ts` has them. */
+  readonly processes: number | undefined;
+}
+
 /** The figures of the cluster: every process and server on this machine, and no core held for any of them. */
-const groups: Readonly<Record<string, (seconds: number, isProfiled: boolean, threads: number) => Promise<Figure[]>>> = {
+const groups: Readonly<Record<string, (seconds: number, given: Given) => Promise<Figure[]>>> = {
   cost,
   load,
   frozen,
@@ -23,7 +30,7 @@ const groups: Readonly<Record<string, (seconds: number, isProfiled: boolean, thr
   replicas: moreReplicas,
   noisy,
   floor,
-  agents: (seconds, _isProfiled, threads) => clusterAgents(seconds, threads),
+  agents: (seconds, { threads }) => clusterAgents(seconds, threads),
 };
 
 /** Run only when they are named. */
@@ -31,6 +38,7 @@ const long: ReadonlySet<string> = new Set(['agents', 'floor', 'noisy']);
 
 const { values } = parseArgs({
   options: {
+    processes: { type: 'string' },
     only: { type: 'string', multiple: true },
     profile: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '5' },
@@ -44,9 +52,14 @@ const absence = clusterAbsence();
 if (absence !== undefined) throw new Error(absence);
 
 const figures: Figure[] = [];
+const given: Given = {
+  isProfiled: values.profile,
+  threads: Number(values.threads),
+  processes: values.processes === undefined ? undefined : Number(values.processes),
+};
 for (const name of chosen) {
   process.stderr.write(`${name} …\n`);
-  figures.push(...((await groups[name]?.(Number(values.seconds), values.profile, Number(values.threads))) ?? []));
+  figures.push(...((await groups[name]?.(Number(values.seconds), given)) ?? []));
 }
 console.log(toTable(figures));
 if (figures.some(({ aim }) => aim?.met === false)) process.exitCode = 1;

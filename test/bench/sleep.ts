@@ -7,7 +7,8 @@ import { makeFolder, removeFolder, startService } from './servers.ts';
 
 const runs = 10_000;
 const startMs = 120_000;
-const settleMs = 5000;
+/** Longer than until an idle process has collected its heap. */
+const settleMs = 30_000;
 const idleMs = 20_000;
 
 /** What an idle process holds and uses beside many sleeping runs, and without any: each freshly started. */

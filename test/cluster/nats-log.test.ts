@@ -162,6 +162,27 @@ withServer(test, privateNats(), () => {
   });
 
   test.serial(
+    'a lost log that the writer before has put back, because it does not know yet that it was replaced, is whole again with the next event',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'prefix');
+      await using before = await openLogsOn(server.url, 'prefix');
+      await using log = await openLogsOn(server.url, 'prefix');
+      await before.append(scopeOf('r'), 0, chunksOf(1, 3));
+      t.is(await log.last('r'), 3);
+      await log.append(scopeOf('r'), 3, chunksOf(4, 5));
+      await place.streams.manager.streams.delete(place.streams.names.events);
+      // It is the first to see that the stream is gone.
+      await until(async () => (await before.last('unknown').catch(() => -1)) === 0);
+      await until(async () => (await messagesOf(place, 'r')) === 1);
+      await log.append(scopeOf('r'), 5, [end(6)]);
+      t.deepEqual(await collect(log, 'r'), range(1, 6));
+      await using later = await openLogsOn(server.url, 'prefix');
+      t.deepEqual(await collect(later, 'r'), range(1, 6));
+    },
+  );
+
+  test.serial(
     'whoever was away while the stream was made again finds what was put back before the old places',
     async (t) => {
       await using old = await privateNats().open();

@@ -77,6 +77,10 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
   /** Those of the append that is being written. */
   let conflicts = countConflicts();
 
+  /** Whether this writer, or one that it has taken the log over from, has put it back. The other one may not know yet that it was replaced. */
+  const hasFramesOf = (name: string): boolean =>
+    name === writer || options.keptFrames(0).some((frame) => frame.writer === name);
+
   /** Writes a frame behind the log's end, once: whenever it is not known whether it was stored, the stream is read. */
   const putOne = async (draft: Draft, firstSliceSeq: number): Promise<Put> => {
     for (;;) {
@@ -95,7 +99,7 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
       if (found.lastSeq === before.lastSeq) continue;
       if (found.frame && isSame(found.frame, draft) && found.frame.writer === writer)
         return { storedAt: found.streamSeq, subject: found.frame.subject };
-      if (found.streamSeq < before.streamSeq && (!found.frame || found.frame.writer === writer)) {
+      if (found.streamSeq < before.streamSeq && (!found.frame || hasFramesOf(found.frame.writer))) {
         await options.recreateStream().catch(nothing);
         return { lostBehind: found };
       }

@@ -38,11 +38,13 @@ function open(written: readonly string[] = []) {
 }
 
 const tailOf = (runId: string): Tail => createTail(runId, `events.agent.${runId}`);
+const readTail = (runId: string): Tail => ({ ...tailOf(runId), listeners: 1 });
 
 test('a replica subscribes to a log that it has readers of, and to one that it writes only once that is quiet', (t) => {
   const { listening, subscribed, compared, pass } = open(['own']);
-  const [read, own] = [tailOf('read'), tailOf('own')];
-  for (const tail of [read, own]) listening.begin(tail);
+  const [read, own] = [readTail('read'), readTail('own')];
+  listening.noteFrame(own);
+  for (const tail of [read, own]) listening.cover(tail);
   t.deepEqual([...subscribed], [read.subject]);
   t.true(listening.covers(own));
   pass(1, [read, own], () => 7);
@@ -57,20 +59,50 @@ test('a replica subscribes to a log that it has readers of, and to one that it w
   t.false(listening.covers(read));
 });
 
+test('what a writer knows of a log that is quiet counts no more for readers that come', (t) => {
+  const { listening, subscribed, pass } = open(['r']);
+  const tail = readTail('r');
+  listening.noteFrame(tail);
+  pass(2, [], () => 7);
+  t.false(listening.covers(tail));
+  listening.cover(tail);
+  t.deepEqual([...subscribed], [tail.subject]);
+});
+
+test('a log that is written here and has no readers is looked at ever more rarely, and not subscribed to', (t) => {
+  const { listening, subscribed, compared, pass } = open(['asleep']);
+  const tail = tailOf('asleep');
+  listening.noteFrame(tail);
+  const hour = 3600;
+  pass(hour, [tail], (second) => second);
+  t.is(subscribed.size, 0);
+  t.true(compared.length > 8 && compared.length < 16, String(compared.length));
+});
+
+test('quiet logs with readers are looked at before those without', (t) => {
+  const { listening, compared, pass } = open(['asleep']);
+  const asleep = Array.from({ length: 1000 }, () => tailOf('asleep'));
+  const read = readTail('read');
+  for (const tail of [...asleep, read]) listening.noteFrame(tail);
+  pass(2, [...asleep, read], () => 7);
+  t.is(compared[0], 'read');
+});
+
 test('a log whose writer here is replaced is subscribed to from then on', (t) => {
   const { listening, subscribed, writing } = open(['r']);
-  const tail = tailOf('r');
-  listening.begin(tail);
+  const tail = readTail('r');
+  listening.noteFrame(tail);
+  listening.cover(tail);
   t.is(subscribed.size, 0);
   writing.clear();
-  listening.begin(tail);
+  listening.cover(tail);
   t.deepEqual([...subscribed], [tail.subject]);
 });
 
 test('a quiet log is looked at after pauses that double up to half a minute, and not while nothing was stored of any', (t) => {
   const { listening, compared, pass } = open();
-  const tail = tailOf('r');
-  listening.begin(tail);
+  const tail = readTail('r');
+  listening.cover(tail);
   const seconds: number[] = [];
   pass(100, [tail], (second) => {
     if (compared.length > seconds.length) seconds.push(second - 1);
@@ -87,8 +119,8 @@ test('a quiet log is looked at after pauses that double up to half a minute, and
 
 test('of many quiet logs each is looked at, a bounded number of them in one second', (t) => {
   const { listening, compared, pass } = open();
-  const tails = Array.from({ length: 100 }, (_, index) => tailOf(String(index)));
-  for (const tail of tails) listening.begin(tail);
+  const tails = Array.from({ length: 100 }, (_, index) => readTail(String(index)));
+  for (const tail of tails) listening.cover(tail);
   pass(2, tails, () => 1);
   t.is(compared.length, 32);
   pass(4, tails, () => 1);
@@ -97,8 +129,8 @@ test('of many quiet logs each is looked at, a bounded number of them in one seco
 
 test('a log that was found at another subject is subscribed to there, and is not known up to then', (t) => {
   const { listening, subscribed } = open();
-  const tail = tailOf('r');
-  listening.begin(tail);
+  const tail = readTail('r');
+  listening.cover(tail);
   t.true(listening.isInPlace(tail));
   tail.subject = 'events.3.r';
   t.false(listening.isInPlace(tail));

@@ -14,16 +14,14 @@ interface ListeningOptions {
 
 /**
  * Which logs a replica has the new frames of. It subscribes to a log that it has readers of and does not write itself. Of a log that it writes it knows
- * each frame: an append is refused as soon as somebody else has written. After a pause of a log it cannot be sure of that, nor that no frame
+ * each frame: an append is refused as soon as somebody else has written. When a log is quiet it cannot be sure of that, nor that no frame
  * was lost on its way here, and looks.
  */
 export interface Listening {
-  /** To be called when a log gets its first reader, or its writer here is gone. */
-  readonly begin: (tail: Tail) => void;
+  /** Has what is stored of a log from then on become known here: to be called when it gets its first reader, and before its end is read for readers. */
+  readonly cover: (tail: Tail) => void;
   /** To be called when a frame became known here: the pause until the log is looked at begins anew. */
   readonly noteFrame: (tail: Tail) => void;
-  /** To be called before the end of a log with readers is read: what is stored from then on arrives here. */
-  readonly cover: (tail: Tail) => void;
   /** To be called when a frame of this replica was stored, which says that nobody else has written before it. */
   readonly wrote: (tail: Tail) => void;
   /** To be called when nobody reads or writes a log here any more. */
@@ -36,10 +34,12 @@ export interface Listening {
   readonly check: (tails: Iterable<Tail>, lastSeq: number) => void;
 }
 
-/** The pause after which a log is looked at, in milliseconds; twice as long each time, up to the longest. */
+/** How long a log is quiet before it is looked at, in milliseconds; twice as long each time, up to the longest. */
 const firstPauseMs = 2000;
 const longestPauseMs = 30_000;
-/** Logs that are looked at in one second, at most. The others have their turn in the next one. */
+/** The longest for a log that is written here and has no readers, as that of a run that sleeps: its writer only has to learn that another one has the run. */
+const longestUnreadMs = 10 * 60_000;
+/** Logs that are looked at in one second, at most, those with readers first. The others have their turn in the next one. */
 const checksAtOnce = 32;
 
 export function createListening({
@@ -60,6 +60,7 @@ export function createListening({
     tail.subscription?.[Symbol.dispose]();
     tail.subscription = { ...live.subscribe(subject), subject };
     tail.syncedAtGap = neverSynced;
+    noteFrame(tail);
   };
 
   const unsubscribe = (tail: Tail): void => {
@@ -67,21 +68,15 @@ export function createListening({
     tail.subscription = undefined;
   };
 
-  const isKnown = (tail: Tail): boolean => isWriting(tail.runId) || now() < tail.knownUntil;
-
-  const cover = (tail: Tail): void => {
-    if (!isKnown(tail)) subscribe(tail);
-  };
+  const isKnown = (tail: Tail): boolean =>
+    now() < tail.knownUntil || (isWriting(tail.runId) && now() - tail.quietSince < firstPauseMs);
 
   return {
-    begin: (tail) => {
-      noteFrame(tail);
-      cover(tail);
+    cover: (tail) => {
+      if (!isKnown(tail)) subscribe(tail);
     },
 
     noteFrame,
-
-    cover,
 
     wrote: (tail) => {
       noteFrame(tail);
@@ -100,14 +95,15 @@ export function createListening({
 
     check: (tails, lastSeq) => {
       const time = now();
-      let left = checksAtOnce;
-      for (const tail of tails) {
-        if (time - tail.quietSince < tail.pauseMs) continue;
-        if (left-- === 0) return;
-        const isNew = tail.subscription === undefined;
+      const due = [...tails].filter(({ quietSince, pauseMs }) => time - quietSince >= pauseMs);
+      const firstRead = due.sort((one, other) => Number(other.listeners > 0) - Number(one.listeners > 0));
+      for (const tail of firstRead.slice(0, checksAtOnce)) {
+        const isRead = tail.listeners > 0;
+        const isNew = isRead && tail.subscription === undefined;
+        const pauseMs = Math.min(tail.pauseMs * 2, isRead ? longestPauseMs : longestUnreadMs);
         if (isNew) subscribe(tail);
         tail.quietSince = time;
-        tail.pauseMs = Math.min(tail.pauseMs * 2, longestPauseMs);
+        tail.pauseMs = pauseMs;
         // Where the stream has not grown since its end was read, it has not either.
         if (isNew || tail.comparedAt !== lastSeq) compare(tail);
       }

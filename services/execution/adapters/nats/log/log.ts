@@ -144,14 +144,14 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     writers.delete(tail.runId);
     tail.written = false;
     if (!tail.ended) tail.knownUntil = 0;
-    if (tail.listeners > 0) listening.begin(tail);
+    if (tail.listeners > 0) listening.cover(tail);
     tails.release(tail);
   };
 
   /** Counts the tail as in use until the result is disposed of. */
   const hold = (runId: string, followers: number): Disposable & { readonly tail: Tail } => {
     const tail = tails.of(runId);
-    if (tail.listeners++ === 0) listening.begin(tail);
+    if (tail.listeners++ === 0) listening.cover(tail);
     tail.followers += followers;
     return {
       tail,

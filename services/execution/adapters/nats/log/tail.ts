@@ -112,7 +112,8 @@ export function addFrame(tail: Tail, frame: StoredFrame, batch?: EventBatch): nu
 const knownMs = 10_000;
 
 export function knowForAWhile(tail: Tail): void {
-  tail.knownUntil = performance.now() + knownMs;
+  tail.quietSince = performance.now();
+  tail.knownUntil = tail.quietSince + knownMs;
 }
 
 /** Whether the newest frames are kept: followers read them from here, and a writer may have to put them back. */
