@@ -1,6 +1,6 @@
 import { END, START, StateGraph, field, interrupt } from '@agent-workflow/graph';
 
-/** Asks a person two things, one after the other, beside a branch that asks nothing, and joins both. */
+/** Asks a person two things, one after the other, beside a branch that asks nothing, and joins both. Between them it waits at the address in `config.gate`. */
 export const graph = new StateGraph({
   answers: field<readonly unknown[]>({
     type: 'array',
@@ -9,8 +9,9 @@ export const graph = new StateGraph({
     reducer: (all, more) => [...all, ...more],
   }),
 })
-  .addNode('ask', (_state, { emit }) => {
+  .addNode('ask', async (_state, { config, signal, emit }) => {
     const name = interrupt({ question: 'What is your name?' });
+    if (config['gate'] !== undefined) await fetch(String(config['gate']), { signal });
     const colour = interrupt({ question: 'What colour?' });
     emit(`${String(name)} likes ${String(colour)}`);
     return { answers: [name, colour] };

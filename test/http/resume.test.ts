@@ -1,5 +1,6 @@
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
+import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { replyText, serve } from './service.ts';
 import { embeddedOnly } from './shape.ts';
@@ -59,6 +60,29 @@ test('an answer that is sent twice answers its own question once, and not the ne
   const again = service.send('POST', '/v1/graph/invoke', { messages: [], resume, config: { thread_id: 'twice' } });
   await service.refused(t, again, 400, 'BAD_REQUEST');
   t.deepEqual((await invoke(service, 'twice', { resume: 'green' })).state.answers, ['Ada', 'green']);
+});
+
+test('a bare answer is refused while a run is under way: it does not answer what that run asks next', async (t) => {
+  await using gate = await openGate();
+  const first = await start('bare-twice');
+  const config = { thread_id: 'bare-twice', gate: gate.url };
+  const answer = { messages: [], resume: 'Ada', config };
+  const answered = service.send('POST', '/v1/graph/invoke', answer);
+  await gate.visited(1);
+  for (const path of ['/v1/graph/invoke', '/v1/runs']) {
+    const again = service.send('POST', path, answer);
+    t.deepEqual(await service.refused(t, again, 400, 'BAD_REQUEST'), [['body', 'resume']]);
+  }
+  const named = { [first.meta.interrupts?.[0]?.id ?? '']: 'Ada' };
+  const queued = service.send('POST', '/v1/graph/invoke', { ...answer, resume: named });
+  gate.open();
+  const { meta } = (await answered).body.data as Result;
+  t.deepEqual(
+    meta.interrupts?.map(({ value }) => value),
+    [{ question: 'What colour?' }],
+  );
+  await service.refused(t, queued, 400, 'BAD_REQUEST');
+  t.deepEqual((await invoke(service, 'bare-twice', { resume: 'green' })).state.answers, ['Ada', 'green']);
 });
 
 test('an answer where nothing was asked is 400, and no message without an answer is 422', async (t) => {

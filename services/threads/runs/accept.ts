@@ -11,7 +11,7 @@ import type { Head, RunRecord } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
 import { agentOf, newHead } from '../record/head.ts';
 import { requireSize } from '../record/size.ts';
-import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
+import { claim, goneNode, matchesInterrupts, namesQuestion, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
@@ -210,6 +210,7 @@ function stopActive(
 
 function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: number): Decision<AcceptRunReply> {
   const { runId } = request;
+  refuseBareAnswer(request);
   if (head.queue.length >= sizes.queuedRuns)
     throw conflict(`thread "${request.threadId}" has ${String(sizes.queuedRuns)} runs waiting`);
   const queued: Head = { ...head, updatedAt: now, newestRun: runId, queue: [...head.queue, runId] };
@@ -219,22 +220,27 @@ function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: num
   };
 }
 
+/**
+ * While a run is under way no question is open. A bare answer to none would be taken for the next question that the run asks, which its
+ * sender has not seen: an answer that is sent twice would answer two questions.
+ */
+function refuseBareAnswer({ resume, threadId }: AcceptRunRequest): void {
+  if (resume === undefined || (resume.keys.length > 0 && resume.keys.every(namesQuestion))) return;
+  const msg = `answers no open question: thread "${threadId}" has a run under way. Wait for it, or answer by the id of a question`;
+  throw badRequest('resume', msg);
+}
+
+const badRequest = (field: string, msg: string): ServiceError =>
+  new ServiceError('BadRequest', `${field}: ${msg}`, { details: [{ field: [field], msg, type: 'value_error' }] });
+
 const noOpenQuestion = 'answers no open question of the thread, or does not name which of them';
 
 function refuseUnmatched(request: AcceptRunRequest, head: Head): void {
   const { answers, resume, hasNewInput, nodes, threadId } = request;
   const open = new Set(head.openCalls.map(({ callId }) => callId));
   const unknown = answers.find((id) => !open.has(id));
-  if (unknown !== undefined) {
-    const msg = `no open tool call has the id "${unknown}"`;
-    throw new ServiceError('BadRequest', `messages: ${msg}`, {
-      details: [{ field: ['messages'], msg, type: 'value_error' }],
-    });
-  }
-  if (resume && !matchesInterrupts(resume.keys, head))
-    throw new ServiceError('BadRequest', `resume: ${noOpenQuestion}`, {
-      details: [{ field: ['resume'], msg: noOpenQuestion, type: 'value_error' }],
-    });
+  if (unknown !== undefined) throw badRequest('messages', `no open tool call has the id "${unknown}"`);
+  if (resume && !matchesInterrupts(resume.keys, head)) throw badRequest('resume', noOpenQuestion);
   const gone = goneNode(head, { answers, hasNewInput, ...(resume && { resume: resume.keys }) }, nodes);
   if (gone !== undefined) throw conflict(waitsAtGone(threadId, gone));
 }

@@ -266,8 +266,8 @@ export function matchesInterrupts(keys: readonly string[], { openInterrupts }: H
   return openInterrupts.length === 1 && !keys.some(namesQuestion);
 }
 
-/** The id of a question begins with its run and step. An answer to one that is not open any more is no bare answer to another. */
-const namesQuestion = (key: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\/\d+\//.test(key);
+/** Whether a key is the id of a question: it begins with its run and step. An answer to one that is not open any more is no bare answer to another. */
+export const namesQuestion = (key: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\/\d+\//.test(key);
 
 /**
  * The node at which the run would go on, when it is not among those of the graph: the agent was changed while the thread
