@@ -73,7 +73,12 @@ export async function openLive(options: LiveOptions): Promise<Live> {
         await check().catch((error: unknown) => {
           if (!isStreamAway(error)) log.debug({ err: error }, 'the event stream could not be checked');
         });
-      onTick(stream.lastSeq());
+      try {
+        onTick(stream.lastSeq());
+      } catch (error) {
+        // Thrown from here, it would end the watch.
+        log.error({ err: error }, 'the logs in use could not be checked');
+      }
     }
   };
 
