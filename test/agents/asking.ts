@@ -1,6 +1,6 @@
 import { END, START, StateGraph, field, interrupt } from '@agent-workflow/graph';
 
-/** Asks a person two things, one after the other, beside a branch that asks nothing, and joins both. */
+/** Asks a person two things, one after the other, beside a branch that asks nothing, and joins both. The colour `none` fails it. */
 export const graph = new StateGraph({
   answers: field<readonly unknown[]>({
     type: 'array',
@@ -12,6 +12,7 @@ export const graph = new StateGraph({
   .addNode('ask', (_state, { emit }) => {
     const name = interrupt({ question: 'What is your name?' });
     const colour = interrupt({ question: 'What colour?' });
+    if (colour === 'none') throw new Error('there is no such colour');
     emit(`${String(name)} likes ${String(colour)}`);
     return { answers: [name, colour] };
   })
