@@ -88,6 +88,22 @@ test('a new message instead of an answer begins anew', async (t) => {
   t.deepEqual(again.all_messages.map(replyText), ['beside']);
 });
 
+test('a new message that is queued behind an answer drops the question that the answer leads to', async (t) => {
+  await start('queued');
+  const config = { thread_id: 'queued' };
+  const accept = async (body: object): Promise<string> =>
+    ((await service.send('POST', '/v1/runs', { messages: [], ...body, config })).body.data as { run_id: string })
+      .run_id;
+  const answered = await accept({ resume: 'Ada' });
+  const begun = await accept({ messages: [user('go')] });
+  const questionsOf = async (run: string): Promise<readonly unknown[]> =>
+    ((await service.send('GET', `/v1/runs/${run}/wait`)).body.data as Result).meta.interrupts?.map(
+      ({ value }) => value,
+    ) ?? [];
+  t.deepEqual(await questionsOf(answered), [{ question: 'What colour?' }]);
+  t.deepEqual(await questionsOf(begun), [{ question: 'What is your name?' }]);
+});
+
 test('a run that was answered and failed leaves no question: a new message begins anew, and a fork from the question goes on', async (t) => {
   const config = { thread_id: 'failed' };
   const post = (resume: unknown) => service.send('POST', '/v1/graph/invoke', { messages: [], resume, config });
