@@ -83,8 +83,9 @@ async function openReader(maxBytes: number): Promise<Middleware> {
   return koaBody({
     textLimit: maxBytes,
     textTypes: ['application/json'],
-    // Without an encoding the reader gives bytes: as text, wrong ones would have become replacement characters.
-    encoding: '',
+    // A character for each byte: as UTF-8, wrong bytes would have become replacement characters. A list of the chunks, which it keeps
+    // without an encoding, takes 1.8 GB where 4 MB arrive in chunks of one byte.
+    encoding: 'binary',
     json: false,
     multipart: false,
     urlencoded: false,
@@ -97,14 +98,17 @@ async function openReader(maxBytes: number): Promise<Middleware> {
   }) as Middleware;
 }
 
-/** The bytes are removed from the request, so that their memory is freed. */
-function takeBytes({ request }: Context): Uint8Array {
-  const { body } = request as { readonly body?: Uint8Array };
+/** The body is removed from the request, so that its memory is freed. */
+function takeBytes({ request }: Context): Buffer {
+  const { body } = request as { readonly body?: string };
   Reflect.deleteProperty(request, 'body');
-  return body ?? new Uint8Array();
+  return Buffer.from(body ?? '', 'latin1');
 }
 
-/** Drops a byte order mark. It takes 0.1 µs for a short body, and 0.1 to 0.8 ms for one of 1 MiB. */
+/**
+ * Drops a byte order mark. Beside a reader that decodes without a check, the way over bytes takes 0.1 µs more for a short body and 0.2 ms
+ * for 1 MiB of ASCII, and a third of the time for other text.
+ */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function toText(bytes: Uint8Array): string {

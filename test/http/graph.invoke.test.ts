@@ -108,12 +108,12 @@ test('two results for one call in one request are 422, and the call stays open',
   t.deepEqual(await twice([1, 2].map((output) => ({ role: 'tool', content: [result(output)] }))), [
     ['body', 'messages', 1, 'content', 0, 'call_id'],
   ]);
-  const once: Result = await data(
+  const answered: Result = await data(
     t,
     'invokeGraph',
     invoke({ messages: [{ role: 'tool', content: [result(1)] }], config }),
   );
-  t.is(once.meta.status, 'completed');
+  t.is(answered.meta.status, 'completed');
 });
 
 test('a node that fails is 500 and named, and the thread can be used', async (t) => {

@@ -128,7 +128,7 @@ test('a run that was answered and failed leaves no question: a new message begin
 test('a question has the same id in a fork, so that its node has the same idempotency key there', async (t) => {
   const first = await start('trunk');
   const fork = await forkAt(t, 'trunk', first);
-  const [{ id = '' } = {}] = first.meta.interrupts ?? [];
+  const [{ id } = { id: '' }] = first.meta.interrupts ?? [];
   const there = await invoke(service, fork, { resume: { [id]: 'Ada' } });
   const here = await invoke(service, 'trunk', { resume: { [id]: 'Grace' } });
   t.is(there.meta.interrupts?.[0]?.id, here.meta.interrupts?.[0]?.id);

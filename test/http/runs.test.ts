@@ -164,15 +164,15 @@ test('what a node has streamed when its run is stopped gets no end, and is not i
     if (chunk.event === 'messages_chunk' && chunk.metadata['node'] === 'wait')
       await held.send('POST', '/v1/graph/stop', { thread_id: 'cut' });
   }
-  const whole = chunks.flatMap(({ message }) => message ?? []);
+  const whole = chunks.flatMap(({ message }) => (message ? [message['message_id']] : []));
   t.is(whole.length, 1, 'that of the step before');
   t.like(chunks.at(-1), { event: 'on_chain_end', data: { meta: { status: 'stopped' } } });
   const { messages } = (await held.send('GET', '/v1/threads/cut/messages')).body.data as {
-    messages: readonly { readonly message_id: string }[];
+    messages: readonly { readonly message_id: unknown }[];
   };
   t.deepEqual(
     messages.slice(1).map(({ message_id: id }) => id),
-    whole.map(({ message_id: id }) => id as string),
+    whole,
   );
 });
 

@@ -69,26 +69,26 @@ test('several questions of one node are answered in their order, over as many ru
 
 test('whoever asks keeps its idempotency key when it runs again with an answer: a node, a call, a branch, a node of a sub-graph', async (t) => {
   const seen = new Map<string, string[]>();
-  const ask = (what: string, key: string): unknown[] => {
+  const answersTo = (what: string, key: string): unknown[] => {
     seen.set(what, [...(seen.get(what) ?? []), key]);
     return [interrupt('?'), interrupt('??')];
   };
   const call = { type: 'tool_call', id: 'c1', name: 'pay', args: {} };
   const pay = tool({ name: 'pay', description: '', parameters: { type: 'object' } }, (_args, { idempotencyKey }) =>
-    ask('call', idempotencyKey),
+    answersTo('call', idempotencyKey),
   );
   const inner = new StateGraph(fields)
     .addNode('before', () => undefined)
-    .addNode('n', (_state, { idempotencyKey }) => ({ answers: ask('inner node', idempotencyKey) }))
+    .addNode('n', (_state, { idempotencyKey }) => ({ answers: answersTo('inner node', idempotencyKey) }))
     .addEdge(START, 'before')
     .addEdge('before', 'n')
     .compile();
   const graph = new StateGraph(fields)
     .addNode('call', () => ({ messages: [{ role: 'assistant', content: [call] }] }))
-    .addNode('node', (_state, { idempotencyKey }) => ({ answers: ask('node', idempotencyKey) }))
+    .addNode('node', (_state, { idempotencyKey }) => ({ answers: answersTo('node', idempotencyKey) }))
     .addNode('tools', toolNode([pay]))
     .addNode('branch', (_state, { idempotencyKey, input }) => ({
-      answers: ask(`branch ${String(input)}`, idempotencyKey),
+      answers: answersTo(`branch ${String(input)}`, idempotencyKey),
     }))
     .addNode('sub', inner)
     .addNode('subs', inner)

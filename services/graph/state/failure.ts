@@ -62,10 +62,10 @@ export function messageOf(error: unknown): string {
 /** The agent's code may throw any value, even one whose `toString` throws. */
 function toText(error: unknown): string {
   try {
-    if (error instanceof Error) return String(error.message);
+    const own: unknown = error instanceof Error ? error.message : error;
     // The text of a function is its source.
-    if (typeof error === 'function') return 'a function';
-    return typeof error === 'object' && error !== null ? textOfObject(error) : String(error);
+    if (typeof own === 'function') return 'a function';
+    return typeof own === 'object' && own !== null ? textOfObject(own) : String(own);
   } catch {
     return 'a value without a text';
   }
@@ -76,13 +76,15 @@ function textOfObject(thrown: object): string {
   const { message, toString } = thrown as { readonly message?: unknown; readonly toString?: unknown };
   if (typeof message === 'string' && message !== '') return message;
   if (Array.isArray(thrown) || typeof toString !== 'function') return jsonOf(thrown);
-  const text = String(thrown);
+  const value: unknown = thrown;
+  const text = String(value);
   return /^\[object .*\]$/.test(text) ? (nameOfClass(thrown) ?? jsonOf(thrown)) : text;
 }
 
 function jsonOf(thrown: object): string {
   try {
-    return (JSON.stringify(thrown) as string | undefined) ?? 'an object';
+    const json: unknown = JSON.stringify(thrown);
+    return typeof json === 'string' ? json : 'an object';
   } catch {
     return 'an object that is not JSON';
   }
