@@ -77,7 +77,7 @@ const isUnicode = (contentType: string): boolean => {
   return charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset);
 };
 
-/** Reads a body as bytes. Loaded with the first body, because koa-body also loads parsers of forms and files. */
+/** Reads a body as text of one character for each byte. Loaded with the first body, because koa-body also loads parsers of forms and files. */
 async function openReader(maxBytes: number): Promise<Middleware> {
   const { HttpMethodEnum, koaBody } = await import('koa-body');
   return koaBody({
