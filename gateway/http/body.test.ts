@@ -21,6 +21,7 @@ const arrivals: Readonly<Record<string, (body: Buffer) => readonly Buffer[]>> = 
 
 const nested = (levels: number): string => `{"x":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 const cut = (body: Buffer): Buffer => body.subarray(0, -3);
+const noUtf8 = Buffer.from('{"a\xff":1}', 'latin1');
 const long = JSON.stringify({ text: 'x'.repeat(20_000) });
 
 const bodies: readonly (readonly [what: string, body: string | Buffer, headers: string, reply: string])[] = [
@@ -28,7 +29,9 @@ const bodies: readonly (readonly [what: string, body: string | Buffer, headers: 
   ['an object with space around it', ' {"a":1}\r\n', '', '{"a":1}'],
   ['an object behind a byte order mark', '\ufeff{"a":1}', '', '{"a":1}'],
   ['an object with escapes', String.raw`{"a":"\u00e9\ud83d\ude00"}`, '', '{"a":"é😀"}'],
-  ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0xff, 0x22, 0x3a, 0x31, 0x7d]), '', '{"a\ufffd":1}'],
+  ['bytes that are no UTF-8', noUtf8, '', 'the body is not valid UTF-8'],
+  ['compressed bytes that are no UTF-8', gzipSync(noUtf8), 'Content-Encoding: gzip\r\n', 'the body is not valid UTF-8'],
+  ['a cut character', Buffer.from('{"a":"ä"}').subarray(0, 7), '', 'the body is not valid UTF-8'],
   ['a long object', long, '', long],
   ['a compressed object', gzipSync('{"a":1}'), 'Content-Encoding: gzip\r\n', '{"a":1}'],
   ['a coding in capitals', gzipSync('{"a":1}'), 'Content-Encoding: GZIP\r\n', '{"a":1}'],

@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { MIMEType } from 'node:util';
-import { ServiceError } from '@agent-workflow/kit/errors';
+import { badRequest, ServiceError } from '@agent-workflow/kit/errors';
 
 /** The most that a form has before the bytes of its file, in bytes: the headers of its part, and the line before them. */
 const maxBytes = 16 * 1024;
@@ -15,7 +16,8 @@ const headEnd = '\r\n\r\n';
 
 /**
  * Bounds what a form has before the bytes of its file. The chunks of the form are given as they come, the first first.
- * @throws TooLarge for headers that are too large or too many; BadRequest for a content type without a boundary.
+ * @throws TooLarge for headers that are too large or too many; BadRequest for headers that are no UTF-8, of which a name of replacement
+ * characters would be stored, and for a content type without a boundary.
  */
 export function createHeadGuard(contentType: string): (chunk: Buffer) => void {
   // A form begins as if a line had ended: the boundary of its first part may be its first line.
@@ -31,11 +33,10 @@ export function createHeadGuard(contentType: string): (chunk: Buffer) => void {
       if (room < chunk.byteLength) throw tooLarge(`larger than ${String(maxBytes)} bytes`);
       return;
     }
-    const [, ...headers] = head
-      .subarray(begin + lineEnd.length, end)
-      .toString('latin1')
-      .split(lineEnd);
+    const lines = head.subarray(begin + lineEnd.length, end);
+    const [, ...headers] = lines.toString('latin1').split(lineEnd);
     if (headers.length > maxHeaders) throw tooLarge(`more than ${String(maxHeaders)}`);
+    if (!isUtf8(lines)) throw badRequest('the headers of the part of the form are not valid UTF-8');
     head = undefined;
   };
 }

@@ -4,7 +4,7 @@ import { Type } from './builders.ts';
 /** Every `code` of the error envelope, and when it comes. The service adds none without a new line here. */
 export const errorCodes = {
   BAD_REQUEST:
-    'The body is not a JSON object, or the request makes no sense in the present state of the thread, as a tool result for a call that nobody made',
+    'The body is not a JSON object or not valid UTF-8, or the request makes no sense in the present state of the thread, as a tool result for a call that nobody made',
   AUTHENTICATION_FAILED: 'Credentials, ticket or address of a file are missing, invalid or expired',
   PERMISSION_DENIED:
     'The authorization backend of the service refused; or, where nobody authenticates, a page of another origin would change something',

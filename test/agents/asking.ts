@@ -1,6 +1,9 @@
 import { END, START, StateGraph, field, interrupt } from '@agent-workflow/graph';
 
-/** Asks a person two things, one after the other, beside a branch that asks nothing, and joins both. Between them it waits at the address in `config.gate`. */
+/**
+ * Asks a person two things, one after the other, beside a branch that asks nothing, and joins both. Between them it waits at the address in
+ * `config.gate`. The colour `none` fails it.
+ */
 export const graph = new StateGraph({
   answers: field<readonly unknown[]>({
     type: 'array',
@@ -13,6 +16,7 @@ export const graph = new StateGraph({
     const name = interrupt({ question: 'What is your name?' });
     if (config['gate'] !== undefined) await fetch(String(config['gate']), { signal });
     const colour = interrupt({ question: 'What colour?' });
+    if (colour === 'none') throw new Error('there is no such colour');
     emit(`${String(name)} likes ${String(colour)}`);
     return { answers: [name, colour] };
   })

@@ -202,7 +202,7 @@ function badBodies({ input }: Row): BadBody[] {
     [
       'bytes that are no UTF-8',
       Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xfe, 0xc0]), Buffer.from('"}')]),
-      harmless,
+      [400],
     ],
     ['an escaped NUL', add(String.raw`"x":"\u0000","\u0000":1`), harmless],
     ['a raw NUL', add('"x":"\u0000"'), [400]],

@@ -337,6 +337,21 @@ test('a part of a form has at most 20 headers of 16 KiB together, however they a
   t.is((await post('', { step: 1 }))[0], 200);
 });
 
+test('the name of a file that is no UTF-8 is refused, and its bytes may be any', async (t) => {
+  const sent = async (name: string): Promise<[number, string]> => {
+    const head = `--x\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n`;
+    const response = await fetch(`${url()}/v1/files/upload`, {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+      body: Buffer.from(`${head}\xff\xfe\r\n--x--\r\n`, 'latin1'),
+    });
+    const { data: file, error } = (await response.json()) as Partial<Sent['body']>;
+    return [response.status, error?.message ?? String((file as { readonly filename?: unknown }).filename)];
+  };
+  t.deepEqual(await sent('na\xefve.txt'), [400, 'the headers of the part of the form are not valid UTF-8']);
+  t.deepEqual(await sent('na\xc3\xafve.txt'), [200, 'naïve.txt']);
+});
+
 test('a file that is too large is refused, whether its size is announced, wrong or unknown', async (t) => {
   const refused = async (
     body: NonNullable<RequestInit['body']>,

@@ -96,6 +96,26 @@ test('a tool result for a call that nobody made is 400 and named', async (t) => 
   t.deepEqual(await refused(t, reply, 400, codeOf(400)), [['body', 'messages']]);
 });
 
+test('two results for one call in one request are 422, and the call stays open', async (t) => {
+  const tools = [{ name: 'look', parameters: { type: 'object', properties: {} } }];
+  const config = { thread_id: 'answered-twice' };
+  await invoke({ messages: [user('call look')], tools, config });
+  const result = (output: unknown) => ({ type: 'tool_result', call_id: 'call-1', output });
+  const twice = (messages: readonly object[]) => refused(t, invoke({ messages, config }), 422, codeOf(422));
+  t.deepEqual(await twice([{ role: 'tool', content: [result(1), result(2)] }]), [
+    ['body', 'messages', 0, 'content', 1, 'call_id'],
+  ]);
+  t.deepEqual(await twice([1, 2].map((output) => ({ role: 'tool', content: [result(output)] }))), [
+    ['body', 'messages', 1, 'content', 0, 'call_id'],
+  ]);
+  const answered: Result = await data(
+    t,
+    'invokeGraph',
+    invoke({ messages: [{ role: 'tool', content: [result(1)] }], config }),
+  );
+  t.is(answered.meta.status, 'completed');
+});
+
 test('a node that fails is 500 and named, and the thread can be used', async (t) => {
   const config = { thread_id: 'failing' };
   const { body, status } = await invoke({ messages: [user('fail')], config });

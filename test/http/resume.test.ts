@@ -1,4 +1,4 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
@@ -23,6 +23,17 @@ const invoke = async ({ send }: Pick<Client, 'send'>, thread: string, body: obje
 
 const start = (thread: string, client: Pick<Client, 'send'> = service): Promise<Result> =>
   invoke(client, thread, { messages: [user('go')] });
+
+/** A fork of the thread from the newest checkpoint of a run. */
+async function forkAt(t: ExecutionContext, thread: string, { meta }: Result): Promise<string> {
+  const path = `/v1/threads/${thread}`;
+  const { checkpoints } = (await service.data(t, 'listCheckpoints', service.send('GET', `${path}/checkpoints`))) as {
+    readonly checkpoints: readonly { readonly run_id: string; readonly checkpoint_id: string }[];
+  };
+  const { checkpoint_id } = checkpoints.find(({ run_id: id }) => id === meta.run_id) ?? {};
+  const fork = await service.data(t, 'forkThread', service.send('POST', `${path}/fork`, { checkpoint_id }));
+  return (fork as { readonly thread_id: string }).thread_id;
+}
 
 test('a node asks twice, each answer goes on with it, and what waits beside it is joined once', async (t) => {
   const first = await start('asked');
@@ -99,6 +110,53 @@ test('a new message instead of an answer begins anew', async (t) => {
   t.is(again.meta.status, 'interrupted');
   t.not(again.meta.interrupts?.[0]?.id, first.meta.interrupts?.[0]?.id);
   t.deepEqual(again.all_messages.map(replyText), ['beside']);
+});
+
+test('a new message that is queued behind an answer drops the question that the answer leads to', async (t) => {
+  await start('queued');
+  const config = { thread_id: 'queued' };
+  const accept = async (body: object): Promise<string> =>
+    ((await service.send('POST', '/v1/runs', { messages: [], ...body, config })).body.data as { run_id: string })
+      .run_id;
+  const answered = await accept({ resume: 'Ada' });
+  const begun = await accept({ messages: [user('go')] });
+  const questionsOf = async (run: string): Promise<readonly unknown[]> =>
+    ((await service.send('GET', `/v1/runs/${run}/wait`)).body.data as Result).meta.interrupts?.map(
+      ({ value }) => value,
+    ) ?? [];
+  t.deepEqual(await questionsOf(answered), [{ question: 'What colour?' }]);
+  t.deepEqual(await questionsOf(begun), [{ question: 'What is your name?' }]);
+});
+
+test('a run that was answered and failed leaves no question: a new message begins anew, and a fork from the question goes on', async (t) => {
+  const config = { thread_id: 'failed' };
+  const post = (resume: unknown) => service.send('POST', '/v1/graph/invoke', { messages: [], resume, config });
+  await start('failed');
+  const asked = await invoke(service, 'failed', { resume: 'Ada' });
+  const [colour] = asked.meta.interrupts ?? [];
+  await service.refused(t, post({ [colour?.id ?? '']: 'none' }), 500, 'NODE_ERROR');
+  await service.refused(t, post({ [colour?.id ?? '']: 'green' }), 400, 'BAD_REQUEST');
+
+  const done = await invoke(service, await forkAt(t, 'failed', asked), {
+    resume: { [colour?.id ?? '']: 'green' },
+  });
+  t.deepEqual([done.meta.status, done.state.answers], ['completed', ['Ada', 'green']]);
+
+  const anew = await start('failed');
+  t.deepEqual(
+    anew.meta.interrupts?.map(({ value }) => value),
+    [{ question: 'What is your name?' }],
+  );
+});
+
+test('a question has the same id in a fork, so that its node has the same idempotency key there', async (t) => {
+  const first = await start('trunk');
+  const fork = await forkAt(t, 'trunk', first);
+  const [{ id } = { id: '' }] = first.meta.interrupts ?? [];
+  const there = await invoke(service, fork, { resume: { [id]: 'Ada' } });
+  const here = await invoke(service, 'trunk', { resume: { [id]: 'Grace' } });
+  t.is(there.meta.interrupts?.[0]?.id, here.meta.interrupts?.[0]?.id);
+  t.is(here.meta.interrupts?.length, 1);
 });
 
 embeddedOnly(test, 'a question asked before a restart is answered after it', async (t) => {

@@ -5,6 +5,7 @@ import { replyText, serve } from './service.ts';
 
 const quick = serve(test);
 const gated = serve(test, 'gated');
+const held = serve(test, 'held');
 
 interface Run {
   readonly run_id: string;
@@ -154,6 +155,27 @@ test('a run that is stopped in the middle of a node ends at once, commits nothin
   t.deepEqual(messages.map(replyText), ['go', 'before the gate']);
 });
 
+test('what a node has streamed when its run is stopped gets no end, and is not in the thread', async (t) => {
+  await using gate = await openGate();
+  const config = { thread_id: 'cut', gate: gate.url };
+  const chunks: Chunk[] = [];
+  for await (const chunk of held.stream({ messages: [user('go')], config })) {
+    chunks.push(chunk);
+    if (chunk.event === 'messages_chunk' && chunk.metadata['node'] === 'wait')
+      await held.send('POST', '/v1/graph/stop', { thread_id: 'cut' });
+  }
+  const whole = chunks.flatMap(({ message }) => (message ? [message['message_id']] : []));
+  t.is(whole.length, 1, 'that of the step before');
+  t.like(chunks.at(-1), { event: 'on_chain_end', data: { meta: { status: 'stopped' } } });
+  const { messages } = (await held.send('GET', '/v1/threads/cut/messages')).body.data as {
+    messages: readonly { readonly message_id: unknown }[];
+  };
+  t.deepEqual(
+    messages.slice(1).map(({ message_id: id }) => id),
+    whole,
+  );
+});
+
 test('stopping the run that holds a thread lets the next one go on', async (t) => {
   await using gate = await openGate();
   const config = { thread_id: 'next', gate: gate.url };
@@ -177,8 +199,15 @@ test('a run that waits can be cancelled, and the one before it is not touched', 
   const cancelled = await gated.send('POST', `/v1/runs/${second.run_id}/cancel`, {});
   t.like(cancelled.body.data, { success: true, run_id: second.run_id, status: 'stopped' });
   t.is(((await gated.send('GET', `/v1/runs/${second.run_id}/wait`)).body.data as Result).meta.status, 'stopped');
+  const events = await follow(gated, second.run_id);
+  t.deepEqual(events.map(kindOf), ['metadata', 'on_chain_start', 'on_chain_end']);
+  t.regex(events[0] ?? '', /"rebuilt":true/);
   gate.open();
   t.is(((await gated.send('GET', `/v1/runs/${first.run_id}/wait`)).body.data as Result).meta.status, 'completed');
+  const { messages } = (await gated.send('GET', '/v1/threads/waits/messages')).body.data as {
+    messages: Result['messages'];
+  };
+  t.deepEqual(messages.map(replyText), ['one', 'before the gate', 'after the gate']);
 });
 
 test('multitask strategy interrupt stops the run under way, keeps its steps, and takes its place', async (t) => {

@@ -22,8 +22,8 @@ export const fixThread = endpoint({
     const threadId = threadOf(input);
     const { removedCount } = await services.threads.fixThread({ owner, threadId, ...idempotency }, call());
     const state = await readState(request, threadId, services);
-    const message =
-      removedCount === 0 ? 'nothing was broken' : `${String(removedCount)} messages without answers removed`;
+    const removed = `${String(removedCount)} ${removedCount === 1 ? 'message' : 'messages'} without answers removed`;
+    const message = removedCount === 0 ? 'nothing was broken' : removed;
     return `{"success":true,"message":${JSON.stringify(message)},"removed_count":${String(removedCount)},${state.slice(1)}`;
   },
 });

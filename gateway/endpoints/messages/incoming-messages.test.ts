@@ -44,6 +44,28 @@ test('a number that JSON rounds is refused as an id, and so is the id of another
   t.is(twice.message, 'body.messages.2.message_id: is that of message 0, too');
 });
 
+test('a second result for one call is refused at its place, unless the call was made again in between', (t) => {
+  const result = (id: string) => ({ type: 'tool_result', call_id: id, output: 1 });
+  const answers = (...ids: string[]): NewMessage => ({ role: 'tool', content: ids.map(result) });
+  const calls: NewMessage = {
+    role: 'assistant',
+    content: [{ type: 'tool_call', id: 'a', name: 'look', args: {} }],
+  };
+  const placeOf = (...messages: NewMessage[]) =>
+    toWireError(t.throws<ServiceError>(() => toEntries(messages, newId, now), { name: 'Invalid' })).details[0]?.loc;
+  t.deepEqual(placeOf(answers('a', 'b', 'a')), ['body', 'messages', 0, 'content', 2, 'call_id']);
+  t.deepEqual(placeOf(answers('a'), { role: 'user', content: 'hi' }, answers('b', 'a')), [
+    'body',
+    'messages',
+    2,
+    'content',
+    1,
+    'call_id',
+  ]);
+  t.is(toEntries([calls, answers('a'), calls, answers('a')], newId, now).length, 4);
+  t.is(toEntries([answers('a', 'b'), answers('c')], newId, now).length, 2);
+});
+
 test('fields and blocks that nobody knows are kept', (t) => {
   const given = { role: 'user', content: [{ type: 'hologram', depth: 3 }], metadata: { a: 1 }, mood: 'good' } as const;
   const { content, metadata, ...rest } = normalised({ ...given, content: [...given.content] });

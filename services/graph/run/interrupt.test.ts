@@ -5,6 +5,7 @@ import { field } from '../state/field.ts';
 import { START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph, type NodeFunction } from '../build/graph.ts';
 import { interrupt, readAnswers } from './interrupt.ts';
+import { send } from '../build/send.ts';
 import { tool, toolNode } from '../build/tool.ts';
 import { walk, type Walked, type WalkOptions } from '../testing.ts';
 
@@ -66,18 +67,51 @@ test('several questions of one node are answered in their order, over as many ru
   t.deepEqual(done.state.values['answers'], [1, 2, null]);
 });
 
-test('a node keeps its idempotency key when it runs again with an answer, also in a sub-graph', async (t) => {
-  const keys = new Set<string>();
-  const inner = one((_state, { idempotencyKey }) => {
-    keys.add(idempotencyKey);
-    return { answers: [interrupt('?'), interrupt('??')] };
+test('whoever asks keeps its idempotency key when it runs again with an answer: a node, a call, a branch, a node of a sub-graph', async (t) => {
+  const seen = new Map<string, string[]>();
+  const answersTo = (what: string, key: string): unknown[] => {
+    seen.set(what, [...(seen.get(what) ?? []), key]);
+    return [interrupt('?'), interrupt('??')];
+  };
+  const call = { type: 'tool_call', id: 'c1', name: 'pay', args: {} };
+  const pay = tool({ name: 'pay', description: '', parameters: { type: 'object' } }, (_args, { idempotencyKey }) =>
+    answersTo('call', idempotencyKey),
+  );
+  const inner = new StateGraph(fields)
+    .addNode('before', () => undefined)
+    .addNode('n', (_state, { idempotencyKey }) => ({ answers: answersTo('inner node', idempotencyKey) }))
+    .addEdge(START, 'before')
+    .addEdge('before', 'n')
+    .compile();
+  const graph = new StateGraph(fields)
+    .addNode('call', () => ({ messages: [{ role: 'assistant', content: [call] }] }))
+    .addNode('node', (_state, { idempotencyKey }) => ({ answers: answersTo('node', idempotencyKey) }))
+    .addNode('tools', toolNode([pay]))
+    .addNode('branch', (_state, { idempotencyKey, input }) => ({
+      answers: answersTo(`branch ${String(input)}`, idempotencyKey),
+    }))
+    .addNode('sub', inner)
+    .addNode('subs', inner)
+    .addEdge(START, 'call')
+    .addEdge('call', 'node')
+    .addEdge('call', 'tools')
+    .addEdge('call', 'sub')
+    .addConditionalEdges('call', () => [send('branch', 'a'), send('branch', 'b'), send('subs', 'c')])
+    .compile();
+  let walked = await walk(graph);
+  const answers = (): Readonly<Record<string, unknown>> =>
+    Object.fromEntries(walked.interrupts.map(({ id }) => [id, 'yes']));
+  for (const runId of ['second', 'third']) walked = await answer(graph, walked, answers(), { run: { runId } });
+  t.deepEqual(walked.interrupts, []);
+  const keys = Object.fromEntries([...seen].map(([what, own]) => [what, [...new Set(own)].sort()]));
+  t.deepEqual(keys, {
+    node: ['run/2/node'],
+    call: ['run/2/c1'],
+    'branch a': ['run/2/branch/0'],
+    'branch b': ['run/2/branch/1'],
+    'inner node': ['run/2/sub/2/n', 'run/2/subs/0/2/n'],
   });
-  const graph = new StateGraph(fields).addNode('sub', inner).addEdge(START, 'sub').compile();
-  const asked = await walk(graph);
-  const again = await answer(graph, asked, { [asked.interrupts[0]?.id ?? '']: 1 });
-  const done = await answer(graph, again, { [again.interrupts[0]?.id ?? '']: 2 }, { run: { runId: 'last' } });
-  t.deepEqual(done.state.values['answers'], [1, 2]);
-  t.deepEqual([...keys], ['run/1/sub/1/n']);
+  for (const [what, own] of seen) t.is(own.length, what === 'inner node' ? 6 : 3, what);
 });
 
 test('a node with an open question does not run until its answer comes', async (t) => {

@@ -409,6 +409,13 @@ for (const [what, node, message] of [
     },
     'node "n" failed: plain',
   ],
+  [
+    'throws an object',
+    () => {
+      throw { weird: true } as unknown as Error;
+    },
+    'node "n" failed: {"weird":true}',
+  ],
   ['returns a list', () => [] as never, 'node "n" returned no object of fields'],
   ['returns a text', () => 'x' as never, 'node "n" returned no object of fields'],
 ] as const) {
@@ -496,8 +503,11 @@ const sum = tool(
 const breaking = tool({ name: 'break', description: '', parameters: { type: 'object' } }, () => {
   throw new Error('broken cup');
 });
+const weird = tool({ name: 'weird', description: '', parameters: { type: 'object' } }, () => {
+  throw { weird: true } as unknown as Error;
+});
 const toolGraph = one(
-  toolNode([sum, breaking, remoteTool({ name: 'ask', description: '', parameters: { type: 'object' } })]),
+  toolNode([sum, breaking, weird, remoteTool({ name: 'ask', description: '', parameters: { type: 'object' } })]),
 );
 
 for (const [what, call, output] of [
@@ -508,6 +518,7 @@ for (const [what, call, output] of [
   ],
   ['arguments that are no object', ['sum', 5], /arguments must be object/],
   ['an error thrown by the tool', ['break'], /^broken cup$/],
+  ['an object thrown by the tool', ['weird'], /^{"weird":true}$/],
   ['a tool that is not there', ['nothing'], /^There is no tool named nothing\.$/],
 ] as const) {
   test(`${what} is answered to the model as an error`, async (t) => {

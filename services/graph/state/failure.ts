@@ -1,5 +1,6 @@
 import type { FailureCode } from '@agent-workflow/kit/errors';
 import { hasMark } from '@agent-workflow/kit/mark';
+import { nameOfClass } from './name-of.ts';
 
 const mark: unique symbol = Symbol.for('@agent-workflow/graph: failure');
 
@@ -61,8 +62,30 @@ export function messageOf(error: unknown): string {
 /** The agent's code may throw any value, even one whose `toString` throws. */
 function toText(error: unknown): string {
   try {
-    return String(error instanceof Error ? error.message : error);
+    const own: unknown = error instanceof Error ? error.message : error;
+    // The text of a function is its source.
+    if (typeof own === 'function') return 'a function';
+    return typeof own === 'object' && own !== null ? textOfObject(own) : String(own);
   } catch {
     return 'a value without a text';
+  }
+}
+
+/** What an object that is no error says of itself: its message, its own text, its JSON, or its class where JSON would keep little of it. */
+function textOfObject(thrown: object): string {
+  const { message, toString } = thrown as { readonly message?: unknown; readonly toString?: unknown };
+  if (typeof message === 'string' && message !== '') return message;
+  if (Array.isArray(thrown) || typeof toString !== 'function') return jsonOf(thrown);
+  const value: unknown = thrown;
+  const text = String(value);
+  return /^\[object .*\]$/.test(text) ? (nameOfClass(thrown) ?? jsonOf(thrown)) : text;
+}
+
+function jsonOf(thrown: object): string {
+  try {
+    const json: unknown = JSON.stringify(thrown);
+    return typeof json === 'string' ? json : 'an object';
+  } catch {
+    return 'an object that is not JSON';
   }
 }

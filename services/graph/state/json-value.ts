@@ -1,4 +1,5 @@
 import { messageOf } from './failure.ts';
+import { nameOfClass } from './name-of.ts';
 
 /**
  * The value as JSON has it: what JSON does not have is dropped, as `JSON.stringify` drops it. `who` was given it, and `most` is its bound in bytes.
@@ -127,22 +128,6 @@ function firstFault(
 }
 
 const nameOfType = (value: unknown): string => (value === undefined ? 'undefined' : `a ${typeof value}`);
-
-/** The name of the class of an object that is not a plain one. Objects of another realm are plain, too. */
-export function nameOfClass(value: object): string | undefined {
-  const prototype = Object.getPrototypeOf(value) as ClassParts | null;
-  if (prototype === null || Object.getPrototypeOf(prototype) === null) return undefined;
-  // The constructor of generators has an empty name.
-  const names = [prototype.constructor?.name, prototype[Symbol.toStringTag]];
-  const name = names.find((own): own is string => typeof own === 'string' && own !== '');
-  return name === undefined ? 'an object of a class' : `an object of class ${name.slice(0, shownCharacters)}`;
-}
-
-/** What names the class of an object. An author may make a prototype without either. */
-interface ClassParts {
-  readonly constructor?: { readonly name?: unknown };
-  readonly [Symbol.toStringTag]?: unknown;
-}
 
 /**
  * The place of a promise that was not awaited: the value itself, or a member directly inside it. JSON would make `{}` of it. What has a JSON
