@@ -21,7 +21,7 @@ async function endsOf(agents: readonly string[]) {
   const exited = once(child, 'exit');
   const ends: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
-    if (!/^dev: the service /.test(line)) continue;
+    if (!line.startsWith('dev: the service ')) continue;
     ends.push(line);
     const next = rest.shift();
     if (next === undefined) child.kill('SIGTERM');
