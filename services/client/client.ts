@@ -40,7 +40,7 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** In place of the global one. */
   readonly fetch?: typeof fetch;
-  /** How often a request is made at most that the service could not take, the first time included. Given alone, it is the only bound. */
+  /** How often a request is made at most that the service could not take, the first time included. Given alone, it is the only bound; without it there is a time alone, and 5 times at least. */
   readonly maxAttempts?: number;
   /** For how long after its first failure a request that did not reach the service, or a stream that was cut, is tried again, in milliseconds: 15,000 unless given. */
   readonly retryMs?: number;

@@ -67,7 +67,7 @@ export const toUnreachable = (cause: unknown): RequestError =>
 /** The error of a reply that the service began, and that came to no end. */
 export const toCut = (what: string, cause?: unknown): RequestError => {
   const why = cause instanceof Error ? `: ${cause.message}` : '';
-  return new RequestError(`the service answered, but ${what} was cut before its end${why}`, {
+  return new RequestError(`the service answered, but ${what}${why}`, {
     ...{ status: 0, code: 'UNREACHABLE', cause },
   });
 };

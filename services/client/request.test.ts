@@ -178,7 +178,10 @@ test('an error says whether the service was not reached, or its reply was cut', 
   const away = failing(() => Promise.reject(new TypeError('fetch failed')));
   await t.throwsAsync(away.ping(), { ...unreachable, message: 'the service cannot be reached: fetch failed' });
   const cutting = failing(() => Promise.resolve(new Response('{"da')));
-  await t.throwsAsync(cutting.ping(), { ...unreachable, message: /^the service answered, but the reply was cut / });
+  await t.throwsAsync(cutting.ping(), {
+    ...unreachable,
+    message: /^the service answered, but its reply cannot be read to the end: /,
+  });
 });
 
 const unreachable = { instanceOf: RequestError, code: 'UNREACHABLE' } as const;

@@ -79,7 +79,7 @@ async function readData<T>(response: Response, signal: AbortSignal | undefined):
     return ((await response.json()) as { readonly data: T }).data;
   } catch (error) {
     signal?.throwIfAborted();
-    throw toCut('the reply', error);
+    throw toCut('its reply cannot be read to the end', error);
   }
 }
 

@@ -4,7 +4,7 @@ import type { RequestError } from './errors.ts';
 export interface RetryBounds {
   /** Attempts in a row at most, the first included; no bound when it is not given. */
   readonly maxAttempts: number | undefined;
-  /** For how long after the first failure: 15 seconds, and five attempts at least, unless given; no bound of time when only `maxAttempts` is. */
+  /** For how long after the first failure: 15 seconds, and five attempts at least, unless given; no bound of time when only `maxAttempts` is. What the service refused is tried five times at least in any case. */
   readonly retryMs: number | undefined;
 }
 
@@ -14,14 +14,9 @@ export interface Retries {
    * Pauses before the next attempt.
    * @throws the error when another attempt cannot help or none is left; the signal's reason.
    */
-  readonly after: (error: RequestError, failure?: Failure) => Promise<void>;
+  readonly after: (error: RequestError) => Promise<void>;
   /** The work goes on: later failures count from zero. */
   readonly reset: () => void;
-}
-
-interface Failure {
-  /** Whether the service was there: it refused, or began a reply. */
-  readonly isAnswered: boolean;
 }
 
 interface RetriesOptions {
@@ -45,14 +40,15 @@ export function createRetries(bounds: RetryBounds, options: RetriesOptions = {})
   const { signal, onRetry, clock = { now: () => performance.now(), pause } } = options;
   const { maxAttempts = Infinity, retryMs = bounds.maxAttempts === undefined ? defaultRetryMs : Infinity } = bounds;
   let failures = 0;
-  let answers = 0;
+  let refusals = 0;
   let failingSince = 0;
   return {
-    after: async (error, { isAnswered } = { isAnswered: error.status !== 0 }) => {
+    after: async (error) => {
       if (failures++ === 0) failingSince = clock.now();
-      if (isAnswered) answers++;
+      const isRefusal = error.status !== 0;
+      if (isRefusal) refusals++;
       const leftMs = failingSince + retryMs - clock.now();
-      const isEarly = isAnswered ? answers < leastAttempts : bounds.retryMs === undefined && failures < leastAttempts;
+      const isEarly = isRefusal ? refusals < leastAttempts : bounds.retryMs === undefined && failures < leastAttempts;
       if (!mayHelp(error) || failures >= maxAttempts || !(leftMs > 0 || isEarly)) throw error;
       onRetry?.(error);
       const ms = pauseMs(failures);
@@ -61,7 +57,7 @@ export function createRetries(bounds: RetryBounds, options: RetriesOptions = {})
     },
     reset: () => {
       failures = 0;
-      answers = 0;
+      refusals = 0;
     },
   };
 }

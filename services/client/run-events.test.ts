@@ -14,7 +14,7 @@ test('a stream that keeps ending without its last event and brings nothing is gi
   };
   const error = await t.throwsAsync(read(), { instanceOf: RequestError });
   t.is(error.code, 'UNREACHABLE');
-  t.is(error.message, 'the service answered, but the stream of the run was cut before its end');
+  t.is(error.message, 'the service answered, but the stream of the run ended before its last event');
   t.is(requests, 3);
 });
 
@@ -93,6 +93,12 @@ test('behind the last event of a run there is none, and no connection is lost', 
   t.deepEqual(await followed('r:3'), []);
   t.deepEqual(asked, ['r:3', 'r:2'], 'the event itself is looked at');
   t.deepEqual(lost, []);
+});
+
+test('behind the last event of a run, a connection that was cut is made again and ends', async (t) => {
+  const { followed, lost } = serviceOf([1, 2, 3], [cut]);
+  t.deepEqual(await followed('r:3'), []);
+  t.deepEqual(lost, ['lost', 'resumed']);
 });
 
 test('behind a number beyond the end of a run there is no event', async (t) => {

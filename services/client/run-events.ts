@@ -96,8 +96,11 @@ async function* followFrom(connection: Connection, from: Position, options: Foll
     }
     if (performance.now() - connectedAt >= servedMs) retries.reset();
     // The reader has no event of this run yet: the one that it named may be the last.
-    if (!cut && position === from && (await isBehindLast(reading, position))) return;
-    await retries.after(cut ?? toCut('the stream of the run'), { isAnswered: true });
+    if (!cut && position === from && (await isBehindLast(reading, position))) {
+      setLost(false);
+      return;
+    }
+    await retries.after(cut ?? toCut('the stream of the run ended before its last event'));
   }
 }
 
@@ -159,7 +162,7 @@ async function* eventsOf(body: Body, signal: AbortSignal | undefined): RunEvents
     for (;;) {
       const next = await events.next().catch((error: unknown) => {
         signal?.throwIfAborted();
-        throw toCut('the stream of the run', error);
+        throw toCut('the stream of the run was cut', error);
       });
       if (next.done) return;
       yield { id: next.value.id, ...(JSON.parse(next.value.data) as Omit<RunEvent, 'id'>) };

@@ -58,7 +58,7 @@ const neededNode = '22.18';
 /** An older Node says of the tests that it could not find them. The double quotes are for Windows, too. */
 const testNode =
   `node -e "const { node } = process.versions; if (node.localeCompare('${neededNode}', 'en', { numeric: true }) < 0) ` +
-  `{ console.error('Node ${neededNode} or newer is needed, this is ' + node); process.exit(1); }"`;
+  `{ console.error('Node ${neededNode} or newer is needed, this is ' + node); process.exitCode = 1; }"`;
 
 /**
  * With a pattern: a Node that is too old for TypeScript finds no file of that name and fails. Without one it leaves out files of
