@@ -71,8 +71,8 @@ function toPart(name: string, id: string | undefined): string {
 }
 
 /** The `data` of a reply. */
-export const request = <T>(connection: Connection, sent: Sent, retries?: Retries): Promise<T> =>
-  send(connection, sent, (response) => readData<T>(response, sent.signal), retries);
+export const request = <T>(connection: Connection, sent: Sent): Promise<T> =>
+  send(connection, sent, (response) => readData<T>(response, sent.signal));
 
 async function readData<T>(response: Response, signal: AbortSignal | undefined): Promise<T> {
   try {
