@@ -40,8 +40,10 @@ export interface ClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** In place of the global one. */
   readonly fetch?: typeof fetch;
-  /** How often a request is made at most that the service could not take: 5 unless given. */
+  /** How often a request is made at most that the service could not take, the first time included. Given alone, it is the only bound; without it there is a time alone, and 5 times at least. */
   readonly maxAttempts?: number;
+  /** For how long after its first failure a request that did not reach the service, or a stream that was cut, is tried again, in milliseconds: 15,000 unless given. */
+  readonly retryMs?: number;
 }
 
 interface RunOptions extends RequestOptions {
@@ -64,17 +66,20 @@ export type Client = ReturnType<typeof createClient>;
 
 /**
  * Makes a client. Nothing is sent until it is used.
- * @throws TypeError for a `url` that is no whole address, or none.
+ * @throws TypeError for a `url` that is no whole address, or none; RangeError for a `retryMs` that is no time.
  */
 export function createClient(clientOptions: ClientOptions) {
   // A caller without types may leave out the options, and so the address.
   const { url, token, headers = {}, ...options } = Object(clientOptions) as ClientOptions;
   if (!URL.canParse(url))
     throw new TypeError(`url must be the address of a gateway, as https://agents.example.com, and is "${url}"`);
+  const { maxAttempts, retryMs } = options;
+  if (retryMs !== undefined && !(typeof retryMs === 'number' && retryMs >= 0))
+    throw new RangeError(`retryMs must be a number of milliseconds from 0 on, and is ${String(retryMs)}`);
   const connection: Connection = {
     url: url.endsWith('/') ? url.slice(0, -1) : url,
     fetch: options.fetch ?? ((...given) => fetch(...given)),
-    maxAttempts: options.maxAttempts ?? 5,
+    ...{ maxAttempts, retryMs },
     headers: async () => {
       const shown = typeof token === 'function' ? await token() : token;
       return { ...headers, ...(shown !== undefined && { authorization: `Bearer ${shown}` }) };

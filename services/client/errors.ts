@@ -11,9 +11,9 @@ export interface ErrorDetail {
 /** The service refused a request, or could not be reached. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
-  /** The HTTP status; 0 when there was no reply. */
+  /** The HTTP status; 0 when there was no reply, or one that was cut. */
   readonly status: number;
-  /** `VALIDATION_ERROR`, `CONFLICT`, …; `UNREACHABLE` when there was no reply. */
+  /** `VALIDATION_ERROR`, `CONFLICT`, …; `UNREACHABLE` when there was no reply, or one that was cut. */
   readonly code: string;
   readonly details: readonly ErrorDetail[];
   /** Names the request in the service's log. */
@@ -63,3 +63,11 @@ export const toUnreachable = (cause: unknown): RequestError =>
   new RequestError(`the service cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`, {
     ...{ status: 0, code: 'UNREACHABLE', cause },
   });
+
+/** The error of a reply that the service began, and that came to no end. */
+export const toCut = (what: string, cause?: unknown): RequestError => {
+  const why = cause instanceof Error ? `: ${cause.message}` : '';
+  return new RequestError(`the service answered, but ${what}${why}`, {
+    ...{ status: 0, code: 'UNREACHABLE', cause },
+  });
+};

@@ -152,6 +152,40 @@ test('an address that is none is refused when the client is made, by its name', 
     t.throws(() => createClient({ url }), { instanceOf: TypeError, message: `${mustBeAddress} and is "${url}"` });
 });
 
+test('a time of repetition that is none is refused when the client is made, by its name', (t) => {
+  for (const retryMs of [-1, NaN, '15s' as unknown as number])
+    t.throws(() => createClient({ url: 'http://service.test', retryMs }), {
+      ...{ instanceOf: RangeError, message: `retryMs must be a number of milliseconds from 0 on, and is ${retryMs}` },
+    });
+  for (const retryMs of [0, 0.5, Infinity]) t.notThrows(() => createClient({ url: 'http://service.test', retryMs }));
+});
+
+test('a request that is repeated ends with its signal, whatever the time that is left', async (t) => {
+  const controller = new AbortController();
+  const client = createClient({
+    url: 'http://service.test',
+    retryMs: Infinity,
+    fetch: () => {
+      queueMicrotask(() => controller.abort(new Error('enough')));
+      return Promise.reject(new TypeError('fetch failed'));
+    },
+  });
+  await t.throwsAsync(client.ping({ signal: controller.signal }), { message: 'enough' });
+});
+
+test('an error says whether the service was not reached, or its reply was cut', async (t) => {
+  const failing = (fetched: typeof fetch) => createClient({ url: 'http://service.test', retryMs: 0, fetch: fetched });
+  const away = failing(() => Promise.reject(new TypeError('fetch failed')));
+  await t.throwsAsync(away.ping(), { ...unreachable, message: 'the service cannot be reached: fetch failed' });
+  const cutting = failing(() => Promise.resolve(new Response('{"da')));
+  await t.throwsAsync(cutting.ping(), {
+    ...unreachable,
+    message: /^the service answered, but its reply cannot be read to the end: /,
+  });
+});
+
+const unreachable = { instanceOf: RequestError, code: 'UNREACHABLE' } as const;
+
 test('a client without options is refused as one without an address', (t) => {
   const withoutTypes = createClient as (given?: unknown) => unknown;
   for (const given of [undefined, null, 'http://service.test'])

@@ -1,15 +1,14 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
-import { RequestError, toRequestError, toUnreachable } from './errors.ts';
+import { RequestError, toCut, toRequestError, toUnreachable } from './errors.ts';
+import { createRetries, type Retries, type RetryBounds } from './retries.ts';
 
 /** How requests reach the service. */
-export interface Connection {
+export interface Connection extends RetryBounds {
   /** The gateway's address, without a slash at its end. */
   readonly url: string;
   readonly fetch: typeof fetch;
   /** Those of every request, asked for anew each time: a token may have been renewed. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  /** How often a request is made at most that the service could not take: 5. */
-  readonly maxAttempts: number;
 }
 
 export interface RequestOptions {
@@ -34,7 +33,8 @@ interface Sent extends RequestOptions {
 
 /**
  * Sends a request until its reply is `read`. One that the service could not take (no reply, a reply that is cut, 429, 503, 504)
- * is sent again after a pause, with the same idempotency key, so that its work is done once.
+ * is sent again after a pause, with the same idempotency key, so that its work is done once. Work of several requests hands
+ * each the same `retries`.
  * @throws RequestError for a refusal, when no attempt is left, and when the service asks for a pause of more than a minute; the
  * signal's reason; TypeError for an id that is no text, RangeError for one that a path cannot hold.
  */
@@ -42,15 +42,16 @@ export async function send<T>(
   connection: Connection,
   sent: Sent,
   read: (response: Response) => Promise<T> | T,
+  retries: Retries = createRetries(connection, { signal: sent.signal }),
 ): Promise<T> {
   const path = toPath(sent);
   const key = sent.method === 'GET' || sent.form ? undefined : (sent.idempotencyKey ?? randomUuid());
-  for (let attempt = 1; ; attempt++) {
+  for (;;) {
     try {
       return await read(await sendAttempt(connection, { ...sent, path }, key));
     } catch (error) {
-      if (!(error instanceof RequestError) || !mayHelp(error) || attempt >= connection.maxAttempts) throw error;
-      await pause(pauseMs(attempt, error.retryAfterMs), sent.signal);
+      if (!(error instanceof RequestError)) throw error;
+      await retries.after(error);
     }
   }
 }
@@ -71,14 +72,16 @@ function toPart(name: string, id: string | undefined): string {
 
 /** The `data` of a reply. */
 export const request = <T>(connection: Connection, sent: Sent): Promise<T> =>
-  send(connection, sent, async (response) => {
-    try {
-      return ((await response.json()) as { readonly data: T }).data;
-    } catch (error) {
-      sent.signal?.throwIfAborted();
-      throw toUnreachable(error);
-    }
-  });
+  send(connection, sent, (response) => readData<T>(response, sent.signal));
+
+async function readData<T>(response: Response, signal: AbortSignal | undefined): Promise<T> {
+  try {
+    return ((await response.json()) as { readonly data: T }).data;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw toCut('its reply cannot be read to the end', error);
+  }
+}
 
 async function sendAttempt(connection: Connection, sent: Sent, key: string | undefined): Promise<Response> {
   const { method, path, query = {}, body, form, headers, signal } = sent;
@@ -104,35 +107,4 @@ async function sendAttempt(connection: Connection, sent: Sent, key: string | und
     });
   if (response.ok) return response;
   throw await toRequestError(response);
-}
-
-const retried: ReadonlySet<number> = new Set([0, 429, 503, 504]);
-const mayHelp = ({ status, retryAfterMs = 0 }: RequestError): boolean =>
-  retried.has(status) && retryAfterMs <= maxRetryAfterMs;
-
-const firstPauseMs = 200;
-const maxPauseMs = 5000;
-/** A longer pause is the caller's to decide on. */
-const maxRetryAfterMs = 60_000;
-
-/** Doubles from a fifth of a second, with jitter, and is no shorter than the service asks for. */
-export function pauseMs(attempt: number, leastMs = 0): number {
-  const bound = Math.min(maxPauseMs, firstPauseMs * 2 ** (attempt - 1));
-  return Math.max(leastMs, bound * (0.5 + Math.random() / 2));
-}
-
-/** @throws the signal's reason when it fires first. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', end, { once: true });
-  });
 }

@@ -1,6 +1,7 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
-import { RequestError, toUnreachable } from './errors.ts';
-import { pause, pauseMs, send, type Connection, type RequestOptions } from './request.ts';
+import { RequestError, toCut } from './errors.ts';
+import { send, type Connection, type RequestOptions } from './request.ts';
+import { createRetries, type Retries } from './retries.ts';
 import { readEvents } from '@agent-workflow/kit/sse';
 import type { RunEvent, RunRequest } from './shapes.ts';
 
@@ -11,7 +12,7 @@ export type RunEvents = AsyncGenerator<RunEvent, void>;
 export type ConnectionChange = 'lost' | 'resumed';
 
 export interface FollowOptions extends Pick<RequestOptions, 'signal'> {
-  /** The id of the last event that came before; all events come without it. */
+  /** The whole `id` of the last event that came before, `{run_id}:{number}`; all events come without it. Behind the last event there is none. */
   readonly after?: string | undefined;
   /** Called at each cut, and when it is over. No event is missing then. */
   readonly onConnection?: ((change: ConnectionChange) => void) | undefined;
@@ -38,9 +39,19 @@ export async function* startAndFollow(connection: Connection, body: RunRequest, 
   yield* followFrom(connection, {}, { signal, start });
 }
 
-/** The events of a run behind the one of the id `after`; all of them without it. */
+/**
+ * The events of a run behind the one of the id `after`; all of them without it. None come when it was the last.
+ * @throws TypeError for an `after` that is no text.
+ */
 export async function* follow(connection: Connection, runId: string, { after, ...options }: FollowOptions): RunEvents {
+  refuseNoId(after);
   yield* followFrom(connection, { runId, after }, options);
+}
+
+/** Callers without types may give the number of the event, which `?after=` of the API takes. */
+function refuseNoId(after: unknown): void {
+  if (after === undefined || typeof after === 'string') return;
+  throw new TypeError(`after must be the id of an event, as "{run_id}:7", and is of the type ${typeof after}`);
 }
 
 interface Following extends Pick<FollowOptions, 'signal' | 'onConnection'> {
@@ -48,47 +59,110 @@ interface Following extends Pick<FollowOptions, 'signal' | 'onConnection'> {
   readonly start?: Omit<Parameters<typeof send>[1], 'headers' | 'signal'> | undefined;
 }
 
+/** What the connections of a reader have in common. */
+interface Reading extends Pick<Following, 'signal' | 'start'> {
+  readonly connection: Connection;
+  readonly retries: Retries;
+}
+
 /**
  * Every event once and in order. A connection that is cut is made again behind the last event that came, by whatever replica
- * answers; it is given up when so many in a row, as the connection has attempts, brought nothing.
+ * answers; it is given up when the service stays away, or its connections bring nothing, for as long as a request is repeated.
  * @throws RequestError when the run is refused or the service stays away; the signal's reason.
  */
 async function* followFrom(connection: Connection, from: Position, options: Following): RunEvents {
-  const { signal, onConnection } = options;
-  let position = from;
-  for (let failures = 0; ;) {
+  const { signal, start, onConnection } = options;
+  const setLost = createAnnouncer(onConnection);
+  const onRetry = ({ status }: RequestError): void => {
+    if (status === 0) setLost(true);
+  };
+  const retries = createRetries(connection, { signal, onRetry });
+  const reading = { connection, retries, signal, start };
+  for (let position = from; ;) {
+    const body = await connect(reading, position);
+    const connectedAt = performance.now();
+    let cut: RequestError | undefined;
     try {
-      for await (const event of eventsOf(connection, position, options)) {
-        if (failures > 0) onConnection?.('resumed');
-        failures = 0;
+      for await (const event of eventsOf(body, signal)) {
+        setLost(false);
+        retries.reset();
         position = { runId: event.run_id, after: event.id };
         yield event;
         if (isLast(event)) return;
       }
-      throw toUnreachable('the stream ended before its last event');
     } catch (error) {
-      signal?.throwIfAborted();
-      // What was refused has been tried again already: what may be mended here is a connection that ended or broke.
-      if (!(error instanceof RequestError) || error.status !== 0 || ++failures >= connection.maxAttempts) throw error;
-      if (failures === 1) onConnection?.('lost');
-      await pause(pauseMs(failures), signal);
+      if (!isCut(error)) throw error;
+      cut = error;
     }
+    if (performance.now() - connectedAt >= servedMs) retries.reset();
+    // The reader has no event of this run yet: the one that it named may be the last.
+    if (!cut && position === from && (await isBehindLast(reading, position))) {
+      setLost(false);
+      return;
+    }
+    await retries.after(cut ?? toCut('the stream of the run ended before its last event'));
   }
 }
 
-/** The events of one connection. It ends without a last event when the gateway drains. */
-async function* eventsOf(connection: Connection, { runId, after }: Position, { signal, start }: Following): RunEvents {
+/** Announces each change of whether the connection is lost. It is not at first. */
+function createAnnouncer(onConnection: FollowOptions['onConnection']): (isLost: boolean) => void {
+  let wasLost = false;
+  return (isLost) => {
+    if (isLost === wasLost) return;
+    wasLost = isLost;
+    onConnection?.(isLost ? 'lost' : 'resumed');
+  };
+}
+
+/** A connection of this length was served: a run may have no events for days, while gateways are replaced. */
+const servedMs = 15_000;
+
+const isCut = (error: unknown): error is RequestError => error instanceof RequestError && error.status === 0;
+
+/**
+ * Whether the event of the id `after` is the last of its run, or comes behind it. A stream that brought nothing may also have been cut,
+ * which only that event itself decides: it stands right behind the number before.
+ */
+async function isBehindLast(reading: Reading, { runId, after }: Position): Promise<boolean> {
+  if (runId === undefined || after === undefined) return false;
+  const number = numberOf(after);
+  // From its beginning a log is read for a number beyond its end alone.
+  const places = number > 1 ? [`${runId}:${String(number - 1)}`, undefined] : [undefined];
+  for (const place of places) {
+    const body = await connect(reading, { runId, after: place });
+    try {
+      for await (const event of eventsOf(body, reading.signal)) {
+        if (isLast(event) || numberOf(event.id) >= number) return isLast(event) && numberOf(event.id) <= number;
+      }
+    } catch (error) {
+      if (!isCut(error)) throw error;
+    }
+  }
+  return false;
+}
+
+/** The number in the id of an event. */
+const numberOf = (id: string): number => Number(id.slice(id.lastIndexOf(':') + 1));
+
+type Body = Response['body'];
+
+/** A connection that the service has taken. */
+function connect({ connection, retries, signal, start }: Reading, { runId, after }: Position): Promise<Body> {
   const sent =
     runId === undefined && start ? start : { method: 'GET', path: '/v1/runs/{runId}/stream', ids: { runId } };
   const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) };
-  const { body } = await send(connection, { ...sent, headers, signal }, (response) => response);
+  return send(connection, { ...sent, headers, signal }, ({ body }) => body, retries);
+}
+
+/** The events of one connection. It ends without a last event when the gateway drains. */
+async function* eventsOf(body: Body, signal: AbortSignal | undefined): RunEvents {
   if (!body) return;
   const events = readEvents(bytesOf(body));
   try {
     for (;;) {
       const next = await events.next().catch((error: unknown) => {
         signal?.throwIfAborted();
-        throw toUnreachable(error);
+        throw toCut('the stream of the run was cut', error);
       });
       if (next.done) return;
       yield { id: next.value.id, ...(JSON.parse(next.value.data) as Omit<RunEvent, 'id'>) };

@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { version } from './version.ts';
+import { cloneFolder, version } from './version.ts';
 
 /** A command of `agent-workflow`. */
 interface Command {
@@ -29,7 +29,8 @@ const commands: Readonly<Record<string, Command>> = {
     arguments: 1,
     run: async ({ positionals: [folder = '.'], flags }) => {
       const { init } = await import('./init/init.ts');
-      return init(folder, { language: flags['js'] === true ? 'js' : 'ts', version: version() });
+      const language = flags['js'] === true ? 'js' : 'ts';
+      return init(folder, { language, version: version(), clone: cloneFolder() });
     },
   },
   dev: {

@@ -9,9 +9,12 @@ export interface Gateway {
   readonly tokenFile: string | undefined;
 }
 
-/** @throws ConfigError when the file of the token cannot be read. */
+/**
+ * A client that gives up an address where nobody answers after some two seconds: somebody waits for the command.
+ * @throws ConfigError when the file of the token cannot be read.
+ */
 export const clientOf = ({ url, tokenFile }: Gateway): Client =>
-  createClient({ url, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }) });
+  createClient({ url, maxAttempts: 5, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }) });
 
 function readToken(file: string): string {
   try {

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 
@@ -111,6 +111,23 @@ test('an agent whose module ends the process stops a start and a check with one 
     t.is(code, 1, printed);
     t.regex(printed, /agent "\.\/agent\.ts:graph": "\.\/agent\.ts" does not load: it, .* ends the process\n$/);
   }
+});
+
+test('a project that a clone writes takes its packages from tarballs of the clone, which are made before', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const { code, printed } = await run(folder, 'init', 'demo');
+  t.is(code, 0, printed);
+  const [, pack = '', enter, install = '', dev] = /\n\nNext: (.*) && (.*) && (.*) && (.*)\n$/.exec(printed) ?? [];
+  t.deepEqual([enter, dev], ['cd demo', 'npm run dev']);
+  const clone = fileURLToPath(new URL('../..', import.meta.url));
+  const [, prefix = ''] = /^npm run --prefix (\S+) pack$/.exec(pack) ?? [];
+  t.is(join(folder, prefix, '/'), clone);
+  const tarballs = install.split(' ').filter((word) => word.endsWith('.tgz'));
+  t.deepEqual(
+    tarballs.map((path) => relative(clone, join(folder, 'demo', path)).replace(/-\d+\.\d+\.\d+/, '')),
+    ['graph', 'auth', 'client', 'server'].map((name) => join('.cache', 'packages', `agent-workflow-${name}.tgz`)),
+  );
 });
 
 test('a project that cannot be written is refused with one line', async (t) => {

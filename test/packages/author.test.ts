@@ -159,7 +159,8 @@ async function isWritten(
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
   await npmInstalls(folder, 'install', ...usual(tarballs));
   clock.did('npm install <the tarballs>');
-  await run(folder, 'npx', 'agent-workflow', 'init', 'demo', ...(language === 'js' ? ['--js'] : []));
+  const made = await run(folder, 'npx', 'agent-workflow', 'init', 'demo', ...(language === 'js' ? ['--js'] : []));
+  t.regex(made, /\nNext: cd demo && npm install && npm run dev\n$/);
   clock.did('npx agent-workflow init demo');
   const again = run(folder, 'npx', 'agent-workflow', 'init');
   await t.throwsAsync(again, { message: /is not empty: it holds/ }, 'a folder that holds a project is left as it is');

@@ -31,11 +31,11 @@ import { makeWorkspace, startStandalone, type StandaloneProcess } from '../serve
 const user = (content: string) => ({ role: 'user', content }) as const;
 const host = 'http://service.test';
 
-/** A client of whatever process serves at the moment. */
+/** A client of whatever process serves at the moment. A loaded machine may start one slowly. */
 function clientOf(serving: () => StandaloneProcess | undefined): Client {
   return createClient({
     url: host,
-    maxAttempts: 20,
+    retryMs: 60_000,
     fetch: (address, init) => {
       const { pathname, search } = new URL(address instanceof Request ? address.url : address);
       return fetch(`${serving()?.url ?? 'http://127.0.0.1:1'}${pathname}${search}`, init);
@@ -67,6 +67,50 @@ test('a stream goes on over the death of the process, each event once and in ord
   t.is(events.at(-1)?.event, 'on_chain_end');
   const whole = events.flatMap(({ message }) => (message ? [textOf(message)] : []));
   t.deepEqual(whole, ['before the gate', 'after the gate']);
+});
+
+test('an invoke goes on over the death of the process, and gets the result of its one run', async (t) => {
+  await using workspace = await makeWorkspace('gated');
+  await using gate = await openGate();
+  let serving: StandaloneProcess | undefined = await startStandalone(workspace.env);
+  t.teardown(async () => serving?.[Symbol.asyncDispose]());
+  const client = clientOf(() => serving);
+  const config = { thread_id: 'killed', gate: gate.url };
+  const invoked = client.invoke({ messages: [user('go')], config });
+  await gate.visited(1);
+  const dying: StandaloneProcess = serving;
+  serving = undefined;
+  dying.child.kill('SIGKILL');
+  await dying[Symbol.asyncDispose]();
+  serving = await startStandalone(workspace.env);
+  gate.open();
+  const { meta } = await invoked;
+  t.is(meta.status, 'completed');
+  const { runs } = await client.threads.runs('killed');
+  t.deepEqual(
+    runs.map(({ run_id: id }) => id),
+    [meta.run_id],
+  );
+});
+
+test('behind the last event of a run that has ended there is none, until it is deleted', async (t) => {
+  await using workspace = await makeWorkspace('echo');
+  await using service = await startStandalone(workspace.env);
+  const client = clientOf(() => service);
+  const ids: string[] = [];
+  const config = { thread_id: 'ended' };
+  for await (const { id } of client.stream({ messages: [user('hello')], config })) ids.push(id);
+  const [runId = '', last = ''] = ids.at(-1)?.split(':') ?? [];
+  const followed = async (after: string): Promise<readonly string[]> => {
+    const events = await Array.fromAsync(client.runs.follow(runId, { after }));
+    return events.map(({ id }) => id);
+  };
+  t.deepEqual(await followed(ids.at(-1) ?? ''), []);
+  t.deepEqual(await followed(ids.at(-2) ?? ''), ids.slice(-1));
+  for (const beyond of [1, 2, 1000]) t.deepEqual(await followed(`${runId}:${String(Number(last) + beyond)}`), []);
+  await client.threads.delete('ended');
+  const deleted = await t.throwsAsync(followed(ids.at(-1) ?? ''), { instanceOf: RequestError });
+  t.is(deleted.code, 'RESOURCE_NOT_FOUND');
 });
 
 test('an invoke whose run takes longer than the service waits is sent again and gets the result of the same run', async (t) => {

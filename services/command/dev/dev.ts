@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -18,42 +18,50 @@ export async function dev(): Promise<number> {
   await using sources = await watchSources(process.cwd(), ({ message }) => {
     print(`files that are saved from here on are not seen: ${message}`);
   });
-  let service = startService();
+  let service = startService(stopping);
   print('watching for changes');
   while (!stopping.aborted) {
     const changed = await sources.next(stopping);
     if (changed === undefined) break;
     print(`${changed} has changed`);
-    await stop(service);
-    service = startService();
+    await service.stop();
+    service = startService(stopping);
   }
-  await stop(service);
+  await service.stop();
   return 0;
 }
 
 const print = (line: string): void => void process.stdout.write(`dev: ${line}\n`);
 
-function startService(): ChildProcess {
+interface Service {
+  /** Resolves when the process has ended. */
+  readonly stop: () => Promise<void>;
+}
+
+/** A process that ends by itself is reported, unless `stopping` has fired: Ctrl-C reaches it, too. */
+function startService(stopping: AbortSignal): Service {
   const main = process.argv[1] ?? fileURLToPath(new URL('../main.ts', import.meta.url));
   const child = spawn(process.execPath, [main, 'start'], {
     env: { DRAIN_SECONDS: '1', ...readDotEnv(), ...processEnv() },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  let isStopped = false;
   createInterface({ input: child.stdout }).on('line', (line) => process.stdout.write(`${toLogText(line)}\n`));
   child.once('exit', (code, signal) => {
-    // Also what the watchdog ends, by SIGKILL. It is ended here by SIGTERM.
-    if (code || (signal && signal !== 'SIGTERM' && signal !== 'SIGINT'))
-      print(`the service does not run; it is started again when a file changes`);
+    if (isStopped || stopping.aborted) return;
+    const how = signal === null ? `with code ${String(code)}` : `by ${signal}`;
+    print(`the service has ended ${how} and does not run; it is started again when a file changes`);
   });
-  return child;
+  return {
+    stop: async () => {
+      isStopped = true;
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
 }
 
 /** What `.env` of the working folder sets; the environment comes before it. */
 const readDotEnv = (): Env => (existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {});
-
-async function stop(service: ChildProcess): Promise<void> {
-  if (service.exitCode !== null || service.signalCode !== null) return;
-  const ended = once(service, 'exit');
-  service.kill('SIGTERM');
-  await ended;
-}

@@ -38,11 +38,12 @@ const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 function manifest({ name, language, version }: Project): string {
   const typed = language === 'ts';
   return json({
-    ...{ name, version: '0.1.0', private: true, type: 'module', engines: { node: '>=22.18' } },
+    ...{ name, version: '0.1.0', private: true, type: 'module', engines: { node: `>=${neededNode}` } },
     scripts: {
       dev: 'agent-workflow dev',
       start: 'agent-workflow start',
       check: 'agent-workflow check',
+      pretest: testNode,
       test: typed ? testTypeScript : 'node --test',
       ...(typed && { types: 'tsc' }),
     },
@@ -50,6 +51,14 @@ function manifest({ name, language, version }: Project): string {
     ...(typed && { devDependencies: { '@types/node': '^24.0.0', typescript: '^6.0.0' } }),
   });
 }
+
+/** From here on Node runs TypeScript as it is. */
+const neededNode = '22.18';
+
+/** An older Node says of the tests that it could not find them. The double quotes are for Windows, too. */
+const testNode =
+  `node -e "const { node } = process.versions; if (node.localeCompare('${neededNode}', 'en', { numeric: true }) < 0) ` +
+  `{ console.error('Node ${neededNode} or newer is needed, this is ' + node); process.exitCode = 1; }"`;
 
 /**
  * With a pattern: a Node that is too old for TypeScript finds no file of that name and fails. Without one it leaves out files of
