@@ -14,7 +14,8 @@ export const graph = new StateGraph({
 })
   .addNode('ask', async (_state, { config, signal, emit }) => {
     const name = interrupt({ question: 'What is your name?' });
-    if (config['gate'] !== undefined) await fetch(String(config['gate']), { signal });
+    const { gate } = config;
+    if (typeof gate === 'string') await fetch(gate, { signal });
     const colour = interrupt({ question: 'What colour?' });
     if (colour === 'none') throw new Error('there is no such colour');
     emit(`${String(name)} likes ${String(colour)}`);
