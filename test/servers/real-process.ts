@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import pRetry from 'p-retry';
 import { processEnv } from '@agent-workflow/kit/env';
 import { onPath, provisioned, type ServerName } from './provisioned.ts';
 
@@ -75,11 +76,23 @@ export interface ServerProcess extends AsyncDisposable {
 const startMs = 60_000;
 const shownBytes = 3000;
 
+/** A port that was free may be another process's by the time the server listens. */
+const startsAtMost = 3;
+const isPortTaken = ({ message }: Error): boolean => /address already in use|EADDRINUSE/i.test(message);
+
 /**
- * Starts a server that is provisioned, and waits until it is ready.
+ * Starts a server that is provisioned, and waits until it is ready. One whose port was taken meanwhile is started anew, at others.
  * @throws Error with the end of its log when it ends instead, or takes a minute.
  */
 export async function openServerProcess(recipe: Recipe, options: RunOptions): Promise<ServerProcess> {
+  return pRetry(() => openOnce(recipe, options), {
+    retries: startsAtMost - 1,
+    minTimeout: 0,
+    shouldRetry: ({ error }) => isPortTaken(error),
+  });
+}
+
+async function openOnce(recipe: Recipe, options: RunOptions): Promise<ServerProcess> {
   const program = provisioned(recipe.server);
   if (program === undefined) throw new Error(`${recipe.title} is not provisioned`);
   const folder = await mkdtemp(join(tmpdir(), `agent-workflow-${recipe.server}-`));

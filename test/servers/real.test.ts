@@ -14,6 +14,7 @@ import { privateNats } from './nats.ts';
 import { onPath, versions, type ServerName } from './provisioned.ts';
 import { leasePrivate, leaseShared } from './real-lease.ts';
 import { exchange } from './real-probe.ts';
+import { openServerProcess, type Recipe } from './real-process.ts';
 import { withServer } from './real-suite.ts';
 import { talks } from './real-talk.ts';
 import { privatePostgres } from './postgres.ts';
@@ -29,6 +30,37 @@ const provisionedHere = {
   versitygw: privateS3(),
   weaviate: privateWeaviate(),
 };
+
+withServer(test, privateRedis(), () => {
+  /** A server that ends at its first `faults` starts, with these words. */
+  const failing = (words: string, faults: number): { readonly recipe: Recipe; readonly ports: () => number[] } => {
+    const ports: number[] = [];
+    const recipe: Recipe = {
+      ...{ server: 'redis', title: 'a server', portCount: 1 },
+      prepare: (place) => {
+        ports.push(place.ports[0] ?? 0);
+        const code =
+          ports.length > faults ? 'setInterval(() => {}, 1000)' : `console.log('${words}'); process.exitCode = 1`;
+        return Promise.resolve({ command: process.execPath, args: ['-e', code] });
+      },
+      isReady: () => Promise.resolve(ports.length > faults),
+    };
+    return { recipe, ports: () => ports };
+  };
+
+  test('a server whose port is taken before it listens is started at another, and what ends for another reason is not', async (t) => {
+    const taken = failing('listen tcp :1: bind: address already in use', 2);
+    await using server = await openServerProcess(taken.recipe, { isDurable: false });
+    t.is(taken.ports().length, 3);
+    t.is(server.port, taken.ports()[2]);
+    const broken = failing('a fault of its own', 1);
+    await t.throwsAsync(openServerProcess(broken.recipe, { isDurable: false }), { message: /a fault of its own/ });
+    t.is(broken.ports().length, 1);
+    const always = failing('EADDRINUSE', 9);
+    await t.throwsAsync(openServerProcess(always.recipe, { isDurable: false }), { message: /EADDRINUSE/ });
+    t.is(always.ports().length, 3);
+  });
+});
 
 for (const [server, launcher] of Object.entries(provisionedHere) as [ServerName, typeof provisionedHere.redis][]) {
   const { keep, isKept } = talks[server];

@@ -46,7 +46,8 @@ export function createCaller({ client, prefix }: CallerOptions): CodeCalls['redu
   const send = async (subject: string, payload: Uint8Array, { call, values, onLeft }: Sending): Promise<Msg> => {
     const { signal, deadline } = call;
     signal.throwIfAborted();
-    const timeoutMs = Math.max(1, Math.min(answerMs, deadline - Date.now()));
+    // A timer may fire a millisecond early, when the deadline has not passed: the worker would count as lost.
+    const timeoutMs = Math.max(1, Math.min(answerMs, deadline - Date.now() + 1));
     const answer = client.request(subject, payload, { headers: toHeaders(values), timeoutMs });
     return untilAborted(answer, signal).catch((error: unknown) => {
       // An answer that comes after its caller has gone is for nobody.
