@@ -52,7 +52,7 @@ withServer(test, privateRedis(), () => {
     const taken = failing('listen tcp :1: bind: address already in use', 2);
     await using server = await openServerProcess(taken.recipe, { isDurable: false });
     t.is(taken.ports().length, 3);
-    t.is(server.port, taken.ports()[2]);
+    t.is(server.port, taken.ports().at(-1) ?? 0);
     const broken = failing('a fault of its own', 1);
     await t.throwsAsync(openServerProcess(broken.recipe, { isDurable: false }), { message: /a fault of its own/ });
     t.is(broken.ports().length, 1);
