@@ -85,14 +85,14 @@ const isPortTaken = ({ message }: Error): boolean => /address already in use|EAD
  * @throws Error with the end of its log when it ends instead, or takes a minute.
  */
 export async function openServerProcess(recipe: Recipe, options: RunOptions): Promise<ServerProcess> {
-  return pRetry(() => openOnce(recipe, options), {
+  return pRetry(() => startServer(recipe, options), {
     retries: startsAtMost - 1,
     minTimeout: 0,
     shouldRetry: ({ error }) => isPortTaken(error),
   });
 }
 
-async function openOnce(recipe: Recipe, options: RunOptions): Promise<ServerProcess> {
+async function startServer(recipe: Recipe, options: RunOptions): Promise<ServerProcess> {
   const program = provisioned(recipe.server);
   if (program === undefined) throw new Error(`${recipe.title} is not provisioned`);
   const folder = await mkdtemp(join(tmpdir(), `agent-workflow-${recipe.server}-`));
