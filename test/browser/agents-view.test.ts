@@ -55,7 +55,7 @@ browserTest('the agents are listed with their revisions, and their runs name the
   }
   await using second = await start('v2');
   const { meta } = await createClient({ url: second.url }).invoke({ messages, config });
-  const { page } = await openPage(t, `${second.url}/playground#/agents`);
+  const { page, context } = await openPage(t, `${second.url}/playground#/agents`);
   const [newest, oldest] = [row(page, 'support', 'v2'), row(page, 'support', 'v1')];
   await newest.getByRole('cell', { name: 'current' }).waitFor();
   await newest.getByRole('cell', { name: '100 %' }).waitFor();
@@ -70,6 +70,8 @@ browserTest('the agents are listed with their revisions, and their runs name the
   const runs = page.getByRole('region', { name: 'Runs', exact: true }).getByRole('listitem');
   await runs.first().getByText('support v2').waitFor();
   t.deepEqual(await runs.locator('.run-build').allInnerTexts(), ['support v2', 'support v1']);
+  // Before the service: the page would ask it in vain.
+  await context.close();
 });
 
 browserTest('an agent without revisions says so, and what cannot be read is tried again', async (t) => {

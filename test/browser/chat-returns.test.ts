@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openGate } from '../servers/gate.ts';
+import { until } from '../until.ts';
 import { openPage, violationsIn } from './browser.ts';
 import { box, button, messages, saw, send, sendGate, status } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
@@ -91,7 +92,7 @@ browserTest('an answer that comes too late is not lost: the page says so, and it
   await button(other, 'Send the answer').click();
   await other.getByRole('alert').filter({ hasText: 'A question was answered elsewhere' }).waitFor();
   await saw(other, 'The answer: "Ada"');
-  t.is(await box(other).inputValue(), 'Grace');
+  await until(async () => (await box(other).inputValue()) === 'Grace');
   t.is(await other.getByRole('alert').count(), 1);
   t.deepEqual(await violationsIn(other), []);
   await box(other).press('Control+Enter');
