@@ -137,3 +137,10 @@ test('a log that was found at another subject is subscribed to there, and is not
   t.deepEqual([...subscribed], ['events.3.r']);
   t.true(listening.isInPlace(tail));
 });
+
+test('a log that has ended is not looked at, however long its readers take', (t) => {
+  const { subscribed, compared, pass } = open();
+  const tail = { ...readTail('r'), ended: true };
+  pass(100, [tail], (second) => second);
+  t.deepEqual([subscribed.size, compared.length], [0, 0]);
+});

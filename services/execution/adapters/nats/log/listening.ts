@@ -1,6 +1,6 @@
 import type { Live } from './live.ts';
 import type { LogPlaces } from './places.ts';
-import { neverSynced, type Tail } from './tail.ts';
+import { firstPauseMs, neverSynced, type Tail } from './tail.ts';
 
 interface ListeningOptions {
   readonly live: Pick<Live, 'subscribe'>;
@@ -34,8 +34,7 @@ export interface Listening {
   readonly check: (tails: Iterable<Tail>, lastSeq: number) => void;
 }
 
-/** How long a log is quiet before it is looked at, in milliseconds; twice as long each time, up to the longest. */
-const firstPauseMs = 2000;
+/** The longest time that a log is quiet before it is looked at, in milliseconds. */
 const longestPauseMs = 30_000;
 /** The longest for a log that is written here and has no readers, as that of a run that sleeps: its writer only has to learn that another one has the run. */
 const longestUnreadMs = 10 * 60_000;
@@ -95,7 +94,8 @@ export function createListening({
 
     check: (tails, lastSeq) => {
       const time = now();
-      const due = [...tails].filter(({ quietSince, pauseMs }) => time - quietSince >= pauseMs);
+      // Nothing follows on the end of a log, however long its readers take.
+      const due = [...tails].filter(({ ended, quietSince, pauseMs }) => !ended && time - quietSince >= pauseMs);
       const firstRead = due.sort((one, other) => Number(other.listeners > 0) - Number(one.listeners > 0));
       for (const tail of firstRead.slice(0, checksAtOnce)) {
         const isRead = tail.listeners > 0;

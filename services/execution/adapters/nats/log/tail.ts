@@ -52,6 +52,9 @@ interface KeptFrame extends StoredFrame {
   batch?: EventBatch;
 }
 
+/** How long a log is quiet before it is looked at, in milliseconds; twice as long each time. */
+export const firstPauseMs = 2000;
+
 /** The count of gaps of a tail that was not compared with the stream. */
 export const neverSynced = -1;
 
@@ -63,7 +66,7 @@ export const createTail = (runId: string, subject: string): Tail => ({
   subscription: undefined,
   knownUntil: 0,
   quietSince: 0,
-  pauseMs: 0,
+  pauseMs: firstPauseMs,
   comparedAt: -1,
   streamSeq: 0,
   writer: '',
