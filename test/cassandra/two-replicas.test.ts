@@ -59,7 +59,7 @@ withServer(test, cassandra, (server) => {
     const threads = between(await openPair(options), () => (calls++ % 11 > 7 ? 1 : 0));
     return { ...threads, [Symbol.asyncDispose]: () => Promise.resolve() };
   };
-  const scale = { waitingRuns: 50, forkedMessages: 200, stories: 10, races: 4 };
+  const scale = { waitingRuns: 50, forkedMessages: 1000, stories: 10, races: 4 };
   threadsPastContract(test, 'two replicas in turns', { open, scale });
 
   test('a step that another replica has committed meanwhile is seen, and what it wrote is not lost', async (t) => {
