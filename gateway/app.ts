@@ -29,6 +29,7 @@ import { authentication } from './middleware/authenticate.ts';
 import { cors } from './middleware/cors.ts';
 import { endpointSteps } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
+import { knownHosts } from './middleware/known-hosts.ts';
 import { ownPages } from './middleware/own-pages.ts';
 import { everyRequest } from './middleware/request.ts';
 import { apiPages } from './pages/api.ts';
@@ -53,6 +54,8 @@ type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
   readonly authenticate?: Authenticate;
   /** Absent: every caller may do everything. */
   readonly authorize?: Authorize;
+  /** Whether everyone on this machine is let in, and nobody else. */
+  readonly isLocal?: boolean;
   /** For the metrics of requests; absent: none. */
   readonly registry?: Registry | undefined;
   /** For the spans of requests; absent: none. */
@@ -63,6 +66,7 @@ type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
 export function createApp({
   authenticate = withoutAuthentication,
   authorize,
+  isLocal = false,
   counter: uncounted,
   replyCache,
   registry,
@@ -99,6 +103,7 @@ export function createApp({
   app.setMaxListeners(0);
   const steps = [
     everyRequest({ config, log, meters, spans }),
+    knownHosts({ ...config, isLocal }),
     cors(config),
     readablePath,
     ...pagesOf(config),

@@ -10,6 +10,8 @@ interface Auth extends Disposable {
   readonly authenticate: Authenticate;
   /** Absent: every authenticated caller may do everything. Without a backend that is so on a loopback address alone. */
   readonly authorize?: Authorize;
+  /** Whether everyone on this machine is let in, and nobody else. */
+  readonly isLocal: boolean;
   /** Who may do what, in one line for the start. */
   readonly summary: string;
 }
@@ -37,16 +39,21 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
   const rights = authorization
     ? `authorization: ${authorization}`
     : `authorization: none, ${callers} may use everything${isLocal ? '' : ' but deploy agents'}`;
-  return { ...authentication, ...(authorize && { authorize }), summary: `auth: ${authentication.summary}; ${rights}` };
+  return {
+    ...authentication,
+    ...(authorize && { authorize }),
+    isLocal: isLocal && auth === null,
+    summary: `auth: ${authentication.summary}; ${rights}`,
+  };
 }
 
 /** The part that the application needs. */
-export const rulesOf = ({ authenticate, authorize }: Auth): Pick<Auth, 'authenticate' | 'authorize'> => ({
-  authenticate,
+export const rulesOf = ({ authenticate, authorize, isLocal }: Auth): Omit<Auth, 'summary' | keyof Disposable> => ({
+  ...{ authenticate, isLocal },
   ...(authorize && { authorize }),
 });
 
-type Authentication = Omit<Auth, 'authorize'>;
+type Authentication = Omit<Auth, 'authorize' | 'isLocal'>;
 
 const loopback = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 

@@ -5,8 +5,9 @@ import { fileAddresses } from './access.ts';
 import type { Context, Middleware } from './context.ts';
 
 /**
- * Refuses a URL that is too long (414) or whose path has broken percent-encoding (400), decodes `%3A`, because clients may encode
- * the colon of `graph:StateSchema`, and takes the secret out of the address of a file.
+ * Refuses a URL that is too long (414), whose path has broken percent-encoding (400), or whose query encodes bytes that are not UTF-8 (400):
+ * they would be read as replacement characters. Decodes `%3A`, because clients may encode the colon of `graph:StateSchema`, and takes the
+ * secret out of the address of a file.
  */
 export const readablePath: Middleware = (ctx, next) => {
   if (ctx.url.length > sizes.url) {
@@ -14,7 +15,9 @@ export const readablePath: Middleware = (ctx, next) => {
     writeRefusal(ctx, { status: 414, code: 'PAYLOAD_TOO_LARGE', message });
     return;
   }
-  const { path } = ctx;
+  const { path, querystring } = ctx;
+  if (querystring.includes('%') && !decodes(querystring.replaceAll(loosePercent, '%25')))
+    throw new ServiceError('BadRequest', 'the query has percent-encoded bytes that are not UTF-8');
   if (path.includes('%')) {
     if (!decodes(path)) throw new ServiceError('BadRequest', 'the path has broken percent-encoding');
     ctx.path = path.replaceAll(/%3a/gi, ':');
@@ -30,9 +33,12 @@ function hideToken(ctx: Context): void {
   ctx.path = fileAddresses;
 }
 
-function decodes(path: string): boolean {
+/** A percent sign that encodes nothing. In a query it stands for itself, as in `search=50%`. */
+const loosePercent = /%(?![0-9a-f]{2})/gi;
+
+function decodes(text: string): boolean {
   try {
-    decodeURIComponent(path);
+    decodeURIComponent(text);
     return true;
   } catch {
     return false;

@@ -26,8 +26,26 @@ function isOrigin(text: string): boolean {
   return url?.origin === text;
 }
 
-/** Settings for browsers: the origins that may call, and HSTS. */
+/** Host names without a port; or `*` alone. */
+const hostNames = (doc: string): Setting<readonly string[] | undefined> => ({
+  doc,
+  fallback: undefined,
+  read: (value) => {
+    const list = value.split(',').map((name) => name.trim().toLowerCase());
+    const invalid = list.find((name) => !(name === '*' && list.length === 1) && !isHostName(name));
+    return invalid === undefined
+      ? list
+      : { problem: 'must be `*` or host names like agents.example.com, without a port, separated by commas' };
+  },
+});
+
+const isHostName = (text: string): boolean => /^[a-z0-9._-]+$/.test(text) && !text.endsWith('.');
+
+/** Settings for browsers: the origins that may call, the names of the gateway, and HSTS. */
 export const browserSettings = {
+  ALLOWED_HOSTS: hostNames(
+    'Names by which requests may address the gateway (`Host`), beside IP addresses, names without a domain, and those below `.localhost`, `.test` and `.internal`; separated by commas, `*` for every name. Unset: every name, but none where nobody authenticates and the gateway listens on a loopback address',
+  ),
   CORS_ORIGINS: origins('Web origins whose pages may call, separated by commas; `*` for all, without credentials'),
   CORS_CREDENTIALS: choice(['true', 'false'], 'false', 'Whether those pages may send cookies and other credentials'),
   HSTS_SECONDS: integer(0, 'Age in `Strict-Transport-Security`, in seconds; 0 leaves it to the proxy that ends TLS', {

@@ -4,10 +4,10 @@ import { Type } from './builders.ts';
 /** Every `code` of the error envelope, and when it comes. The service adds none without a new line here. */
 export const errorCodes = {
   BAD_REQUEST:
-    'The body is not a JSON object or not valid UTF-8, or the request makes no sense in the present state of the thread, as a tool result for a call that nobody made',
+    'The body is not a JSON object, body or query are not valid UTF-8, or the request makes no sense in the present state of the thread, as a tool result for a call that nobody made',
   AUTHENTICATION_FAILED: 'Credentials, ticket or address of a file are missing, invalid or expired',
   PERMISSION_DENIED:
-    'The authorization backend of the service refused; or, where nobody authenticates, a page of another origin would change something',
+    'The authorization backend of the service refused; or, where nobody authenticates, a page of another origin would change something; or `Host` is no name of this gateway',
   RESOURCE_NOT_FOUND:
     'The caller has no thread, message, run, checkpoint, memory or file of this id, the service has no agent, or nothing is at this path',
   METHOD_NOT_ALLOWED: 'The path exists for other methods; the header `Allow` names them',

@@ -2,6 +2,7 @@
 export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   AGENT_BACKLOG: ['execution', 'standalone'],
   AGENT_REVISION: ['execution', 'standalone'],
+  ALLOWED_HOSTS: ['gateway', 'standalone'],
   AUTH_TIMEOUT_MS: ['gateway', 'standalone'],
   BLOCK_LIMIT_MS: ['execution', 'standalone'],
   CALL_TIMEOUT_MS: ['gateway', 'standalone'],

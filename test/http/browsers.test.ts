@@ -227,6 +227,59 @@ declare('a page of another origin changes nothing where nobody authenticates', a
   for (const headers of ours) t.is(await send('DELETE', '/v1/threads/nobody', headers), 404, JSON.stringify(headers));
 });
 
+/** The status of a request whose `Host` is this. */
+async function statusFor(t: ExecutionContext, url: string, host: string, path = '/v1/threads'): Promise<number> {
+  const asked = request(`${url}${path}`, { headers: { host } }).end();
+  const [reply] = (await once(asked, 'response')) as [IncomingMessage];
+  const body = await text(reply);
+  if (reply.statusCode === 403) t.regex(body, /"PERMISSION_DENIED".*ALLOWED_HOSTS/s);
+  return reply.statusCode ?? 0;
+}
+
+declare(
+  'where nobody authenticates on this machine, a name that a page can have is no name of the gateway',
+  async (t) => {
+    const url = await open(t, {});
+    const { port } = new URL(url);
+    const foreign = [
+      'evil.example',
+      `evil.example:${port}`,
+      'EVIL.example',
+      'evil.example.',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+    ];
+    for (const host of foreign)
+      for (const path of ['/v1/threads', '/v1/store/memories', '/playground', '/metrics-of-nobody'])
+        t.is(await statusFor(t, url, host, path), 403, `${host} ${path}`);
+    const own = [
+      'localhost',
+      `localhost:${port}`,
+      'LOCALHOST',
+      '127.0.0.1',
+      `[::1]:${port}`,
+      '[::ffff:127.0.0.1]',
+      'agents.localhost',
+      'host.docker.internal',
+      'service',
+    ];
+    for (const host of own) t.is(await statusFor(t, url, host), 200, host);
+  },
+);
+
+declare('names that the operator lists are names of the gateway, and `*` is every name', async (t) => {
+  const listed = await open(t, { ALLOWED_HOSTS: 'agents.example.com, Other.example.com' });
+  for (const host of ['agents.example.com', 'AGENTS.example.com:8000', 'other.example.com', 'localhost'])
+    t.is(await statusFor(t, listed, host), 200, host);
+  t.is(await statusFor(t, listed, 'evil.example'), 403);
+  t.is(await statusFor(t, await open(t, { ALLOWED_HOSTS: '*' }), 'evil.example'), 200);
+});
+
+declare('where callers authenticate the name matters only when names are listed', async (t) => {
+  t.is(await statusFor(t, await open(t, {}, 'jwt'), 'agents.example.com'), 401);
+  t.is(await statusFor(t, await open(t, { ALLOWED_HOSTS: 'agents.example.com' }, 'jwt'), 'evil.example'), 403);
+});
+
 declare(
   'where all origins may call, and where callers authenticate, the origin of a change does not matter',
   async (t) => {

@@ -259,21 +259,34 @@ declare('an address that is too long is 414', async (t) => {
   t.deepEqual([reply.status, codeIn(reply)], [414, 'PAYLOAD_TOO_LARGE']);
 });
 
-embeddedOnly(test, 'all origins with credentials stop the start, and so does what is no origin', async (t) => {
-  await using workspace = await makeWorkspace('echo');
-  const start = (env: Sent): Promise<unknown> => startStandalone({ ...workspace.env, ...env });
-  await t.throwsAsync(start({ CORS_ORIGINS: '*', CORS_CREDENTIALS: 'true' }), {
-    message: 'exit code 1: CORS_CREDENTIALS must be false while CORS_ORIGINS is *',
-  });
-  for (const origins of [
-    'app.example.com',
-    'https://app.example.com/',
-    'null',
-    'https://*.example.com',
-    '*,https://a.example',
-  ])
-    await t.throwsAsync(start({ CORS_ORIGINS: origins }), { message: /CORS_ORIGINS must be/ }, origins);
-});
+embeddedOnly(
+  test,
+  'all origins with credentials stop the start, and so do what is no origin and what is no host name',
+  async (t) => {
+    await using workspace = await makeWorkspace('echo');
+    const start = (env: Sent): Promise<unknown> => startStandalone({ ...workspace.env, ...env });
+    await t.throwsAsync(start({ CORS_ORIGINS: '*', CORS_CREDENTIALS: 'true' }), {
+      message: 'exit code 1: CORS_CREDENTIALS must be false while CORS_ORIGINS is *',
+    });
+    for (const origins of [
+      'app.example.com',
+      'https://app.example.com/',
+      'null',
+      'https://*.example.com',
+      '*,https://a.example',
+    ])
+      await t.throwsAsync(start({ CORS_ORIGINS: origins }), { message: /CORS_ORIGINS must be/ }, origins);
+    for (const names of [
+      'agents.example.com:8000',
+      'https://agents.example.com',
+      '*.example.com',
+      '*,a.example',
+      'a.example.',
+      ',',
+    ])
+      await t.throwsAsync(start({ ALLOWED_HOSTS: names }), { message: /ALLOWED_HOSTS must be/ }, names);
+  },
+);
 
 /** Streams a run to its end. @returns the kind of its last event. */
 async function openStream(client: Client, body: unknown): Promise<string> {

@@ -187,6 +187,13 @@ test('broken percent-encoding is 400', async (t) => {
     await refused(t, raw('GET', `/v1/threads/${id}`), 400, codeOf(400));
 });
 
+test('a query whose encoded bytes are not UTF-8 is 400, and a percent sign that encodes nothing stands for itself', async (t) => {
+  for (const query of ['search=%ff', 'search=%c0%af', 'search=a&limit=1%E0%A4%A', '%ff=1'])
+    await refused(t, raw('GET', `/v1/threads?${query}`), 400, codeOf(400));
+  for (const query of ['search=50%', 'search=%', 'search=%zz', 'search=%C3%A9%'])
+    t.is((await raw('GET', `/v1/threads?${query}`)).status, 200, query);
+});
+
 test('odd queries are never our fault', async (t) => {
   for (const query of [
     '?',
