@@ -25,7 +25,7 @@ import { nothingStored, type LogPosition } from './position.ts';
  */
 
 export interface ChainOptions {
-  readonly client: NatsClient;
+  readonly client: Pick<NatsClient, 'request' | 'connected'>;
   readonly runId: string;
   /** Where the log begins if it has no message yet. */
   readonly beginSubject: () => string;
@@ -49,6 +49,12 @@ export interface ChainOptions {
 type Put =
   | { readonly storedAt: number; readonly subject: string; readonly lostBehind?: undefined }
   | { readonly storedAt?: undefined; readonly lostBehind: LogPosition };
+
+/** Which of the frames that were to be written, counted from 0, was not, because the log has lost what was before it. It ends at `behind`. */
+interface Loss {
+  readonly index: number;
+  readonly behind: LogPosition;
+}
 
 /** The frames of one writer, each of which names the sequence of the one before it. */
 interface Chain {
@@ -103,6 +109,9 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
         await options.recreateStream().catch(nothing);
         return { lostBehind: found };
       }
+      // The writer before has put back what it wrote, while this one was about to put back all.
+      const isNew = found.streamSeq !== before.streamSeq && !found.ended;
+      if (isNew && found.frame && hasFramesOf(found.frame.writer)) return { lostBehind: found };
       // What came between may be no frame: then the log is as it was.
       const isContinued = found.streamSeq !== before.streamSeq;
       if (!follows(found.last, draft.first) || found.ended || (draft.slice > 1 && isContinued)) throw staleError(runId);
@@ -119,29 +128,47 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
     for (const entry of draft.entries) entry.done();
   };
 
-  /** Writes frames in order. Resolves with those that are left to write when the stream has lost what was written before. */
-  const putUntilLoss = async (drafts: readonly Draft[]): Promise<readonly Draft[]> => {
+  /** Writes frames in order, up to a loss of what was written before. */
+  const putUntilLoss = async (drafts: readonly Draft[]): Promise<Loss | undefined> => {
     let firstSliceSeq = 0;
     for (const [index, draft] of drafts.entries()) {
       if (draft.slice === 1) firstSliceSeq = 0;
       const put = await putOne(draft, firstSliceSeq);
       const { lostBehind } = put;
-      if (lostBehind) {
-        // A large event is written again from its first slice on.
-        const rebuilt = lostFrames.withLost(lostBehind.last, drafts.slice(index - draft.slice + 1, index + 1));
-        position = lostBehind;
-        return [...rebuilt, ...drafts.slice(index + 1)];
-      }
+      if (lostBehind) return { index, behind: lostBehind };
       addStored(draft, { streamSeq: put.storedAt, subject: put.subject, firstSliceSeq });
       if (draft.slice === 1) firstSliceSeq = put.storedAt;
     }
-    return [];
+    return undefined;
   };
 
+  /** Writes frames in order, and before them what the stream has lost meanwhile, which may happen again. */
   const putAll = async (drafts: readonly Draft[]): Promise<void> => {
     conflicts = countConflicts();
     let left = drafts;
-    while (left.length > 0) left = await putUntilLoss(left);
+    let withLost = drafts;
+    for (let loss = await putUntilLoss(withLost); loss; loss = await putUntilLoss(withLost)) {
+      // Lost frames are either in the first frame or before it.
+      const index = Math.max(0, loss.index - (withLost.length - left.length));
+      // A large event is written again from its first slice on.
+      const { slice } = left[index] as Draft;
+      left = left.slice(index - slice + 1);
+      withLost = [...lostFrames.withLost(loss.behind.last, left.slice(0, slice)), ...left.slice(slice)];
+      position = loss.behind;
+    }
+  };
+
+  /** Writes the lost frames of the events between the end of a log and `next`. */
+  const putLost = async (found: LogPosition, next: number): Promise<void> => {
+    conflicts = countConflicts();
+    let behind = found;
+    while (behind.last + 1 < next) {
+      position = behind;
+      const loss = await putUntilLoss([lostFrames.between(behind.last, next)]);
+      if (!loss) return;
+      behind = loss.behind;
+    }
+    position = behind;
   };
 
   const isAt = (last: number): boolean => position?.last === last && !position.ended;
@@ -176,7 +203,7 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
       if (!before || found.frame || found.streamSeq >= before.streamSeq) return;
       // A log that cannot be put back whole is not put back at all: later appends are Stale.
       position = found;
-      await putAll([lostFrames.between(found.last, before.last + 1)]);
+      await putLost(found, before.last + 1);
     },
   };
 }

@@ -2,12 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fromUnknown, isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
+import type { NatsClient } from '../client/client.ts';
 import { createChain, staleError, type ChainOptions } from './chain.ts';
 import type { AppendOptions } from '../../../ports/log.ts';
 import { areProgress, endsRun, lastOf, takeBatch, toDrafts, type Entry } from './drafts.ts';
 import type { Layout } from './frame.ts';
 
 interface WriterOptions extends ChainOptions {
+  readonly client: ChainOptions['client'] & Pick<NatsClient, 'connection'>;
   /** The layout of frames from now on. */
   readonly layout: () => Layout;
   /** Counts the bytes of all runs that wait to be written. Returns false, and counts nothing, when there is no room for them. */
