@@ -84,6 +84,10 @@ test('what is not HTTP is refused in the words of every other refusal', async (t
   t.teardown(() => server[Symbol.asyncDispose]());
   const answerTo = (bytes: string): Promise<string> => text(connect(server.port, '127.0.0.1').end(bytes));
   t.regex(await answerTo('HELLO\r\n\r\n'), /^HTTP\/1\.1 400 Bad Request\r\n[^]*"code":"BAD_REQUEST"/);
+  t.regex(
+    await answerTo('CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n'),
+    /^HTTP\/1\.1 405 [^]*"code":"METHOD_NOT_ALLOWED"/,
+  );
   const long = `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`;
   t.regex(await answerTo(long), /^HTTP\/1\.1 431 [^]*"code":"PAYLOAD_TOO_LARGE"/);
 });

@@ -1,7 +1,8 @@
 import { newUnorderedId } from '@agent-workflow/kit/ids';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
@@ -37,6 +38,8 @@ const limits = {
   /** Milliseconds for the headers to arrive, and between two checks. */
   headersTimeout: 10_000,
   connectionsCheckingInterval: 2000,
+  /** A request without `Host` is refused like others (`http/path.ts`): Node itself answers it without the error envelope. */
+  requireHostHeader: false,
   /** Longer than the idle timeout of common load balancers, so that they close connections first. */
   keepAliveTimeout: 72_000,
 };
@@ -48,10 +51,11 @@ const limits = {
  */
 export async function openServer({ app, host, config, log }: ServerOptions): Promise<HttpServer> {
   const respond = app.callback();
-  const server = createServer(
-    { ...limits, requestTimeout: requestMs(config) },
-    (request, response) => void respond(request, response),
-  );
+  const handle = (request: IncomingMessage, response: ServerResponse): void => void respond(request, response);
+  const server = createServer({ ...limits, requestTimeout: requestMs(config) }, handle);
+  // An expectation that is not known is ignored. Node itself answers it without the error envelope, and CONNECT not at all.
+  server.on('checkExpectation', handle);
+  server.on('connect', (_, socket) => refuse(socket, tunnel));
   server.on('clientError', refuseMalformed);
   server.listen(config.PORT, host);
   await once(server, 'listening');
@@ -102,7 +106,12 @@ async function drainServer({ server, app, graceMs, log }: DrainOptions): Promise
   }
 }
 
-const malformed: Readonly<Record<string, readonly [status: string, code: string, message: string]>> = {
+type Refusal = readonly [status: string, code: string, message: string];
+
+const tunnel: Refusal = ['405 Method Not Allowed', 'METHOD_NOT_ALLOWED', 'the gateway makes no tunnels'];
+const invalid: Refusal = ['400 Bad Request', 'BAD_REQUEST', 'the request is not valid HTTP'];
+
+const malformed: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: [
     '431 Request Header Fields Too Large',
     'PAYLOAD_TOO_LARGE',
@@ -113,17 +122,16 @@ const malformed: Readonly<Record<string, readonly [status: string, code: string,
 
 const safeLines = safeHeaders.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
 
-/** Answers malformed HTTP with the usual error envelope, and closes the connection. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const [status, code, message] = malformed[error.code ?? ''] ?? [
-    '400 Bad Request',
-    'BAD_REQUEST',
-    'the request is not valid HTTP',
-  ];
+  refuse(socket, malformed[error.code ?? ''] ?? invalid);
+}
+
+/** Answers what never reaches the application with the usual error envelope, and closes the connection. */
+function refuse(socket: Duplex, [status, code, message]: Refusal): void {
   const requestId = newUnorderedId();
   const body = refusalOfUnread({ code, message }, requestId);
   socket.end(

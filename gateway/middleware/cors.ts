@@ -3,7 +3,7 @@ import { methods } from '../http/endpoint.ts';
 import type { Middleware } from '../http/context.ts';
 import { refuseCredentialsForAll, type BrowserConfig } from './settings.ts';
 
-/** Request headers that a page may set, beside those that are always allowed. */
+/** Request headers that a page may set, beside those that are always allowed and those of `CORS_HEADERS`. */
 const allowHeaders = [
   'Authorization',
   'Content-Type',
@@ -31,7 +31,7 @@ const maxAge = 600;
  * here, before authentication. Other origins get no CORS headers, and their requests are handled like any other.
  * @throws ConfigError for `*` together with credentials.
  */
-export function cors(config: CorsConfig): Middleware | undefined {
+export function cors(config: CorsConfig & Pick<BrowserConfig, 'CORS_HEADERS'>): Middleware | undefined {
   const { CORS_ORIGINS: origins } = config;
   if (!origins) return undefined;
   refuseCredentialsForAll(config);
@@ -45,7 +45,7 @@ export function cors(config: CorsConfig): Middleware | undefined {
       return all ? '*' : origin;
     },
     allowMethods: [...methods],
-    allowHeaders,
+    allowHeaders: [...allowHeaders, ...config.CORS_HEADERS],
     exposeHeaders,
     credentials,
     maxAge,

@@ -26,6 +26,18 @@ function isOrigin(text: string): boolean {
   return url?.origin === text;
 }
 
+/** Names of headers. */
+const headerNames = (doc: string): Setting<readonly string[]> => ({
+  doc,
+  fallback: [],
+  read: (value) => {
+    const list = value.split(',').map((name) => name.trim());
+    return list.every((name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && name !== '*')
+      ? list
+      : { problem: 'must be names of headers like X-Api-Key, separated by commas' };
+  },
+});
+
 /** Host names without a port; or `*` alone. */
 const hostNames = (doc: string): Setting<readonly string[] | undefined> => ({
   doc,
@@ -47,6 +59,9 @@ export const browserSettings = {
     'Names by which requests may address the gateway (`Host`), beside IP addresses, names without a domain, and those below `.localhost`, `.test` and `.internal`; separated by commas, `*` for every name. Unset: every name, but none where nobody authenticates and the gateway listens on a loopback address',
   ),
   CORS_ORIGINS: origins('Web origins whose pages may call, separated by commas; `*` for all, without credentials'),
+  CORS_HEADERS: headerNames(
+    'Further request headers that those pages may send, separated by commas, such as one that a custom authentication reads',
+  ),
   CORS_CREDENTIALS: choice(['true', 'false'], 'false', 'Whether those pages may send cookies and other credentials'),
   HSTS_SECONDS: integer(0, 'Age in `Strict-Transport-Security`, in seconds; 0 leaves it to the proxy that ends TLS', {
     max: 63_072_000,

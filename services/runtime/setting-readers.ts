@@ -21,6 +21,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   CHECKPOINT_KEEP: ['threads', 'standalone'],
   CHECKPOINT_TTL: ['threads', 'standalone'],
   CORS_CREDENTIALS: ['gateway', 'standalone'],
+  CORS_HEADERS: ['gateway', 'standalone'],
   CORS_ORIGINS: ['gateway', 'standalone'],
   DATA_DIR: ['memory', 'standalone'],
   DOCS: ['gateway', 'standalone'],

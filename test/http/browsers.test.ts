@@ -72,10 +72,14 @@ declare('every reply has the headers that keep a browser from harm, and no banne
   isSafe(t, (await preflight(`${url}/v1/ping`, page)).headers, 'preflight');
 });
 
-declare('what is not HTTP is answered with them too', async (t) => {
+declare('what is not HTTP, or hardly, is answered with them too', async (t) => {
   const url = await open(t, {});
   for (const [sent, status] of [
     ['nonsense\r\n\r\n', 400],
+    ['GET /v1/ping HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['GET /v1/ping HTTP/1.0\r\n\r\n', 200],
+    ['GET /v1/ping HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n', 200],
+    ['CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
     [`GET / HTTP/1.1\r\nHost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
   ] as const) {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -83,6 +87,7 @@ declare('what is not HTTP is answered with them too', async (t) => {
     socket.end(sent);
     const reply = await text(socket);
     t.true(reply.startsWith(`HTTP/1.1 ${String(status)} `), reply);
+    if (status !== 200) t.regex(reply, /\r\n\r\n\{"error":\{"code":"/);
     for (const line of [
       'X-Content-Type-Options: nosniff',
       "Content-Security-Policy: default-src 'none'",
@@ -122,6 +127,12 @@ declare(
     t.is(refused.headers.get('vary'), 'Origin');
   },
 );
+
+declare('a page may send the further headers that the operator lists, as for a custom authentication', async (t) => {
+  const url = await open(t, { CORS_ORIGINS: page, CORS_HEADERS: 'X-Api-Key, x-badge' });
+  const { headers } = await preflight(`${url}/v1/ping`, page);
+  t.regex(headers.get('access-control-allow-headers') ?? '', /^Authorization,.*,traceparent,X-Api-Key,x-badge$/);
+});
 
 declare('a page of another origin gets no word of permission', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page, CORS_CREDENTIALS: 'true' });

@@ -261,7 +261,7 @@ declare('an address that is too long is 414', async (t) => {
 
 embeddedOnly(
   test,
-  'all origins with credentials stop the start, and so do what is no origin and what is no host name',
+  'all origins with credentials stop the start, and so do what is no origin, no header and no host name',
   async (t) => {
     await using workspace = await makeWorkspace('echo');
     const start = (env: Sent): Promise<unknown> => startStandalone({ ...workspace.env, ...env });
@@ -276,6 +276,8 @@ embeddedOnly(
       '*,https://a.example',
     ])
       await t.throwsAsync(start({ CORS_ORIGINS: origins }), { message: /CORS_ORIGINS must be/ }, origins);
+    for (const names of ['x key', 'x:y', '*', ','])
+      await t.throwsAsync(start({ CORS_HEADERS: names }), { message: /CORS_HEADERS must be/ }, names);
     for (const names of [
       'agents.example.com:8000',
       'https://agents.example.com',
