@@ -351,7 +351,7 @@ function isOfConnection(error: unknown): boolean {
 /** The driver throws plain errors of its own, which differ by their text, and passes those of sockets through with their code. */
 const isOfDriver = (error: Error): boolean =>
   ('code' in error && typeof error.code === 'string') ||
-  /^(Connection terminated|Client has encountered|Client was closed|Query read timeout|timeout e|timeout expired|The server does not support SSL|SASL)/.test(
+  /^(Connection terminated|Client has encountered|Client was closed|Query read timeout|timeout exceeded|timeout expired|The server does not support SSL|SASL)/.test(
     error.message,
   );
 
@@ -366,8 +366,8 @@ function toAttemptError(error: unknown): unknown {
 /** The one place that knows the driver's errors: what may pass becomes Unavailable, a fault of ours stays what it is. */
 function toServiceError(error: unknown): unknown {
   const code = codeOf(error);
-  if (code !== undefined && classesOfAbsence.has(code.slice(0, 2))) return unavailable(away, error);
-  if (isOfConnection(error)) return unavailable(away, error);
+  const isOfAbsence = code !== undefined && classesOfAbsence.has(code.slice(0, 2));
+  if (isOfAbsence || isOfConnection(error)) return unavailable(away, error);
   return code === undefined ? error : new ServiceError('StorageFailed', 'the store failed', { cause: error });
 }
 
