@@ -1,6 +1,6 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { eachOf } from '@agent-workflow/kit/each';
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { DeleteThreadRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
@@ -26,24 +26,14 @@ export async function deleteThread(parts: DeleteParts, request: DeleteThreadRequ
   const { owner, threadId } = request;
   const { stoppedRunIds, stoppedRuns, agent } = await threads.beginDelete(request, call);
   const mayBeRepeated = request.attemptId !== undefined || request.onceKey !== undefined;
-  if (mayBeRepeated && (await isThere(threads, { owner, threadId }, call))) return;
+  // A thread exists under this id again: then an earlier call of the same request has deleted the one that was meant.
+  if (mayBeRepeated && (await undefinedIfNotFound(threads.getThread({ owner, threadId }, call)))) return;
   worker?.forget(owner, threadId);
   const known = new Map(stoppedRuns.map((run) => [run.runId, run]));
   for (const runId of stoppedRunIds)
     await publishStop(parts, { owner, threadId, ...named(agent) }, known.get(runId) ?? unknownRun(runId));
   await memory.forget({ owner, selection: { threadId }, all: false }, call);
   await threads.finishDelete({ owner, threadId }, call);
-}
-
-/** Whether a thread exists under this id again: then an earlier call of the same request has deleted the one that was meant. */
-async function isThere(threads: ThreadReadCalls, key: ThreadKey, call: Call): Promise<boolean> {
-  try {
-    await threads.getThread(key, call);
-    return true;
-  } catch (error) {
-    if (isServiceError(error, 'NotFound')) return false;
-    throw error;
-  }
 }
 
 const unknownRun = (runId: string): StoppedRun => ({ runId, requestId: '', isNewThread: false });
