@@ -1,3 +1,4 @@
+import { threadText } from '@agent-workflow/kit/ids';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
@@ -118,13 +119,13 @@ async function deleteEach({ list, remove, onFailure, signal }: Deletions): Promi
   while (signal?.aborted !== true && failures < maxFailures) {
     const limit = threadsPerSweep + left.size;
     const { threads } = await list(limit);
-    const fresh = threads.filter((key) => !left.has(nameOf(key)));
+    const fresh = threads.filter((key) => !left.has(threadText(key)));
     await eachOf(fresh, deletionsAtOnce, async (key) => {
       if (signal?.aborted === true) return;
       try {
-        if (!(await remove(key))) left.add(nameOf(key));
+        if (!(await remove(key))) left.add(threadText(key));
       } catch (error) {
-        left.add(nameOf(key));
+        left.add(threadText(key));
         failures += 1;
         onFailure(error, key);
       }
@@ -132,8 +133,6 @@ async function deleteEach({ list, remove, onFailure, signal }: Deletions): Promi
     if (fresh.length === 0 || threads.length < limit) return;
   }
 }
-
-const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
 
 /** Reads the thread again first, because it may have changed since it was listed. */
 async function deleteIfIdle(parts: DeleteParts, key: ThreadKey, time: number): Promise<boolean> {
