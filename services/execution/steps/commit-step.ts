@@ -1,6 +1,6 @@
 import { isServiceError, type ServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { bytesOver, jsonQuotes, sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
@@ -256,8 +256,7 @@ function refuseLargeRestOf(commit: StepCommit): void {
 
 function refuseOver(what: string, bytes: number, bound: number, { nodes }: StepNodes): void {
   if (bytes <= bound) return;
-  const message = `${what} has ${String(bytes)} bytes, more than ${String(bound)}`;
-  throw new RunFailure('NodeFailed', message, onlyNode(nodes));
+  throw new RunFailure('NodeFailed', `${what} has ${bytesOver(bytes, bound)}`, onlyNode(nodes));
 }
 
 function refuseMany(what: string, count: number, bound: number, { nodes }: StepNodes): void {
@@ -268,9 +267,6 @@ function refuseMany(what: string, count: number, bound: number, { nodes }: StepN
     onlyNode(nodes),
   );
 }
-
-/** The JSON of a text has two quotes. */
-const quotes = 2;
 
 /** The size of the state after a step, and what the step adds. @throws RunFailure when the step or the state exceeds a size limit. */
 function checkedSize(
@@ -290,7 +286,7 @@ function checkedSize(
     refuse('a message', json.byteLength, sizes.message);
     added += Buffer.byteLength(messageId) + json.byteLength;
   }
-  refuse('context_summary', changed['context_summary']?.byteLength ?? 0, sizes.summary + quotes);
+  refuse('context_summary', changed['context_summary']?.byteLength ?? 0, sizes.summary + jsonQuotes);
   const fields = entries.length === 0 ? before.fields : { ...before.fields, ...Object.fromEntries(entries) };
   refuse('the state', bytesOfFields(fields), sizes.state);
   const addedBytes = added + entries.reduce((sum, [, bytes]) => sum + bytes, 0);
