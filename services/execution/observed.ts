@@ -155,12 +155,13 @@ function toAttributes(usage: Usage): Readonly<Record<string, string | number>> {
   };
 }
 
-const deletionsAtOnce = 1000;
+/** Deletions whose stopped runs are known until they have finished. */
+const deletionsKept = 1000;
 
 /** Counts the calls that the record accepts. It accepts each end once. */
 function countRuns(threads: Threads, meters: Meters): Threads {
   const ended = (status: EndStatus): void => meters.ended.add({ status });
-  const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
+  const deleting = new LRUCache<string, number>({ max: deletionsKept });
   return {
     ...threads,
     acceptRun: async (request, call) => {
