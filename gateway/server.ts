@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { httpUrl } from '@agent-workflow/runtime/http-url';
 import type { App } from './app.ts';
 import type { GatewayConfig } from './config.ts';
 import { refusalOfUnread } from './http/envelope.ts';
@@ -63,16 +64,13 @@ export async function openServer({ app, host, config, log }: ServerOptions): Pro
   return {
     host,
     port,
-    url: urlOf(host, port),
-    localUrl: urlOf(everyAddress.has(host) ? 'localhost' : host, port),
+    url: httpUrl(host, port),
+    localUrl: httpUrl(everyAddress.has(host) ? 'localhost' : host, port),
     [Symbol.asyncDispose]: () => drainServer({ server, app, graceMs: config.DRAIN_SECONDS * 1000, log }),
   };
 }
 
 const everyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-
-const urlOf = (host: string, port: number): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
 
 /** The time of a whole request, in milliseconds: that of an upload, and a little more. Other bodies have less (`http/body.ts`). */
 const requestMs = ({ FILES_UPLOAD_SECONDS: seconds }: ServerOptions['config']): number => (seconds + 30) * 1000;

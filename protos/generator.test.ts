@@ -46,6 +46,26 @@ test('a field whose comment names an unknown list is not generated', (t) => {
   t.throws(() => toTypeScript('memory', wrong), { message: /SearchRequest\.limit: only a string/ });
 });
 
+test('messages that hold each other are generated, with the lists that each leads to', (t) => {
+  const text = toTypeScript(
+    'tea',
+    `syntax = "proto3";
+    package tea.v1;
+    message Pot { Cup cup = 1; }
+    message Cup {
+      Pot pot = 1;
+      Cup next = 2;
+      // list: RunStatus
+      string status = 3;
+    }
+    message Spoon { Fork fork = 1; }
+    message Fork { Spoon spoon = 1; }`,
+  );
+  t.regex(text, /^ {2}Pot: \{ cup: \{ of: 'Cup' \} \},$/m);
+  t.regex(text, /^ {2}Cup: \{ pot: \{ of: 'Pot' \}, next: \{ of: 'Cup' \}, status: 'RunStatus' \},$/m);
+  t.notRegex(text, /^ {2}(Spoon|Fork): \{/m);
+});
+
 test('a service is divided into the parts that its comments name, and no method is left outside', (t) => {
   const source = (...marks: readonly string[]): string => `syntax = "proto3";
     package tea.v1;

@@ -51,22 +51,30 @@ export function toTypeScript(name: string, source: string): string {
 }
 
 function renderLists(name: string, types: readonly protobuf.Type[]): string {
-  const holds = (type: protobuf.Type): boolean =>
-    type.fieldsArray.some((field) => listOf(field) !== undefined || holdsOf(field) !== undefined);
-  const holdsOf = (field: Field): string | undefined => {
-    const inner = types.find((type) => type.name === shortName(field.type));
-    return inner && inner !== field.parent && holds(inner) ? inner.name : undefined;
-  };
-  const entries = types.filter(holds).map((type) => {
+  const holders = holdersOf(types);
+  const entries = types.flatMap((type) => {
+    if (!holders.has(type.name)) return [];
     const fields = type.fieldsArray.flatMap((field) => {
-      const [list, of] = [listOf(field), holdsOf(field)];
+      const [list, of] = [listOf(field), shortName(field.type)];
       if (list !== undefined) return [`${field.name}: '${list}'`];
-      return of === undefined ? [] : [`${field.name}: { of: '${of}' }`];
+      return holders.has(of) ? [`${field.name}: { of: '${of}' }`] : [];
     });
-    return `  ${type.name}: { ${fields.join(', ')} },\n`;
+    return [`  ${type.name}: { ${fields.join(', ')} },\n`];
   });
   return `/** The messages that have fields of a closed list. */
 export const ${name}Lists: MessageLists = {\n${entries.join('')}};\n`;
+}
+
+/** Names of the messages with a field of a closed list, in themselves or in a message that they hold. Messages may hold each other. */
+function holdersOf(types: readonly protobuf.Type[]): ReadonlySet<string> {
+  const holders = new Set<string>();
+  let before = -1;
+  while (holders.size > before) {
+    before = holders.size;
+    for (const { name, fieldsArray: fields } of types)
+      if (fields.some((field) => listOf(field) !== undefined || holders.has(shortName(field.type)))) holders.add(name);
+  }
+  return holders;
 }
 
 const listPattern = /^list: (\w+)$/;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 
 /** The levels of nesting that every reader can follow. */
 const maxDepth = 1000;
@@ -23,7 +23,7 @@ interface ReadOptions {
  */
 export function readJson(value: Uint8Array | string, { at, mostBytes }: ReadOptions): unknown {
   const size = typeof value === 'string' ? Buffer.byteLength(value) : value.byteLength;
-  if (size > mostBytes) throw invalid(at, `has ${String(size)} bytes, more than ${String(mostBytes)}`, 'too_large');
+  refuseOver(size, mostBytes, at);
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
   if (!isUtf8(bytes)) throw invalid(at, 'must be UTF-8', 'json_invalid');
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();

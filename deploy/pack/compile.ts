@@ -14,7 +14,8 @@ const [image = ''] = process.argv.slice(2);
 const compiled = join(image, 'node_modules/@agent-workflow/server/compiled');
 
 /** Nothing listens at this port. */
-const nobody = '127.0.0.1:9';
+const [host, port] = ['127.0.0.1', '9'];
+const nobody = `${host}:${port}`;
 const record = { THREADS_ADDRESS: nobody, MEMORY_ADDRESS: nobody };
 const served = { GRPC_HOST: '127.0.0.1', GRPC_PORT: '0' };
 
@@ -39,7 +40,7 @@ const starts: readonly Start[] = [
   },
   {
     main: 'services/threads/main.js',
-    env: { ...served, THREAD_STORE: 'postgres', POSTGRES_URL: `postgres://${nobody}/nowhere` },
+    env: { ...served, THREAD_STORE: 'postgres', POSTGRES_HOST: host, POSTGRES_PORT: port },
     until: /a part fails/,
   },
   {

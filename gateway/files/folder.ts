@@ -1,7 +1,7 @@
-import type { ReadStream } from 'node:fs';
 import { access, constants, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { chunksOf } from './chunks.ts';
 import { measured } from './measured.ts';
 import { placeOf } from './place.ts';
 import type { FileBytes } from './port.ts';
@@ -39,7 +39,8 @@ export function openFolderFiles(folder: string): FileBytes {
     read: (key, { range, signal }) =>
       translated(async () => {
         const file = await openIfThere(join(folder, placeOf(key)));
-        return file && chunksOf(file.createReadStream({ ...range, highWaterMark: readBytes, signal }));
+        // The stream closes the file when it ends, fails, its reader leaves, or the signal fires before anybody has read.
+        return file && chunksOf(file.createReadStream({ ...range, highWaterMark: readBytes, signal }), toServiceError);
       }),
     check: (signal) =>
       translated(() =>
@@ -86,21 +87,6 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw error;
-  }
-}
-
-/** The stream closes its file when it ends, fails, its reader leaves, or the signal fires before anybody has read. */
-function chunksOf(stream: ReadStream): AsyncIterable<Uint8Array> {
-  // Without a reader nobody else listens, and an error would end the process.
-  stream.on('error', () => undefined);
-  return iterated(stream);
-}
-
-async function* iterated(stream: ReadStream): AsyncGenerator<Uint8Array> {
-  try {
-    yield* stream as AsyncIterable<Buffer>;
-  } catch (error) {
-    throw toServiceError(error);
   }
 }
 

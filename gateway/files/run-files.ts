@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError, stale, timeout } from '@agent-workflow/kit/errors';
+import { ServiceError, stale, timeout, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { RunClaim, RunFileInfo, RunFiles } from '@agent-workflow/protos/run-files';
@@ -24,7 +24,7 @@ export function createRunFiles({ threads, files, log, callTimeoutMs }: RunFilesO
   const callUnder = (signal: AbortSignal) => (): Call => within(callTimeoutMs, signal);
 
   const refuseLost = async ({ owner, runId, epoch }: RunClaim, call: Call): Promise<void> => {
-    const run = await threads.getRun({ owner, runId }, call).catch(undefinedIfAbsent);
+    const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call));
     if (run?.status !== 'running' || run.epoch !== epoch)
       throw stale(`another worker has run "${runId}", or it has ended`);
   };
@@ -70,11 +70,6 @@ const toInfo = (record: FileRecord): RunFileInfo => ({
   size: record.size,
   sha256: record.sha256 ?? '',
 });
-
-function undefinedIfAbsent(error: unknown): undefined {
-  if (isServiceError(error, 'NotFound')) return undefined;
-  throw error;
-}
 
 /** Fires with `signal`, or when the time is over. */
 function timeLimit(ms: number, signal: AbortSignal): Disposable & { readonly signal: AbortSignal } {

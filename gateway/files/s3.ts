@@ -9,6 +9,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { Readable } from 'node:stream';
 import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { chunksOf } from './chunks.ts';
 import { measured } from './measured.ts';
 import { placeOf } from './place.ts';
 import type { FileBytes, FileKey } from './port.ts';
@@ -77,11 +78,11 @@ export function openS3Files(options: S3Options): FileBytes {
         const { Body } = await answered(timeoutMs, (silent) =>
           client.send(get, { abortSignal: AbortSignal.any([signal, silent]) }),
         );
-        return chunksOf(Body as Readable, signal);
+        return bytesUntil(Body as Readable, signal);
       } catch (error) {
         signal.throwIfAborted();
         if (nameOf(error) === 'NoSuchKey') return undefined;
-        if (nameOf(error) === 'InvalidRange') return chunksOf(Readable.from([]), signal);
+        if (nameOf(error) === 'InvalidRange') return bytesUntil(Readable.from([]), signal);
         throw toServiceError(error);
       }
     },
@@ -161,20 +162,10 @@ async function* noting(bytes: AsyncIterable<Uint8Array>, failed: { error?: unkno
   }
 }
 
-function chunksOf(body: Readable, signal: AbortSignal): AsyncIterable<Uint8Array> {
-  // Without a reader nobody else listens, and an error would end the process.
-  body.on('error', () => undefined);
+/** The bytes of a reply, until the signal fires. */
+function bytesUntil(body: Readable, signal: AbortSignal): AsyncIterable<Uint8Array> {
   signal.addEventListener('abort', () => body.destroy(), { once: true });
-  return iterated(body, signal);
-}
-
-async function* iterated(body: Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body as AsyncIterable<Buffer>;
-  } catch (error) {
-    signal.throwIfAborted();
-    throw toServiceError(error);
-  }
+  return chunksOf(body, (error) => (signal.aborted ? signal.reason : toServiceError(error)));
 }
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : '');

@@ -1,5 +1,5 @@
 import { invalid, type ErrorDetail, type ServiceError } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import type { MessageEntry } from '../threads.ts';
 
 /** One block of a message's content; a block of a type not listed here is kept as it came. */
@@ -140,7 +140,7 @@ export function readMessage(given: unknown, at: Field, { newId, now }: MessageDe
 export function readEntry(given: unknown, at: Field, defaults: MessageDefaults): MessageEntry {
   const message = readMessage(given, at, defaults);
   const json = encoder.encode(JSON.stringify(message));
-  if (json.length > sizes.message) throw invalid(at, `is larger than ${String(sizes.message)} bytes`, 'too_large');
+  refuseOver(json.length, sizes.message, at);
   return { messageId: message.message_id, json };
 }
 

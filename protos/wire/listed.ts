@@ -23,8 +23,9 @@ function finderOf(context: Context, name: string): FindFault | undefined {
   if (!fields) return undefined;
   const finders = Object.entries(fields).map(([field, list]): FindFault => {
     if (typeof list !== 'string') {
-      const find = finderOf(context, list.of) ?? (() => undefined);
-      return (message) => eachOf(message[field], find);
+      // Made at the first use, because messages may hold each other.
+      let find: FindFault | undefined;
+      return (message) => eachOf(message[field], (value) => (find ??= finderOf(context, list.of))?.(value));
     }
     const allowed = lists[list];
     return (message) => {

@@ -1,5 +1,5 @@
 import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { refuseMany, refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import { readJson } from '../json-text.ts';
 import { idFault, lastTime, readMessage } from '../message/message.ts';
 import { isUsage } from '../message/usage.ts';
@@ -141,26 +141,18 @@ export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>
 /** @throws Invalid for a step that adds more than one may, as its worker counts it. */
 function refuseLargeStep({ fields = {}, messages = [] }: StepParts, at: Field): void {
   const names = Object.keys(fields);
-  refuseMany(names, sizes.stepFields, [...at, 'fields']);
-  refuseMany(messages, sizes.stepMessages, [...at, 'messages']);
+  refuseMany(names.length, sizes.stepFields, [...at, 'fields']);
+  refuseMany(messages.length, sizes.stepMessages, [...at, 'messages']);
   let bytes = 0;
   for (const { messageId, json: text } of messages) bytes += Buffer.byteLength(messageId) + text.byteLength;
-  refuseOver(bytes, [...at, 'messages']);
+  refuseOver(bytes, sizes.step, [...at, 'messages']);
   for (const name of names) bytes += fields[name]?.byteLength ?? 0;
-  refuseOver(bytes, [...at, 'fields']);
+  refuseOver(bytes, sizes.step, [...at, 'fields']);
 }
 
 interface StepParts {
   readonly fields?: Readonly<Record<string, Uint8Array>>;
   readonly messages?: readonly MessageEntry[];
-}
-
-function refuseMany({ length }: readonly unknown[], most: number, at: Field): void {
-  if (length > most) throw invalid(at, `must not have more than ${String(most)} entries`, 'too_long');
-}
-
-function refuseOver(bytes: number, at: Field): void {
-  if (bytes > sizes.step) throw invalid(at, `has ${String(bytes)} bytes, more than ${String(sizes.step)}`, 'too_large');
 }
 
 /** What is checked of a message as a whole, before any of its texts is read. */

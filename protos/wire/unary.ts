@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { toContextHeaders, requestContext } from '@agent-workflow/kit/request-context';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import { createShortLivedSet } from '@agent-workflow/kit/short-lived';
 import {
   connectivityState,
@@ -225,7 +225,7 @@ function send({ client, metadata, streams, rpc, request, call }: Outgoing, tried
 }
 
 const tooLarge = (bytes: number): ServiceError =>
-  new ServiceError('TooLarge', `the request has ${String(bytes)} bytes, more than ${String(sizes.rpc)}`);
+  new ServiceError('TooLarge', `the request has ${bytesOver(bytes, sizes.rpc)}`);
 
 /** As gRPC does with the reply to a call of its own. */
 function answerWith(bytes: Buffer, deserialize: (bytes: Buffer) => object, answer: Answer): void {

@@ -2,11 +2,11 @@ import type { Values } from '@agent-workflow/kit/env';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { logFailures } from '@agent-workflow/runtime/retries';
-import { deleteIdle, finishDeletions, type DeleteParts, type OnDeletionFailure } from './api/delete-thread.ts';
 import type { executionSettings } from './config.ts';
+import { deleteIdle, finishDeletions, type DeletionSweepParts, type OnDeletionFailure } from './deletion-sweeps.ts';
 import { expireLogs } from './worker/expire-logs.ts';
 
-interface HousekeepingOptions extends DeleteParts {
+interface HousekeepingOptions extends DeletionSweepParts {
   readonly log: Log;
   readonly values: Pick<Values<typeof executionSettings>, 'EVENTS_RETENTION' | 'THREAD_TTL'>;
   /** In milliseconds since 1970. */

@@ -1,8 +1,9 @@
+import { threadText } from '@agent-workflow/kit/ids';
 import type { Instruments, Registry } from '@agent-workflow/runtime/metrics';
 import type { Spans } from '@agent-workflow/runtime/spans';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { EndStatus } from '@agent-workflow/protos/lists';
-import type { ClaimedRun, ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
 import { totalOf, type Usage } from '@agent-workflow/protos/usage';
@@ -154,14 +155,13 @@ function toAttributes(usage: Usage): Readonly<Record<string, string | number>> {
   };
 }
 
-const deletionsAtOnce = 1000;
-
-const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
+/** Deletions whose stopped runs are known until they have finished. */
+const deletionsKept = 1000;
 
 /** Counts the calls that the record accepts. It accepts each end once. */
 function countRuns(threads: Threads, meters: Meters): Threads {
   const ended = (status: EndStatus): void => meters.ended.add({ status });
-  const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
+  const deleting = new LRUCache<string, number>({ max: deletionsKept });
   return {
     ...threads,
     acceptRun: async (request, call) => {
@@ -194,13 +194,13 @@ function countRuns(threads: Threads, meters: Meters): Threads {
     // A deletion that is repeated names the same runs again: they are counted when it has finished.
     beginDelete: async (request, call) => {
       const reply = await threads.beginDelete(request, call);
-      deleting.set(nameOf(request), reply.stoppedRunIds.length);
+      deleting.set(threadText(request), reply.stoppedRunIds.length);
       return reply;
     },
     finishDelete: async (request, call) => {
       const reply = await threads.finishDelete(request, call);
-      meters.ended.add({ status: 'stopped' }, deleting.get(nameOf(request)) ?? 0);
-      deleting.delete(nameOf(request));
+      meters.ended.add({ status: 'stopped' }, deleting.get(threadText(request)) ?? 0);
+      deleting.delete(threadText(request));
       return reply;
     },
   };

@@ -1,5 +1,15 @@
 import test from 'ava';
-import { conflict, errorCodes, fromUnknown, invalid, isServiceError, ServiceError, unavailable } from './errors.ts';
+import {
+  conflict,
+  errorCodes,
+  fromUnknown,
+  invalid,
+  isServiceError,
+  notFound,
+  ServiceError,
+  unavailable,
+  undefinedIfNotFound,
+} from './errors.ts';
 
 test('codes are listed once each', (t) => {
   t.is(new Set(errorCodes).size, errorCodes.length);
@@ -19,6 +29,13 @@ test('an error of something away has a delay for the next attempt, and does not 
   t.is(error.retryAfterMs, 1000);
   t.is(error.cause, cause);
   t.notRegex(JSON.stringify({ message: error.message, details: error.details }), /ECONNREFUSED/);
+});
+
+test('what is not found is undefined, and any other failure stays', async (t) => {
+  t.is(await undefinedIfNotFound(Promise.resolve('found')), 'found');
+  t.is(await undefinedIfNotFound(Promise.reject<string>(notFound('there is none'))), undefined);
+  const error = conflict('a run holds the thread');
+  t.is(await t.throwsAsync(undefinedIfNotFound(Promise.reject<string>(error))), error);
 });
 
 test('a service error stays the same object', (t) => {

@@ -107,6 +107,16 @@ export function isServiceError(error: unknown, code?: ErrorCode): error is Servi
   return error instanceof ServiceError && (code === undefined || error.code === code);
 }
 
+/** What the call resolves with; `undefined` where it fails with NotFound. */
+export async function undefinedIfNotFound<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isServiceError(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
 /** Any thrown value as a {@link ServiceError}; what is not one already becomes `Internal`, its text kept as the cause. */
 export function fromUnknown(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;

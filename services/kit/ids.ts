@@ -41,6 +41,10 @@ export const ownerOf = (userId: string): string => `u:${userId}`;
 /** The user's id that an owner key stands for; `undefined` for the anonymous owner. */
 export const userIdOf = (owner: string): string | undefined => (owner.startsWith('u:') ? owner.slice(2) : undefined);
 
+/** A thread of an owner as one text, for the keys of maps. An owner may hold any character. */
+export const threadText = ({ owner, threadId }: { readonly owner: string; readonly threadId: string }): string =>
+  JSON.stringify([owner, threadId]);
+
 let lastMs = 0;
 let counter = 0;
 const counterEnd = 0x1000;

@@ -1,3 +1,5 @@
+import { invalid, type ErrorDetail } from './errors.ts';
+
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
@@ -101,3 +103,22 @@ export const sizes = {
 /** The bound of a run's options: the sum of the bounds of their parts, which are checked where a run is started. */
 export const runOptionsBytes =
   sizes.state + sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + 64 * 1024;
+
+/** The bytes that JSON adds to a text around it. */
+export const jsonQuotes = 2;
+
+export const bytesOfTexts = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+
+/** The end of a sentence that refuses a size. */
+export const bytesOver = (bytes: number, bound: number): string => `${String(bytes)} bytes, more than ${String(bound)}`;
+
+/** @throws Invalid naming the field, its size and the bound. */
+export function refuseOver(bytes: number, bound: number, at: ErrorDetail['field']): void {
+  if (bytes > bound) throw invalid(at, `has ${bytesOver(bytes, bound)}`, 'too_large');
+}
+
+/** @throws Invalid naming the field, the number of its entries and the bound. */
+export function refuseMany(count: number, bound: number, at: ErrorDetail['field']): void {
+  if (count > bound) throw invalid(at, `has ${String(count)} entries, more than ${String(bound)}`, 'too_long');
+}

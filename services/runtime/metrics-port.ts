@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Degraded } from './health.ts';
+import { httpUrl } from './http-url.ts';
 import type { Registry } from './metrics.ts';
 
 // To import it reads all its exports, and one of them loads a client of HTTP that takes 30 ms of a start.
@@ -60,7 +61,7 @@ export async function openMetricsPort({
   await once(server, 'listening');
   const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${String(bound)}`,
+    url: httpUrl(host, bound),
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();

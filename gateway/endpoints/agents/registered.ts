@@ -1,4 +1,4 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { CountOpenRunsReply } from '@agent-workflow/protos/execution';
 import { unservedWarning } from '@agent-workflow/protos/routing';
@@ -46,10 +46,5 @@ export async function registeredAgent(
   agent: string,
   call: Call,
 ): Promise<RegisteredAgent | undefined> {
-  try {
-    return await threads.getRegisteredAgent({ agent }, call);
-  } catch (error) {
-    if (isServiceError(error, 'NotFound')) return undefined;
-    throw error;
-  }
+  return undefinedIfNotFound(threads.getRegisteredAgent({ agent }, call));
 }

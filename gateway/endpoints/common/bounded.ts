@@ -1,12 +1,12 @@
 import type { ServiceError } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import { invalidAt, type Loc } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
 
 /** A value of a request as JSON bytes. @throws Invalid, which names the field, when they are more than `bound`. */
 export function boundedBytes(value: unknown, loc: Loc, bound: number): Uint8Array {
   const json = jsonBytes(value);
-  if (json.length > bound) throw tooLarge(loc, bound);
+  if (json.length > bound) throw tooLarge(loc, json.length, bound);
   return json;
 }
 
@@ -14,5 +14,5 @@ export function boundedBytes(value: unknown, loc: Loc, bound: number): Uint8Arra
 export const metadataBytes = (metadata: Readonly<Record<string, unknown>>, loc: Loc): Uint8Array =>
   boundedBytes(metadata, loc, sizes.metadata);
 
-export const tooLarge = (loc: Loc, bound: number): ServiceError =>
-  invalidAt(loc, `is larger than ${String(bound)} bytes`, 'too_large');
+export const tooLarge = (loc: Loc, bytes: number, bound: number): ServiceError =>
+  invalidAt(loc, `has ${bytesOver(bytes, bound)}`, 'too_large');

@@ -1,4 +1,4 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { defaultAgent, isAgentName, mustBeAgentName } from '@agent-workflow/kit/agents';
 import { within, type Call } from '@agent-workflow/protos/call';
 import { idText } from '@agent-workflow/protos/message';
@@ -51,8 +51,9 @@ export function createSubjectOf(
       const { agent = defaultAgent, threadId } = await threads.getRun({ owner, runId: named.run_id }, call);
       return { agent, thread_id: threadId };
     }
+    // Where it is absent, the request itself is answered so.
     const threadOfMemory = async (memoryId: string): Promise<string | undefined> => {
-      const item = await memory.get({ owner, memoryId }, call).catch(ifAbsent);
+      const item = await undefinedIfNotFound(memory.get({ owner, memoryId }, call));
       return item?.threadId === '' ? undefined : item?.threadId;
     };
     const threadId = await threadOf(named, row, threadOfMemory);
@@ -88,12 +89,6 @@ async function threadOf(
   return named === undefined ? undefined : idText(named);
 }
 
-/** For what is absent: the request itself is answered so. */
-function ifAbsent(error: unknown): undefined {
-  if (isServiceError(error, 'NotFound')) return undefined;
-  throw error;
-}
-
 const noName = (): Error => invalidAt(['body', 'config', 'agent'], mustBeAgentName);
 
 /** The fields of an input that its row reads. Any other must not say what the request is about. */
@@ -118,12 +113,8 @@ async function agentOfThread(
   row: Row,
   call: Call,
 ): Promise<string | undefined> {
-  try {
-    return (await threads.getThread(key, call)).agent;
-  } catch (error) {
-    const resource = accessOf(row)?.resource;
-    const mayBeAbsent = row.startsRun === true || resource === 'store' || resource === 'files';
-    if (mayBeAbsent && isServiceError(error, 'NotFound')) return undefined;
-    throw error;
-  }
+  const resource = accessOf(row)?.resource;
+  const mayBeAbsent = row.startsRun === true || resource === 'store' || resource === 'files';
+  const read = threads.getThread(key, call);
+  return (await (mayBeAbsent ? undefinedIfNotFound(read) : read))?.agent;
 }

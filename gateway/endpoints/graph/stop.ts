@@ -1,4 +1,4 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { IdempotencyCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
 import type { EndpointRequest } from '../../http/endpoint.ts';
@@ -27,15 +27,12 @@ export const stopThread = endpoint({
     const threadId = threadOf(input);
     const runId = await runToStop(request, threads);
     if (runId === undefined) return idleText(threadId);
-    try {
-      const { status, stoppedNow } = await execution.stopRun({ owner, runId, ...idempotency }, call());
-      const message = stopMessage(stoppedNow, status);
-      return JSON.stringify({ success: stoppedNow, thread_id: threadId, run_id: runId, status, message });
-    } catch (error) {
-      // The thread was deleted in the meantime, which ended the run.
-      if (isServiceError(error, 'NotFound')) return idleText(threadId);
-      throw error;
-    }
+    const stopped = await undefinedIfNotFound(execution.stopRun({ owner, runId, ...idempotency }, call()));
+    // The thread was deleted in the meantime, which ended the run.
+    if (!stopped) return idleText(threadId);
+    const { status, stoppedNow } = stopped;
+    const message = stopMessage(stoppedNow, status);
+    return JSON.stringify({ success: stoppedNow, thread_id: threadId, run_id: runId, status, message });
   },
 });
 

@@ -2,7 +2,6 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { answeredCalls, isCall, readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
 import { invalidAt } from '../../http/fields.ts';
-import { tooLarge } from '../common/bounded.ts';
 import type { NewMessage } from '../../schemas/messages.ts';
 
 /**
@@ -31,7 +30,9 @@ export const toEntries = (
     indexes.set(entry.messageId, index);
     noteResults(given, index, answered);
     bytes += Buffer.byteLength(entry.messageId) + entry.json.byteLength;
-    if (bytes > sizes.input) throw tooLarge(['body', 'messages'], sizes.input);
+    // What follows is not measured.
+    if (bytes > sizes.input)
+      throw invalidAt(['body', 'messages'], `is larger than ${String(sizes.input)} bytes`, 'too_large');
     return entry;
   });
 };

@@ -2,6 +2,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
 import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
+import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
 import { invalidAt } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
 import { agentOf } from '../common/named-agent.ts';
@@ -63,12 +64,8 @@ function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest
 
 /** @throws Invalid when the tools of one run are too large together. */
 export function boundedTools(tools: readonly RemoteTool[]): readonly RemoteTool[] {
-  const bytes = tools.reduce(
-    (sum, { name, nodeName, description, parametersJson }) =>
-      sum + Buffer.byteLength(name + nodeName + description) + parametersJson.length,
-    0,
-  );
-  if (bytes > sizes.toolsTogether) throw tooLarge(['body', 'tools'], sizes.toolsTogether);
+  const bytes = bytesOfTools(tools);
+  if (bytes > sizes.toolsTogether) throw tooLarge(['body', 'tools'], bytes, sizes.toolsTogether);
   return tools;
 }
 

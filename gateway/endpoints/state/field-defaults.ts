@@ -1,4 +1,4 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { State } from '@agent-workflow/protos/threads';
@@ -33,13 +33,9 @@ export async function fieldDefaults(
 }
 
 async function readDefaults(execution: Execution, agent: string | undefined, call: Call): Promise<FieldDefaults> {
-  try {
-    const { fieldsJson } = await execution.getGraph(agent === undefined ? {} : { agent }, call);
-    const fields = JSON.parse(jsonText(fieldsJson)) as Record<string, { readonly default?: unknown }>;
-    const given = Object.entries(fields).filter(([, field]) => field.default !== undefined);
-    return Object.fromEntries(given.map(([name, field]) => [name, JSON.stringify(field.default)]));
-  } catch (error) {
-    if (isServiceError(error, 'NotFound')) return {};
-    throw error;
-  }
+  const graph = await undefinedIfNotFound(execution.getGraph(agent === undefined ? {} : { agent }, call));
+  if (!graph) return {};
+  const fields = JSON.parse(jsonText(graph.fieldsJson)) as Record<string, { readonly default?: unknown }>;
+  const given = Object.entries(fields).filter(([, field]) => field.default !== undefined);
+  return Object.fromEntries(given.map(([name, field]) => [name, JSON.stringify(field.default)]));
 }

@@ -1,8 +1,9 @@
 import { invalid } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import { requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
 import { answeredCalls, type Message } from '@agent-workflow/protos/message';
+import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
 import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
 import type { AgentShape } from '../record/agent-shape.ts';
 import { fromJson } from '../record/json.ts';
@@ -78,22 +79,15 @@ const keysOf = (resume: unknown): string[] =>
 
 /** Bounds what a run is started with, apart from its messages, which the record bounds. */
 function refuseLarge({ initialStateJson, configJson, userJson, resumeJson, tools }: StartRequest): void {
-  const toolsBytes = tools.reduce((sum, tool) => sum + bytesOfTool(tool), 0);
   const bounds: readonly (readonly [at: readonly string[], bytes: number, bound: number])[] = [
     [['initialState'], initialStateJson?.byteLength ?? 0, sizes.state],
     [['config'], configJson?.byteLength ?? 0, sizes.config],
     [['user'], userJson?.byteLength ?? 0, sizes.metadata],
-    [['tools'], toolsBytes, sizes.toolsTogether],
+    [['tools'], bytesOfTools(tools), sizes.toolsTogether],
     [['resume'], resumeJson?.byteLength ?? 0, sizes.resume],
   ];
-  for (const [at, bytes, bound] of bounds) {
-    if (bytes <= bound) continue;
-    throw invalid(at, `has ${String(bytes)} bytes, more than ${String(bound)}`, 'too_large');
-  }
+  for (const [at, bytes, bound] of bounds) refuseOver(bytes, bound, at);
 }
-
-const bytesOfTool = ({ name, nodeName, description, parametersJson }: StartRequest['tools'][number]): number =>
-  Buffer.byteLength(name) + Buffer.byteLength(nodeName) + Buffer.byteLength(description) + parametersJson.byteLength;
 
 const objectOf = (json: Uint8Array | undefined): Readonly<Record<string, unknown>> =>
   json ? (fromJson(json) as Readonly<Record<string, unknown>>) : {};

@@ -1,4 +1,4 @@
-import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { isServiceError, unavailable, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { StartRequest } from '@agent-workflow/protos/execution';
 import type { AcceptRunReply, AcceptRunRequest, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
@@ -42,7 +42,7 @@ export function createChooseAgent(
     call: Call,
   ): Promise<string | undefined> => {
     if (threadId === undefined || threadIdIsNew === true) return undefined;
-    return (await ifThere(threads.getThread({ owner, threadId }, call)))?.agent;
+    return (await undefinedIfNotFound(threads.getThread({ owner, threadId }, call)))?.agent;
   };
 
   const found = async (name: string | undefined, meant: RevisionMeant): Promise<AgentShape> => {
@@ -54,7 +54,7 @@ export function createChooseAgent(
   /** The revision of the run before: an answer goes back to the revision that asked. */
   const revisionBefore = async ({ owner, threadId }: StartRequest, call: Call): Promise<string | undefined> => {
     if (threadId === undefined) return undefined;
-    const listed = await ifThere(threads.listRuns({ owner, threadId, limit: 1, offset: 0 }, call));
+    const listed = await undefinedIfNotFound(threads.listRuns({ owner, threadId, limit: 1, offset: 0 }, call));
     return listed?.runs[0]?.revision;
   };
 
@@ -108,13 +108,4 @@ export function createChooseAgent(
     }
     throw unavailable(`the agent of thread "${request.threadId ?? ''}" keeps changing`);
   };
-}
-
-async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isServiceError(error, 'NotFound')) return undefined;
-    throw error;
-  }
 }

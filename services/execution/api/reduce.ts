@@ -21,7 +21,7 @@ export function createReduce({ agents, onCode, log }: ReduceOptions): Reduce {
     if (!shape) throw notFound(`there is no agent named "${agent}"`);
     onCode();
     try {
-      return await Promise.resolve(reduceFields(shape, { version: 0, fields: current, contextJson: noContext }, given));
+      return reduceFields(shape, { version: 0, fields: current, contextJson: noContext }, given);
     } catch (error) {
       log.warn({ err: error, agent }, "a caller's update of the state was refused by the code of the agent");
       throw error;

@@ -1,4 +1,4 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { nodeNames } from '@agent-workflow/graph/build/graph';
 import { within } from '@agent-workflow/protos/call';
@@ -65,14 +65,8 @@ export async function registerAgents(
   return all;
 }
 
-async function registered(threads: AgentCalls, agent: string): Promise<RegisteredAgent | undefined> {
-  try {
-    return await threads.getRegisteredAgent({ agent }, within(callTimeoutMs));
-  } catch (error) {
-    if (isServiceError(error, 'NotFound')) return undefined;
-    throw error;
-  }
-}
+const registered = (threads: AgentCalls, agent: string): Promise<RegisteredAgent | undefined> =>
+  undefinedIfNotFound(threads.getRegisteredAgent({ agent }, within(callTimeoutMs)));
 
 /** Why a call failed whose server does not know this process; `undefined` for any other failure. */
 export const unknownCallerOf = (error: unknown): UnknownCaller | undefined =>

@@ -1,6 +1,6 @@
 import { invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { jsonQuotes, sizes } from '@agent-workflow/kit/sizes';
 import { readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry, State } from '@agent-workflow/protos/threads';
 import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
@@ -118,12 +118,10 @@ function refuseMisfits({ fields, elsewhere }: AgentShape, values: Values, at: Fi
 }
 
 function refuseLongSummary(summary: string, at: Field): void {
-  const bytes = Buffer.byteLength(JSON.stringify(summary)) - quotes;
+  const bytes = Buffer.byteLength(JSON.stringify(summary)) - jsonQuotes;
   if (bytes <= sizes.summary) return;
   throw invalid(at, `has ${String(bytes)} bytes of JSON, more than ${String(sizes.summary)}`, 'too_large');
 }
-
-const quotes = 2;
 
 /** `fieldOf` names the field at fault, and is called only when there is one. */
 function reduceOrRefuse<T>(work: () => T, fieldOf: () => Field): T {

@@ -1,4 +1,4 @@
-import { isServiceError, unavailable, type ErrorCode } from '@agent-workflow/kit/errors';
+import { isServiceError, unavailable, undefinedIfNotFound, type ErrorCode } from '@agent-workflow/kit/errors';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
@@ -315,12 +315,8 @@ async function keptState(threads: StateCalls & HistoryCalls, { owner, threadId, 
   const call = within(callTimeoutMs);
   const { checkpoints } = await threads.listCheckpoints({ ...key, limit: checkpointsSearched, offset: 0 }, call);
   const left = checkpoints.find((checkpoint) => checkpoint.runId === runId);
-  if (!left) return threads.getState(key, call);
-  try {
-    return (await threads.getCheckpoint({ ...key, checkpointId: left.checkpointId }, call)).state;
-  } catch (error) {
-    // The checkpoint was dropped meanwhile.
-    if (isServiceError(error, 'NotFound')) return threads.getState(key, call);
-    throw error;
-  }
+  // The checkpoint may be dropped meanwhile.
+  const kept =
+    left && (await undefinedIfNotFound(threads.getCheckpoint({ ...key, checkpointId: left.checkpointId }, call)));
+  return kept?.state ?? threads.getState(key, call);
 }

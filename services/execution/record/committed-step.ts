@@ -69,3 +69,7 @@ export async function listSteps(
     next = last.step + 1;
   }
 }
+
+/** The node of a step that has one alone, as a failure names it. */
+export const onlyNode = (nodes: StepNodes['nodes']): { readonly node?: string } =>
+  nodes.length === 1 && nodes[0] !== undefined ? { node: nodes[0] } : {};

@@ -1,5 +1,5 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { within } from '@agent-workflow/protos/call';
 import type { RunReadCalls } from '@agent-workflow/protos/threads';
 import type { OnRecord, RunnableRun } from '../ports/queue.ts';
@@ -10,15 +10,10 @@ const callTimeoutMs = 5000;
 export const createOnRecord =
   (threads: Pick<RunReadCalls, 'getRun'>) =>
   async ({ owner, threadId, runId, agent, revision, takeoverEpoch }: RunnableRun): Promise<OnRecord> => {
-    try {
-      const run = await threads.getRun({ owner, runId }, within(callTimeoutMs));
-      const isOfAgent = (run.agent ?? defaultAgent) === (agent ?? defaultAgent);
-      if (run.threadId !== threadId || !isOfAgent) return 'unknown';
-      // Another revision or claim: the run was moved or claimed meanwhile.
-      const isSame = (revision ?? run.revision) === run.revision && (takeoverEpoch ?? run.epoch) === run.epoch;
-      return run.end === undefined && isSame ? 'open' : 'over';
-    } catch (error) {
-      if (isServiceError(error, 'NotFound')) return 'unknown';
-      throw error;
-    }
+    const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, within(callTimeoutMs)));
+    const isOfAgent = (run?.agent ?? defaultAgent) === (agent ?? defaultAgent);
+    if (run?.threadId !== threadId || !isOfAgent) return 'unknown';
+    // Another revision or claim: the run was moved or claimed meanwhile.
+    const isSame = (revision ?? run.revision) === run.revision && (takeoverEpoch ?? run.epoch) === run.epoch;
+    return run.end === undefined && isSame ? 'open' : 'over';
   };

@@ -3,7 +3,7 @@ import type { Usage } from '@agent-workflow/protos/usage';
 import type { Outcome } from '../events/outcome.ts';
 import type { StepNodes } from '../record/committed-step.ts';
 import { toProgressJson } from '../record/progress.ts';
-import { openCallsOf, prepareCommit, type PreparedCommit } from './commit-step.ts';
+import { openCallsOf, prepareCommit, type PreparedCommit } from './prepare-commit.ts';
 import type { DriveOptions } from './drive-options.ts';
 import { addedBy, nextAfterEnd, outcomeOf, toRunEnd } from './outcome-of-step.ts';
 import type { RanStep } from './run-nodes.ts';

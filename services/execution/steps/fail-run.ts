@@ -1,7 +1,8 @@
 import { toEventError } from '@agent-workflow/protos/failures';
 import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
 import type { EventWriter } from '../events/event-writer.ts';
-import { commitStep, openCallsOf, type StepCommit } from './commit-step.ts';
+import { commitStep } from './commit-step.ts';
+import { openCallsOf, type StepCommit } from './prepare-commit.ts';
 import type { DriveOptions } from './drive-options.ts';
 import { countVisits, emptyDelta, type RunState } from './run-state.ts';
 import { append } from './publish.ts';

@@ -1,7 +1,7 @@
 import { isRunFailure } from '@agent-workflow/graph/state/failure';
 import { toolsToFuse } from '@agent-workflow/graph/run/early';
 import type { EventWriter } from '../events/event-writer.ts';
-import { areSmall } from './commit-step.ts';
+import { areSmall } from './prepare-commit.ts';
 import type { DriveOptions } from './drive-options.ts';
 import { beginAtOnce, type EarlyStep } from './early-step.ts';
 import { endStep, stateBehind, type EndedStep } from './ended-step.ts';

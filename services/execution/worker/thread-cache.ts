@@ -1,3 +1,4 @@
+import { threadText } from '@agent-workflow/kit/ids';
 import { LRUCache } from 'lru-cache';
 import { bytesOfState } from '../record/state-size.ts';
 import type { ThreadState } from '../record/thread-state.ts';
@@ -17,14 +18,13 @@ export function createThreadCache(maxBytes: number): ThreadCache {
     sizeCalculation: ({ size, state }) =>
       bytesOfState(size) + overheadBytes + state.context.length * messageOverheadBytes,
   });
-  const keyOf = (owner: string, threadId: string): string => `${owner}\n${threadId}`;
   return {
-    get: (owner, threadId) => cache.get(keyOf(owner, threadId)),
+    get: (owner, threadId) => cache.get(threadText({ owner, threadId })),
     set: (owner, threadId, thread) => {
-      cache.set(keyOf(owner, threadId), thread);
+      cache.set(threadText({ owner, threadId }), thread);
     },
     forget: (owner, threadId) => {
-      cache.delete(keyOf(owner, threadId));
+      cache.delete(threadText({ owner, threadId }));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { sizes } from '@agent-workflow/kit/sizes';
+import { bytesOfTexts, bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import type { CallBlock } from '@agent-workflow/protos/message';
 import { RunFailure } from '../state/failure.ts';
 
@@ -29,22 +29,22 @@ export function refuseLargeRest(nodes: readonly string[], rest: Rest): void {
       ...{ bytes: questionBytes, bound: sizes.progress },
       help: `ask shorter questions, or ${fewerQuestions}`,
     },
-    { what: 'the ids of open questions', bytes: bytesOf(questionIds), bound: sizes.waiting, help: fewerQuestions },
+    { what: 'the ids of open questions', bytes: bytesOfTexts(questionIds), bound: sizes.waiting, help: fewerQuestions },
     {
       what: 'the open tool calls',
-      ...{ bytes: bytesOf(calls.flatMap(({ id, name }) => [id, name])), bound: sizes.waiting },
+      ...{ bytes: bytesOfTexts(calls.flatMap(({ id, name }) => [id, name])), bound: sizes.waiting },
       help: 'let the model make fewer calls at a time',
     },
     {
       what: 'the names of the next nodes',
-      ...{ bytes: bytesOf(next), bound: sizes.waiting },
+      ...{ bytes: bytesOfTexts(next), bound: sizes.waiting },
       help: 'give the nodes shorter names',
     },
   ];
   const exceeded = bounds.find(({ bytes, bound }) => bytes > bound);
   if (!exceeded) return;
   const { what, bytes, bound, help } = exceeded;
-  const why = `${placeOf(nodes)}${what} have ${String(bytes)} bytes, more than ${String(bound)}: ${help}`;
+  const why = `${placeOf(nodes)}${what} have ${bytesOver(bytes, bound)}: ${help}`;
   const [only] = nodes;
   throw new RunFailure('NodeFailed', why, nodes.length === 1 && only !== undefined ? { node: only } : {});
 }
@@ -56,5 +56,3 @@ function placeOf(nodes: readonly string[]): string {
   const names = nodes.slice(0, maxNames).map((name) => `"${name}"`);
   return `${nodes.length === 1 ? 'node' : 'nodes'} ${names.join(', ')}${nodes.length > maxNames ? ' …' : ''}: `;
 }
-
-const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);

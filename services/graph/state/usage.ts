@@ -1,3 +1,4 @@
+import { bytesOver, jsonQuotes } from '@agent-workflow/kit/sizes';
 import { addTokens, type ModelUsage, type Usage } from '@agent-workflow/protos/usage';
 import { RunFailure } from './failure.ts';
 
@@ -25,14 +26,10 @@ function readModel(model: unknown): string {
   if (typeof model !== 'string' || model === '') throw new TypeError('usage(): model must be a text that is not empty');
   // A text of half characters has no bytes of UTF-8: the record would give back another name.
   if (!model.isWellFormed()) throw new TypeError('usage(): model must be a text of whole characters');
-  const bytes = Buffer.byteLength(JSON.stringify(model)) - quotes;
-  if (bytes > maxModelBytes)
-    throw new RangeError(`usage(): model has ${String(bytes)} bytes, more than ${String(maxModelBytes)}`);
+  const bytes = Buffer.byteLength(JSON.stringify(model)) - jsonQuotes;
+  if (bytes > maxModelBytes) throw new RangeError(`usage(): model has ${bytesOver(bytes, maxModelBytes)}`);
   return model;
 }
-
-/** The JSON of a text has two quotes. */
-const quotes = 2;
 
 function readTokens(name: string, tokens: unknown): number {
   if (Number.isSafeInteger(tokens) && (tokens as number) >= 0) return tokens as number;

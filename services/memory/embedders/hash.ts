@@ -1,3 +1,4 @@
+import { toUnit } from '../vectors/unit.ts';
 import { limitMarks } from '../words/combining-marks.ts';
 import type { Embedder } from '../ports/embedder.ts';
 
@@ -131,13 +132,4 @@ function mix(a: number, b: number): number {
   let hash = Math.imul(a ^ Math.imul(b, 0x9e3779b1), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-function toUnit(vector: Float64Array): Float32Array {
-  let squares = 0;
-  for (const value of vector) squares += value * value;
-  const scale = squares === 0 ? 0 : 1 / Math.sqrt(squares);
-  const unit = new Float32Array(vector.length);
-  for (const [index, value] of vector.entries()) unit[index] = value * scale;
-  return unit;
 }

@@ -20,15 +20,16 @@ export function refuseUnfit(content: unknown): void {
 }
 
 export function refuseLarge(text: string, at: ErrorDetail['field']): void {
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= sizes.memory) return;
-  throw invalid(at, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(bytes)}`, 'too_long');
+  refuseBytes(Buffer.byteLength(text), at);
 }
 
 export function refuseLargeMetadata({ byteLength }: Uint8Array): void {
-  const at = ['metadata'];
-  if (byteLength <= sizes.memory) return;
-  throw invalid(at, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(byteLength)}`, 'too_long');
+  refuseBytes(byteLength, ['metadata']);
+}
+
+function refuseBytes(bytes: number, at: ErrorDetail['field']): void {
+  if (bytes <= sizes.memory) return;
+  throw invalid(at, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(bytes)}`, 'too_long');
 }
 
 const maxCategory = 256;

@@ -1,13 +1,14 @@
 /**
- * The vector scaled to length 1; a vector of zeros is returned as it is. The sum of squares has double precision, so that its
+ * The vector scaled to length 1, in single precision; one of zeros has zeros. The sum of squares has double precision, so that its
  * rounding does not change a score.
  */
-export function toUnit(vector: Float32Array): Float32Array {
+export function toUnit(vector: Float32Array | Float64Array): Float32Array {
   let squares = 0;
   for (const value of vector) squares += value * value;
-  if (squares === 0) return vector;
-  const factor = 1 / Math.sqrt(squares);
-  return vector.map((value) => value * factor);
+  const factor = squares === 0 ? 0 : 1 / Math.sqrt(squares);
+  const unit = new Float32Array(vector.length);
+  for (const [index, value] of vector.entries()) unit[index] = value * factor;
+  return unit;
 }
 
 const decimals = 7;

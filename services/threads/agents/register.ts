@@ -1,10 +1,9 @@
 import { conflict, invalid } from '@agent-workflow/kit/errors';
 import { defaultAgent, hashOfPoolName, isAgentName, isRevision, nameOfPool } from '@agent-workflow/kit/agents';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import { hashOfDefinition, refuseDefinition, refuseNoDefinition } from '@agent-workflow/protos/definition-checks';
 import type { RegisterRevisionRequest } from '@agent-workflow/protos/threads';
 import type { AgentRow, RevisionRow } from '../ports/agents.ts';
-import { refuseOver } from '../record/bounds.ts';
 import { isRetired } from './routing.ts';
 import { routedTo } from './route.ts';
 

@@ -1,4 +1,4 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { State, StateCalls } from '@agent-workflow/protos/threads';
 import type { References } from '../files/references.ts';
 import { getCheckpoint } from '../history/checkpoints.ts';
@@ -25,13 +25,8 @@ export function createStateCalls({ store, states, texts, changing, references, n
   const stateAt = async (key: ThreadKey, version: number): Promise<State> => {
     const head = await liveHead(store, key);
     if (head.version === version) return states.read(key, head);
-    try {
-      const { state } = await getCheckpoint({ store, texts }, { ...key, checkpointId: String(version) });
-      return ofAgent(state, head);
-    } catch (error) {
-      if (isServiceError(error, 'NotFound')) return states.read(key, await liveHead(store, key));
-      throw error;
-    }
+    const kept = await undefinedIfNotFound(getCheckpoint({ store, texts }, { ...key, checkpointId: String(version) }));
+    return kept ? ofAgent(kept.state, head) : states.read(key, await liveHead(store, key));
   };
 
   return {

@@ -1,5 +1,5 @@
 import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { Change, Snapshot } from '../ports/changes.ts';
 import type { CheckpointInfo, Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
@@ -45,7 +45,7 @@ export function refusalOfChange(change: Change, thread: ThreadKey): string | und
   const bytes = undoBytes(change);
   const bound = Math.min(sizes.undo, sizes.change - bytesWritten(change, thread));
   if (bytes <= bound) return undefined;
-  return `what is replaced has ${String(bytes)} bytes, more than ${String(bound)}: replace fewer messages at once`;
+  return `what is replaced has ${bytesOver(bytes, bound)}: replace fewer messages at once`;
 }
 
 /** How a rollback exceeds the bounds of a change. What it puts back is written twice, to its rows and to the undo record. */
@@ -56,7 +56,7 @@ function excessOf(change: Change, thread: ThreadKey, moreBytes = 0): string | un
   const rows = rowsWritten(change);
   if (rows > sizes.changeRows) return `${String(rows)} rows, more than ${String(sizes.changeRows)}`;
   const bytes = bytesWritten(change, thread) + moreBytes;
-  return bytes > sizes.change ? `${String(bytes)} bytes, more than ${String(sizes.change)}` : undefined;
+  return bytes > sizes.change ? bytesOver(bytes, sizes.change) : undefined;
 }
 
 const undoBytes = (change: Change): number =>

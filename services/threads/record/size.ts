@@ -1,5 +1,5 @@
 import { invalid, ServiceError } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import { contextTooLarge, stateTooLarge } from '@agent-workflow/protos/refusals';
 import type { Change, Snapshot } from '../ports/changes.ts';
 import type { Head, ThreadSize } from '../ports/record.ts';
@@ -87,15 +87,13 @@ export interface SizePlaces {
 export function refuseGrowth(before: ThreadSize, after: ThreadSize | undefined, at: SizePlaces): void {
   if (!after) return;
   if (after.fields > sizes.state && after.fields > before.fields)
-    throw invalid(at.fields, `all fields together would have ${over(after.fields, sizes.state)}`, stateTooLarge);
+    throw invalid(at.fields, `all fields together would have ${bytesOver(after.fields, sizes.state)}`, stateTooLarge);
   if (after.context > sizes.context && after.context > before.context)
-    throw invalid(at.messages, `the context would have ${over(after.context, sizes.context)}`, contextTooLarge);
+    throw invalid(at.messages, `the context would have ${bytesOver(after.context, sizes.context)}`, contextTooLarge);
 }
-
-const over = (bytes: number, bound: number): string => `${String(bytes)} bytes, more than ${String(bound)}`;
 
 /** Why a run cannot begin with this context; `undefined` when it can. */
 export const refusalToBegin = ({ context }: ThreadSize): string | undefined =>
   context > sizes.contextWithInput
-    ? `the context would have ${over(context, sizes.contextWithInput)}: delete messages or clear the state`
+    ? `the context would have ${bytesOver(context, sizes.contextWithInput)}: delete messages or clear the state`
     : undefined;

@@ -4,9 +4,8 @@ import type {
   NoteToolStartedReply,
   NoteToolStartedRequest,
 } from '@agent-workflow/protos/threads';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import type { Decision, Snapshot } from '../ports/changes.ts';
-import { refuseOver } from '../record/bounds.ts';
 import { fencedHead } from './commit.ts';
 
 /** Records that a call is about to be made, unless an earlier attempt has begun it. */

@@ -1,3 +1,4 @@
+import { threadText } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { ClaimedRun, State } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
@@ -20,9 +21,8 @@ export interface StateReader {
 /** Reads states without what cannot be read, and caches those whose version did not change during the reading. */
 export function createStateReader(store: ThreadReads, texts: Pick<StoredTexts, 'state'>): StateReader {
   const cache = new LRUCache<string, State>({ maxSize: cacheBytes, sizeCalculation: (state) => sizeOf(state) + 1 });
-  const nameOf = ({ owner, threadId }: ThreadKey): string => `${owner}\n${threadId}`;
   const read: StateReader['read'] = async (key, head) => {
-    const name = nameOf(key);
+    const name = threadText(key);
     const known = cache.get(name);
     if (known?.version === head.version) return ofAgent(known, head);
     const stored = await store.getState(key, sizes.contextWithInput);
@@ -31,7 +31,7 @@ export function createStateReader(store: ThreadReads, texts: Pick<StoredTexts, '
     if ((await store.getHead(key))?.version === head.version) cache.set(name, state);
     return ofAgent(state, head);
   };
-  return { read, forget: (key) => void cache.delete(nameOf(key)) };
+  return { read, forget: (key) => void cache.delete(threadText(key)) };
 }
 
 /** The state right after a claim. The fence keeps it unchanged until the claiming worker commits. */

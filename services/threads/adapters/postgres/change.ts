@@ -3,7 +3,8 @@ import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, Checkpoint, LogEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
 import { fromWork, toList } from '../../record/sql-rows.ts';
 import { checkpointsOf, versionsPut } from '../../record/versions.ts';
-import type { Param, Transaction } from './client.ts';
+import type { Transaction } from './transaction.ts';
+import type { Param } from './values.ts';
 import { hashOf, headValues, runValues } from './rows.ts';
 import type { FoundThread } from './snapshot.ts';
 

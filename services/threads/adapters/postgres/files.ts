@@ -1,6 +1,7 @@
 import type { FileKey, FileRecords, FileRow, FileTotals } from '../../ports/files.ts';
 import { fileColumns, fileValues, toFileNote, toFileRow } from '../../record/sql-files.ts';
-import type { Session, Transaction } from './client.ts';
+import type { Session } from './client.ts';
+import type { Transaction } from './transaction.ts';
 
 const columns = fileColumns.join(', ');
 const putFile = `INSERT INTO files (owner, file_id, ${columns})

@@ -1,6 +1,7 @@
 import type { IdempotencyRecord, IdempotencyRecords, NewIdempotencyRecord } from '../../ports/idempotency.ts';
 import { optional, type Row } from '../../record/sql-rows.ts';
-import type { Session, Transaction } from './client.ts';
+import type { Session } from './client.ts';
+import type { Transaction } from './transaction.ts';
 import { hashOf } from './rows.ts';
 
 /** The records of idempotent requests. */

@@ -14,7 +14,8 @@ import {
   toRunRow,
   type Row,
 } from '../../record/sql-rows.ts';
-import type { Param, Session } from './client.ts';
+import type { Session } from './client.ts';
+import type { Param } from './values.ts';
 import { pageOf, undoPage } from './pages.ts';
 import { threadColumns, toThreadRow, toUndoRow } from './rows.ts';
 import { ofThread } from './snapshot.ts';

@@ -1,6 +1,7 @@
 import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
-import { openSession, type PostgresReach, type Session } from './client.ts';
+import { openSession, type Session } from './client.ts';
+import type { PostgresReach } from './connections.ts';
 import { migrations } from './schema.ts';
 
 interface MigrateOptions extends PostgresReach {

@@ -1,4 +1,4 @@
-import type { Param } from './client.ts';
+import type { Param } from './values.ts';
 
 /** A statement and its parameters behind those of its condition. */
 interface Page {

@@ -6,7 +6,7 @@ import type { ThreadRow } from '../../ports/lists.ts';
 import type { Head, PlacedEntry, RunRecord } from '../../ports/record.ts';
 import type { OpenRun } from '../../ports/sweeps.ts';
 import { fromList, optional, toList, toLogEntry, toRunRow, type Row } from '../../record/sql-rows.ts';
-import type { Param } from './client.ts';
+import type { Param } from './values.ts';
 
 /** Names a text of any length in a key. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);

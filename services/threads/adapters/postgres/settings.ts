@@ -1,6 +1,6 @@
 import { ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { readTlsFiles } from '@agent-workflow/runtime/tls-files';
-import type { PostgresReach } from './client.ts';
+import type { PostgresReach } from './connections.ts';
 
 /** How the threads service reaches its record on PostgreSQL. */
 export const postgresSettings = {

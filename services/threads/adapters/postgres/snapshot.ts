@@ -1,7 +1,8 @@
 import type { Reads, Snapshot, UndoSink } from '../../ports/changes.ts';
 import type { Head, PlacedEntry, RunRecord, ThreadKey } from '../../ports/record.ts';
 import { optional, toRun, type Row } from '../../record/sql-rows.ts';
-import type { Param, Transaction } from './client.ts';
+import type { Transaction } from './transaction.ts';
+import type { Param } from './values.ts';
 import { hashOf, toFields, toHead, toPlacedEntry, toUndoRow } from './rows.ts';
 import { undoPage } from './pages.ts';
 

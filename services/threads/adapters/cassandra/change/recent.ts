@@ -1,3 +1,4 @@
+import { threadText } from '@agent-workflow/kit/ids';
 import { isOpen } from '@agent-workflow/protos/lists';
 import { LRUCache } from 'lru-cache';
 import type { Change, Reads, Snapshot } from '../../../ports/changes.ts';
@@ -52,23 +53,21 @@ export function createRecent(): Recent {
   const shared = new LRUCache<string, true>({ max: maxShared, ttl: sharedMs });
   return {
     recall: (key, reads) => {
-      const known = threads.get(nameOf(key));
+      const known = threads.get(threadText(key));
       return known && recalled(known, reads);
     },
     keep: (key, written) => {
-      const name = nameOf(key);
+      const name = threadText(key);
       const isOfUse = written.plan.head.activeRun !== undefined && !shared.has(name) && !isLarge(written);
       const known = isOfUse ? after(threads.get(name), written) : undefined;
       if (known && known.bytes <= maxThreadBytes) threads.set(name, known);
       else threads.delete(name);
     },
     drop: (key, isShared) => {
-      if (threads.delete(nameOf(key)) && isShared) shared.set(nameOf(key), true);
+      if (threads.delete(threadText(key)) && isShared) shared.set(threadText(key), true);
     },
   };
 }
-
-const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
 
 function recalled(known: Known, reads: Reads): Sight | undefined {
   const { runs = [], messages = [], fields = [], activeRun, context, undosOfActiveRun, toolCall, isFenced } = reads;

@@ -1,3 +1,4 @@
+import { threadText } from '@agent-workflow/kit/ids';
 import { createQuota } from '@agent-workflow/kit/pages';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { RunRow } from '../../../ports/lists.ts';
@@ -208,7 +209,7 @@ async function find(journal: Journal, { until, limit, check }: Search): Promise<
     for (const some of chunksOf(notes)) {
       const passed = await inTurn(some, check);
       for (const [index, { owner, threadId }] of some.entries())
-        if (passed[index]) found.set(JSON.stringify([owner, threadId]), { owner, threadId });
+        if (passed[index]) found.set(threadText({ owner, threadId }), { owner, threadId });
       if (found.size >= limit) return [...found.values()].slice(0, limit);
     }
   }
