@@ -44,12 +44,12 @@ export async function* startAndFollow(connection: Connection, body: RunRequest, 
  * @throws TypeError for an `after` that is no text.
  */
 export async function* follow(connection: Connection, runId: string, { after, ...options }: FollowOptions): RunEvents {
-  refuseNoId(after);
+  requireValidAfter(after);
   yield* followFrom(connection, { runId, after }, options);
 }
 
 /** Callers without types may give the number of the event, which `?after=` of the API takes. */
-function refuseNoId(after: unknown): void {
+function requireValidAfter(after: unknown): void {
   if (after === undefined || typeof after === 'string') return;
   throw new TypeError(`after must be the id of an event, as "{run_id}:7", and is of the type ${typeof after}`);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BoundFiles, FileData, FileInfo, ReadableFile } from '../build/context.ts';
 import { nameOf } from '../state/name-of.ts';
-import { refuseNoObject } from '../state/refuse-unknown.ts';
+import { requireObject } from '../state/refuse-unknown.ts';
 
 /** A file as {@link fakeFiles} keeps it. */
 export interface StoredFile {
@@ -41,7 +41,7 @@ export function fakeFiles(
     stored.push({ info, bytes });
     return info;
   };
-  given.forEach((file: unknown, at) => refuseNoObject(`[${String(at)}] of what fakeFiles is given`, file));
+  given.forEach((file: unknown, at) => requireObject(`[${String(at)}] of what fakeFiles is given`, file));
   for (const { filename, contentType, data } of given) add(filename, contentType, toBytes(data));
   return {
     stored,
