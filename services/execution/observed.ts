@@ -65,7 +65,7 @@ export function observeExecution<P extends ObservedParts>(
   );
   return {
     ...observed,
-    threads: countRuns(parts.threads, meters),
+    threads: countAccepted(parts.threads, meters),
     leases: watchLease(parts.leases, meters),
     eventLog: countEvents(parts.eventLog, meters),
     ...observeSweeps(parts, meters),
@@ -158,8 +158,8 @@ const deletionsAtOnce = 1000;
 
 const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
 
-/** Counts the calls that the record accepts. It accepts each end once. */
-function countRuns(threads: Threads, meters: Meters): Threads {
+/** Counts runs, ends, deletions and the like when the record has accepted the call. It accepts each end once. */
+function countAccepted(threads: Threads, meters: Meters): Threads {
   const ended = (status: EndStatus): void => meters.ended.add({ status });
   const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
   return {

@@ -60,8 +60,8 @@ function textsOf(identity: ListIdentity): Texts {
   return {
     write: (parts) => Buffer.from(JSON.stringify([list, ...parts])).toString('base64url'),
     read: (cursor) => {
-      const [of, ...parts] = arrayIn(cursor);
-      if (of !== list) throw foreign();
+      const [listOfCursor, ...parts] = arrayIn(cursor);
+      if (listOfCursor !== list) throw foreign();
       return parts;
     },
   };

@@ -1,25 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Keeps long work from holding up the event loop. */
-export interface Turns {
-  /** Whether the work has run for a whole turn. The caller then awaits `pass()`. */
-  readonly isOver: () => boolean;
+/** Keeps long work from blocking the event loop. */
+export interface Yielder {
+  /** Whether the work has run for so long that the caller should await `yield()`. */
+  readonly isDue: () => boolean;
   /** Lets everything else that waits for the event loop run first. @throws the signal's reason when it has fired. */
-  readonly pass: () => Promise<void>;
+  readonly yield: () => Promise<void>;
 }
 
-/** How long work runs before other work has its turn, in milliseconds. */
+/** How long work runs before other work gets the event loop, in milliseconds. */
 const usualTurnMs = 15;
 
 /**
- * Turns for one long work. Between two of its parts the work calls `isOver`, and awaits `pass` when the turn is over. Each part should
- * be short. `signal` ends the work.
+ * A yielder for one long work. Between two of its parts the work asks `isDue`, and awaits `yield` if so. Each part should be short.
+ * `signal` ends the work.
  */
-export function createTurns({ signal, turnMs = usualTurnMs }: TurnsOptions = {}): Turns {
+export function createYielder({ signal, turnMs = usualTurnMs }: YielderOptions = {}): Yielder {
   let began = performance.now();
   return {
-    isOver: () => performance.now() - began >= turnMs,
-    pass: async () => {
+    isDue: () => performance.now() - began >= turnMs,
+    yield: async () => {
       await nextTurn();
       signal?.throwIfAborted();
       began = performance.now();
@@ -27,7 +27,7 @@ export function createTurns({ signal, turnMs = usualTurnMs }: TurnsOptions = {})
   };
 }
 
-interface TurnsOptions {
+interface YielderOptions {
   readonly signal?: AbortSignal | undefined;
   readonly turnMs?: number;
 }

@@ -92,7 +92,7 @@ async function openProcess({ threads, memory, urlOf }: Ground, agent?: Agent): P
     await openExecution({
       ...nats,
       ...{ threads, memory, agents: namedAgents(agent ? [agent] : [support, billing], 'support') },
-      ...{ drives: agent !== undefined, accepts: agent === undefined, tends: agent === undefined },
+      ...{ drives: agent !== undefined, accepts: agent === undefined, housekeeps: agent === undefined },
       ...{ log: silentLog, sweepMs: 300 },
       values: readEnv(executionSettings, { LEASE_MS: '1500' }),
     }),

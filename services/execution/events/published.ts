@@ -1,4 +1,4 @@
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Block, Message } from '@agent-workflow/protos/message';
 import { fromJson } from '../record/json.ts';
@@ -49,11 +49,11 @@ const readTimeoutMs = 30_000;
 export async function readPublished(eventLog: RunLog, runId: string, last: number): Promise<PublishedEvents> {
   const published = collectPublished();
   if (last === 0) return published;
-  const turns = createTurns();
+  const yielder = createYielder();
   for await (const { events } of eventLog.readUpTo(runId, last, AbortSignal.timeout(readTimeoutMs))) {
     for (const event of events) {
       if (event.seq <= last) published.add(event);
-      if (turns.isOver()) await turns.pass();
+      if (yielder.isDue()) await yielder.yield();
     }
   }
   return published;

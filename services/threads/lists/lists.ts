@@ -17,7 +17,7 @@ import { defaultAgent } from '@agent-workflow/kit/agents';
 import { textOf, type Message } from '@agent-workflow/protos/message';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import { pageBytes, toPage, type Page } from '@agent-workflow/kit/pages';
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import { containing } from './contains.ts';
 import {
   messagesCursors,
@@ -71,14 +71,14 @@ const runsOf = (store: ThreadLists, key: ThreadKey): Listing<RunRow, RunMark> =>
  * A search reads every row that it tests, so each owner has one search at a time: several at once would end no sooner, and would
  * slow down the calls of other owners.
  */
-const inTurn = createKeyedLock();
+const withOwnerLock = createKeyedLock();
 
-const searchInTurn = async <Row, Mark>(
+const searchOneAtATime = async <Row, Mark>(
   owner: string,
   listing: Listing<Row, Mark>,
   request: SearchRequest<Row, Mark>,
 ): Promise<Page<Row>> =>
-  inTurn(owner, async () => {
+  withOwnerLock(owner, async () => {
     request.signal.throwIfAborted();
     return searchPage(listing, request);
   });
@@ -93,7 +93,7 @@ export async function listThreads(
   const listing = threadsOf(store, owner);
   const asked = { limit, ...startOf(cursors, request), signal };
   const page = search
-    ? await searchInTurn(owner, listing, {
+    ? await searchOneAtATime(owner, listing, {
         ...asked,
         matches: matchesThread(search.toLowerCase(), texts),
         most: searchedThreads,
@@ -113,7 +113,10 @@ export async function listMessages(
   const listing = messagesOf(store, { owner, threadId }, { newestFirst });
   const asked = { limit, ...startOf(cursors, request), signal };
   const page = search
-    ? await searchInTurn(owner, listing, { ...asked, matches: matchesMessage(search.toLowerCase(), threadId, texts) })
+    ? await searchOneAtATime(owner, listing, {
+        ...asked,
+        matches: matchesMessage(search.toLowerCase(), threadId, texts),
+      })
     : await readPage(listing, asked);
   const messages = await texts.messages(threadId, page.items, signal);
   return { messagesJson: jsonArray(messages.map(toMessageJson)), ...nextOf(page, { ...listing, ...cursors }) };
@@ -149,16 +152,16 @@ export async function listOwnRuns(
   { owner, limit, statuses, agent, cursor }: ListOwnRunsRequest,
   { signal }: Call,
 ): Promise<ListOwnRunsReply> {
-  const turns = createTurns({ signal });
+  const yielder = createYielder({ signal });
   const found: OwnRunRow[] = [];
   let bytes = 0;
   const { toCursor, fromCursor } = ownRunsCursors({ owner, statuses, ...(agent === undefined ? {} : { agent }) });
   let after = cursor === undefined ? undefined : fromCursor(cursor);
   // A store knows the threads of `default` by having no agent.
-  const of = agent === defaultAgent ? undefined : agent;
+  const agentFilter = agent === defaultAgent ? undefined : agent;
   for (let left = Math.max(runsOfPage, limit + 1), size = limit + 1; left > 0; left -= size, size *= 2) {
     size = Math.min(Math.max(1, size), left, Math.max(runsAtOnce, limit + 1));
-    const { runs, next } = await store.listOwnRuns(owner, { limit: size, after, bytes: pageBytes, agent: of });
+    const { runs, next } = await store.listOwnRuns(owner, { limit: size, after, bytes: pageBytes, agent: agentFilter });
     const matching = runs.filter(
       ({ status, head }) =>
         (statuses.length === 0 || statuses.includes(status)) &&
@@ -168,7 +171,7 @@ export async function listOwnRuns(
     bytes += matching.reduce((sum, run) => sum + runBytes(run), 0);
     after = next;
     if (!next || found.length > limit || bytes > pageBytes) break;
-    await turns.pass();
+    await yielder.yield();
   }
   const { items, hasMore } = toPage(found, { limit, sizeOf: runBytes });
   const last = items.at(-1);

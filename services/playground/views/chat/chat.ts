@@ -28,7 +28,7 @@ import {
   type LoggedMessage,
   type RunState,
 } from './conversation.ts';
-import { createFrame, createTurns } from '../../ui/frame.ts';
+import { createFrame, createYieldToPage } from '../../ui/frame.ts';
 import { createHistory, isAbsent, type History } from './history.ts';
 import { createLifetime, type Lifetime } from './lifetime.ts';
 import { createRunInputs } from './run-inputs.ts';
@@ -136,12 +136,12 @@ export function createChat(opened: string | undefined, run: string | undefined):
   };
 
   const followOne = async (runId: string): Promise<void> => {
-    const turn = createTurns();
+    const yieldToPage = createYieldToPage();
     for await (const event of client.runs.follow(runId, { signal: ended, onConnection })) {
       applyEvent(conversation, event);
       frame.touch();
       if (event.event === 'on_chain_start' && !inputs.isOwn(runId)) void refresh();
-      await turn();
+      await yieldToPage();
     }
   };
 

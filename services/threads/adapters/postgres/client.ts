@@ -56,7 +56,7 @@ export interface Session extends AsyncDisposable {
    * Runs `work` in a transaction of isolation READ COMMITTED. `work` runs again when another transaction came first, or the connection
    * broke before the commit was sent; so it changes nothing but the database. When the connection breaks during the commit, the server
    * is asked what became of it.
-   * @throws what `work` throws, with nothing written; Unavailable when `until` (milliseconds since 1970) comes first.
+   * @throws what `work` throws, with nothing written; Unavailable when the `deadlineMs` of the session pass first.
    */
   readonly transaction: <T>(
     work: (transaction: Transaction) => Promise<Outcome<T>>,
@@ -98,7 +98,7 @@ export async function openSession(reach: PostgresReach, { deadlineMs, onRequest 
     transaction: async (work, options = {}) => {
       const deadline = Date.now() + deadlineMs;
       const mayHelp = (error: unknown): boolean => error instanceof LostAttempt;
-      return retry(() => tryTransaction(work, options, deadline), { ...soon, deadline, mayHelp }).catch(
+      return retry(() => tryTransaction(work, options, deadline), { ...backoff, deadline, mayHelp }).catch(
         (error: unknown) => {
           throw error instanceof LostAttempt ? toUnavailable(error) : error;
         },
@@ -119,7 +119,7 @@ function createPool(config: PoolConfig): Pool {
   pool.on('error', ignore);
   pool.on('connect', (client) => {
     client.on('error', ignore);
-    client.query(durably).catch(ignore);
+    client.query(forceSynchronousCommit).catch(ignore);
   });
   return pool;
 }
@@ -127,7 +127,7 @@ function createPool(config: PoolConfig): Pool {
 const ignore = (): void => undefined;
 
 /** A write is promised to be on disk. Levels that an operator chose for standby servers stay. */
-const durably = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
+const forceSynchronousCommit = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 /** How much longer than the server's own timeout the client waits for its answer. */
 const answerMs = 500;
@@ -152,7 +152,7 @@ async function toPoolConfig(reach: PostgresReach): Promise<PoolConfig> {
     // The server ends a statement itself; the client gives up a little later, for a server that does not answer at all.
     statement_timeout: requestTimeoutMs,
     query_timeout: requestTimeoutMs + answerMs,
-    // A process that stands still in the middle of a transaction holds the lock of its thread no longer than this.
+    // A process that hangs in the middle of a transaction holds the lock of its thread no longer than this.
     idle_in_transaction_session_timeout: requestTimeoutMs,
     options: `-c search_path=${schema} -c jit=off -c client_min_messages=error`,
     application_name: 'agent-workflow-threads',
@@ -203,7 +203,7 @@ const outcomeOf = async (sent: Promise<unknown>): Sent['answered'] =>
   sent.then(
     () => 'ok',
     (error: unknown) => {
-      if (error instanceof LostAttempt && error.isOfAnother) return 'lost';
+      if (error instanceof LostAttempt && error.lostToOther) return 'lost';
       return error instanceof LostAttempt || error instanceof CommitInDoubt || isServiceError(error, 'Unavailable')
         ? 'failed'
         : 'ok';
@@ -212,12 +212,12 @@ const outcomeOf = async (sent: Promise<unknown>): Sent['answered'] =>
 
 /** A transaction that was not committed for certain, and that may succeed when it runs again. */
 class LostAttempt extends Error {
-  /** Whether another transaction was the reason. */
-  readonly isOfAnother: boolean;
+  /** Whether it was lost to another transaction, which came first. */
+  readonly lostToOther: boolean;
 
-  constructor(cause: unknown, isOfAnother: boolean) {
+  constructor(cause: unknown, lostToOther: boolean) {
     super('the transaction was not committed', { cause });
-    this.isOfAnother = isOfAnother;
+    this.lostToOther = lostToOther;
   }
 }
 
@@ -276,7 +276,7 @@ const isNotDone = (): boolean => false;
 
 /** @throws CommitInDoubt when the answer does not come. */
 async function commit(client: PoolClient, reply: unknown): Promise<void> {
-  const [row] = (await client.query<Row>(`SELECT pg_current_xact_id()::text AS xid, ${started}`)).rows;
+  const [row] = (await client.query<Row>(`SELECT pg_current_xact_id()::text AS xid, ${startColumn}`)).rows;
   const sent = { xid: String(row?.['xid']), started: String(row?.['started']) };
   const { command } = await client.query('COMMIT').catch((error: unknown) => {
     throw isOfConnection(error) ? new CommitInDoubt(error, sent, reply) : error;
@@ -284,8 +284,8 @@ async function commit(client: PoolClient, reply: unknown): Promise<void> {
   if (command !== 'COMMIT') throw new ServiceError('StorageFailed', 'the store failed');
 }
 
-/** When the server started. */
-const started = 'pg_postmaster_start_time()::text AS started';
+/** SQL that selects when the server started. */
+const startColumn = 'pg_postmaster_start_time()::text AS started';
 
 /**
  * Asks the server what became of a transaction. One whose commit never arrived ends when its connection does, at the latest after
@@ -296,14 +296,14 @@ const started = 'pg_postmaster_start_time()::text AS started';
 const isCommitted = (pool: Pool, { sent, cause }: CommitInDoubt, deadline: number): Promise<boolean> =>
   retry(
     async () => {
-      const { rows } = await pool.query<Row>(`SELECT pg_xact_status($1::xid8) AS status, ${started}`, [sent.xid]);
+      const { rows } = await pool.query<Row>(`SELECT pg_xact_status($1::xid8) AS status, ${startColumn}`, [sent.xid]);
       const [row] = rows;
       const status = row?.['status'];
       if (status === 'aborted') return false;
       if (status === 'committed' && row?.['started'] === sent.started) return true;
       throw new TransactionUnknown(String(status), status === 'committed');
     },
-    { ...soon, deadline, mayHelp: (error) => !(error instanceof TransactionUnknown && error.isFinal) },
+    { ...backoff, deadline, mayHelp: (error) => !(error instanceof TransactionUnknown && error.isFinal) },
   ).catch(() => {
     throw unavailable('whether the change was written is not known', cause);
   });
@@ -319,24 +319,24 @@ class TransactionUnknown extends Error {
   }
 }
 
-/** Waits of random length, so that transactions which met once do not meet again. */
-const soon: Backoff = { firstMs: 10, maxMs: 250, jitter: 1 };
+/** Waits of random length, so that transactions which collided once do not collide again. */
+const backoff: Backoff = { firstMs: 10, maxMs: 250, jitter: 1 };
 
-const toUnavailable = ({ isOfAnother, cause }: LostAttempt): ServiceError =>
-  unavailable(isOfAnother ? 'the record of threads did not take the change in time' : away, cause);
+const toUnavailable = ({ lostToOther, cause }: LostAttempt): ServiceError =>
+  unavailable(lostToOther ? 'the record of threads did not take the change in time' : away, cause);
 
 /** Codes by which the server reports that another transaction came first: serialization failure, deadlock, lock not available. */
-const codesOfAnother: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
+const concurrencyCodes: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
 
 /** Two transactions made one thread: the second finds it when it runs again. */
 const isNewThread = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === '23505' && error.table === 'threads';
 
-/** Codes after which a connection is of no use: the server ends it, or is a standby that takes no writes. */
-const codesOfConnection: ReadonlySet<string> = new Set(['25006', '25P03', '57P01', '57P02', '57P03', '57P05']);
+/** Codes after which a connection is to be closed: the server ends it, or is a standby that takes no writes. */
+const brokenConnectionCodes: ReadonlySet<string> = new Set(['25006', '25P03', '57P01', '57P02', '57P03', '57P05']);
 
 /** Classes of codes by which the server reports that it cannot work for now: connections, resources, operators, the system. */
-const classesOfAbsence: ReadonlySet<string> = new Set(['08', '28', '3D', '53', '57', '58']);
+const unavailableClasses: ReadonlySet<string> = new Set(['08', '28', '3D', '53', '57', '58']);
 
 const codeOf = (error: unknown): string | undefined => (error instanceof DatabaseError ? error.code : undefined);
 
@@ -345,7 +345,7 @@ function isOfConnection(error: unknown): boolean {
   if (error instanceof ServiceError || error instanceof TypeError || error instanceof RangeError) return false;
   if (!(error instanceof DatabaseError)) return error instanceof Error && isOfDriver(error);
   const code = error.code ?? '';
-  return codesOfConnection.has(code) || code.startsWith('08') || ['FATAL', 'PANIC'].includes(error.severity ?? '');
+  return brokenConnectionCodes.has(code) || code.startsWith('08') || ['FATAL', 'PANIC'].includes(error.severity ?? '');
 }
 
 /** The driver throws plain errors of its own, which differ by their text, and passes those of sockets through with their code. */
@@ -358,7 +358,7 @@ const isOfDriver = (error: Error): boolean =>
 function toAttemptError(error: unknown): unknown {
   if (error instanceof CommitInDoubt || error instanceof LostAttempt) return error;
   const code = codeOf(error);
-  if ((code !== undefined && codesOfAnother.has(code)) || isNewThread(error)) return new LostAttempt(error, true);
+  if ((code !== undefined && concurrencyCodes.has(code)) || isNewThread(error)) return new LostAttempt(error, true);
   if (isOfConnection(error)) return new LostAttempt(error, false);
   return toServiceError(error);
 }
@@ -366,7 +366,7 @@ function toAttemptError(error: unknown): unknown {
 /** The one place that knows the driver's errors: what may pass becomes Unavailable, a fault of ours stays what it is. */
 function toServiceError(error: unknown): unknown {
   const code = codeOf(error);
-  if (code !== undefined && classesOfAbsence.has(code.slice(0, 2))) return unavailable(away, error);
+  if (code !== undefined && unavailableClasses.has(code.slice(0, 2))) return unavailable(away, error);
   if (isOfConnection(error)) return unavailable(away, error);
   return code === undefined ? error : new ServiceError('StorageFailed', 'the store failed', { cause: error });
 }

@@ -5,7 +5,7 @@ import type { PageLimits, RecencyMark, ThreadRow } from '../../../ports/lists.ts
 import type { Head, ThreadKey } from '../../../ports/record.ts';
 import { threadBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Row, Session, Statement } from '../client/client.ts';
-import { inTurn, pagesOf } from '../rows/log.ts';
+import { mapConcurrently, pagesOf } from '../rows/log.ts';
 import {
   fromListed,
   long,
@@ -167,7 +167,7 @@ async function readMetadata(
     rows.filter(({ metadataBytes }) => metadataBytes !== 0),
     ({ slot }) => hourOfSlot(Number(slot)),
   );
-  await inTurn([...byHour], async ([hour, some]) => {
+  await mapConcurrently([...byHour], async ([hour, some]) => {
     const places = some.map(({ slot, thread }) => new types.Tuple(slot, thread.threadId));
     for (const row of await session.read({ cql: selectMetadata, params: [owner, long(hour), places] })) {
       const metadata = toListedMetadata(row);
@@ -190,7 +190,7 @@ const byRecency = (a: RecencyMark, b: RecencyMark): number =>
 async function* slotsOf({ session, hours }: Lists, owner: string, from: number): AsyncGenerator<readonly Row[]> {
   const slot = long(slotOf(from));
   for await (const some of hours.upTo(owner, hourOf(from))) {
-    const pages = await inTurn(some, async (hour) => firstPageOf(session, [owner, long(hour), slot]));
+    const pages = await mapConcurrently(some, async (hour) => firstPageOf(session, [owner, long(hour), slot]));
     for (const page of pages) yield* wholeSlots(page);
   }
 }

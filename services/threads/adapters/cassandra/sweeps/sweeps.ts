@@ -6,7 +6,7 @@ import type { OpenRun, OpenRunsPage, SleepingRun, ThreadSweeps, WakeMark } from 
 import { runBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Session, Statement } from '../client/client.ts';
 import { createJournal, type Journal, type Noted } from './journal.ts';
-import { chunksOf, inTurn } from '../rows/log.ts';
+import { chunksOf, mapConcurrently } from '../rows/log.ts';
 import type { Plan } from '../change/plan.ts';
 import type { Seen } from '../rows/rows.ts';
 
@@ -133,7 +133,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
         // No more than the page may still need: what is read beyond is read again for the next one.
         const some = ordered.slice(at, at + Math.min(limit - runs.length, readTogether));
         at += some.length;
-        for (const run of await inTurn(some, checkRun, readsAtOnce)) {
+        for (const run of await mapConcurrently(some, checkRun, readsAtOnce)) {
           if (!run) continue;
           runs.push(run);
           if (runs.length === limit || isEnough(runBytes(run))) return runs;
@@ -153,7 +153,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
       notes.sort(([a], [b]) => compareMarks(a, b));
       const runs: SleepingRun[] = [];
       for (const some of chunksOf(notes)) {
-        for (const run of await inTurn(some, ([mark, noted]) => checkSleeping(noted, mark))) {
+        for (const run of await mapConcurrently(some, ([mark, noted]) => checkSleeping(noted, mark))) {
           if (run) runs.push(run);
           if (runs.length === limit) return runs;
         }
@@ -206,7 +206,7 @@ async function find(journal: Journal, { until, limit, check }: Search): Promise<
   const found = new Map<string, ThreadKey>();
   for await (const notes of journal.walk(until)) {
     for (const some of chunksOf(notes)) {
-      const passed = await inTurn(some, check);
+      const passed = await mapConcurrently(some, check);
       for (const [index, { owner, threadId }] of some.entries())
         if (passed[index]) found.set(JSON.stringify([owner, threadId]), { owner, threadId });
       if (found.size >= limit) return [...found.values()].slice(0, limit);
