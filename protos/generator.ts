@@ -59,9 +59,9 @@ function renderLists(name: string, types: readonly protobuf.Type[]): string {
   };
   const entries = types.filter(holds).map((type) => {
     const fields = type.fieldsArray.flatMap((field) => {
-      const [list, of] = [listOf(field), holdsOf(field)];
+      const [list, messageType] = [listOf(field), holdsOf(field)];
       if (list !== undefined) return [`${field.name}: '${list}'`];
-      return of === undefined ? [] : [`${field.name}: { of: '${of}' }`];
+      return messageType === undefined ? [] : [`${field.name}: { of: '${messageType}' }`];
     });
     return `  ${type.name}: { ${fields.join(', ')} },\n`;
   });
@@ -151,7 +151,7 @@ const partPattern = /^part: (\w+)$/;
 
 /**
  * The last line of an RPC's comment is its retry rule, the line before it says what pools may call; the line before that may name its
- * part. What stands above is text.
+ * part. The lines above these are the description.
  */
 function readMark({ fullName, comment: whole }: protobuf.Method): {
   readonly rule: RetryRule;

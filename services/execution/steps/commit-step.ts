@@ -147,7 +147,7 @@ export async function sendCommit(sending: Sending, { request, used }: PreparedCo
 }
 
 /**
- * Commits two steps in one write. Which of them are on record says `fused` of the reply: a record of the version before takes the first
+ * Commits two steps in one write. `fused` in the reply says whether both were stored: a record of the version before stores the first
  * alone.
  * @returns `undefined` when the record refuses them together: nothing is written then, and they are to be committed apart.
  * @throws as {@link sendCommit}.
@@ -183,7 +183,7 @@ function toFused(request: CommitStepRequest): FusedStep {
   };
 }
 
-/** The id names what is sent: the same request is repeated with it while the record is unavailable. */
+/** While the record is unavailable the request is repeated with the same attempt id, so that it takes effect once. */
 async function send(
   { threads, replicas, signal, onAway }: Sending,
   request: CommitStepRequest,
@@ -199,7 +199,7 @@ function noteUsage({ usage, onUsage }: Sending, used: Usage | undefined): void {
   if (added) onUsage?.(added);
 }
 
-/** How the step ran. The nodes of a step began by another clock than it ends by, where a run has slept. */
+/** How the step ran. Where a run has slept, its start and its end may be dated by the clocks of two processes. */
 function workOf({
   claimed,
   ran,
@@ -221,8 +221,8 @@ function workOf({
 }
 
 /**
- * The claims since the last commit count the attempts at the first step of a run. At a later one the claim that committed the step before has made
- * an attempt that they do not count, unless the run slept.
+ * Which attempt at the step this is. `attempt` of a claim counts the claims since the last commit. After a committed step one more is added: the
+ * claim that committed it has begun the next step, too, and is not in the count. A claim that ends a sleep makes the first attempt.
  */
 function attemptAt(step: number, { step: first, isTakeover, attempt, wakeAt }: ClaimedRun): number {
   if (step !== first || !isTakeover || wakeAt !== undefined) return 1;

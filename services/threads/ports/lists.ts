@@ -62,9 +62,9 @@ export interface OwnRunRow extends RunRow {
 
 /** A part of the list of an owner's runs. */
 export interface OwnRunsPart {
-  /** At most as many as places were read: a place may have no run, because its thread was deleted. */
+  /** There may be fewer than entries of the list were read: an entry whose thread was deleted has no run. */
   readonly runs: readonly OwnRunRow[];
-  /** The list goes on behind it; absent at its end. It may be there though nothing is behind it. */
+  /** The mark after which the list continues; absent at its end. It may be given though nothing follows. */
   readonly next?: RunMark;
 }
 
