@@ -21,7 +21,7 @@ interface GatewayStoresOptions {
   readonly log: Log;
   /** For the metrics of Redis; absent: none. */
   readonly registry?: Registry | undefined;
-  /** Gets the reports that Redis is away or back; absent: they are only logged. */
+  /** Gets the reports that Redis is unavailable or back; absent: they are only logged. */
   readonly health?: Health | undefined;
 }
 

@@ -18,7 +18,7 @@ export const storeSettings = {
   REDIS_KEY_PREFIX: text('agent-workflow:', 'What every key in Redis begins with, for services that share one'),
   REDIS_TIMEOUT_MS: integer(
     500,
-    'How long one command to Redis may take before Redis counts as away, in milliseconds',
+    'How long one command to Redis may take before Redis counts as unavailable, in milliseconds',
     {
       min: 10,
       max: 60_000,

@@ -18,7 +18,7 @@ test('a stream that keeps ending without its last event and brings nothing is gi
   t.is(requests, 3);
 });
 
-test('a service that stays away is tried as long by a stream as by a request', async (t) => {
+test('a service that stays unavailable is tried as long by a stream as by a request', async (t) => {
   let requests = 0;
   const client = createClient({
     url: 'http://service.test',

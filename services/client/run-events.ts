@@ -67,8 +67,8 @@ interface Reading extends Pick<Following, 'signal' | 'start'> {
 
 /**
  * Every event once and in order. A connection that is cut is made again behind the last event that came, by whatever replica
- * answers; it is given up when the service stays away, or its connections bring nothing, for as long as a request is repeated.
- * @throws RequestError when the run is refused or the service stays away; the signal's reason.
+ * answers; it is given up when the service stays unavailable, or its connections bring nothing, for as long as a request is repeated.
+ * @throws RequestError when the run is refused or the service stays unavailable; the signal's reason.
  */
 async function* followFrom(connection: Connection, from: Position, options: Following): RunEvents {
   const { signal, start, onConnection } = options;

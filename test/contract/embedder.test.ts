@@ -113,7 +113,7 @@ test('a caller that goes away ends the request to the endpoint', async (t) => {
   await t.notThrowsAsync(server.abandoned);
 });
 
-test('memories are stored and found through the endpoint, and nothing is stored while it is away', async (t) => {
+test('memories are stored and found through the endpoint, and nothing is stored while it is unavailable', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   const env = {
     EMBEDDINGS_PROVIDER: 'openai',

@@ -23,7 +23,7 @@ interface Replica {
   readonly calls: Map<string, number>;
   /** Whether its calls are never answered. */
   hangs: boolean;
-  /** Whether its calls fail because what it needs is away. */
+  /** Whether its calls fail because what it needs is unavailable. */
   isWithoutStore: boolean;
   /** How many callers of calls that were not answered went away. */
   left: number;
@@ -40,7 +40,7 @@ async function openReplica(t: ExecutionContext): Promise<Replica> {
   const seen: Omit<Replica, 'way'> = { updates: [], calls: new Map(), hangs: false, isWithoutStore: false, left: 0 };
   const answer = async <T>(method: string, signal: AbortSignal, reply: T): Promise<T> => {
     seen.calls.set(method, (seen.calls.get(method) ?? 0) + 1);
-    if (seen.isWithoutStore) throw new ServiceError('Unavailable', 'the store is away');
+    if (seen.isWithoutStore) throw new ServiceError('Unavailable', 'the store is unavailable');
     if (!seen.hangs) return reply;
     signal.addEventListener('abort', () => (replica.left += 1));
     return new Promise(() => undefined);
@@ -244,7 +244,7 @@ test('a call that is marked never is not made again, neither because it is slow 
     request: update,
   };
   const failed = timed(
-    t.throwsAsync(awaitReply({ ...parts, call: within(60_000) }), { code: 'Unavailable', message: /is away/ }),
+    t.throwsAsync(awaitReply({ ...parts, call: within(60_000) }), { code: 'Unavailable', message: /is unavailable/ }),
   );
   const asked = async (): Promise<Replica> => {
     for (;;) {

@@ -187,7 +187,7 @@ test('a failure reaches every reader that waits, and whoever comes next reads an
   let isAway = true;
   async function* follow(): AsyncGenerator<RunEvents, undefined> {
     await turns(1);
-    if (isAway) throw unavailable('the log is away');
+    if (isAway) throw unavailable('the log is unavailable');
     yield { events: [eventOf(1, 'over', 'on_chain_end')], scope };
   }
   const feeds = createFeeds({ follow });

@@ -17,7 +17,7 @@ export interface Followed {
 /** How long a request is tried before it counts as failed, in milliseconds. */
 const timeoutMs = 90_000;
 const pauseMs = 50;
-/** Of a gateway whose services are away, or that was too busy to read the request in time: it may be repeated. */
+/** Of a gateway whose services are unavailable, or that was too busy to read the request in time: it may be repeated. */
 const away = new Set([408, 502, 503, 504]);
 
 /**

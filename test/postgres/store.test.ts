@@ -208,7 +208,7 @@ withServer(test, postgres, (server) => {
     const away = await t.throwsAsync<Error & { code?: string }>(
       openPostgresThreadStore({ ...schema.options, port: 1 }),
     );
-    t.deepEqual([away.code, away.message], ['Unavailable', 'the record of threads is away for now']);
+    t.deepEqual([away.code, away.message], ['Unavailable', 'the record of threads is unavailable for now']);
     await using client = await openClient(schema.options);
     await client.query('ALTER TABLE runs RENAME TO former');
     const failed = await t.throwsAsync<Error & { code?: string }>(store.getRun(owner, 'r1'));

@@ -168,7 +168,7 @@ test('calls of remote tools are answered until none is open, one that fails with
   t.is(waiting.messages.flatMap(remoteCallsIn)[0]?.name, 'locate');
 });
 
-test('a refusal names status, code and field; a service that is away is named, too', async (t) => {
+test('a refusal names status, code and field; a service that is unavailable is named, too', async (t) => {
   await using workspace = await makeWorkspace('echo');
   await using service = await startStandalone(workspace.env);
   const client = clientOf(() => service);

@@ -66,7 +66,7 @@ export function createStart(options: StartOptions): Execution['start'] {
     }
   };
 
-  /** The workers of one agent may be away: its runs then take no room from those of other agents. */
+  /** The workers of one agent may be unavailable: its runs then take no room from those of other agents. */
   const refuseBacklog = (agent: string | undefined): void => {
     if (agent === undefined || queue.waiting(agent) < backlog.perAgent) return;
     throw unavailable(

@@ -42,7 +42,7 @@ export interface PublishedEvents {
   readonly lastStep: () => number | undefined;
 }
 
-/** How long reading a log may take where its server is away, in milliseconds. */
+/** How long reading a log may take where its server is unavailable, in milliseconds. */
 const readTimeoutMs = 30_000;
 
 /** Reads what a run's log holds up to event number `last`. */

@@ -37,7 +37,7 @@ export function openWakes(options: WakesOptions): AsyncDisposable {
   const wake = createWakes(options);
   let isFailing = false;
   const onError = (error: unknown): void => {
-    // It is tried twice a second, also while the record is away for long.
+    // It is tried twice a second, also while the record is unavailable for long.
     if (!isFailing) log.error({ err: error }, 'sleeping runs could not be woken; it is tried again');
     isFailing = true;
   };

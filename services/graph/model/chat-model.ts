@@ -15,7 +15,7 @@ export interface ChatModelOptions extends ChatApi {
 
 /**
  * A model at any API that speaks OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat): OpenAI, Azure,
- * vLLM, Ollama, LiteLLM. Answers are streamed. A request that finds the API busy or away is sent up to three times; an answer that
+ * vLLM, Ollama, LiteLLM. Answers are streamed. A request that finds the API busy or unavailable is sent up to three times; an answer that
  * breaks off is not asked for again.
  * @throws Error when it is given no object, or no name of a model.
  */

@@ -288,6 +288,6 @@ async function discard(store: ThreadReads & ThreadSweeps, to: ThreadKey, { versi
     const isOurs = (await store.getHead(to))?.version === version;
     if (isOurs) await store.purge(to);
   } catch {
-    // The store is away: a later sweep removes the rows, because the thread is marked deleting.
+    // The store is unavailable: a later sweep removes the rows, because the thread is marked deleting.
   }
 }

@@ -174,7 +174,7 @@ const nothingAhead = Promise.resolve(undefined);
 /** How long a background write is tried, in milliseconds. */
 const insistMs = 60_000;
 
-/** Tries again while the server is away. */
+/** Tries again while the server is unavailable. */
 const insist = (work: () => Promise<void>): Promise<void> =>
   retry(work, {
     ...betweenTries,

@@ -48,7 +48,7 @@ interface Outcome<T> {
   readonly isWritten: boolean;
 }
 
-/** How statements reach the server. Each fails with Unavailable while the server is away or too slow to answer. */
+/** How statements reach the server. Each fails with Unavailable while the server cannot be reached or is too slow to answer. */
 export interface Session extends AsyncDisposable {
   /** One statement by itself. It sees one moment of the database. */
   readonly query: (sql: string, params?: readonly Param[]) => Promise<readonly Row[]>;
@@ -371,7 +371,7 @@ function toServiceError(error: unknown): unknown {
   return code === undefined ? error : new ServiceError('StorageFailed', 'the store failed', { cause: error });
 }
 
-const away = 'the record of threads is away for now';
+const away = 'the record of threads is unavailable for now';
 
 function refuse(error: unknown): never {
   throw toServiceError(error);

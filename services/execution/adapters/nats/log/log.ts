@@ -166,7 +166,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   return {
     setAgent: tails.setAgent,
     moment: live.gaps,
-    // Each append learns that for itself, and is repeated while JetStream is away.
+    // Each append learns that for itself, and is repeated while JetStream is unavailable.
     canWrite: () => true,
 
     beganAfter: (runId, gaps) => sync.trust(tails.of(runId), gaps),

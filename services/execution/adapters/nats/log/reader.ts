@@ -243,4 +243,5 @@ const toMessage = (reply: Msg): StoredMessage => ({
 /** The sequence of a message in its stream. */
 export const sequenceOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);
 
-const streamAway = (description = 'the stream is away'): Error => new NatsError(description, ErrorCode.NoResponders);
+const streamAway = (description = 'the stream is unavailable'): Error =>
+  new NatsError(description, ErrorCode.NoResponders);
