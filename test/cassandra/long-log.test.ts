@@ -154,7 +154,7 @@ interface Watched {
   readonly isOver: () => boolean;
 }
 
-/** Every page holds all places in order, but for those whose message was deleted. */
+/** Every page holds all places in order, except those whose message was deleted. */
 async function readOn(t: ExecutionContext, { store, key, isOver }: Watched): Promise<number> {
   let pages = 0;
   for (; !isOver(); pages += 1) {

@@ -188,7 +188,7 @@ withServer(test, privateNats(), () => {
       await isSupportsRun(t, other.execution, runId);
       t.is(resultOf(await endOf(other.execution, runId)).meta.status, 'completed');
 
-      // A log that is gone but for what cannot be read is published from the record.
+      // A log of which only what cannot be read is left is published from the record.
       await using platform = await openNatsClient({ url: ground.urlOf('api'), name: 'platform', log });
       const purge = Buffer.from(JSON.stringify({ filter: subject }));
       await platform.request(`$JS.API.STREAM.PURGE.${names.events}`, purge);

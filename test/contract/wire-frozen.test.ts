@@ -263,7 +263,7 @@ test('a call that is marked never is not made again, neither because it is slow 
   t.false(never.aborted);
 });
 
-test.serial('a process that stood still itself loses no call and drops no connection', async (t) => {
+test.serial('a process that was paused itself loses no call and drops no connection', async (t) => {
   const { first, second, client } = await openPair(t);
   const connections = (): number => first.way.connections() + second.way.connections();
   const before = connections();

@@ -288,7 +288,7 @@ async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
   return items;
 }
 
-/** The count once it has stood still for a while. */
+/** The count once it has not changed for a while. */
 async function settledCount(read: () => number): Promise<number> {
   for (let still = 0, last = read(); ;) {
     await new Promise((resolve) => setTimeout(resolve, 10));

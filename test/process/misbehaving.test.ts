@@ -375,7 +375,7 @@ for (const way of ['blocks later', 'exits'])
     t.is(next.status, 200);
   });
 
-test.serial('a process that was held is not ended for standing still', async (t) => {
+test.serial('a process that was paused is not ended as blocked', async (t) => {
   await using workspace = await makeWorkspace('misbehaving');
   await using gate = await openGate();
   await using service = await start({ ...workspace.env, BLOCK_LIMIT_MS: String(limitMs) });
@@ -392,7 +392,7 @@ test.serial('a process that was held is not ended for standing still', async (t)
   await othersEnd(t, client, others);
 });
 
-test.serial('a process under a debugger is not ended for standing still', async (t) => {
+test.serial('a process under a debugger is not ended as blocked', async (t) => {
   await using workspace = await makeWorkspace('misbehaving');
   const env = { BLOCK_LIMIT_MS: String(limitMs), NODE_OPTIONS: '--inspect=127.0.0.1:0' };
   await using service = await start({ ...workspace.env, ...env });

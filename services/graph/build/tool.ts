@@ -10,7 +10,7 @@ type Args = Record<string, unknown>;
 /**
  * What happens to a tool call when its step runs again after a crash or a failed attempt. `safe`: the call is made again. `once`: it
  * is made at most once; a call whose outcome is not on record is answered with an error. `pure`: as `safe`, and the call has no effect
- * outside, so that it may also be made before the step that asked for it is on record, and in vain.
+ * outside, so that it may also be made before the step that asked for it is on record, and be dropped with that step.
  */
 type Replay = 'safe' | 'once' | 'pure';
 

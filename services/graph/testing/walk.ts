@@ -19,7 +19,7 @@ import { requireGraph, requireMessages, requireValidFrom } from './given-walk.ts
 import { readTurn } from './next-turn.ts';
 import { recordEvents, type WalkEvent } from './walk-events.ts';
 
-/** The result of a walk, from which another walk can continue. It is JSON, but for members that are `undefined`. */
+/** The result of a walk, from which another walk can continue. It is JSON, except members that are `undefined`. */
 export interface Walked {
   readonly state: EngineState;
   /** The nodes of each step. */
@@ -68,7 +68,7 @@ export interface WalkOptions extends Hooks, GivenAnswers {
   readonly run?: Partial<RunContext>;
   /**
    * What the clock by which nodes sleep shows at the beginning, in milliseconds since 1970: the end of the walk before or, in a new
-   * thread, now. It stands still while nodes run, and jumps to the end of a sleep.
+   * thread, now. It does not move while nodes run, and jumps to the end of a sleep.
    */
   readonly time?: number;
   /** Whether the walk ends where all nodes sleep; it goes on at once unless set. */

@@ -28,7 +28,7 @@ interface NatsLeasesOptions {
  */
 export const workerIdOf = (token: string, id: string): string => `${token}_${id}`;
 
-/** A server that takes longer to answer was standing still: silence during that time proves nothing. */
+/** A server that takes longer to answer was hanging: silence during that time proves nothing. */
 const flushTimeoutMs = 2000;
 
 /**
@@ -92,7 +92,7 @@ export async function openNatsWorkerLeases({
   const isCertain = (workerId: string): boolean =>
     heartbeats.isReleased(workerId) || performance.now() - listeningSince >= leaseMs;
 
-  /** Resolves when everything that the server had for this replica has arrived; notes when the server stood still. */
+  /** Resolves when everything that the server had for this replica has arrived; notes when the server hung. */
   const catchUp = async (): Promise<void> => {
     const startedAt = performance.now();
     try {

@@ -147,7 +147,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
 
   const refresh = async (): Promise<void> => {
     const id = threadId.peek();
-    // What is on the page is whole without it, but for the checkpoints of its messages.
+    // Without it the page lacks only the checkpoints of its messages.
     if (id !== undefined) await history.refresh(id).catch(() => undefined);
   };
 

@@ -65,7 +65,7 @@ export function createRuns(session: Session, ownRuns: Pick<OwnRuns, 'empty'>): R
     const read = await ahead;
     const known = read?.runId === runId ? read.threadId : await threadOf(owner, runId);
     if (known === threadId) return [];
-    // A run that the table names and that is not on record was announced in vain.
+    // A run that the table names and that is not on record was announced by a change that was not written.
     if (known !== undefined && (await getOf({ owner, threadId: known }, runId)))
       throw conflict(`run "${runId}" belongs to another thread`);
     return [{ cql: putThread, params: [owner, runId, threadId] }];

@@ -185,7 +185,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
           // The tail may not be what the stream holds: the caller reads the log again before it appends again.
           sync.invalidate(tail);
         }
-        // Readers that wait for what was queued here wait in vain.
+        // Readers that wait for what was queued here would never get it.
         wake(tail);
         throw error;
       }

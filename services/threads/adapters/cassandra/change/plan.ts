@@ -51,7 +51,7 @@ export interface Plan {
   readonly runs: readonly RunRecord[];
   /** Those of them that it makes, as far as is known. */
   readonly newRuns: readonly RunRecord[];
-  /** What is to happen to the thread's place in the list by recency. `refresh`: it stands there, and but for times as it is. */
+  /** What is to happen to the thread's place in the list by recency. `refresh`: it is there, and only its times change. */
   readonly listing: 'put' | 'refresh' | 'drop' | 'none';
   readonly isMarked: boolean;
   readonly isNewHour: boolean;

@@ -23,7 +23,7 @@ export interface Statement {
   readonly params: readonly unknown[];
 }
 
-/** What is written before a change, with whatever else is, and may be there in vain. */
+/** What is written before a change, together with other such statements. It stays when the change is then not written. */
 export interface Announcement {
   readonly statements: readonly Statement[];
   readonly onWritten?: () => void;

@@ -13,7 +13,7 @@ import { createHours } from './hours.ts';
 /**
  * The list of an owner's runs by the time of their acceptance, and one more of those of each named agent. It has a row per run, which names
  * its thread and is never written again: what becomes of the run stands in the thread's partition alone. The row is written before the
- * change that makes the run, so it may be there in vain; and it is emptied with its thread, which leaves no tombstone.
+ * change that makes the run, so it may be there without that run; and it is emptied with its thread, which leaves no tombstone.
  */
 export interface OwnRuns {
   readonly announce: (

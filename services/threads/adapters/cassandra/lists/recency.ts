@@ -26,7 +26,7 @@ import { hourOf, hourOfSlot, slotOf } from '../rows/times.ts';
  * many partitions as it has hours. Writes carry the time that the thread's layout gives, which orders them as their changes were.
  */
 export interface Recency {
-  /** Called before the change is written; if it is not written, the hour is listed in vain. */
+  /** Called before the change is written; if it is not written, the hour is listed without rows. */
   readonly announce: (owner: string, head: Head) => Announcement;
   /** `beside` goes in the same request. */
   readonly put: (key: ThreadKey, head: Head, layout: Layout, beside?: readonly Statement[]) => Promise<void>;
@@ -57,7 +57,7 @@ export function createRecency({ session, now, aside }: RecencyOptions): Recency 
   const rows = { table: 'threads_by_recency', column: 'row' };
   const hours = createHours({ session, now, table: 'hours_by_owner', rows });
 
-  /** Rows in the slots, all empty but for the one of `listed`. */
+  /** Rows in the slots, all empty except the one of `listed`. */
   const write = async (
     key: ThreadKey,
     layout: Layout,

@@ -101,7 +101,7 @@ export async function readNewest(session: Session, log: Log, ranges: Ranges, max
   return { entries: newestFirst.reverse(), bottom: 0 };
 }
 
-/** Gaps of up to so many positions are read in vain, which costs less than another read. */
+/** Gaps of up to so many positions are read although nothing in them is needed, which costs less than another read. */
 const bridge = 16;
 
 /** The entries at these positions; positions without an entry are left out. */

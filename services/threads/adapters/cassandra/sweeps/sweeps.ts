@@ -12,7 +12,7 @@ import type { Seen } from '../rows/rows.ts';
 
 /** Finds open runs, threads to be purged and idle threads across all owners. */
 interface Sweeps {
-  /** Called before the change is written; if it is not written, the notes are in vain. */
+  /** Called before the change is written; if it is not written, the notes are about nothing. */
   readonly announce: (key: ThreadKey, plan: Plan) => readonly Announcement[];
   /** To be written after the change: which runs it has ended. A sweep finds out what was not noted. */
   readonly conclude: (key: ThreadKey, plan: Plan) => readonly Statement[];
