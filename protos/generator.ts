@@ -163,7 +163,7 @@ function readMark({ fullName, comment: whole }: protobuf.Method): {
   const mark = markPattern.exec(lines.at(-1) ?? '');
   if (!mark) {
     throw new Error(
-      `${fullName}: the line above it must be \`// retry: ${retries.join('|')}\`, with \`, takes long\` behind it or not`,
+      `${fullName}: the line above it must be \`// retry: ${retries.join('|')}\`, with \`, takes long\` after it or not`,
     );
   }
   const rule = { retry: mark[1] as RetryRule['retry'], takesLong: mark[2] !== undefined };

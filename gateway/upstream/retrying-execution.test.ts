@@ -33,7 +33,7 @@ test('whoever waits for a run hears of its end although the replicas that were a
   t.is((await service.wait(request, within(5000))).seq, 7);
 });
 
-test('a run is followed on behind the last event that a replica gave before it went away', async (t) => {
+test('a run is followed on after the last event that a replica gave before it went away', async (t) => {
   const asked: FollowRequest[] = [];
   const service = serviceOf({
     async *follow(given) {

@@ -90,7 +90,7 @@ function requireJson(output: unknown): void {
   try {
     text = JSON.stringify(output);
   } catch (error) {
-    // The lines behind the first draw the circle.
+    // The lines after the first draw the circle.
     throw new TypeError(`${noJson}: ${messageOf(error).split('\n', 1).join('')}`, { cause: error });
   }
   if (text === undefined) throw new TypeError(`${noJson}: it is a ${typeof output}`);

@@ -3,7 +3,7 @@ import { cloneFolder, version } from './version.ts';
 
 /** A command of `agent-workflow`. */
 interface Command {
-  /** What stands behind the name in its line of the help. */
+  /** What comes after the name in its line of the help. */
   readonly usage: string;
   /** What it does, in one line. */
   readonly summary: string;

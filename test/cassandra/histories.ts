@@ -228,7 +228,7 @@ function faultsOfOrder(log: readonly string[], { messages, accepted }: History):
   const swapped = present.flatMap((first) =>
     present
       .filter(({ from, place }) => first.to < from && first.place > place)
-      .map(({ messageId }) => `${first.messageId} was acknowledged before ${messageId} and stands behind it`),
+      .map(({ messageId }) => `${first.messageId} was acknowledged before ${messageId} and comes after it`),
   );
   const wanted = accepted.flatMap((runId) => [
     inputId(runId),

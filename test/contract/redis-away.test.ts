@@ -82,7 +82,7 @@ async function until(t: ExecutionContext, isSo: () => Promise<boolean>): Promise
   t.pass();
 }
 
-/** What was published before is heard when this resolves: whoever asks Redis is answered behind it. */
+/** What was published before is heard when this resolves: whoever asks Redis is answered after it. */
 const probeTickets = ({ tickets }: GatewayStores): Promise<unknown> => tickets.get('probe');
 
 const untilBack = (t: ExecutionContext, stores: GatewayStores): Promise<void> =>

@@ -138,7 +138,7 @@ test('whoever waits at a replica that freezes in the middle has the answer of an
   t.true(ms < boundMs);
 });
 
-test('a stream that a frozen replica cuts off goes on at another behind its last event, each event once', async (t) => {
+test('a stream that a frozen replica cuts off goes on at another after its last event, each event once', async (t) => {
   const { first, second, client } = await openPair(t);
   for (const replica of [first, second]) replica.hangs = true;
   const seen: number[] = [];
@@ -364,7 +364,7 @@ test('calls that share a replica which is frozen are answered by another', async
   first.way.resume();
 });
 
-test('a replica that cannot answer is not preferred by the calls behind, and takes its turns', async (t) => {
+test('a replica that cannot answer is not preferred by later calls, and takes its turns', async (t) => {
   const { first, second, client } = await openPair(t);
   const replicas = new Map([['execution', `127.0.0.1:${String(first.way.port)}`]]);
   first.isWithoutStore = true;

@@ -93,7 +93,7 @@ test('an invoke goes on over the death of the process, and gets the result of it
   );
 });
 
-test('behind the last event of a run that has ended there is none, until it is deleted', async (t) => {
+test('after the last event of a run that has ended there is none, until it is deleted', async (t) => {
   await using workspace = await makeWorkspace('echo');
   await using service = await startStandalone(workspace.env);
   const client = clientOf(() => service);

@@ -155,7 +155,7 @@ test('three replicas that sweep the same files remove all of them and fail at no
   t.deepEqual(warned, []);
 });
 
-test('a process that is killed during uploads leaves nothing behind the sweep', async (t) => {
+test('a process that is killed during uploads leaves nothing after the sweep', async (t) => {
   await using workspace = await makeWorkspace('echo');
   const service = await startStandalone({ ...workspace.env, HOST: '127.0.0.1' });
   const bytes = join(workspace.folder, 'data', 'files');

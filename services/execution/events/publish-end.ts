@@ -289,7 +289,7 @@ function interruptsOf({ end }: Run): Interrupt[] {
 
 const noState: EngineState = { values: { context_summary: '' }, context: [] };
 
-/** Errors behind which another attempt may find the state. */
+/** Errors after which another attempt may find the state. */
 const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'Cancelled'];
 
 /**

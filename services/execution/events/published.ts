@@ -113,7 +113,7 @@ function dataOf({ data }: RunEvent): unknown {
   }
 }
 
-/** The chunks of a message that are not published yet: its text behind the published characters, its blocks behind the published ones. */
+/** The chunks of a message that are not published yet: its text after the published characters, its blocks after the published ones. */
 export function unpublishedChunks(
   { content }: Pick<Message, 'content'>,
   { characters, blocks }: PublishedMessage,

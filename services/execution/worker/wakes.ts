@@ -78,7 +78,7 @@ function createWakes({ threads, queue, now }: Omit<WakesOptions, 'log'>): () => 
   };
 }
 
-/** The runs that sleep until `until` or less, behind `first`, page by page. Without these bounds all of them. */
+/** The runs that sleep until `until` or less, after `first`, page by page. Without these bounds all of them. */
 export async function* sleepingRuns(
   threads: Pick<SweepCalls, 'listSleepingRuns'>,
   until = Number.MAX_SAFE_INTEGER,

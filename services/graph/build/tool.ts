@@ -89,9 +89,9 @@ function requireDeclaration(given: unknown): void {
 function requireValidRun(declaration: ToolSpec, given: readonly unknown[]): void {
   const [run] = given;
   if (run === undefined && 'run' in declaration)
-    throw new Error(`tool "${declaration.name}" has run in its declaration: give the function behind it`);
+    throw new Error(`tool "${declaration.name}" has run in its declaration: give the function after it`);
   if (given.length > 0 && typeof run !== 'function')
-    throw new Error(`tool "${declaration.name}" must have a function behind its declaration, not ${nameOf(run)}`);
+    throw new Error(`tool "${declaration.name}" must have a function after its declaration, not ${nameOf(run)}`);
 }
 
 /** Another tool may be the declaration: a function is then given in place of its own. */

@@ -29,7 +29,7 @@ export interface ModelNodeOptions<S extends ModelState> {
 
 /**
  * A node that asks a model: the instructions, the summary of what was removed, and the context. Text is streamed as it comes; calls
- * of tools are emitted for a tool node behind it, and the tokens that the model counts are reported as usage.
+ * of tools are emitted for a tool node after it, and the tokens that the model counts are reported as usage.
  * @throws Error at once when it is given no model or an option that it does not have, and in a run what the model throws; the policy of the node says whether it is tried again.
  */
 export function modelNode<S extends ModelState>(

@@ -207,7 +207,7 @@ async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<
 
 /**
  * The open calls at the end of the context. A node that has waited for calls goes on with these, wherever they stand: branches and nodes
- * beside it may have added messages behind them.
+ * beside it may have added messages after them.
  */
 function callsToAnswer({ state: { context }, continuation }: Step, node: string): readonly CallBlock[] {
   const waited = new Set(callsWaitedFor(continuation, node));

@@ -27,7 +27,7 @@ const maxLines = 50;
 
 /**
  * Walks once without a crash, then crashes at each step in turn, and compares state, context, steps, questions and effects. A crash is
- * before the commit of the step, so that its nodes run again, or behind it; what goes on is a new process that has read the thread from
+ * before the commit of the step, so that its nodes run again, or after it; what goes on is a new process that has read the thread from
  * JSON. As in the service, results of branches and calls of `replay: 'once'` tools that are on record are not made again; a step with
  * branches also crashes before any of them is on record. Ids and times that are new in each attempt are not compared.
  *
@@ -44,7 +44,7 @@ export async function walkWithCrashes(
   subject: CompiledGraph | (() => CompiledGraph | CrashSubject),
   given: CrashOptions = {},
 ): Promise<CrashReport> {
-  requireObject('what walkWithCrashes is given behind the graph', given);
+  requireObject('what walkWithCrashes is given after the graph', given);
   const { ignoredFields = [], ...options } = given;
   if (!Array.isArray(ignoredFields))
     throw new Error(`ignoredFields of walkWithCrashes must be a list of names, not ${nameOf(ignoredFields)}`);
@@ -105,7 +105,7 @@ const partOf = (outcome: unknown, part: string): unknown => (outcome as Readonly
 const moments = {
   'before commit': 'a crash before the commit of',
   'before records': 'a crash before any branch was on record in',
-  'after commit': 'a crash behind the commit of',
+  'after commit': 'a crash after the commit of',
 } as const;
 
 const placeOf = ({ step, nodes, moment }: CrashPoint): string =>

@@ -18,7 +18,7 @@ const maxBytesRead = 16 * 1024 * 1024;
 const generic = 'application/octet-stream';
 
 /**
- * Files for tests, in the process: those given, as `file-1` and so on, and those that nodes write behind them. Their types are as they
+ * Files for tests, in the process: those given, as `file-1` and so on, and those that nodes write after them. Their types are as they
  * were declared.
  * @throws Error naming what is given where it is no file.
  * @example walk(graph, { context: [user('Read it')], run: { files: fakeFiles({ filename: 'a.txt', data: 'hello' }) } })

@@ -114,7 +114,7 @@ const endedAs = (walked: Walked, { stopsAsleep = false }: WalkOptions): Walked =
 
 /** The walk before its first step. */
 export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
-  requireObject('what walk is given behind the graph', options);
+  requireObject('what walk is given after the graph', options);
   const { from, context: input = [], time, ...given } = options;
   refuseUnknown('what walk is given', '', options, optionNames);
   requireGraph(graph);

@@ -5,7 +5,7 @@ import { token } from './session.ts';
 /** One page of a list of the service. */
 export interface ListPage<T> {
   readonly items: readonly T[];
-  /** Asks for the page behind it; absent on the last one. */
+  /** Asks for the page after it; absent on the last one. */
   readonly cursor?: string | undefined;
 }
 

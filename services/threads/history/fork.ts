@@ -201,7 +201,7 @@ async function copyThread(
   store: ThreadReads & ThreadHistory,
   { from, version, source, copy, request }: Copying,
 ): Promise<Head> {
-  // Where the log ended at that version: nothing behind it is read.
+  // Where the log ended at that version: nothing after it is read.
   const before = await overlayOf(store, { key: from, version });
   if (!before) throw absent(from, request.checkpointId);
   const end = before.mark?.nextPosition ?? source.nextPosition;

@@ -145,7 +145,7 @@ const runsAtOnce = 500;
 
 /**
  * A page of an owner's runs. It ends when it is full, or when it has read its share of runs of which few match: then its cursor is
- * behind the last run that was read.
+ * after the last run that was read.
  */
 export async function listOwnRuns(
   store: ThreadLists,
@@ -231,7 +231,7 @@ function revisionOf(
   return revision === undefined ? {} : { revision };
 }
 
-/** Who drives the run, while somebody does, and by which claim; of a sleeping run, behind which claims. */
+/** Who drives the run, while somebody does, and by which claim; of a sleeping run, after which claims. */
 function driverOf(
   { runId }: RunRow,
   { activeRun, activeStatus, worker, epoch }: OwnRunRow['head'],

@@ -15,7 +15,7 @@ export interface Listing<Row, Mark> {
 interface PageRequest<Mark> {
   readonly limit: number;
   readonly offset: number;
-  /** The page begins behind it, and `offset` is counted from there. */
+  /** The page begins after it, and `offset` is counted from there. */
   readonly after?: Mark | undefined;
   /** Ends the reading. */
   readonly signal: AbortSignal;
@@ -72,7 +72,7 @@ export async function searchPage<Row, Mark>(
   return toPage(found, { limit, sizeOf: listing.sizeOf });
 }
 
-/** The rows behind a place, read a bounded part at a time. */
+/** The rows after a place, read a bounded part at a time. */
 async function* rowsOf<Row, Mark>(
   { read, markOf, sizeOf }: Listing<Row, Mark>,
   after: Mark | undefined,

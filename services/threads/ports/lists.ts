@@ -11,7 +11,7 @@ export interface PageLimits {
   readonly bytes?: number | undefined;
 }
 
-/** A page of a list: `offset` rows behind the row that `after` names, or behind the start of the list. */
+/** A page of a list: `offset` rows after the row that `after` names, or after the start of the list. */
 interface ListPage<Mark> extends PageLimits {
   readonly offset?: number;
   readonly after?: Mark | undefined;

@@ -174,7 +174,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
         await answerCalls(toolsOn.peek());
         last = runId;
       }
-      // A run that was short may have begun behind the messages that were read, and ended before the list was.
+      // A run that was short may have begun after the messages that were read, and ended before the list was.
       if (newest !== undefined && newest.run_id !== last) await showEnded(newest);
     } catch (error) {
       // What is under way is found by the record when it is followed again.

@@ -14,11 +14,11 @@ export interface FollowedRun {
   /** Makes the component that calls it be drawn again when events have come, once a frame at most. */
   readonly readVersion: () => number;
   readonly phase: ReadonlySignal<Phase>;
-  /** The number of the event behind which the connection was made again last. */
+  /** The number of the event after which the connection was made again last. */
   readonly resumedBehind: ReadonlySignal<number | undefined>;
   /** Why following was given up. */
   readonly error: ReadonlySignal<unknown>;
-  /** Follows again behind the last event. */
+  /** Follows again after the last event. */
   readonly again: () => void;
 }
 

@@ -178,7 +178,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
         await writerOf(tail).append(after, { scope, events }, options);
         if (tail.ended) retire(tail);
       } catch (error) {
-        // A writer that dropped events stays, and refuses those behind them.
+        // A writer that dropped events stays, and refuses those after them.
         if (isServiceError(error, 'Stale')) {
           retire(tail);
           if (!writers.has(runId)) tails.dropFrames(tail);

@@ -27,7 +27,7 @@ export interface SegmentSizes {
   /** A log rolls over when the thread's partition has more rows of it than this, or more bytes. */
   readonly maxRows: number;
   readonly maxBytes: number;
-  /** Positions that stay behind. */
+  /** Positions that stay in the thread's partition. */
   readonly keptRows: number;
 }
 

@@ -51,7 +51,7 @@ export function createOwnRuns({ session, now, listedSince }: OwnRunsOptions): Ow
   const rows = { table: 'runs_by_owner', column: 'thread_id' };
   const hours = createHours({ session, now, table: 'run_hours_by_owner', rows });
 
-  /** The first places of a list behind `after`, none of them in an hour before `since`. */
+  /** The first places of a list following `after`, none of them in an hour before `since`. */
   const readPlaces = async (list: string, limit: number, after: RunMark, since = 0): Promise<readonly Place[]> => {
     const places: Place[] = [];
     for await (const some of hours.upTo(list, hourOf(after.createdAt))) {

@@ -86,7 +86,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
 
   let kept: { readonly at: number; readonly ordered: readonly Noted[] } | undefined;
 
-  /** The notes of open runs behind an id, in the order of the page. */
+  /** The notes of open runs after an id, in the order of the page. */
   const notesBehind = async ({
     after,
     newestFirst,
@@ -166,7 +166,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
   };
 }
 
-/** The place of the first note whose id and all behind it pass, found in as many steps as the number of notes has bits. */
+/** The place of the first note whose id and all after it pass, found in as many steps as the number of notes has bits. */
 function firstWhere(ordered: readonly Noted[], passes: (id: string) => boolean): number {
   let [low, high] = [0, ordered.length];
   while (low < high) {
