@@ -4,10 +4,10 @@ import { unwatchedPart, type PartHealth } from '@agent-workflow/runtime/health';
 import type { Log } from '@agent-workflow/kit/log';
 import { createClient } from 'redis';
 import { maxReconnectMs, type Listener, type Redis } from './redis.ts';
-import type { StoreConfig } from './settings.ts';
+import type { RedisConfig } from './settings.ts';
 
 interface RedisOptions {
-  readonly config: StoreConfig & { readonly REDIS_URL: string };
+  readonly config: RedisConfig & { readonly REDIS_URL: string };
   readonly log: Log;
   readonly health?: PartHealth | undefined;
 }

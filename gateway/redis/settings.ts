@@ -13,7 +13,7 @@ function isAddress(value: string): boolean {
 }
 
 /** Settings of the store that the gateways of a cluster share. */
-export const storeSettings = {
+export const redisSettings = {
   REDIS_URL: address,
   REDIS_KEY_PREFIX: text('agent-workflow:', 'What every key in Redis begins with, for services that share one'),
   REDIS_TIMEOUT_MS: integer(
@@ -26,4 +26,4 @@ export const storeSettings = {
   ),
 } satisfies Settings;
 
-export type StoreConfig = Values<typeof storeSettings>;
+export type RedisConfig = Values<typeof redisSettings>;

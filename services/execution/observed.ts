@@ -154,14 +154,14 @@ function toAttributes(usage: Usage): Readonly<Record<string, string | number>> {
   };
 }
 
-const deletionsAtOnce = 1000;
+const deletionsRemembered = 1000;
 
 const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
 
 /** Counts runs, ends, deletions and the like when the record has accepted the call. It accepts each end once. */
 function countAccepted(threads: Threads, meters: Meters): Threads {
   const ended = (status: EndStatus): void => meters.ended.add({ status });
-  const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
+  const deleting = new LRUCache<string, number>({ max: deletionsRemembered });
   return {
     ...threads,
     acceptRun: async (request, call) => {

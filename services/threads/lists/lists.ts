@@ -136,7 +136,7 @@ export async function listRuns(
   const cursors = runsCursors(request);
   const listing = runsOf(store, { owner, threadId });
   const page = await readPage(listing, { limit, ...startOf(cursors, request), signal });
-  return { runs: page.items.map((run) => toRun(owner, run, head)), ...nextOf(page, { ...listing, ...cursors }) };
+  return { runs: page.items.map((run) => toProtoRun(owner, run, head)), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** Runs that one page reads at most, and those that one request to the store reads. */
@@ -177,7 +177,7 @@ export async function listOwnRuns(
   const last = items.at(-1);
   const end = hasMore && last ? last : after;
   return {
-    runs: items.map((run) => toRun(owner, run, run.head)),
+    runs: items.map((run) => toProtoRun(owner, run, run.head)),
     ...(end ? { cursor: toCursor(end) } : {}),
   };
 }
@@ -202,7 +202,7 @@ export async function listRunMessages(
 }
 
 /** A run as replies show it, beside the head of its thread. */
-export const toRun = (owner: string, run: RunRow, head: OwnRunRow['head']): Run => ({
+export const toProtoRun = (owner: string, run: RunRow, head: OwnRunRow['head']): Run => ({
   runId: run.runId,
   threadId: run.threadId,
   owner,
