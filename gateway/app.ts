@@ -30,7 +30,7 @@ import { cors } from './middleware/cors.ts';
 import { endpointSteps } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { knownHosts } from './middleware/known-hosts.ts';
-import { ownPages } from './middleware/own-pages.ts';
+import { refuseCrossSite } from './middleware/cross-site.ts';
 import { everyRequest } from './middleware/request.ts';
 import { apiPages } from './pages/api.ts';
 import { guidePages } from './pages/guide.ts';
@@ -113,7 +113,7 @@ export function createApp({
       readGrant: files.readGrant,
       reserve: (ctx) => admission.reserve(ctx, files.bytes.bufferBytes),
     }),
-    secured ? undefined : ownPages(config),
+    secured ? undefined : refuseCrossSite(config),
     authentication(
       withAddresses({ files, authenticate: withTickets({ endpoints, tickets: deps.tickets, authenticate }) }),
     ),

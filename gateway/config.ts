@@ -9,7 +9,7 @@ import { requestSettings } from './http/settings.ts';
 import { limitSettings } from './limits/index.ts';
 import { browserChecks, browserSettings } from './middleware/settings.ts';
 import { pageSettings } from './pages/settings.ts';
-import { storeSettings } from './redis/settings.ts';
+import { redisSettings } from './redis/settings.ts';
 
 /** Settings of the gateway. */
 export const gatewaySettings = {
@@ -31,7 +31,7 @@ export const gatewayChecks = [...fileChecks, ...browserChecks];
 /** Settings of a gateway that is a process of its own. */
 export const gatewayProcessSettings = {
   ...gatewaySettings,
-  ...storeSettings,
+  ...redisSettings,
   ...securitySettings,
   ...grantSettings,
   THREADS_ADDRESS: serviceAddress('threads'),

@@ -15,7 +15,7 @@ import { openGatewayStores } from './stores.ts';
 
 /**
  * The gateway as a process of its own, in front of the services of a cluster. It starts without them: requests that need a
- * service that is away are answered with 503.
+ * service that is unavailable are answered with 503.
  */
 export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const { values, log } = beginProcess('gateway', {

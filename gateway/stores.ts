@@ -6,7 +6,7 @@ import { measureRedis } from './redis/metrics.ts';
 import { type ReplyCache, openInProcessReplyCache, openRedisReplyCache } from './idempotency/index.ts';
 import { openInProcessTicketStore, openRedisTicketStore, type TicketStore } from './tickets/index.ts';
 import { openInProcessToolStore, openRedisToolStore, type ToolStore } from './tools/index.ts';
-import type { StoreConfig } from './redis/settings.ts';
+import type { RedisConfig } from './redis/settings.ts';
 
 /** Everything that the gateway stores. None of it is a record: what is lost can be made again. */
 export interface GatewayStores extends AsyncDisposable {
@@ -17,11 +17,11 @@ export interface GatewayStores extends AsyncDisposable {
 }
 
 interface GatewayStoresOptions {
-  readonly config: StoreConfig;
+  readonly config: RedisConfig;
   readonly log: Log;
   /** For the metrics of Redis; absent: none. */
   readonly registry?: Registry | undefined;
-  /** Gets the reports that Redis is away or back; absent: they are only logged. */
+  /** Gets the reports that Redis is unavailable or back; absent: they are only logged. */
   readonly health?: Health | undefined;
 }
 
@@ -42,7 +42,7 @@ export function openInProcessStores(): GatewayStores {
 }
 
 interface RedisStoresOptions extends GatewayStoresOptions {
-  readonly config: StoreConfig & { readonly REDIS_URL: string };
+  readonly config: RedisConfig & { readonly REDIS_URL: string };
 }
 
 /** The driver is imported here, because it is the largest dependency and a single process does not need it. */

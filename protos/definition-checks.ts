@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { refuseNoSchema } from './json-schema.ts';
+import { requireJsonSchema } from './json-schema.ts';
 import { readJson } from './json-text.ts';
 import type { RevisionDefinition } from './threads.ts';
 
@@ -37,7 +37,7 @@ export function hashOfDefinition({ graphJson, fieldsJson, toolsJson, nodes, code
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /** A message over the wire may lack it. @throws Invalid */
-export function refuseNoDefinition(given: RevisionDefinition | undefined): void {
+export function requireDefinition(given: RevisionDefinition | undefined): void {
   if (!given) throw invalid(at, 'is required', 'missing');
 }
 
@@ -59,7 +59,7 @@ function refuseFields(json: Uint8Array, at: At): void {
     if (!fieldTypes.has(type)) throw misfit([...at, name, 'type'], `one of ${[...fieldTypes].join(', ')}`);
     refuseOther(description, 'string', [...at, name, 'description']);
     refuseOther(required, 'boolean', [...at, name, 'required']);
-    if (schema !== undefined) refuseNoObject(schema, [...at, name, 'schema']);
+    if (schema !== undefined) requireObjectSchema(schema, [...at, name, 'schema']);
   }
 }
 
@@ -69,14 +69,14 @@ function refuseTools(json: Uint8Array, at: At): void {
     refuseName(name, [...at, index, 'name']);
     refuseOther(description, 'string', [...at, index, 'description']);
     refuseOther(remote, 'boolean', [...at, index, 'remote']);
-    if (parameters !== undefined) refuseNoObject(parameters, [...at, index, 'parameters']);
+    if (parameters !== undefined) requireObjectSchema(parameters, [...at, index, 'parameters']);
   }
 }
 
 /** A schema of a field or tool is not just true or false. */
-function refuseNoObject(schema: unknown, at: At): void {
+function requireObjectSchema(schema: unknown, at: At): void {
   toParts(schema, at);
-  refuseNoSchema(schema, at);
+  requireJsonSchema(schema, at);
 }
 
 /** A state is read as an object of JavaScript, which means something else by these names. */

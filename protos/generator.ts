@@ -159,7 +159,7 @@ const partPattern = /^part: (\w+)$/;
 
 /**
  * The last line of an RPC's comment is its retry rule, the line before it says what pools may call; the line before that may name its
- * part. What stands above is text.
+ * part. The lines above these are the description.
  */
 function readMark({ fullName, comment: whole }: protobuf.Method): {
   readonly rule: RetryRule;
@@ -171,7 +171,7 @@ function readMark({ fullName, comment: whole }: protobuf.Method): {
   const mark = markPattern.exec(lines.at(-1) ?? '');
   if (!mark) {
     throw new Error(
-      `${fullName}: the line above it must be \`// retry: ${retries.join('|')}\`, with \`, takes long\` behind it or not`,
+      `${fullName}: the line above it must be \`// retry: ${retries.join('|')}\`, with \`, takes long\` after it or not`,
     );
   }
   const rule = { retry: mark[1] as RetryRule['retry'], takesLong: mark[2] !== undefined };

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { refuseNoSchema } from './json-schema.ts';
+import { requireJsonSchema } from './json-schema.ts';
 
 const at = ['fields', 'a', 'schema'];
 
@@ -27,7 +27,7 @@ const nonsense: readonly (readonly [schema: unknown, message: string | RegExp])[
 
 for (const [schema, message] of nonsense) {
   test(`a schema is refused by the place in it that is none: ${JSON.stringify(schema).slice(0, 60)}`, (t) => {
-    const error = t.throws(() => refuseNoSchema(schema, at), { code: 'Invalid' });
+    const error = t.throws(() => requireJsonSchema(schema, at), { code: 'Invalid' });
     const prefix = 'fields.a.schema';
     t.true(error.message.startsWith(prefix));
     const rest = error.message.slice(prefix.length).replace(/^(\.|: )/, '');
@@ -44,13 +44,16 @@ test('schemas of every version pass, with keywords that nobody knows, and refere
     { prefixItems: [{ type: 'integer' }], items: false, unevaluatedItems: false },
     { if: { required: ['a'] }, then: { minProperties: 2 }, else: true, dependentSchemas: { a: {} } },
   ];
-  for (const schema of schemas) t.notThrows(() => refuseNoSchema(schema, at), JSON.stringify(schema));
+  for (const schema of schemas) t.notThrows(() => requireJsonSchema(schema, at), JSON.stringify(schema));
 });
 
 test('a schema with very many levels is refused', (t) => {
   const nested = (levels: number): unknown => (levels === 0 ? true : { not: nested(levels - 1) });
-  t.notThrows(() => refuseNoSchema(nested(128), at));
-  t.throws(() => refuseNoSchema(nested(129), at), { code: 'Invalid', message: /has more than 128 levels of schemas$/ });
+  t.notThrows(() => requireJsonSchema(nested(128), at));
+  t.throws(() => requireJsonSchema(nested(129), at), {
+    code: 'Invalid',
+    message: /has more than 128 levels of schemas$/,
+  });
 });
 
 test('an expression is neither compiled nor matched', (t) => {
@@ -60,5 +63,5 @@ test('an expression is neither compiled nor matched', (t) => {
     examples: [`${'a'.repeat(50)}b`],
     default: `${'a'.repeat(50)}b`,
   };
-  t.notThrows(() => refuseNoSchema({ allOf: Array.from({ length: 1000 }, () => slow) }, at));
+  t.notThrows(() => requireJsonSchema({ allOf: Array.from({ length: 1000 }, () => slow) }, at));
 });

@@ -15,7 +15,7 @@ const maxPatternLength = 16 * 1024;
  * still take long to check a value by, and refer to what is not there.
  * @throws Invalid naming the place in the schema.
  */
-export const refuseNoSchema: Check = (value, at) => refuseBelow(value, at, maxLevels);
+export const requireJsonSchema: Check = (value, at) => refuseBelow(value, at, maxLevels);
 
 function refuseBelow(value: unknown, at: At, levels: number): void {
   if (typeof value === 'boolean') return;
@@ -51,7 +51,7 @@ const byName: CheckSchemas = (value, at, schema) => {
 
 const byPattern: CheckSchemas = (value, at, schema) => {
   byName(value, at, schema);
-  for (const source of Object.keys(value as object)) refuseNoPattern(source, [...at, source]);
+  for (const source of Object.keys(value as object)) requirePattern(source, [...at, source]);
 };
 
 const schemas: ReadonlyMap<string, CheckSchemas> = new Map<string, CheckSchemas>([
@@ -96,14 +96,14 @@ const areDifferent = (value: unknown): value is readonly unknown[] =>
   Array.isArray(value) && new Set(value).size === value.length;
 
 /** Whether it is an expression, and how long it takes to match, shows only where it is used, which nobody does but the workers of the agent. */
-function refuseNoPattern(value: unknown, at: At): void {
+function requirePattern(value: unknown, at: At): void {
   if (typeof value !== 'string') throw misfit(at, 'a text');
   if (value.length > maxPatternLength)
     throw invalid(at, `must have at most ${String(maxPatternLength)} characters`, 'string_too_long');
 }
 
 const values: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...[['type', type] as const, ['required', names] as const, ['pattern', refuseNoPattern] as const],
+  ...[['type', type] as const, ['required', names] as const, ['pattern', requirePattern] as const],
   ...['$schema', '$id', '$ref', '$comment', 'title', 'description', 'format'].map((name) => [name, text] as const),
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'].map(
     (name) => [name, count] as const,

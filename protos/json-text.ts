@@ -72,7 +72,7 @@ function scan(text: string): Scanned {
     } else if (code === colon) {
       if (keys && lastText && keys.add(hashOf(text, ...lastText)).size > maxKeys)
         return { ...noFault, hasTooManyKeys: true, hasHugeNumber };
-      // So that the same text is not hashed again for each colon that stands behind it.
+      // So that the same text is not hashed again for each colon that comes after it.
       lastText = undefined;
     } else if ((code | curlyBit) === opening) {
       const [isTooDeep, isTooNested] = [++depth > maxDepth, ++nested > maxNested];

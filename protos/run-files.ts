@@ -32,7 +32,7 @@ export interface NewRunFile {
 
 /**
  * The files of owners for the workers of their runs. Each call is Stale when the claim is no longer the run's last, and Unavailable while
- * the gateway or its store is away.
+ * the gateway or its store is unavailable.
  */
 export interface RunFiles {
   /** @throws NotFound when the owner has no such stored file. */

@@ -246,7 +246,7 @@ export interface AgentCalls {
  *
  * The line `pool` says what a worker may call that shows the token of a pool. `never`: not this. `agent`: for the agents of its pool; the
  * request has a field `agent`, and its absence means `default`. `run`: with the grant of a claim, where every one of owner, thread, run and
- * epoch that the request has is that of the grant. With `, also expired` behind it the grant may be past its time.
+ * epoch that the request has is that of the grant. With `, also expired` after it the grant may be past its time.
  *
  * The line `part` names the interface to which a method belongs. A caller takes the interfaces that it needs.
  */
@@ -759,7 +759,7 @@ export interface CommitStepRequest {
   /** Kept with the checkpoint of the step, for those who read it later; the record does not read it. */
   readonly work?: StepWork;
   /**
-   * The step behind this one, committed in the same write. Not together with `end` or `wake_at`. The version before ignores it: the reply
+   * The step after this one, committed in the same write. Not together with `end` or `wake_at`. The version before ignores it: the reply
    * says whether it was committed.
    */
   readonly fused?: FusedStep;
@@ -999,7 +999,7 @@ export interface ListOpenRunsReply {
 export interface ListSleepingRunsRequest {
   readonly until: number;
   readonly limit: number;
-  /** Only runs behind this one in the order of the list. */
+  /** Only runs after this one in the order of the list. */
   readonly after?: WakeMark;
 }
 

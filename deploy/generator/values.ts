@@ -196,12 +196,12 @@ export const kedaValues = closed({
   underWayMetric: { type: 'string', pattern: '^([a-zA-Z_:][a-zA-Z0-9_:]*([{].*[}])?)?$' },
 });
 
-/** As the service takes the name of a revision. */
+/** The same rule as the service has for the name of a revision. */
 const revision: Schema = { type: 'string', pattern: '^[A-Za-z0-9._:@-]{1,128}$', not: { enum: ['.', '..'] } };
 
 const command: Schema = { type: 'array', items: text, minItems: 1 };
 
-/** Values of a pool of workers, those of its process given. What the pool shares is not of a revision. */
+/** Values of a pool of workers, made from those of its process. Each revision may set its own, except those in `shared`. */
 export function poolValues(process: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
   const ofRevision = Object.fromEntries(Object.entries(process).filter(([value]) => !shared.has(value)));
   const image = { repository: text };

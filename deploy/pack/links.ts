@@ -4,8 +4,8 @@ import { posix } from 'node:path';
 export type Places = Readonly<Record<string, string>>;
 
 /**
- * The text of a page with links that lead to the places of what is copied. A link to what is not keeps its text alone; addresses and
- * code stay as they are.
+ * The text of a page with links that lead to the places of what is copied. A link to a page that is not copied is replaced by its text;
+ * links to addresses, and code, stay as they are.
  */
 export function relinked(text: string, page: string, places: Places): string {
   const place = placeOf(page, places) ?? page;

@@ -106,7 +106,7 @@ test('old keys are read again in the background, while they still count', async 
 });
 
 for (const [what, listener] of [
-  ['that is away', away],
+  ['that is unavailable', away],
   ['that gives something else', (_, response) => response.end('<html>')],
   ['that gives a null', (_, response) => response.end('null')],
   ['that gives no key', publish()],
@@ -133,7 +133,7 @@ for (const [what, listener] of [
   });
 }
 
-test('an address that does not answer in time is as one that is away', async (t) => {
+test('an address that does not answer in time is as one that is unavailable', async (t) => {
   const { jwks } = await setup(t, () => undefined, { timeoutMs: 50 });
   await t.throwsAsync(jwks.find('a'), { name: 'Unavailable' });
 });

@@ -16,10 +16,10 @@ export interface FileAddresses {
   readonly read: (token: string) => Addressed | undefined;
 }
 
-/** How long an address is good, in milliseconds. */
+/** How long an address is valid, in milliseconds. */
 const addressMs = 10 * 60_000;
 
-/** Of an owner of 256 characters outside of ASCII, and an id of 256: a longer text is none of ours. */
+/** The longest token has an owner of 256 characters outside of ASCII and an id of 256 characters. A longer text was not made here. */
 const maxTokenLength = 4096;
 
 /** Addresses are sealed, because they name the owner. `now` gives milliseconds since 1970. */

@@ -15,7 +15,7 @@ const { token } = createGrants([grantSecret]).issue({ ...claim, threadId: 't1', 
 const readGrant = createReadGrant({ secrets: [secret], grantSecrets: [grantSecret] });
 const read = (authorization: string) => readGrant({ authorization, 'run-file-use': fromRunFileUse(use) });
 
-test('the scheme of a grant has no case, and any number of blanks may stand behind it', (t) => {
+test('the scheme of a grant has no case, and any number of blanks may come after it', (t) => {
   for (const scheme of ['Bearer ', 'bearer ', 'BEARER   '])
     t.like(read(`${scheme}${sealed}`), { ...claim, ...use }, scheme);
   for (const scheme of ['Run ', 'run ', 'RUN  ']) t.deepEqual(read(`${scheme}${token}`), { ...claim, ...use }, scheme);

@@ -1,4 +1,4 @@
-/** So many bytes at the start of a file show its type: no signature that is known lies behind them. */
+/** So many bytes at the start of a file show its type: no signature that is known lies after them. */
 export const sniffedBytes = 4100;
 
 /** The media type that the first bytes of a file show; `undefined` when they show none, as those of text. */

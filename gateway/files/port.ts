@@ -25,7 +25,7 @@ export interface FileBytes extends AsyncDisposable {
   /**
    * Stores the bytes as they come, at the pace of the store. They are durable and readable when this resolves, and not before: of a
    * write that failed, or whose process died, nothing can be read. A file is written once.
-   * @throws what `bytes` throws, the signal's reason, or Unavailable when the store is away or full. What was stored so far is removed.
+   * @throws what `bytes` throws, the signal's reason, or Unavailable when the store cannot be reached or is full. What was stored so far is removed.
    */
   readonly write: (key: FileKey, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<WrittenFile>;
   /**

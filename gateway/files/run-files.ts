@@ -88,12 +88,12 @@ interface Bounds {
 /** The bytes up to a number of them. They end with the signal, also while their source, which is code of an agent, gives none. */
 async function* bounded(bytes: AsyncIterable<Uint8Array>, { most, signal }: Bounds): AsyncGenerator<Uint8Array> {
   const source = bytes[Symbol.asyncIterator]();
-  let isLeft = true;
+  let isUnfinished = true;
   try {
     for (let size = 0; ;) {
       const next = await unless(signal, source.next());
       if (next.done) {
-        isLeft = false;
+        isUnfinished = false;
         return;
       }
       size += next.value.byteLength;
@@ -101,7 +101,7 @@ async function* bounded(bytes: AsyncIterable<Uint8Array>, { most, signal }: Boun
       yield next.value;
     }
   } finally {
-    // Not awaited: a source that hangs ends when it goes on.
-    if (isLeft) source.return?.().catch(() => undefined);
+    // Not awaited: the source of an agent may hang, and would then end only when it goes on, if ever.
+    if (isUnfinished) source.return?.().catch(() => undefined);
   }
 }

@@ -14,7 +14,7 @@ interface SweepOptions {
   readonly everyMs?: number;
 }
 
-/** How many files one page has, and how many pages one sweep reads. The next sweep goes on behind them. */
+/** How many files one page has, and how many pages one sweep reads. The next sweep continues after them. */
 const pageSize = 100;
 const maxPages = 20;
 
@@ -27,7 +27,7 @@ const graceMs = 10 * 60_000;
 /**
  * Removes the bytes and records of files that were deleted, whose upload did not end, or which nobody needs at the end of their time.
  * Every replica sweeps: to remove what another has removed changes nothing. A file that cannot be removed is logged and tried again
- * by a later sweep; the files behind it are removed all the same. Disposal cuts a sweep off.
+ * by a later sweep; the files after it are removed all the same. Disposal cuts a sweep off.
  */
 export function openFileSweep({ threads, files, log, everyMs = 60_000 }: SweepOptions): AsyncDisposable {
   // Bytes that are elsewhere are for those to remove who reach them.

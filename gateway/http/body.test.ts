@@ -12,10 +12,10 @@ import { refuse } from './errors.ts';
 
 const maxBytes = 32 * 1024;
 
-/** How a body comes: in the packet of its head, in one behind it, or in two. */
+/** How a body comes: in the packet of its head, in one after it, or in two. */
 const arrivals: Readonly<Record<string, (body: Buffer) => readonly Buffer[]>> = {
   'with its head': (body) => [body],
-  'behind its head': (body) => [Buffer.alloc(0), body],
+  'after its head': (body) => [Buffer.alloc(0), body],
   'in two parts': (body) => [body.subarray(0, body.length / 2), body.subarray(body.length / 2)],
 };
 
@@ -27,7 +27,7 @@ const long = JSON.stringify({ text: 'x'.repeat(20_000) });
 const bodies: readonly (readonly [what: string, body: string | Buffer, headers: string, reply: string])[] = [
   ['an object', '{"a":[1,{"b":"ä"}]}', '', '{"a":[1,{"b":"ä"}]}'],
   ['an object with space around it', ' {"a":1}\r\n', '', '{"a":1}'],
-  ['an object behind a byte order mark', '\ufeff{"a":1}', '', '{"a":1}'],
+  ['an object after a byte order mark', '\ufeff{"a":1}', '', '{"a":1}'],
   ['an object with escapes', String.raw`{"a":"\u00e9\ud83d\ude00"}`, '', '{"a":"é😀"}'],
   ['bytes that are no UTF-8', noUtf8, '', 'the body is not valid UTF-8'],
   ['compressed bytes that are no UTF-8', gzipSync(noUtf8), 'Content-Encoding: gzip\r\n', 'the body is not valid UTF-8'],

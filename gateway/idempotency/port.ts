@@ -6,7 +6,7 @@ export interface CachedReply {
 }
 
 /**
- * Replies to idempotent requests by key: a cache in front of the record of the threads service. While its store is away it
+ * Replies to idempotent requests by key: a cache in front of the record of the threads service. While its store is unavailable it
  * returns nothing and stores nothing; no call rejects.
  */
 export interface ReplyCache extends AsyncDisposable {

@@ -8,7 +8,7 @@ interface FallbackOptions {
   readonly local: Counter;
 }
 
-/** Takes rates from `shared`, and from `local` while `shared` is away: each replica then has the whole limit for itself. */
+/** Takes rates from `shared`, and from `local` while `shared` is unavailable: each replica then has the whole limit for itself. */
 export function withFallback({ shared, local }: FallbackOptions): Counter {
   return {
     take: (key, rate, cost) => shared.take(key, rate, cost).catch(onlyIfAway(() => local.take(key, rate, cost))),

@@ -75,7 +75,7 @@ interface OwnSlots {
 
 /**
  * Slots in Redis. The slots of a dead gateway are free when its lease expires. A gateway that was only late, frozen or without
- * Redis still has its streams, and writes all its counts again with its next heartbeat. While Redis is away each gateway has
+ * Redis still has its streams, and writes all its counts again with its next heartbeat. While Redis is unavailable each gateway has
  * the whole limit for itself; the slots that it acquired then are counted when Redis is back.
  */
 export function openRedisSlots(redis: Redis, { leaseMs }: RedisSlotsOptions): RedisSlots {

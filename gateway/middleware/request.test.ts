@@ -50,20 +50,20 @@ test('a request that is refused because too much is in flight is a warning witho
   t.false('err' in fields);
 });
 
-test('a probe that finds a store away is for those who look for it: the part that fails has its own line', async (t) => {
+test('a probe that finds a store unavailable is for those who look for it: the part that fails has its own line', async (t) => {
   const [level, fields] = await lineOf(t, (ctx) => {
     ctx.state.route = { name: 'readyz', path: '/readyz', isStream: false };
-    throw unavailable('the record is away');
+    throw unavailable('the record is unavailable');
   });
   t.is(level, 'debug');
   t.like(fields, { status: 503 });
 });
 
-test('a request that needs a store that is away is an error with its cause', async (t) => {
+test('a request that needs a store that is unavailable is an error with its cause', async (t) => {
   const cause = new Error('refused');
   const [level, fields] = await lineOf(t, () => {
-    throw unavailable('the store is away', cause);
+    throw unavailable('the store is unavailable', cause);
   });
   t.is(level, 'error');
-  t.like(fields['err'], { code: 'Unavailable', message: 'the store is away', cause });
+  t.like(fields['err'], { code: 'Unavailable', message: 'the store is unavailable', cause });
 });

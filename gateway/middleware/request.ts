@@ -83,11 +83,11 @@ function logRequest(log: Log, ctx: Context, ms: number): void {
   if (log.isLevelEnabled(level)) log[level](lineOf(ctx, ms), 'request');
 }
 
-/** Whether something is away or slow around this process: its cause is of use only with what it is the cause of. */
+/** Whether something is unavailable or slow around this process: its cause is of use only with what it is the cause of. */
 const isPassing = (error: ServiceError): boolean => error.code === 'Unavailable' || error.code === 'Timeout';
 
 /**
- * Too much load is a warning: nothing has failed, and the callers come back. What a probe finds away is in the log once a minute as a part
+ * Too much load is a warning: nothing has failed, and the callers come back. What a probe finds unavailable is in the log once a minute as a part
  * that fails, and not with each probe.
  */
 const levelOf = ({ status, state }: Context): 'debug' | 'info' | 'warn' | 'error' => {

@@ -4,10 +4,10 @@ import { unwatchedPart, type PartHealth } from '@agent-workflow/runtime/health';
 import type { Log } from '@agent-workflow/kit/log';
 import { createClient } from 'redis';
 import { maxReconnectMs, type Listener, type Redis } from './redis.ts';
-import type { StoreConfig } from './settings.ts';
+import type { RedisConfig } from './settings.ts';
 
 interface RedisOptions {
-  readonly config: StoreConfig & { readonly REDIS_URL: string };
+  readonly config: RedisConfig & { readonly REDIS_URL: string };
   readonly log: Log;
   readonly health?: PartHealth | undefined;
 }
@@ -20,7 +20,7 @@ const pingMs = 3000;
 /** The least duration of one turn of the event loop, in milliseconds. */
 const turnMs = 1;
 
-/** Connects. When Redis is away the process starts without it and goes on trying. */
+/** Connects. When Redis is unavailable the process starts without it and goes on trying. */
 export async function openRedis({ config, log, health = unwatchedPart }: RedisOptions): Promise<Redis> {
   const listeners = new Map<string, Listener>();
   const connection = openConnection(config, { listeners, log, health });
@@ -111,9 +111,9 @@ function openConnection(config: RedisOptions['config'], { listeners, log, health
   function reportAway(error: unknown): void {
     subscribed.clear();
     const err = unavailable(`REDIS_URL: ${error instanceof Error ? error.message : String(error)}`, error);
-    if (!isAway && !isClosed) log.warn({ err }, 'redis is away');
+    if (!isAway && !isClosed) log.warn({ err }, 'redis is unavailable');
     isAway = true;
-    if (!isClosed) health.fails('it is away', err);
+    if (!isClosed) health.fails('it is unavailable', err);
   }
 
   /** At most one replacement per `maxReconnectMs`: a server that answers every command with an error must not cause a connection for each. */
@@ -162,7 +162,7 @@ function openConnection(config: RedisOptions['config'], { listeners, log, health
         const reply = recover?.(error);
         if (reply !== undefined) return reply;
         if ((!hasReply || isReadOnly(error)) && mayReplace(used)) replace(error);
-        throw unavailable('a store that this request needs is away; try again later', error);
+        throw unavailable('a store that this request needs is unavailable; try again later', error);
       }
     },
     listen,

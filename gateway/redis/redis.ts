@@ -30,7 +30,7 @@ export interface Listener {
 export const maxReconnectMs = 500;
 
 /**
- * The one connection to Redis of this process, which all adapters of Redis share. While Redis is away every call rejects with
+ * The one connection to Redis of this process, which all adapters of Redis share. While Redis is unavailable every call rejects with
  * `Unavailable` at once; a command without a reply in time rejects then. A rejected command may have been executed.
  */
 export interface Redis extends AsyncDisposable {

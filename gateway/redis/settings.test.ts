@@ -1,9 +1,9 @@
 import { ConfigError, printable, readEnv } from '@agent-workflow/kit/env';
 import test from 'ava';
-import { storeSettings } from './settings.ts';
+import { redisSettings } from './settings.ts';
 
 test('without an address there is no Redis', (t) => {
-  t.deepEqual(readEnv(storeSettings, {}), {
+  t.deepEqual(readEnv(redisSettings, {}), {
     REDIS_URL: undefined,
     REDIS_KEY_PREFIX: 'agent-workflow:',
     REDIS_TIMEOUT_MS: 500,
@@ -17,9 +17,9 @@ for (const address of [
   'redis://[::1]:6379',
 ]) {
   test(`${address} is an address, printed as a secret`, (t) => {
-    const values = readEnv(storeSettings, { REDIS_URL: address });
+    const values = readEnv(redisSettings, { REDIS_URL: address });
     t.is(values.REDIS_URL, address);
-    t.is(printable(storeSettings, values)['REDIS_URL'], '***');
+    t.is(printable(redisSettings, values)['REDIS_URL'], '***');
   });
 }
 
@@ -32,7 +32,7 @@ for (const address of [
   'x',
 ]) {
   test(`${address} is no address, and is not told again`, (t) => {
-    t.throws(() => readEnv(storeSettings, { REDIS_URL: address }), {
+    t.throws(() => readEnv(redisSettings, { REDIS_URL: address }), {
       instanceOf: ConfigError,
       message: 'REDIS_URL must be `redis://` or `rediss://` with a host, not (hidden)',
     });

@@ -13,12 +13,12 @@ function isAddress(value: string): boolean {
 }
 
 /** Settings of the store that the gateways of a cluster share. */
-export const storeSettings = {
+export const redisSettings = {
   REDIS_URL: address,
   REDIS_KEY_PREFIX: text('agent-workflow:', 'What every key in Redis begins with, for services that share one'),
   REDIS_TIMEOUT_MS: integer(
     500,
-    'How long one command to Redis may take before Redis counts as away, in milliseconds',
+    'How long one command to Redis may take before Redis counts as unavailable, in milliseconds',
     {
       min: 10,
       max: 60_000,
@@ -26,4 +26,4 @@ export const storeSettings = {
   ),
 } satisfies Settings;
 
-export type StoreConfig = Values<typeof storeSettings>;
+export type RedisConfig = Values<typeof redisSettings>;

@@ -7,7 +7,7 @@ export interface ByteRange {
 const oneRange = /^bytes=(\d*)-(\d*)$/i;
 
 /**
- * The one part of `size` bytes that a `Range` header names; `unsatisfiable` for one that begins behind the last byte. `undefined` for a
+ * The one part of `size` bytes that a `Range` header names; `unsatisfiable` for one that begins after the last byte. `undefined` for a
  * header that names several parts, or that is ignored because it is not valid (RFC 9110, 14.2), as `bytes=5-2`: all is sent then. We
  * read it ourselves, because `range-parser` takes invalid parts, and suffixes longer than the file, for unsatisfiable ones.
  */

@@ -85,14 +85,14 @@ function openPipe(ctx: Context, { type, comment: idle }: Framing, { config, abor
     begin();
     res.flushHeaders();
   }, headDelayMs);
-  const comment = setInterval(() => {
+  const commentTimer = setInterval(() => {
     begin();
     if (idle !== '' && !isWithinEvent && !res.writableNeedDrain) res.write(idle);
   }, config.STREAM_COMMENT_SECONDS * 1000);
 
   return {
     write: ({ bytes, isWhole }) => {
-      comment.refresh();
+      commentTimer.refresh();
       begin();
       isWithinEvent = !isWhole;
       return res.write(bytes) ? undefined : untilWritable(res);
@@ -104,7 +104,7 @@ function openPipe(ctx: Context, { type, comment: idle }: Framing, { config, abor
     isOver: () => isEnding || res.destroyed,
     [Symbol.dispose]: () => {
       clearTimeout(headTimer);
-      clearInterval(comment);
+      clearInterval(commentTimer);
       app.off(endStreams, onEndStreams);
     },
   };

@@ -104,7 +104,7 @@ const refusals = {
   },
   503: {
     name: 'Unavailable',
-    description: 'Something needed is away or full; `Retry-After` says when to come back',
+    description: 'Something needed is unavailable or full; `Retry-After` says when to come back',
     codes: ['SERVICE_UNAVAILABLE'],
     message: 'the record is not available',
     headers: ['Retry-After'],

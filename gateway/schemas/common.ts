@@ -130,7 +130,7 @@ export const paged = {
 };
 
 const cursorText =
-  'The `cursor` of the page before, taken in place of `offset`. It goes on behind the last item of that page, also when others add or remove items. It belongs to one list with the same filters: elsewhere it is 422.';
+  'The `cursor` of the page before, taken in place of `offset`. It continues after the last item of that page, also when others add or remove items. It belongs to one list with the same filters: elsewhere it is 422.';
 
 /** The query of a page of a list whose items keep their place. */
 export const paging = {
@@ -145,7 +145,7 @@ export const pagingByChange = {
   cursor: Type.Optional(
     described(
       Cursor,
-      `${cursorText} What changes meanwhile moves to the front, and the pages behind miss it: read the first page again at the end, and the pages behind it as far as they have something new.`,
+      `${cursorText} What changes meanwhile moves to the front, and the later pages miss it: read the first page again at the end, and the pages after it as far as they have something new.`,
     ),
   ),
 };

@@ -24,7 +24,7 @@ export const errorCodes = {
   NODE_ERROR: 'A node of the graph failed; `details` names the node. What was committed before stays',
   GRAPH_ERROR: 'The graph cannot run, as when a route leads nowhere',
   STORAGE_ERROR: 'The record could not be read or written, and a repeated request would fail too',
-  SERVICE_UNAVAILABLE: 'Something that the request needs is away or full; `Retry-After` says when to try again',
+  SERVICE_UNAVAILABLE: 'Something that the request needs is unavailable or full; `Retry-After` says when to try again',
   TIMEOUT: 'The body arrived too slowly, or the deadline passed; a run that was started goes on',
 } as const;
 

@@ -177,7 +177,7 @@ export const Message = objectOf('Message', 'A message of a thread.', {
   timestamp: time('When the message was written'),
   checkpoint_id: Type.Optional(
     text(
-      'In lists of messages and in a single message: the checkpoint of the step, input, write or rollback that put the message last. A fork from it ends behind what was put with the message; of a message that was sent again under its id, behind all that the thread held by then. Absent when it is not known, as in forks of threads. A fork from a checkpoint that is no longer kept is 404. In requests it is ignored.',
+      'In lists of messages and in a single message: the checkpoint of the step, input, write or rollback that put the message last. A fork from it ends after what was put with the message; of a message that was sent again under its id, after all that the thread held by then. Absent when it is not known, as in forks of threads. A fork from a checkpoint that is no longer kept is 404. In requests it is ignored.',
     ),
   ),
 });

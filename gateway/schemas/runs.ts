@@ -93,7 +93,7 @@ export const OwnRunsQuery = Type.Object({
   cursor: Type.Optional(
     described(
       Cursor,
-      'The `cursor` of the page before. It goes on behind the last run of that page, also when others start runs. It belongs to the list of the same `status` and `agent`: elsewhere it is 422.',
+      'The `cursor` of the page before. It continues after the last run of that page, also when others start runs. It belongs to the list of the same `status` and `agent`: elsewhere it is 422.',
     ),
   ),
   agent: Type.Optional(described(AgentName, 'Only runs of this agent. Default: of all')),

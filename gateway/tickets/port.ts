@@ -6,7 +6,7 @@ export interface TicketGrant {
 
 /**
  * Grants by the hash of their ticket: nobody who reads the store can use a ticket. It is no record: an owner whose ticket is
- * lost makes another. Every call rejects with `Unavailable` while the store is away.
+ * lost makes another. Every call rejects with `Unavailable` while the store cannot be reached.
  */
 export interface TicketStore extends AsyncDisposable {
   /** Stores a grant for `ticketMs`. */

@@ -3,7 +3,7 @@ import type { RemoteTool } from '@agent-workflow/protos/execution';
 /**
  * The tools that callers set up for their later runs, by owner. It is no record: an owner whose tools are lost sets them up
  * again. But a run must not silently go without the tools of its owner: a call rejects with `Unavailable` while the store is
- * away, unless the list is known.
+ * unavailable, unless the list is known.
  */
 export interface ToolStore extends AsyncDisposable {
   /** Replaces the list of the owner, which is stored for `toolsTtlMs`. */

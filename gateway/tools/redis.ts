@@ -25,7 +25,7 @@ const putScript = script(`
   redis.call('PUBLISH', ARGV[3], ARGV[4])`);
 
 /**
- * Stores tools in Redis. While Redis is away, `get` gives the list of an owner from the cache, and an empty list for an owner
+ * Stores tools in Redis. While Redis is unavailable, `get` gives the list of an owner from the cache, and an empty list for an owner
  * who has set up none: nobody can put a list then, and each replica knows the owners with tools, because it reads them when it
  * connects and receives each later one on a channel. For any other owner `get` rejects. When Redis is back, `put` waits until
  * all replicas are connected and receive the message.

@@ -10,7 +10,7 @@ type Remote = NonNullable<Parameters<typeof createReadinessCheck>[0]['remote']>;
 
 const threads = { listOpenRuns: () => Promise.resolve({ runs: [] }) };
 const memory: Remote['memory'] = { get: () => Promise.reject(notFound('there is no such memory')) };
-const nats = { name: 'nats', reason: 'it is away' };
+const nats = { name: 'nats', reason: 'it is unavailable' };
 
 /** What a gateway names as degraded in front of this execution service. */
 const degradedWith = async (getHealth: Remote['execution']['getHealth']): Promise<unknown> =>
@@ -27,8 +27,8 @@ test('what the execution service has lost is named beside what the gateway has l
 });
 
 test('an execution service that does not answer is itself what is named', async (t) => {
-  t.deepEqual(await degradedWith(() => Promise.reject(unavailable('a needed service is away'))), [
-    { name: 'execution', reason: 'it is away' },
+  t.deepEqual(await degradedWith(() => Promise.reject(unavailable('a needed service is unavailable'))), [
+    { name: 'execution', reason: 'it is unavailable' },
   ]);
 });
 
@@ -36,10 +36,10 @@ test('an execution service that does not answer is itself what is named', async 
 const degradedFiles = async (check: (signal: AbortSignal) => Promise<void>): Promise<unknown> =>
   createReadinessCheck({ threads, health: createHealth(silentLog), files: { check } }).check();
 
-test('a store of files that is away, or does not answer, is named, and changes nothing else', async (t) => {
+test('a store of files that is unavailable, or does not answer, is named, and changes nothing else', async (t) => {
   t.deepEqual(await degradedFiles(() => Promise.resolve()), []);
   t.deepEqual(await degradedFiles(() => Promise.reject(unavailable('away'))), [
-    { name: 'files', reason: 'it is away' },
+    { name: 'files', reason: 'it is unavailable' },
   ]);
   const silent = (signal: AbortSignal): Promise<void> =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));

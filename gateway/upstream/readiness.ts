@@ -75,7 +75,7 @@ export function createReadinessCheck({ threads, health, files, remote }: Readine
 const probe = 'probe';
 
 const reasons: Readonly<Partial<Record<string, string>>> = {
-  Unavailable: 'it is away',
+  Unavailable: 'it is unavailable',
   Timeout: 'it does not answer in time',
 };
 

@@ -20,7 +20,7 @@ async function numbersOf(service: Execution, after = 0, signal?: AbortSignal): P
 
 test('whoever waits for a run hears of its end although the replicas that were asked went away', async (t) => {
   const failures = [
-    unavailable('a needed service is away'),
+    unavailable('a needed service is unavailable'),
     new ServiceError('Cancelled', 'the server ended the call'),
   ];
   const service = serviceOf({
@@ -33,13 +33,13 @@ test('whoever waits for a run hears of its end although the replicas that were a
   t.is((await service.wait(request, within(5000))).seq, 7);
 });
 
-test('a run is followed on behind the last event that a replica gave before it went away', async (t) => {
+test('a run is followed on after the last event that a replica gave before it went away', async (t) => {
   const asked: FollowRequest[] = [];
   const service = serviceOf({
     async *follow(given) {
       asked.push(given);
       yield { events: [event(given.after + 1), event(given.after + 2)] };
-      if (asked.length < 3) throw unavailable('a needed service is away');
+      if (asked.length < 3) throw unavailable('a needed service is unavailable');
     },
   });
   t.deepEqual(await numbersOf(service, 4), [5, 6, 7, 8, 9, 10]);
@@ -75,6 +75,6 @@ test('nobody is asked again for a caller who went away, or whose time is over', 
   await t.throwsAsync(numbersOf(service, 0, caller.signal), { code: 'Cancelled' });
   t.is(asked, 1);
 
-  const away = serviceOf({ wait: () => Promise.reject(unavailable('a needed service is away')) });
+  const away = serviceOf({ wait: () => Promise.reject(unavailable('a needed service is unavailable')) });
   await t.throwsAsync(away.wait(request, within(300)), { code: 'Unavailable' });
 });

@@ -102,7 +102,7 @@ export function openCallStream({ client, metadata, tried, onOpen, onEnd }: CallS
     if (state !== 'open') return;
     state = 'retired';
     onEnd({ address, stream });
-    // Not by an end of its own side: a server that stands still would keep the connection open.
+    // Not by an end of its own side: a server that hangs would keep the connection open.
     if (isDone()) sent.cancel();
   };
   const stream: CallStream = {

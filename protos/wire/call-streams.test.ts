@@ -230,7 +230,7 @@ test('calls that wait at a server which goes away fail as lost', async (t) => {
   await untilOpen(caller);
   const { reply } = send(caller, 'stuck');
   // On its way before the server goes.
-  await send(caller, 'behind it').reply;
+  await send(caller, 'after it').reply;
   server.server.forceShutdown();
   const error = await t.throwsAsync(reply);
   t.true([status.UNAVAILABLE, status.CANCELLED].includes((error as GrpcError).code), String(error));

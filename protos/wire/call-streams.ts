@@ -74,7 +74,7 @@ export function createCallStreams(client: Client, metadata: Metadata, silent: Re
   };
 
   /** All places, from the preferred one on, else from the next one. */
-  const inTurn = (preferred: string | undefined): typeof turns => {
+  const placesFrom = (preferred: string | undefined): typeof turns => {
     const known = preferred === undefined ? -1 : turns.findIndex(([address]) => address === preferred);
     // What goes where it is preferred takes no turn: otherwise pairs of calls would always begin at the same place.
     if (known === -1) turn = turns.length === 0 ? 0 : (turn + 1) % turns.length;
@@ -87,7 +87,7 @@ export function createCallStreams(client: Client, metadata: Metadata, silent: Re
       if (isClosed) return undefined;
       if (!cancelOpening && performance.now() - openingAt >= openEveryMs) openNext();
       if (call.message.byteLength > maxRequestBytes) return undefined;
-      for (const [address, place] of inTurn(tried.preferred)) {
+      for (const [address, place] of placesFrom(tried.preferred)) {
         if (tried.addresses.has(address) || silent.has(address)) continue;
         if (place === 'refused' || !place.isFree()) return undefined;
         tried.addresses.add(address);

@@ -14,10 +14,10 @@ const channelOptions = {
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ [spreading]: {} }] }),
   'grpc.max_receive_message_length': sizes.rpc,
   'grpc.max_send_message_length': sizes.rpc,
-  // A server whose process or machine stands still sends no RST: a connection on which no ping is answered is dropped, its
-  // calls fail, and no more go there until it answers again. Connections without calls are held to it too. Shorter would be
-  // wrong: a process that stands still itself, for a busy machine, reads the answer only after its own timer. On two busy cores
-  // 2.5 s dropped sound connections; few calls wait for this (`replica-watch.ts`).
+  // A server whose process or machine hangs sends no RST: a connection on which no ping is answered is dropped, its calls
+  // fail, and no more go there until it answers again. Connections without calls are checked too. A shorter timeout would drop
+  // sound connections, as 2.5 s did on two busy cores: where this process itself was paused, its timer fires before it has read
+  // the answer. Few calls wait for this timeout (`replica-watch.ts`).
   'grpc.keepalive_time_ms': 1000,
   'grpc.keepalive_timeout_ms': 5000,
   'grpc.keepalive_permit_without_calls': 1,

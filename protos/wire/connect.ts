@@ -66,7 +66,7 @@ async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefin
   const cancel = (): void => stream?.cancel();
   const onSilent = (): void => {
     void watch.isAnotherThere(place).then((is) => {
-      if (is) stream?.destroy(unavailable('a needed service is away'));
+      if (is) stream?.destroy(unavailable('a needed service is unavailable'));
     });
   };
   const onPick = (address: string): void => {

@@ -113,7 +113,7 @@ function send(session: ClientHttp2Session, path: string, token?: string): Sent {
 const call = async (session: ClientHttp2Session, token?: string): Promise<number> =>
   send(session, paths.call, token).code;
 
-/** The call has arrived: the server has answered a ping behind it. */
+/** The call has arrived: the server has answered a ping after it. */
 const arrived = async (session: ClientHttp2Session): Promise<void> =>
   new Promise((resolve, reject) => {
     session.ping((error) => (error ? reject(error) : resolve()));

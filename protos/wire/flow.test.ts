@@ -54,7 +54,7 @@ async function withStream(use: (events: AsyncIterator<RunEvents>, service: Servi
   await use(stream[Symbol.asyncIterator](), { made: () => made, stopped });
 }
 
-test('a reader that stands still has a bounded number of bytes waiting for it on both sides of the wire', async (t) => {
+test('a reader that stops reading has a bounded number of bytes waiting for it on both sides of the wire', async (t) => {
   await withStream(async (events, { made, stopped }) => {
     await events.next();
     await stopped();
@@ -64,7 +64,7 @@ test('a reader that stands still has a bounded number of bytes waiting for it on
   });
 });
 
-test('a reader that goes on after it stood still has every item, in order', async (t) => {
+test('a reader that stops and reads on later has every item, in order', async (t) => {
   await withStream(async (events, { stopped }) => {
     const seqs: number[] = [];
     for (let item = await events.next(); item.done !== true; item = await events.next()) {

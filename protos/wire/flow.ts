@@ -2,7 +2,7 @@ import type { ClientReadableStream, ServerWritableStream } from '@grpc/grpc-js';
 
 /**
  * What of one stream may wait on each side of the wire, in bytes; a larger message waits alone. gRPC itself counts messages:
- * a reader that stands still would have 16 of them on each side, of whatever size.
+ * a reader that does not read would have 16 of them on each side, of whatever size.
  */
 const maxWaitingBytes = 256 * 1024;
 const maxWaitingItems = 16;

@@ -100,7 +100,7 @@ const id: Check = (given: string, at) => {
   if (fault) throw invalid(at, fault.msg, fault.type);
 };
 
-/** A message as nodes make them. What is put behind its fields in replies stands before its last byte. */
+/** A message as nodes make them. What is put after its fields in replies stands before its last byte. */
 const message: Check = (given: Uint8Array, at, { messageId }) => {
   const read = readJson(given, { at, mostBytes: sizes.message });
   const { message_id: own, timestamp } = readMessage(read, at, { newId: () => '', now: new Date(0) });

@@ -49,7 +49,7 @@ export function watchReplicas(client: Client): ReplicaWatch {
     replica.probedAt = performance.now();
     const tried: Tried = { addresses: new Set(), mustDiffer: false, only: address };
     const late = setTimeout(() => {
-      // What has arrived while this process itself stood still is read before this.
+      // What has arrived while this process itself was paused is read before this.
       setImmediate(() => {
         if (replica.probe === sent) fallSilent(address, replica);
       });

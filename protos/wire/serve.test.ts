@@ -58,7 +58,10 @@ async function freePort(): Promise<number> {
 
 test('a server that is not there is Unavailable, with a time to wait', async (t) => {
   await using client = connect('execution', addressOf({ port: await freePort() }));
-  await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable', message: 'a needed service is away' });
+  await t.throwsAsync(client.getGraph({}, within(5000)), {
+    code: 'Unavailable',
+    message: 'a needed service is unavailable',
+  });
 });
 
 const causeOf = (error: Error): string => (error.cause as Error).message;

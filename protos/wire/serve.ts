@@ -219,7 +219,7 @@ const serverOptions = {
   'grpc.max_send_message_length': sizes.rpc,
   // Clients look their servers up again when a connection ends: this is what spreads them over new replicas.
   'grpc.max_connection_age_ms': 10 * 60_000,
-  // A caller that stands still holds its calls open no longer than this. It need not be as short as what a caller allows.
+  // A caller that hangs holds its calls open no longer than this. It need not be as short as what a caller allows.
   'grpc.keepalive_time_ms': 3_000,
   'grpc.keepalive_timeout_ms': 4_000,
 };

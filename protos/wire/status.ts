@@ -37,9 +37,9 @@ const foreign: Readonly<Partial<Record<status, readonly [ErrorCode, string]>>> =
   [status.FAILED_PRECONDITION]: ['BadRequest', 'the request makes no sense in the present state'],
   [status.ABORTED]: ['Conflict', 'another write came first'],
   [status.OUT_OF_RANGE]: ['BadRequest', 'the request was refused'],
-  [status.UNAVAILABLE]: ['Unavailable', 'a needed service is away'],
+  [status.UNAVAILABLE]: ['Unavailable', 'a needed service is unavailable'],
   // Between services: it is this process that is not let in, and not its caller.
-  [status.UNAUTHENTICATED]: ['Unavailable', 'a needed service is away'],
+  [status.UNAUTHENTICATED]: ['Unavailable', 'a needed service is unavailable'],
 };
 
 /** The metadata key under which the whole error travels. */

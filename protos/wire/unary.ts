@@ -175,7 +175,7 @@ function callUntilAnswered(
   };
 
   const hedge = (): void => {
-    // What has arrived while this process itself stood still is read before this.
+    // What has arrived while this process itself was paused is read before this.
     setImmediate(() => {
       if (isOver || made >= maxAttempts || !budget.take()) return;
       timer = setTimeout(hedge, slowMs);

@@ -116,7 +116,7 @@ function graphOf(connection: Connection) {
     return result;
   };
 
-  /** The events of a run, and of those that go on with it behind the calls of the tools given. */
+  /** The events of a run, and of those that go on with it after the calls of the tools given. */
   async function* stream(body: RunRequest, options: RunOptions = {}): RunEvents {
     const { tools = [], maxRounds = 25, signal, idempotencyKey } = options;
     let next = withTools(body, tools);
@@ -162,7 +162,7 @@ function graphOf(connection: Connection) {
   };
 }
 
-/** The request that goes on with a run behind its tools: the same, on the same thread, with their results for messages. */
+/** The request that goes on with a run after its tools: the same, on the same thread, with their results for messages. */
 function toNext(
   { initial_state: _, resume: __, ...body }: RunRequest,
   { meta }: RunResult,
@@ -214,7 +214,7 @@ function runsOf(connection: Connection) {
     /** The result, once the run has ended. */
     wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
       request(connection, { method: 'GET', ...at(runId, '/wait'), ...options }),
-    /** Its events behind the one of this id, whether it runs or has ended. */
+    /** Its events after the one of this id, whether it runs or has ended. */
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'POST', ...at(runId, '/cancel'), ...options }),

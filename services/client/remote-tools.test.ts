@@ -21,7 +21,7 @@ for (const [title, output] of [
   });
 }
 
-test('a run goes on behind a tool whose result JSON cannot hold', async (t) => {
+test('a run continues after a tool whose result JSON cannot hold', async (t) => {
   const asked: string[] = [];
   const open = {
     messages: [{ role: 'assistant', content: [{ type: 'remote_tool_call', ...call }] }],

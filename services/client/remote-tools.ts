@@ -69,7 +69,7 @@ export async function answerCall({ id, args }: RemoteCall, tool: RemoteTool, sig
   refuseWithoutRun(tool);
   try {
     const output = (await tool.run(args, signal)) ?? null;
-    refuseNoJson(output);
+    requireJson(output);
     return { type: 'tool_result', call_id: id, output, status: 'completed', is_error: false };
   } catch (error) {
     signal?.throwIfAborted();
@@ -84,13 +84,13 @@ function refuseWithoutRun({ name, run }: { readonly name: string; readonly run: 
 }
 
 /** A circle, a BigInt or a function would make the request fail that brings all answers. */
-function refuseNoJson(output: unknown): void {
+function requireJson(output: unknown): void {
   // `undefined` for a function, which the types of JavaScript leave out.
   let text: unknown;
   try {
     text = JSON.stringify(output);
   } catch (error) {
-    // The lines behind the first draw the circle.
+    // The lines after the first draw the circle.
     throw new TypeError(`${noJson}: ${messageOf(error).split('\n', 1).join('')}`, { cause: error });
   }
   if (text === undefined) throw new TypeError(`${noJson}: it is a ${typeof output}`);

@@ -2,7 +2,7 @@ import test from 'ava';
 import { RequestError } from './errors.ts';
 import { createRetries, type RetryBounds } from './retries.ts';
 
-const away = new RequestError('the service is away', { status: 0, code: 'UNREACHABLE' });
+const away = new RequestError('the service is unavailable', { status: 0, code: 'UNREACHABLE' });
 const refused = (status: number, retryAfterMs?: number): RequestError =>
   new RequestError('the service is busy', { status, code: 'SERVICE_UNAVAILABLE', retryAfterMs });
 
@@ -30,7 +30,7 @@ async function failWith(error: RequestError, bounds: Partial<RetryBounds> = {}, 
   return { pauses, attempts: pauses.length + 1, ms: now };
 }
 
-test('a service that is away is tried for 15 seconds, at most every 5 seconds and at the end once more', async (t) => {
+test('a service that is unavailable is tried for 15 seconds, at most every 5 seconds and at the end once more', async (t) => {
   const { pauses, attempts, ms } = await failWith(away);
   t.is(Math.round(ms), 15_000);
   t.true(attempts >= 7 && attempts <= 13, String(attempts));

@@ -2,7 +2,7 @@
 const maxLength = 255;
 
 /**
- * The idempotency key of a later round of a request: the caller's, with the number of the round behind it. Where that is longer than a key may
+ * The idempotency key of a later round of a request: the caller's, with the number of the round after it. Where that is longer than a key may
  * be, the caller's is cut, and a digest of all of it stands in place of the rest, so that keys with the same beginning stay different.
  */
 export function keyOfRound(key: string, round: number): string {

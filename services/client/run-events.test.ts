@@ -18,7 +18,7 @@ test('a stream that keeps ending without its last event and brings nothing is gi
   t.is(requests, 3);
 });
 
-test('a service that stays away is tried as long by a stream as by a request', async (t) => {
+test('a service that stays unavailable is tried as long by a stream as by a request', async (t) => {
   let requests = 0;
   const client = createClient({
     url: 'http://service.test',
@@ -88,20 +88,20 @@ const cut: Reply = () =>
     }),
   );
 
-test('behind the last event of a run there is none, and no connection is lost', async (t) => {
+test('after the last event of a run there is none, and no connection is lost', async (t) => {
   const { followed, asked, lost } = serviceOf([1, 2, 3]);
   t.deepEqual(await followed('r:3'), []);
   t.deepEqual(asked, ['r:3', 'r:2'], 'the event itself is looked at');
   t.deepEqual(lost, []);
 });
 
-test('behind the last event of a run, a connection that was cut is made again and ends', async (t) => {
+test('after the last event of a run, a connection that was cut is made again and ends', async (t) => {
   const { followed, lost } = serviceOf([1, 2, 3], [cut]);
   t.deepEqual(await followed('r:3'), []);
   t.deepEqual(lost, ['lost', 'resumed']);
 });
 
-test('behind a number beyond the end of a run there is no event', async (t) => {
+test('after a number beyond the end of a run there is no event', async (t) => {
   for (const after of ['r:4', 'r:5', 'r:999']) t.deepEqual(await serviceOf([1, 2, 3]).followed(after), [], after);
   t.deepEqual(await serviceOf([1]).followed('r:1'), []);
 });

@@ -40,16 +40,16 @@ export async function* startAndFollow(connection: Connection, body: RunRequest, 
 }
 
 /**
- * The events of a run behind the one of the id `after`; all of them without it. None come when it was the last.
+ * The events of a run after the one of the id `after`; all of them without it. None come when it was the last.
  * @throws TypeError for an `after` that is no text.
  */
 export async function* follow(connection: Connection, runId: string, { after, ...options }: FollowOptions): RunEvents {
-  refuseNoId(after);
+  requireValidAfter(after);
   yield* followFrom(connection, { runId, after }, options);
 }
 
 /** Callers without types may give the number of the event, which `?after=` of the API takes. */
-function refuseNoId(after: unknown): void {
+function requireValidAfter(after: unknown): void {
   if (after === undefined || typeof after === 'string') return;
   throw new TypeError(`after must be the id of an event, as "{run_id}:7", and is of the type ${typeof after}`);
 }
@@ -66,9 +66,9 @@ interface Reading extends Pick<Following, 'signal' | 'start'> {
 }
 
 /**
- * Every event once and in order. A connection that is cut is made again behind the last event that came, by whatever replica
- * answers; it is given up when the service stays away, or its connections bring nothing, for as long as a request is repeated.
- * @throws RequestError when the run is refused or the service stays away; the signal's reason.
+ * Every event once and in order. A connection that is cut is made again after the last event that came, by whatever replica
+ * answers; it is given up when the service stays unavailable, or its connections bring nothing, for as long as a request is repeated.
+ * @throws RequestError when the run is refused or the service stays unavailable; the signal's reason.
  */
 async function* followFrom(connection: Connection, from: Position, options: Following): RunEvents {
   const { signal, start, onConnection } = options;
@@ -120,8 +120,8 @@ const servedMs = 15_000;
 const isCut = (error: unknown): error is RequestError => error instanceof RequestError && error.status === 0;
 
 /**
- * Whether the event of the id `after` is the last of its run, or comes behind it. A stream that brought nothing may also have been cut,
- * which only that event itself decides: it stands right behind the number before.
+ * Whether the event of the id `after` is the last of its run, or comes after it. A stream that brought nothing may also have been cut,
+ * which only that event itself decides: it stands right after the number before.
  */
 async function isBehindLast(reading: Reading, { runId, after }: Position): Promise<boolean> {
   if (runId === undefined || after === undefined) return false;

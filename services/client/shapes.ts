@@ -193,7 +193,7 @@ export type EventKind =
   | 'summary_chunk'
   | 'error';
 
-/** An event of a run's stream, with the id that a stream can be resumed behind. */
+/** An event of a run's stream, with the id after which a stream can be resumed. */
 export interface RunEvent {
   /** `{run_id}:{seq}`. */
   readonly id: string;
@@ -265,7 +265,7 @@ export interface Checkpoint {
   readonly [field: string]: Json;
 }
 
-/** Where a list begins and how long it is. `cursor` of a reply goes on behind it. */
+/** Where a list begins and how long it is. `cursor` of a reply continues after it. */
 export interface Page {
   readonly search?: string;
   readonly offset?: number;

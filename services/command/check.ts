@@ -53,7 +53,7 @@ export async function agents(): Promise<number> {
 
 /**
  * Registers the agents with the threads service of a cluster, and prints where new runs go. If a gateway is given, it looks there whether workers are
- * ready for these runs, and warns where none are. @returns 1 when the service refuses or is away: the same command may be given again.
+ * ready for these runs, and warns where none are. @returns 1 when the service refuses or is unavailable: the same command may be given again.
  */
 export async function register(routing: RoutingChoice, gateway: Gateway | undefined): Promise<number> {
   return reporting(async () => {

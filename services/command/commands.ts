@@ -3,7 +3,7 @@ import { cloneFolder, version } from './version.ts';
 
 /** A command of `agent-workflow`. */
 interface Command {
-  /** What stands behind the name in its line of the help. */
+  /** What comes after the name in its line of the help. */
   readonly usage: string;
   /** What it does, in one line. */
   readonly summary: string;
@@ -60,7 +60,7 @@ const commands: Readonly<Record<string, Command>> = {
     run: async ({ positionals: [name = 'standalone'] }) => {
       const { processNames, start } = await import('./start.ts');
       const known = processNames.find((each) => each === name);
-      if (known === undefined) return refuse(`there is no process "${name}"; known are ${processNames.join(', ')}`);
+      if (known === undefined) return refuse(`there is no process "${name}": use one of ${processNames.join(', ')}`);
       await start(known);
       return undefined;
     },
@@ -103,7 +103,7 @@ const commands: Readonly<Record<string, Command>> = {
     usage:
       '--agent <name> [--revision <revision>] [--account <name>] [--inbox-prefix <NATS_INBOX_PREFIX>] | --pool <account>=<agent>[@<revision>],… [--service-account <name>] [--prefix <NATS_PREFIX>]',
     summary:
-      "Prints what the NATS account of a pool's workers needs, or their user; or the accounts of several pools and the service. Agents, revisions and pools may be several",
+      "Prints NATS permissions: with --agent those of one pool's user, or of its account with --account; with --pool all accounts, the service's included. --agent, --revision and --pool may be repeated",
     options: {
       agent: { type: 'string', multiple: true, default: [] },
       revision: { type: 'string', multiple: true, default: [] },
@@ -145,7 +145,7 @@ async function runAgents({ positionals: [act, agent], flags }: Given): Promise<n
   const { routing = 'auto' } = flags;
   const { agents, register } = await import('./check.ts');
   if (act === undefined) return agents();
-  if (act !== 'register') return refuse(`"${act}" is nothing to do with agents; known are register, route`, 'agents');
+  if (act !== 'register') return refuse(`unknown command "agents ${act}": use register or route`, 'agents');
   if (agent !== undefined) return refuse(`"${agent}" is one argument too many`, 'agents');
   if (routing !== 'auto' && routing !== 'none') return refuse('--routing must be auto or none', 'agents');
   return register(routing, url === undefined ? undefined : { url, tokenFile });

@@ -2,7 +2,7 @@ import { unservedWarning } from '@agent-workflow/protos/routing';
 import { clientOf, isGatewayFault, type Gateway } from './gateway.ts';
 
 /**
- * Warns on standard error where new runs of these agents go to revisions of which no worker is there, as `agents route` does. Where the gateway gives
+ * Warns on standard error where new runs of these agents go to revisions that have no worker, as `agents route` does. Where the gateway gives
  * no answer, a warning says so, and the command succeeds all the same: what it was to do is done.
  */
 export async function warnOfUnserved(gateway: Gateway, names: readonly string[]): Promise<void> {

@@ -62,18 +62,18 @@ interface Deletions {
 
 /** Reads lists until one has no new thread. Threads that remain are skipped, and the next list is longer by their number. */
 async function deleteEach({ list, remove, onFailure, signal }: Deletions): Promise<void> {
-  const left = new Set<string>();
+  const skipped = new Set<string>();
   let failures = 0;
   while (signal?.aborted !== true && failures < maxFailures) {
-    const limit = threadsPerSweep + left.size;
+    const limit = threadsPerSweep + skipped.size;
     const { threads } = await list(limit);
-    const fresh = threads.filter((key) => !left.has(threadText(key)));
+    const fresh = threads.filter((key) => !skipped.has(threadText(key)));
     await eachOf(fresh, deletionsAtOnce, async (key) => {
       if (signal?.aborted === true) return;
       try {
-        if (!(await remove(key))) left.add(threadText(key));
+        if (!(await remove(key))) skipped.add(threadText(key));
       } catch (error) {
-        left.add(threadText(key));
+        skipped.add(threadText(key));
         failures += 1;
         onFailure(error, key);
       }

@@ -66,7 +66,7 @@ export function observeExecution<P extends ObservedParts>(
   );
   return {
     ...observed,
-    threads: countRuns(parts.threads, meters),
+    threads: countAccepted(parts.threads, meters),
     leases: watchLease(parts.leases, meters),
     eventLog: countEvents(parts.eventLog, meters),
     ...observeSweeps(parts, meters),
@@ -158,8 +158,8 @@ function toAttributes(usage: Usage): Readonly<Record<string, string | number>> {
 /** Deletions whose stopped runs are known until they have finished. */
 const deletionsKept = 1000;
 
-/** Counts the calls that the record accepts. It accepts each end once. */
-function countRuns(threads: Threads, meters: Meters): Threads {
+/** Counts runs, ends, deletions and the like when the record has accepted the call. It accepts each end once. */
+function countAccepted(threads: Threads, meters: Meters): Threads {
   const ended = (status: EndStatus): void => meters.ended.add({ status });
   const deleting = new LRUCache<string, number>({ max: deletionsKept });
   return {

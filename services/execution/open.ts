@@ -56,10 +56,10 @@ interface OpenExecutionOptions {
   /** Whether runs are accepted here; yes when absent. Then this process also fails the runs that no worker takes. */
   readonly accepts?: boolean;
   /**
-   * Whether this process takes care of what no worker has: runs of dead workers, those that wait or sleep, deletions, old logs; yes when
-   * absent. A worker of a pool leaves that to the processes that accept runs.
+   * Whether this process does the work that belongs to no run here: it takes over runs of dead workers, enqueues those that wait or wake,
+   * finishes deletions and removes old logs. Yes when absent. A worker of a pool leaves that to the processes that accept runs.
    */
-  readonly tends?: boolean;
+  readonly housekeeps?: boolean;
   /** Stands on the record of the runs that are claimed here; a new id when absent. */
   readonly workerId?: string;
   readonly log: Log;
@@ -109,7 +109,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   const {
     drives = true,
     accepts = true,
-    tends = true,
+    housekeeps = true,
     workerId = newId(),
     waitingMs = usualWaitingMs,
     now = Date.now,
@@ -168,7 +168,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     (hasAgents && drives) || accepts
       ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log }))
       : undefined;
-  if (tends && accepts) await sweep().catch(onSweepError);
+  if (housekeeps && accepts) await sweep().catch(onSweepError);
   const worker =
     !lease || !hasAgents || !drives
       ? undefined
@@ -189,7 +189,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
           threadCacheBytes: threadCacheBytes(values),
           onClaimed: options.onClaimed,
           onDriven: options.onDriven,
-          isSwept: tends,
+          isSwept: housekeeps,
           now,
           onUsage: options.onUsage,
         });
@@ -209,7 +209,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     await options.countRuns();
     opening.use(every(countMs, options.countRuns, () => undefined));
   }
-  if (tends) {
+  if (housekeeps) {
     const sweepMs = accepts ? options.sweepMs : Math.max(options.sweepMs, waitingMs);
     opening.use(every(sweepMs, async () => (pace.isDue() ? sweep(worker) : undefined), onSweepError));
     opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));

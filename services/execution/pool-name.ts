@@ -28,7 +28,7 @@ const halfMinuteMs = 30_000;
 
 /**
  * Checks that the token of this worker is that of the pool that its settings name. A token of the platform does not stop the start, but the log warns
- * of what it allows. A threads service that stays away does not stop the start either.
+ * of what it allows. A threads service that stays unavailable does not stop the start either.
  * @throws ConfigError when the token is of another pool, or the threads service does not know it for minutes.
  */
 export async function checkPoolName(options: PoolNameOptions): Promise<void> {

@@ -91,7 +91,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     await openExecution({
       ...observeExecution({ ...nats, agents, threads, watchdog }, { ...observed, slots }),
       ...{ memory, log, values, drives, accepts: values.ROLE !== 'worker', health: observed.health },
-      ...{ workerId: nats.workerId, tends: pool === undefined && !isOfPool },
+      ...{ workerId: nats.workerId, housekeeps: pool === undefined && !isOfPool },
       ...{ files, stopping },
       ...(grants && { onDriven: grants.driven }),
       sweepMs: values.LEASE_MS / 3,

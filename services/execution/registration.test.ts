@@ -23,10 +23,10 @@ const failingWith = (error: ServiceError): AgentCalls => {
   } as unknown as AgentCalls;
 };
 
-const unknown = unavailable('a needed service is away', new UnknownCaller('threads', '10.0.0.7:50051'));
+const unknown = unavailable('a needed service is unavailable', new UnknownCaller('threads', '10.0.0.7:50051'));
 
 for (const revision of ['v1', undefined])
-  test(`a worker that the threads service does not know does not start, and one that finds it away does (revision ${String(revision)})`, async (t) => {
+  test(`a worker that the threads service does not know does not start, and one that cannot reach it does (revision ${String(revision)})`, async (t) => {
     const warnings: unknown[] = [];
     const log = Object.assign(createLog('test', 'silent'), { warn: (_: unknown, text: string) => warnings.push(text) });
     const options = { agents: atRevision(agents, revision), log, isOnly: false };
@@ -35,7 +35,7 @@ for (const revision of ['v1', undefined])
       message: 'the threads service at 10.0.0.7:50051 does not know the caller: SERVICE_TOKEN is absent or wrong',
     });
     t.deepEqual(warnings, []);
-    await using _ = await openRegistration({ ...options, threads: failingWith(unavailable('it is away')) });
+    await using _ = await openRegistration({ ...options, threads: failingWith(unavailable('it is unavailable')) });
     t.is(warnings.length, 1);
   });
 
@@ -57,7 +57,7 @@ for (const revision of ['v1', undefined])
 test('a process without agents waits until the threads service knows its token, for a while, and for nothing else', async (t) => {
   const warnings: unknown[] = [];
   const log = Object.assign(createLog('test', 'silent'), { warn: (text: unknown) => warnings.push(text) });
-  await t.notThrowsAsync(untilCallerKnown({ log, threads: failingWith(unavailable('it is away')) }));
+  await t.notThrowsAsync(untilCallerKnown({ log, threads: failingWith(unavailable('it is unavailable')) }));
   await t.notThrowsAsync(untilCallerKnown({ log, threads: failingWith(notFound('there is none')) }));
   t.deepEqual(warnings, []);
   const refused = untilCallerKnown({ log, threads: failingWith(unknown), unknownForMs: 1000 });

@@ -76,7 +76,7 @@ export async function openRegistration(options: RegistrationOptions): Promise<As
 }
 
 /**
- * For a process that has nothing to check of its agents: waits until the threads service knows it. One that is away is not waited for.
+ * For a process that has nothing to check of its agents: waits until the threads service knows it. One that is unavailable is not waited for.
  * @throws ConfigError when the threads service does not know this process for minutes; the reason of `stopping` when that fires first.
  */
 export async function untilCallerKnown(

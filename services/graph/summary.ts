@@ -1,7 +1,7 @@
 import { answeredCalls, callsOf, type Block, type Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from './build/context.ts';
 import { nameOf } from './state/name-of.ts';
-import { refuseNoObject } from './state/refuse-unknown.ts';
+import { requireObject } from './state/refuse-unknown.ts';
 
 /** A context in two parts, both in its order: the messages that stay, and those that may be removed from it. */
 export interface SplitContext {
@@ -141,9 +141,9 @@ export function summarizeNode(
 }
 
 function checkOptions(options: SummarizeOptions): void {
-  refuseNoObject('what summarizeNode is given', options);
+  requireObject('what summarizeNode is given', options);
   const { whenOver, keep, summarize } = options;
-  refuseNoObject('whenOver of a summarising node', whenOver);
+  requireObject('whenOver of a summarising node', whenOver);
   const { messages, tokens } = whenOver;
   if (messages === undefined && tokens === undefined)
     throw new Error('whenOver of a summarising node names neither messages nor tokens');
@@ -158,10 +158,10 @@ function checkOptions(options: SummarizeOptions): void {
       `${name} of a summarising node is ${String(value)}: it must be a whole number from 1 to ${String(most)}`,
     );
   }
-  refuseNoFunction(summarize);
+  requireFunction(summarize);
 }
 
-function refuseNoFunction(summarize: unknown): void {
+function requireFunction(summarize: unknown): void {
   if (typeof summarize === 'function') return;
   throw new Error(`summarize of a summarising node must be a function, not ${nameOf(summarize)}`);
 }

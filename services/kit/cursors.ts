@@ -7,7 +7,7 @@ import { invalid } from './errors.ts';
  */
 type ListIdentity = readonly [name: string, ...selection: readonly unknown[]];
 
-/** The cursors of one list. A mark names an item: the next page begins behind it. */
+/** The cursors of one list. A mark names an item: the next page begins after it. */
 export interface Cursors<Mark> {
   /** Opaque to callers: letters, digits, `-` and `_`. */
   readonly toCursor: (mark: Mark) => string;
@@ -60,8 +60,8 @@ function textsOf(identity: ListIdentity): Texts {
   return {
     write: (parts) => Buffer.from(JSON.stringify([list, ...parts])).toString('base64url'),
     read: (cursor) => {
-      const [of, ...parts] = arrayIn(cursor);
-      if (of !== list) throw foreign();
+      const [listOfCursor, ...parts] = arrayIn(cursor);
+      if (listOfCursor !== list) throw foreign();
       return parts;
     },
   };

@@ -25,7 +25,7 @@ test('an invalid field is named in the message and in the details', (t) => {
 
 test('an error of something away has a delay for the next attempt, and does not show its cause', (t) => {
   const cause = new Error('ECONNREFUSED 10.0.0.7');
-  const error = unavailable('the store is away', cause);
+  const error = unavailable('the store is unavailable', cause);
   t.is(error.retryAfterMs, 1000);
   t.is(error.cause, cause);
   t.notRegex(JSON.stringify({ message: error.message, details: error.details }), /ECONNREFUSED/);

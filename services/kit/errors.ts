@@ -91,7 +91,7 @@ export const invalid = (field: ErrorDetail['field'], msg: string, type = 'value_
 export const faultText = (field: ErrorDetail['field'], msg: string): string =>
   field.length === 0 ? msg : `${field.join('.')}: ${msg}`;
 
-/** A store or service that the call needs is away for now. */
+/** A store or service that the call needs is unavailable for now. */
 export const unavailable = (message: string, cause?: unknown, retryAfterMs = 1000): ServiceError =>
   new ServiceError('Unavailable', message, { cause, retryAfterMs });
 

@@ -11,7 +11,7 @@ test('each kind is the first once in the time of silence, which repeats do not l
   t.deepEqual([isFirst('a'), isFirst('a')], [true, false]);
 });
 
-test('the silence of a kind that goes on grows up to a bound, and is short again once the kind was away', (t) => {
+test('the silence of a kind that goes on grows up to a bound, and is short again once the kind was absent', (t) => {
   let ms = 0;
   const isFirst = createFirstOfKind({ silentMs: 100, mostSilentMs: 350, max: 10, now: () => ms });
   const firsts: number[] = [];

@@ -5,7 +5,7 @@ interface FirstOfKindOptions {
   /** How long the others of a kind are silent, in milliseconds. */
   readonly silentMs: number;
   /**
-   * Absent: every silence is as long. Given: each silence is twice as long as the one before, up to this many milliseconds. A kind that stays away
+   * Absent: every silence is as long. Given: each silence is twice as long as the one before, up to this many milliseconds. A kind that stays absent
    * after a silence for as long as that took begins again with the short one.
    */
   readonly mostSilentMs?: number;

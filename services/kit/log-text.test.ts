@@ -16,11 +16,11 @@ test('a line of the log is text with its time, level, message and other fields',
 
 test('an error without stacks is the line of its messages', (t) => {
   const cause = { type: 'Error', message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' };
-  const err = { type: 'Unavailable', message: 'the record is away', code: 'Unavailable', cause };
+  const err = { type: 'Unavailable', message: 'the record is unavailable', code: 'Unavailable', cause };
   const line = { level: 40, time: '2026-11-23T07:15:11.718Z', msg: 'it is tried again' };
   t.is(
     toLogText(JSON.stringify({ ...line, err })),
-    '07:15:11 warn it is tried again err="the record is away: connect ECONNREFUSED"',
+    '07:15:11 warn it is tried again err="the record is unavailable: connect ECONNREFUSED"',
   );
   const fault = { type: 'TypeError', message: 'x', stack: 'at y' };
   t.true(toLogText(JSON.stringify({ ...line, err: { ...err, cause: fault } })).includes('at y'));

@@ -9,14 +9,14 @@ test('an error is logged with its stack and the chain of its causes', (t) => {
   t.regex(logged.stack ?? '', /logged-error\.test\.ts/);
 });
 
-test('a server that is away is logged without stacks, each cause in one line', (t) => {
+test('a server that is unavailable is logged without stacks, each cause in one line', (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.7:9042\n    at connect'), {
     code: 'ECONNREFUSED',
   });
   const all = new AggregateError([refused], 'no host answers');
-  t.deepEqual(toLoggedError(unavailable('the record is away', new TypeError('fetch failed', { cause: all }))), {
+  t.deepEqual(toLoggedError(unavailable('the record is unavailable', new TypeError('fetch failed', { cause: all }))), {
     type: 'Unavailable',
-    message: 'the record is away',
+    message: 'the record is unavailable',
     code: 'Unavailable',
     cause: {
       type: 'TypeError',
@@ -30,7 +30,7 @@ test('a server that is away is logged without stacks, each cause in one line', (
   });
 });
 
-test('a fault of the code keeps its stack, also as the cause of something that is away', (t) => {
+test('a fault of the code keeps its stack, also as the cause of something that is unavailable', (t) => {
   const fault = toLoggedError(unavailable('away', new TypeError('x is undefined')));
   t.is(fault.stack, undefined);
   t.regex(fault.cause?.stack ?? '', /logged-error\.test\.ts/);

@@ -19,7 +19,7 @@ const maxErrors = 5;
 
 /**
  * An error with the chain of its causes, within bounds. An agent may throw any value, of any size, even one whose properties throw.
- * What lies around the process, such as a server that is away, has no stacks and one line for each of its causes.
+ * What lies around the process, such as a server that is unavailable, has no stacks and one line for each of its causes.
  */
 export const toLoggedError = (error: unknown): LoggedError => loggedOf(error, { causes: 0, isAround: false });
 
@@ -69,7 +69,7 @@ const liesAround = (error: ErrorLike): boolean =>
 
 const faults: ReadonlySet<unknown> = new Set(['TypeError', 'ReferenceError', 'RangeError', 'SyntaxError']);
 
-/** Whether an error is of the code itself. One with a cause is not: `fetch` throws a TypeError for a server that is away. */
+/** Whether an error is of the code itself. One with a cause is not: `fetch` throws a TypeError for a server that is unavailable. */
 const isFault = ({ name, cause }: ErrorLike): boolean => faults.has(name) && cause === undefined;
 
 /** An error of another thread counts too, although it is no instance of this thread's Error. */

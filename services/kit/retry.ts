@@ -25,7 +25,7 @@ export function backoffMs(backoff: Backoff, attempt: number, random: () => numbe
   return Math.min(maxMs, firstMs * factor ** (attempt - 1)) * (1 - jitter * random());
 }
 
-/** Waits for a server that is away: 0.2 to 0.4 s at first, up to 5 s. */
+/** Waits for a server that is unavailable: 0.2 to 0.4 s at first, up to 5 s. */
 export const serverAway: Backoff = { firstMs: 400, maxMs: 5000 };
 
 export interface RetryOptions extends Backoff {

@@ -81,7 +81,7 @@ export const sizes = {
   blocks: 1000,
   /** Files that the messages of one request name (a count). */
   filesNamed: 100,
-  /** Files of one step's messages that are kept for its thread (a count); those behind them are not. */
+  /** Files of one step's messages that are kept for its thread (a count); those after them are not. */
   filesNamedByStep: 1000,
   /** The name of a file, and each of its types, in bytes. */
   filename: 255,

@@ -109,7 +109,7 @@ test('of two models in one super-step the first is streamed, and both messages a
   t.deepEqual(texts(walked).toSorted(), ['Count', 'one, one!', 'two, two!']);
 });
 
-test('the calls of a streamed message are streamed behind its text', async (t) => {
+test('the calls of a streamed message are streamed after its text', async (t) => {
   const call = { type: 'tool_call', id: 'c1', name: 'find', args: { word: 'bee' } } as const;
   const last = new AIMessageChunk({ content: 'see.', tool_calls: [call] });
   const model = new FakeStreamingChatModel({ sleep: 0, chunks: [...chunksOf('Let me '), last] });

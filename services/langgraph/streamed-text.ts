@@ -7,7 +7,7 @@ type Started = Parameters<NonNullable<BaseCallbackHandler['handleChatModelStart'
 const silentTags = ['nostream', 'langsmith:nostream'];
 
 /**
- * Streams the first message of a model that has text. A node emits one message, so that those of models beside or behind it come whole
+ * Streams the first message of a model that has text. A node emits one message, so that those of models beside or after it come whole
  * with the end of the super-step. Models call it: what LangGraph streams passes a queue of the process, and what is still in it when a
  * super-step ends is lost.
  */

@@ -23,7 +23,7 @@ interface StoreParts {
   readonly log: Log;
   /** Absent: failures of the store are in the log alone. */
   readonly health?: Health;
-  /** Ends the wait for a store that is away. */
+  /** Ends the wait for a store that is unavailable. */
   readonly stopping: AbortSignal;
 }
 
@@ -31,7 +31,7 @@ interface StoreParts {
 interface ChosenStore {
   /** Why there are no memories yet; `undefined` where there may be some. Absent for a store of which that is known only once it is open. */
   readonly absence?: () => string | undefined;
-  /** Waits for the store while it is away. @throws ConfigError when another embedder made its vectors. */
+  /** Waits for the store while it is unavailable. @throws ConfigError when another embedder made its vectors. */
   readonly open: (parts: StoreParts) => Promise<MemoryStore>;
   /** Begins a new copy of all memories, with a new index. @throws ConfigError for a store without such an index. */
   readonly openReindex: (parts: Pick<StoreParts, 'log'>) => Promise<Reindex>;

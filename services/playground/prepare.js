@@ -1,4 +1,4 @@
-// Runs behind every install, on any version of Node: so it is plain JavaScript. An install without what the page is built with
+// Runs after every install, on any version of Node: so it is plain JavaScript. An install without what the page is built with
 // (`--omit=dev`) builds no page, and the service answers without it.
 import { existsSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';

@@ -74,7 +74,7 @@ export function createByteBudget(limit: number): ByteBudget {
       const leave = (): void => {
         waiting.delete(key);
         reject(signal.reason as Error);
-        // What comes behind it may fit.
+        // What comes after it may fit.
         admitNext();
       };
       signal.addEventListener('abort', leave, { once: true });

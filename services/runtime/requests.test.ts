@@ -4,7 +4,7 @@ import { observeRequests, requestMetrics, type SentRequest } from './requests.ts
 
 const silent = { fails: () => undefined, works: () => undefined };
 
-test('a server is reported as away when a request fails, and as available again once none has failed for a while', async (t) => {
+test('a server is reported as unavailable when a request fails, and as available again once none has failed for a while', async (t) => {
   t.plan(1);
   const reports: string[] = [];
   const health = { fails: (reason: string) => reports.push(reason), works: () => reports.push('works') };
@@ -20,7 +20,7 @@ test('a server is reported as away when a request fails, and as available again 
   await answer('ok', 10_001);
   await answer('lost', 14_000);
   await answer('lost', 15_001);
-  t.deepEqual(reports, ['works', 'it is away, or too slow', 'works']);
+  t.deepEqual(reports, ['works', 'it is unavailable, or too slow', 'works']);
 });
 
 test('each request is counted when it ends, by its kind and how it ended', async (t) => {

@@ -61,7 +61,7 @@ export function observeRequests({
 /** Milliseconds without a failure after which the server counts as available again. */
 const quietMs = 5000;
 
-/** Reports the server as away while requests fail. */
+/** Reports the server as unavailable while requests fail. */
 function watchRequests(health: PartHealth, clock: () => number): (request: SentRequest) => void {
   let failedAt = -Infinity;
   return ({ kind, answered }) => {
@@ -69,7 +69,7 @@ function watchRequests(health: PartHealth, clock: () => number): (request: SentR
       const now = clock();
       if (outcome === 'failed') {
         failedAt = now;
-        health.fails('it is away, or too slow', unavailable(`a ${kind} failed`));
+        health.fails('it is unavailable, or too slow', unavailable(`a ${kind} failed`));
       } else if (now - failedAt > quietMs) health.works();
     });
   };

@@ -10,12 +10,12 @@ test('a reason is logged in one line without a stack, and again after ten second
   });
   let time = 0;
   const onRetry = logRetries({ log, text: 'it is tried again', now: () => time });
-  const refused = (): Error => unavailable('the record is away', new Error('connect ECONNREFUSED\nand more'));
+  const refused = (): Error => unavailable('the record is unavailable', new Error('connect ECONNREFUSED\nand more'));
   for (; time < 10_000; time += 1000) onRetry(refused());
   onRetry(unavailable('the nodes do not agree'));
   onRetry(refused());
   const line = (reason: string): unknown => [{ reason }, 'it is tried again'];
-  const away = line('the record is away: connect ECONNREFUSED');
+  const away = line('the record is unavailable: connect ECONNREFUSED');
   t.deepEqual(lines, [away, line('the nodes do not agree'), away]);
 });
 

@@ -48,7 +48,7 @@ export function readServiceFile(path: string): ServiceFile {
   const fail = (problem: string): ConfigError => new ConfigError(`${path}: ${problem}`);
   const object = parseObject(readText(path, fail), fail);
   const unknown = Object.keys(object).filter((key) => !known.includes(key));
-  if (unknown.length > 0) throw fail(`unknown key "${unknown.join('", "')}"; known are ${known.join(', ')}`);
+  if (unknown.length > 0) throw fail(`unknown key "${unknown.join('", "')}"; the known keys are ${known.join(', ')}`);
   const { agent, auth = null, authorization = null } = object;
   if (agent !== undefined && agent !== null && !isLocation(agent))
     throw fail(`agent must be "<module>:<object>", not ${show(agent)}${agent === 'none' ? noAgent : ''}`);

@@ -89,8 +89,8 @@ export async function openStandalone(
         .memory,
     ),
   );
-  const own = opened.use(await openOwnFiles(pathOf));
-  const files = opened.use(await openFileStore({ config: values, log, registry, own }));
+  const localFiles = opened.use(await openOwnFiles(pathOf));
+  const files = opened.use(await openFileStore({ config: values, log, registry, own: localFiles }));
   const parts = {
     ...{ agents, threads, watchdog },
     queue: openInProcessRunQueue(),
@@ -110,7 +110,7 @@ export async function openStandalone(
   // Requests wait for runs, so requests drain first. Runs that are still under way then have the rest of the time.
   let drainUntil = 0;
   opened.defer(() => drain(Math.max(minDrainMs, drainUntil - Date.now())));
-  const open = `${auth.summary}${file.auth === null ? '' : `; ${await countAnonymousThreads(threads)}`}`;
+  const authLine = `${auth.summary}${file.auth === null ? '' : `; ${await countAnonymousThreads(threads)}`}`;
   const stores = opened.use(await openStores());
   const app = createApp({
     threads,
@@ -131,7 +131,7 @@ export async function openStandalone(
   const everything = opened.move();
   const where = `${agentsLineOf(file)}; data: ${dataPlace(values.DATA_DIR)}`;
   const pages = pageLinesOf(values, server.localUrl);
-  const lines = [open, where, ...observed.startLines, ...pages, `Agent Workflow Service listens on ${server.url}`];
+  const lines = [authLine, where, ...observed.startLines, ...pages, `Agent Workflow Service listens on ${server.url}`];
   return { url: server.url, startLines: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 

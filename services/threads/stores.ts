@@ -24,7 +24,7 @@ interface ConfiguredStore {
   readonly opener: (watching: StoreWatching) => Promise<() => Promise<ThreadStore>>;
   /**
    * Creates the schema or brings it up to this release. @returns its version.
-   * @throws Unavailable when the server stays away or another process migrates for too long; Internal when the schema is
+   * @throws Unavailable when the server cannot be reached for long or another process migrates for too long; Internal when the schema is
    * of a newer release.
    */
   readonly migrate: (migrating: StoreMigration) => Promise<number>;

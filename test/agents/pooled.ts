@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { END, START, StateGraph, field, interrupt, lastUserText } from '@agent-workflow/graph';
 
-/** Memory may be one process, which is away while it is upgraded. */
+/** Memory may be one process, which is unavailable while it is upgraded. */
 const whileMemoryIsAway = { retry: { maxAttempts: 20, initialDelayMs: 500, maxDelayMs: 500 } };
 
 /**

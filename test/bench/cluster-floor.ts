@@ -50,7 +50,7 @@ interface Measured {
   readonly driverMs: number;
 }
 
-/** So long, each caller with a pause of up to twice `pauseMs` behind each invoke. */
+/** So long, each caller with a pause of up to twice `pauseMs` after each invoke. */
 async function measure(client: Client, seconds: number, pauseMs: number): Promise<Measured> {
   const before = { cassandra: cassandraMs(), driver: process.cpuUsage() };
   const begun = performance.now();

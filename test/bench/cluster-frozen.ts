@@ -5,7 +5,7 @@ import { atMost, type Figure } from './figure.ts';
 
 const aimMs = 2000;
 
-/** How long callers wait while one replica of each kind stands still (SIGSTOP), two of each kind being there. */
+/** How long callers wait while one replica of each kind is frozen (SIGSTOP) and another one works. */
 export async function frozen(): Promise<Figure[]> {
   await using cluster = await openWholePrivateCluster({
     agent: 'held',

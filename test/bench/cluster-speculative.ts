@@ -14,7 +14,7 @@ function requestOf(kind: LoopKind): ReturnType<typeof toRequest> {
 }
 
 /**
- * What an iteration of the tool loop takes beside the time of its model: where the model is asked behind the commit before or during it, and
+ * What an iteration of the tool loop takes beside the time of its model: where the model is asked after the commit before or during it, and
  * where the tool is pure.
  */
 export async function speculative(seconds: number): Promise<Figure[]> {

@@ -45,7 +45,7 @@ export function residentMiB(pid: number): number | undefined {
   return found ? Number(found[1]) / 1024 : undefined;
 }
 
-/** The name in parentheses may hold spaces: fields are counted from behind it. */
+/** The name in parentheses may hold spaces: fields are counted from after it. */
 const fieldsOf = (stat: string): readonly string[] => stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 
 function read(path: string): string | undefined {

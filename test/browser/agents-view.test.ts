@@ -70,7 +70,7 @@ browserTest('the agents are listed with their revisions, and their runs name the
   const runs = page.getByRole('region', { name: 'Runs', exact: true }).getByRole('listitem');
   await runs.first().getByText('support v2').waitFor();
   t.deepEqual(await runs.locator('.run-build').allInnerTexts(), ['support v2', 'support v1']);
-  // Before the service: the page would ask it in vain.
+  // Before the service, which the page could no longer reach.
   await context.close();
 });
 

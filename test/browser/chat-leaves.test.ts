@@ -174,7 +174,7 @@ function watchCatchUp(page: Page): () => Promise<unknown> {
   return async () => (await caughtUp).finished();
 }
 
-/** By way of another view, behind which a chat that was left has ended. */
+/** By way of another view, after which a chat that was left has ended. */
 async function comeBack(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Agents' }).click();
   await page.getByRole('main', { name: 'Agents' }).waitFor();

@@ -121,7 +121,7 @@ async function slowestKey(page: Page, work: () => Promise<void>): Promise<number
     const found = globalThis as unknown as { slowest: number; keys: number };
     Object.assign(found, { slowest: 0, keys: 0 });
     addEventListener('keydown', ({ timeStamp }) => {
-      // The message of a channel comes behind the frame that the next animation frame draws.
+      // The message of a channel comes after the frame that the next animation frame draws.
       requestAnimationFrame(() => {
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = () => {

@@ -172,7 +172,7 @@ browserTest('what is selected is forgotten only after a dialog has said how many
   );
 });
 
-browserTest('a list of memories goes on behind its first page, and only those in sight are drawn', async (t) => {
+browserTest('a list of memories continues after its first page, and only those in sight are drawn', async (t) => {
   for (let made = 0; made < 150; made += 30)
     await Promise.all(Array.from({ length: 30 }, async (_, at) => store(`memory ${String(made + at)}`, {}, large)));
   const page = await open(t, 'all', { of: large });

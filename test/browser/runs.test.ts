@@ -194,7 +194,7 @@ browserTest('the graph counts the visits of its nodes, in the drawing and in a t
 });
 
 browserTest(
-  'a run that is followed goes on behind a killed service: what was replayed, cut, restarted and live is told apart',
+  'a run that is followed continues after a killed service: what was replayed, cut, restarted and live is told apart',
   async (t) => {
     await using mortal = await openMortal('touring');
     await using gate = await openGate();
@@ -205,11 +205,11 @@ browserTest(
     await shows(page, 'button', /^Step 1 wait .*running/);
     await page.getByText('Live', { exact: true }).waitFor();
     await mortal.kill();
-    await page.getByText(/^The connection was cut\. It is made again behind event \d+/).waitFor();
+    await page.getByText(/^The connection was cut\. It is made again after event \d+/).waitFor();
 
     await mortal.start();
     await gate.visited(2);
-    await page.getByText(/^Live again: resumed behind event \d+$/).waitFor();
+    await page.getByText(/^Live again: resumed after event \d+$/).waitFor();
     await shows(page, 'button', /^Step 1 wait .*running.*restarted once after its worker was lost/);
     gate.open();
     await shows(page, 'button', /^Step 2 report .*completed/);

@@ -163,7 +163,7 @@ export async function playHistory(options: HistoryOptions): Promise<History> {
 /** Of a run that is over, of a message that is not there, and of a message while a run is under way. */
 const refusals: readonly ErrorCode[] = ['Stale', 'NotFound', 'Conflict'];
 const retryMs = 20;
-/** A call that fails for so long is not made again: nothing is away for as long. */
+/** A call that fails for so long is not made again: nothing is unavailable for as long. */
 const timeoutMs = 90_000;
 
 type Answer<T> =
@@ -228,7 +228,7 @@ function faultsOfOrder(log: readonly string[], { messages, accepted }: History):
   const swapped = present.flatMap((first) =>
     present
       .filter(({ from, place }) => first.to < from && first.place > place)
-      .map(({ messageId }) => `${first.messageId} was acknowledged before ${messageId} and stands behind it`),
+      .map(({ messageId }) => `${first.messageId} was acknowledged before ${messageId} and comes after it`),
   );
   const wanted = accepted.flatMap((runId) => [
     inputId(runId),

@@ -61,7 +61,7 @@ withServer(test, cassandra, (server) => {
     });
   });
 
-  test('in order, notes begin behind a mark, and a bucket that is over is removed with those before it', async (t) => {
+  test('in order, notes begin after a mark, and a bucket that is over is removed with those before it', async (t) => {
     const run = async ({ journal, now, pass, reads }: Place): Promise<void> => {
       const first = now();
       const start = { owner: '', threadId: '', time: 0 };
@@ -116,7 +116,7 @@ withServer(test, cassandra, (server) => {
     });
   });
 
-  test('a bucket that one run keeps open is read no more, nor are those behind it that are over', async (t) => {
+  test('a bucket that one run keeps open is read no more, nor are those after it that are over', async (t) => {
     await open(async ({ journal, now, pass, reads }) => {
       await journal.note(thread, 'long', now());
       for (const id of ['a', 'b', 'c']) {

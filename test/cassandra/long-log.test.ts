@@ -82,7 +82,7 @@ withServerForLong(test, cassandra, (server) => {
     const key = { owner, threadId: 'long' };
     const asked: SentStatement[] = [];
     await using writer = await keyspace.open();
-    // One that has nothing else to do: what the writer does behind its calls is not counted.
+    // One that has nothing else to do: what the writer does after its calls is not counted.
     await using store = await keyspace.open({ onRequest: (each) => void asked.push(each) });
     const count = large;
     for (let at = 0; at < count; at += 2000) {
@@ -154,7 +154,7 @@ interface Watched {
   readonly isOver: () => boolean;
 }
 
-/** Every page holds all places in order, but for those whose message was deleted. */
+/** Every page holds all places in order, except those whose message was deleted. */
 async function readOn(t: ExecutionContext, { store, key, isOver }: Watched): Promise<number> {
   let pages = 0;
   for (; !isOver(); pages += 1) {

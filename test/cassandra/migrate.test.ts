@@ -118,7 +118,7 @@ withServer(test, cassandra, (server) => {
     ];
     for (const [reason, reach] of wrong) {
       const error = await t.throwsAsync(openCassandraThreadStore({ ...options, ...reach }), {
-        message: 'the record of threads is away for now',
+        message: 'the record of threads is unavailable for now',
       });
       t.regex(String((error.cause as Error | undefined)?.message), reason);
     }

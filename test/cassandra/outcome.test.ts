@@ -130,7 +130,7 @@ withServer(test, cassandra, (server) => {
     );
   });
 
-  test('while the server is away a change is refused at once, and taken when it is back', async (t) => {
+  test('while the server is unavailable a change is refused at once, and taken when it is back', async (t) => {
     await using reach = await open(5000);
     const { proxy, store } = reach;
     const at = { ...key, threadId: 'away' };

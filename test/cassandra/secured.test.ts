@@ -70,7 +70,7 @@ withServer(test, secured, (launched) => {
     t.like(await named.getHead(key), newHead as never);
     for (const [reason, reach] of wrong) {
       const error = await t.throwsAsync(openCassandraThreadStore(reach), {
-        message: 'the record of threads is away for now',
+        message: 'the record of threads is unavailable for now',
       });
       t.regex(String((error.cause as Error | undefined)?.message), reason);
     }

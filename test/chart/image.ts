@@ -22,7 +22,7 @@ export interface Image extends AsyncDisposable {
   readonly size: string;
   /** A folder that the image's user may write to. */
   readonly makeFolder: (name: string) => Promise<string>;
-  /** Starts what the image's command names, its arguments behind it, with these variables and no others. Resolves when it says where it listens. */
+  /** Starts what the image's command names, its arguments after it, with these variables and no others. Resolves when it says where it listens. */
   readonly start: (main: string, env: Readonly<Record<string, string>>) => Promise<Running>;
   /** Runs what the image's command names to its end. */
   readonly run: (

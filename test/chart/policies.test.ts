@@ -308,7 +308,7 @@ test('every alert is explained to the operator under its own name, where its run
     if (annotations.runbook_url !== undefined) t.true(annotations.runbook_url.endsWith(`#${alert.toLowerCase()}`));
 });
 
-test('the alerts that need a service monitor are explained behind all others, as the page says', async (t) => {
+test('the alerts that need a service monitor are explained after all others, as the page says', async (t) => {
   const [page, template] = await Promise.all(
     ['deploy/README.md', 'deploy/charts/service/templates/_metricalerts.tpl'].map((path) =>
       readFile(join(root, path), 'utf8'),

@@ -8,7 +8,7 @@ import type { Replica } from '../servers/cluster-replica.ts';
 export interface Clients {
   /** Takes no answer but the one it asked for: what is refused or reset is tried at the other gateway, and nothing else. */
   readonly strict: SturdyClient;
-  /** Tries again what is answered with 503: memory is one process on its own store, and away while it is started again. */
+  /** Tries again what is answered with 503: memory is one process on its own store, and unavailable while it is started again. */
   readonly patient: SturdyClient;
 }
 

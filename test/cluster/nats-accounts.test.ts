@@ -209,7 +209,7 @@ withServer(test, privateNats(), () => {
     },
   );
 
-  test('every kind of message that a pool needs has a way between two accounts, but for its inboxes', (t) => {
+  test('every kind of message that a pool needs has a way between two accounts, except its inboxes', (t) => {
     const stays = needsOf(userOf('support')).filter(
       ({ publish = [], subscribe = [], crosses }) => crosses === undefined && publish.length + subscribe.length > 0,
     );

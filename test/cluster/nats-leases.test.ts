@@ -27,7 +27,7 @@ withServer(test, privateNats(), () => {
     t.true(after > leaseMs / 2 && after < leaseMs + 1000, String(after));
   });
 
-  test.serial('a server that is away for longer than a lease makes nobody dead who lives', async (t) => {
+  test.serial('a server that is unavailable for longer than a lease makes nobody dead who lives', async (t) => {
     await using server = await privateNats().open();
     await using observer = await openLeases(server.url);
     await using worker = await openLeases(server.url);

@@ -183,7 +183,7 @@ withServer(test, privateNats(), () => {
   );
 
   test.serial(
-    'whoever was away while the stream was made again finds what was put back before the old places',
+    'a replica that was disconnected while the stream was made again finds what was put back before the old places',
     async (t) => {
       await using old = await privateNats().open();
       await using made = await privateNats().open();
@@ -344,7 +344,7 @@ withServer(test, privateNats(), () => {
     },
   );
 
-  test.serial('while the server is away reading is refused in time, and writing waits', async (t) => {
+  test.serial('while the server is unavailable reading is refused in time, and writing waits', async (t) => {
     await using server = await privateNats().open();
     await using log = await openLogsOn(server.url, 'away');
     await log.append(scopeOf('r'), 0, chunksOf(1, 2));

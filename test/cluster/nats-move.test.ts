@@ -45,7 +45,7 @@ async function deleteStreams(): Promise<void> {
   const { streams } = await connection.jetstreamManager();
   for (const name of [names.events, names.runs]) await streams.delete(name);
   await connection.close();
-  // The server deletes the files behind its reply.
+  // The server deletes the files after its reply.
   const reply = await fetch(`${server.monitorUrl}/jsz`);
   const { config } = (await reply.json()) as { readonly config: { readonly store_dir: string } };
   await until(async () => (await readdir(join(config.store_dir, '$G/streams')).catch(() => [])).length === 0);

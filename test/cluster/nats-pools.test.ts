@@ -92,7 +92,7 @@ async function openProcess({ threads, memory, urlOf }: Ground, agent?: Agent): P
     await openExecution({
       ...nats,
       ...{ threads, memory, agents: namedAgents(agent ? [agent] : [support, billing], 'support') },
-      ...{ drives: agent !== undefined, accepts: agent === undefined, tends: agent === undefined },
+      ...{ drives: agent !== undefined, accepts: agent === undefined, housekeeps: agent === undefined },
       ...{ log: silentLog, sweepMs: 300 },
       values: readEnv(executionSettings, { LEASE_MS: '1500' }),
     }),
@@ -188,7 +188,7 @@ withServer(test, privateNats(), () => {
       await isSupportsRun(t, other.execution, runId);
       t.is(resultOf(await endOf(other.execution, runId)).meta.status, 'completed');
 
-      // A log that is gone but for what cannot be read is published from the record.
+      // A log of which only what cannot be read is left is published from the record.
       await using platform = await openNatsClient({ url: ground.urlOf('api'), name: 'platform', log });
       const purge = Buffer.from(JSON.stringify({ filter: subject }));
       await platform.request(`$JS.API.STREAM.PURGE.${names.events}`, purge);

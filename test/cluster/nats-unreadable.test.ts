@@ -62,7 +62,7 @@ withServer(test, privateNats(), () => {
     ['of some bytes', ['junk']],
     ['without content', ['']],
   ] as const)
-    test.serial(`3,000 messages ${title} behind the events of an ended run cost one line in the log`, async (t) => {
+    test.serial(`3,000 messages ${title} after the events of an ended run cost one line in the log`, async (t) => {
       await using server = await privateNats().open();
       await using place = await openPlace(server.url, 'many');
       const { lines, log } = keptLines();
@@ -86,7 +86,7 @@ withServer(test, privateNats(), () => {
     ['20,000 messages', ['junk'], 20_000],
     ['350 messages of 200 KB', ['9'.repeat(200_000)], 350],
   ] as const)
-    test.serial(`a log behind ${title} that cannot be read counts as lost, and is put back behind them`, async (t) => {
+    test.serial(`a log after ${title} that cannot be read counts as lost, and is put back after them`, async (t) => {
       await using server = await privateNats().open();
       await using place = await openPlace(server.url, 'behind');
       await using writer = await openLogsOn(server.url, 'behind');
@@ -108,7 +108,7 @@ withServer(test, privateNats(), () => {
       await using server = await privateNats().open();
       await using place = await openPlace(server.url, 'between');
       await place.streams.ensureEvents();
-      // A writer of ours puts its log back behind so many messages: another one need not.
+      // A writer of ours puts its log back after so many messages: another one need not.
       for (const each of [[chunkOf(1), chunkOf(2)], undefined, [chunkOf(3)], [end(4)]])
         await put(place, 'r', each ? { texts: [frameOf(each)] } : { texts, times });
       const { lines, log } = keptLines();
@@ -161,7 +161,7 @@ withServer(test, privateNats(), () => {
     }
   });
 
-  test.serial('a lost log is put back behind what was put into the new stream', async (t) => {
+  test.serial('a lost log is put back after what was put into the new stream', async (t) => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'lost');
     await using log = await openLogsOn(server.url, 'lost');
@@ -175,7 +175,7 @@ withServer(test, privateNats(), () => {
   });
 
   test.serial(
-    'a writer is not kept for long by something that always writes first, and its log goes on behind it',
+    'a writer is not kept for long by something that always writes first, and its log continues after it',
     async (t) => {
       await using server = await privateNats().open();
       await using place = await openPlace(server.url, 'first');

@@ -45,7 +45,7 @@ test('a request that the endpoint is too busy for is sent again', async (t) => {
   t.is(server.requests.length, 2);
 });
 
-test('an endpoint that stays away is Unavailable after a few attempts; one that refuses is asked once', async (t) => {
+test('an endpoint that cannot be reached is Unavailable after a few attempts; one that refuses is asked once', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   server.behave({ kind: 'status', status: 500 });
   const away = await t.throwsAsync(poolOf(server).embed(['a'], within(10_000)));

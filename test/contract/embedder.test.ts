@@ -113,7 +113,7 @@ test('a caller that goes away ends the request to the endpoint', async (t) => {
   await t.notThrowsAsync(server.abandoned);
 });
 
-test('memories are stored and found through the endpoint, and nothing is stored while it is away', async (t) => {
+test('memories are stored and found through the endpoint, and nothing is stored while it is unavailable', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   const env = {
     EMBEDDINGS_PROVIDER: 'openai',
@@ -167,7 +167,7 @@ test('embeddings of OpenAI without their key stop the start; a server elsewhere 
   t.notThrows(() => open({ EMBEDDINGS_BASE_URL: 'http://127.0.0.1:11434/v1' }));
 });
 
-test('a request that waits for an embedder in vain is 504, and Retry-After says when to come back', async (t) => {
+test('a request whose embedder does not answer in time is 504, and Retry-After says when to come back', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   server.behave({ kind: 'hang' });
   await using service = await openEmbedded(null, {

@@ -137,7 +137,7 @@ const storing = (timeoutMs?: number): { readonly graph: CompiledGraph; readonly 
   return { graph, runs: () => runs };
 };
 
-test('a node that stores a memory while the memory service is away waits for it, and stores it once', async (t) => {
+test('a node that stores a memory while the memory service is unavailable waits for it, and stores it once', async (t) => {
   await using replicas = await openReplicas();
   const { graph, runs } = storing();
   const ids = new Set<string>();
@@ -150,10 +150,10 @@ test('a node that stores a memory while the memory service is away waits for it,
         store: async (request, at) => {
           ids.add(request.memoryId);
           calls++;
-          if (calls === 1) throw unavailable('the memory service is away');
+          if (calls === 1) throw unavailable('the memory service is unavailable');
           const reply = await memory.store(request, at);
           // It has taken effect, and the answer is lost.
-          if (calls === 2) throw unavailable('the memory service is away');
+          if (calls === 2) throw unavailable('the memory service is unavailable');
           return reply;
         },
       },
@@ -177,7 +177,7 @@ test('a node that waits for the memory service waits no longer than its own time
         ...memory,
         store: (_request, at) => {
           ({ signal } = at);
-          return Promise.reject(unavailable('the memory service is away'));
+          return Promise.reject(unavailable('the memory service is unavailable'));
         },
       },
     }),
@@ -275,8 +275,8 @@ test('a node that deletes from memory by something else than a text is refused w
     });
 });
 
-test('what a node is thrown because the memory service was away, or refused it, for too long is told from what else it throws', async (t) => {
-  const away = unavailable('the memory service is away');
+test('what a node is thrown because the memory service was unavailable, or refused it, for too long is told from what else it throws', async (t) => {
+  const away = unavailable('the memory service is unavailable');
   const memory = { store: () => Promise.reject(away) } as unknown as Memory;
   const { signal } = new AbortController();
   const bound = bindMemory(memory, { owner, threadId: 't1', signal, forMs: 0 });
@@ -285,7 +285,7 @@ test('what a node is thrown because the memory service was away, or refused it, 
   const refusing = { store: () => Promise.reject(refused()) } as unknown as Memory;
   const other = bindMemory(refusing, { owner, threadId: 't1', signal, forMs: 0 });
   t.true(isServiceAway(await t.throwsAsync(other.store({ content: 'this was said' }))));
-  t.false(isServiceAway(new Error('the memory service is away')));
+  t.false(isServiceAway(new Error('the memory service is unavailable')));
   t.false(isServiceAway(undefined));
 });
 

@@ -112,7 +112,7 @@ test('a branch whose result cannot be stored for now waits for the record, and i
       threads: {
         ...threads,
         noteToolResult: async (request, at) => {
-          if (refusals-- > 0) throw unavailable('the record is away');
+          if (refusals-- > 0) throw unavailable('the record is unavailable');
           return threads.noteToolResult(request, at);
         },
       },

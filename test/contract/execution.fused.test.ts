@@ -328,7 +328,7 @@ test('an answer that was lost is asked for again, and both steps are committed o
   t.deepEqual(stepsIn(sent.commits), [['agent', 'tools'], ...pairs]);
 });
 
-test('a worker that dies before the write leaves neither step, and one that dies behind it leaves both', async (t) => {
+test('a worker that dies before the write leaves neither step, and one that dies after it leaves both', async (t) => {
   for (const isWritten of [false, true]) {
     await using replicas = await openReplicas();
     const dead = Promise.withResolvers<undefined>();

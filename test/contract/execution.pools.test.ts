@@ -95,7 +95,7 @@ async function openPoolServices({ graph, env = {}, sweepMs = 30_000, bounds }: P
     const worker = await openExecution({
       ...{ ...shared, ...own, threads, leases: ownLeases },
       queue: { ...queue, take: (held, signal) => queue.take(held, signal).then((taken) => (isDead ? cut() : taken)) },
-      ...{ accepts: false, tends: false, onDriven: grants.driven },
+      ...{ accepts: false, housekeeps: false, onDriven: grants.driven },
     });
     return {
       die: async () => {

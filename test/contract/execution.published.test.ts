@@ -117,7 +117,7 @@ function holdsShape(t: ExecutionContext, events: readonly RunEvent[], what: stri
     if (!chunk.message) continue;
     const { message_id: id } = chunk.message;
     const before = chunks.slice(0, chunks.indexOf(chunk));
-    // A message that is told again, because it was replaced, begins anew behind the last time.
+    // A message that is told again, because it was replaced, begins anew after the last time.
     const since = before.findLastIndex(({ message }) => message?.message_id === id) + 1;
     const parts = before.slice(since).filter(({ metadata }) => metadata.message_id === id);
     t.is(parts.map(({ data }) => (typeof data === 'string' ? data : '')).join(''), textOf(chunk.message), what);
@@ -200,7 +200,7 @@ for (const granularity of granularities) {
     ['its failure', failing, 2],
     ['its failure in the first step', failingAtOnce, 1],
   ] as const) {
-    test(`a ${granularity} log cut at any event continues after a death behind ${what} commit as if no worker had died`, async (t) => {
+    test(`a ${granularity} log cut at any event continues after a death that follows ${what} commit as if no worker had died`, async (t) => {
       const scene = { graph, granularity, commits };
       const { length } = (await publishAfterDeath(scene, Infinity)).ofDead;
       t.true(length >= 4);
@@ -245,7 +245,7 @@ for (const granularity of ['low', 'full'] as const) {
       const { ofNext } = await publishAfterDeath({ ...scene, areStepsForgotten: true }, kept);
       const chunks = ofNext.map(toChunk);
       const whole = chunks.flatMap(({ message }) => message ?? []);
-      // Of one that was replaced, what it said first is no longer on record: its second text stands behind pieces of the first.
+      // Of one that was replaced, what it said first is no longer on record: its second text comes after chunks of the first.
       for (const message of whole.filter(({ message_id: id }) => !id.startsWith('note '))) {
         const parts = chunks.filter(({ metadata }) => metadata.message_id === message.message_id);
         const joined = parts.map(({ data }) => (typeof data === 'string' ? data : '')).join('');
@@ -272,7 +272,7 @@ test('a log that is lost at any event while its worker lives is rebuilt from the
   t.true(kept > 20);
 });
 
-/** Loses a run's log behind `kept` events; gives what is told in the end. `undefined`: the worker had nothing left to say. */
+/** Loses a run's log after `kept` events; gives what is told in the end. `undefined`: the worker had nothing left to say. */
 async function publishAfterLoss(kept: number): Promise<readonly RunEvent[] | undefined> {
   await using replicas = await openReplicas();
   await using empty = openSqliteRunLog({ path: ':memory:' });

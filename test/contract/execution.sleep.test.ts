@@ -268,7 +268,7 @@ test('a run that sleeps is stopped at once, and never wakes', async (t) => {
   t.is(next.status, 'queued');
   await execution.stopRun({ owner, runId }, call());
   t.is(resultOf(await endOf(execution, runId)).meta.status, 'stopped');
-  // The run behind it has the thread now.
+  // The run after it has the thread now.
   await untilAsleep(replicas, next.runId);
   clock.pass(hour);
   t.is(resultOf(await endOf(execution, next.runId)).meta.status, 'completed');

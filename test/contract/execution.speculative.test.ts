@@ -190,7 +190,7 @@ for (const [what, early] of [
   ],
   ['publishes more than is held back', (ctx) => ctx.progress({ text: 'x'.repeat(60_000) })],
 ] as const satisfies readonly (readonly [string, (ctx: NodeContext) => unknown])[])
-  test(`a node that ${what} before that commit is on record begins anew behind it`, async (t) => {
+  test(`a node that ${what} before that commit is on record begins anew after it`, async (t) => {
     await using replicas = await openReplicas();
     const over = Promise.withResolvers<undefined>();
     const { through, release } = gate(asEver);
@@ -292,7 +292,7 @@ test('a call takes its arguments as they were when it was made', async (t) => {
   t.deepEqual(memories.map(({ content }) => content).toSorted(), ['one', 'two']);
 });
 
-/** Two speculative nodes behind the first: one throws once, the other waits for a call. */
+/** Two speculative nodes after the first: one throws once, the other waits for a call. */
 function pairOf(
   node: (name: 'throwing' | 'calling', attempt: number, ctx: NodeContext) => Promise<void>,
 ): CompiledGraph {
@@ -373,7 +373,7 @@ test('a commit that is not sent begins no node', async (t) => {
   t.is(seconds, 0);
 });
 
-test('a node begins anew where only the record knows the state behind that commit', async (t) => {
+test('a node begins anew where only the record knows the state after that commit', async (t) => {
   await using replicas = await openReplicas();
   const begun = Promise.withResolvers<undefined>();
   const { through, release } = gate(async (commit) => ({ ...(await commit()), rejoined: true }));

@@ -44,7 +44,7 @@ async function stepsOf({ threads }: Replicas, runId: string): Promise<readonly T
   return checkpoints.filter((each) => each.source === 'step' && each.runId === runId).toReversed();
 }
 
-/** How each step ran, but for its time, which lies between the step before and its own end. */
+/** How each step ran, without its time, which lies between the step before and its own end. */
 function timed(t: ExecutionContext, steps: readonly ThreadCheckpoint[]): unknown[] {
   let before = 0;
   return steps.map(({ nodes, step, work, createdAt }) => {

@@ -13,7 +13,7 @@ import { openReplicas, withoutTaking, type Ground, type Replica } from './replic
 
 const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });
 
-/** How the second step follows the first: behind its commit, during it, or in the same write. */
+/** How the second step follows the first: after its commit, during it, or in the same write. */
 const kinds = ['behind', 'speculative', 'fused'] as const;
 type Kind = (typeof kinds)[number];
 

@@ -314,7 +314,7 @@ test('a run whose workers die is taken over until its third claim without a comm
   const { runId } = await start(holder.execution, { threadId: 't1', messages: [user(gate.name)] });
   const next = await start(holder.execution, { threadId: 't1', messages: [user('next')] });
   await gate.entered;
-  // The first claim committed a step: the count begins behind it.
+  // The first claim committed a step: the count begins after it.
   for (let claim = 1; claim <= 3; claim++) {
     const { epoch = 0 } = await runOf(threads, runId);
     holder.kill();

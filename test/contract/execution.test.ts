@@ -126,7 +126,7 @@ const steps = new StateGraph({ topic: field<string>({ type: 'string', default: '
   .addEdge('second', END)
   .compile();
 
-test('after a death, what ran goes on after its last commit, and what waited is run behind it', async (t) => {
+test('after a death, what ran continues after its last commit, and what waited is run after it', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'execution-'));
   t.teardown(async () => rm(folder, { recursive: true }));
   const gate = gates.next();

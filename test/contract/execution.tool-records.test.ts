@@ -125,7 +125,7 @@ test('while the record cannot store an at-most-once call it is not made, and the
       threads: {
         ...threads,
         noteToolStarted: async (request, at) => {
-          if (refusals++ === 0) throw unavailable('the record is away');
+          if (refusals++ === 0) throw unavailable('the record is unavailable');
           return threads.noteToolStarted(request, at);
         },
       },

@@ -92,7 +92,7 @@ withServer(test, privateS3(), (server) => {
     t.is(read, size);
   });
 
-  test.serial('in S3: a server that is away makes files unavailable, and no longer', async (t) => {
+  test.serial('in S3: a server that is unavailable makes files unavailable, and no longer', async (t) => {
     const private_ = await server();
     const { options } = await openBucket(t, private_);
     await using bytes = openS3Files({ ...options, timeoutMs: 1000 });

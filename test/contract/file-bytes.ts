@@ -57,7 +57,7 @@ export function fileBytesContract(
       );
   });
 
-  check('of a part that ends or begins behind the last byte, there is what the file has', async (t, { bytes }) => {
+  check('of a part that ends or begins after the last byte, there is what the file has', async (t, { bytes }) => {
     await bytes.write(key, inChunks(Buffer.from('abcd')), never);
     t.is((await readAll(bytes, key, { start: 2, end: 9 })).toString(), 'cd');
     for (const start of [4, 8]) t.is((await readAll(bytes, key, { start, end: 9 })).toString(), '', String(start));

@@ -44,7 +44,7 @@ withServer(test, weaviate, (server) => {
   });
 });
 
-test('a memory whose caller gave up while the replica stood still is not stored when that goes on', async (t) => {
+test('a memory whose caller gave up while the replica was paused is not stored when that goes on', async (t) => {
   await using opened = await open();
   const options = { host: '127.0.0.1', port: 0, drainMs: 1000, onFailure: () => undefined };
   await using server = await serve({ memory: opened.memory }, options);

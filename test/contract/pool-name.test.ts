@@ -83,7 +83,7 @@ test('a token that the threads service comes to know is waited for', async (t) =
   t.true(attempts > 1);
 });
 
-test('a threads service that is away is waited for, and not for ever', async (t) => {
+test('a threads service that is unavailable is waited for, and not for ever', async (t) => {
   const { threadsAs } = await openGround(t);
   const threads = threadsAs(tokenOf('team'));
   let attempts = 0;

@@ -11,7 +11,7 @@ import { openStallingProxy } from '../servers/stalling-proxy.ts';
 
 const silentLog = createLog('test', 'silent');
 
-/** No call takes longer than that while Redis is away, in milliseconds. */
+/** No call takes longer than that while Redis is unavailable, in milliseconds. */
 const timeoutMs = 5000;
 /** Where commands do get no answer, they are given up so soon that a test can wait for it, in milliseconds. */
 const shortMs = 1000;
@@ -82,7 +82,7 @@ async function until(t: ExecutionContext, isSo: () => Promise<boolean>): Promise
   t.pass();
 }
 
-/** What was published before is heard when this resolves: whoever asks Redis is answered behind it. */
+/** What was published before is heard when this resolves: whoever asks Redis is answered after it. */
 const probeTickets = ({ tickets }: GatewayStores): Promise<unknown> => tickets.get('probe');
 
 const untilBack = (t: ExecutionContext, stores: GatewayStores): Promise<void> =>
@@ -92,7 +92,7 @@ const untilBack = (t: ExecutionContext, stores: GatewayStores): Promise<void> =>
   });
 
 withServer(test, privateRedis(), () => {
-  test('while Redis is away each replica gives the whole limit, and afterwards they give it together again', async (t) => {
+  test('while Redis is unavailable each replica gives the whole limit, and afterwards they give it together again', async (t) => {
     await using server = await privateRedis().open();
     const [one, other] = [await openReplica(t, server), await openReplica(t, server)];
     const takeAll = async ({ counter }: GatewayStores, key: string): Promise<number> => {
@@ -136,7 +136,7 @@ withServer(test, privateRedis(), () => {
     await untilBack(t, one);
     t.is(await acquire(one), undefined, 'places that are held still count');
     await untilBack(t, other);
-    // `one` holds two, `other` one that it gave while Redis was away: all of them have their streams still.
+    // `one` holds two, `other` one that it gave while Redis was unavailable: all of them have their streams still.
     const isFull = (stores: GatewayStores) =>
       until(t, async () => {
         const more = await acquire(stores);
@@ -150,7 +150,7 @@ withServer(test, privateRedis(), () => {
     await until(t, async () => (await acquire(other)) !== undefined);
   });
 
-  test('tickets are neither made nor taken while Redis is away, and those from before hold afterwards', async (t) => {
+  test('tickets are neither made nor taken while Redis is unavailable, and those from before hold afterwards', async (t) => {
     await using server = await privateRedis().open();
     const { tickets, ...stores } = await openReplica(t, server);
     await tickets.put('a', admission);
@@ -165,7 +165,7 @@ withServer(test, privateRedis(), () => {
     t.is(await tickets.get('b'), undefined);
   });
 
-  test('replies are neither found nor kept while Redis is away, and nothing fails for that', async (t) => {
+  test('replies are neither found nor kept while Redis is unavailable, and nothing fails for that', async (t) => {
     await using server = await privateRedis().open();
     const stores = await openReplica(t, server);
     const { replyCache } = stores;
@@ -181,7 +181,7 @@ withServer(test, privateRedis(), () => {
     t.is(await replyCache.get('b'), undefined);
   });
 
-  test('while Redis is away tools cannot be set up, and an owner has those that were known, or nobody can say', async (t) => {
+  test('while Redis is unavailable tools cannot be set up, and an owner has those that were known, or nobody can say', async (t) => {
     await using server = await privateRedis().open();
     const [one, other] = [await openReplica(t, server), await openReplica(t, server)];
     await one.tools.put('u:ada', [tool('first')]);
@@ -366,7 +366,7 @@ withServer(test, privateRedis(), () => {
     const wrong = await beginReplica(t, { url: withPassword('wrong-pass-nobody-may-log'), log });
     await isAway(t, () => wrong.tickets.get('a'));
     t.is(lines.length, 1);
-    t.regex(lines.splice(0)[0] ?? '', /^redis is away .*WRONGPASS/s);
+    t.regex(lines.splice(0)[0] ?? '', /^redis is unavailable .*WRONGPASS/s);
     await wrong[Symbol.asyncDispose]();
 
     const right = await openReplica(t, { url: withPassword('pass-nobody-may-log'), log });
@@ -381,7 +381,7 @@ withServer(test, privateRedis(), () => {
       await untilBack(t, right);
     }
     const commands = lines.map((line) => line.split(' ').slice(0, 3).join(' '));
-    t.deepEqual(commands, ['redis is away', 'redis is back', 'redis is away', 'redis is back']);
+    t.deepEqual(commands, ['redis is unavailable', 'redis is back', 'redis is unavailable', 'redis is back']);
     t.notRegex(lines.join('\n'), /nobody-may-log/);
   });
 });

@@ -189,7 +189,7 @@ async function* chunked(): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < 10; at++) yield Buffer.alloc(10_000, at);
 }
 
-test('while the gateway is away each call is Unavailable', async (t) => {
+test('while the gateway cannot be reached each call is Unavailable', async (t) => {
   const away = createGatewayRunFiles({ url: 'http://127.0.0.1:1', show: showSealed([secret]) });
   const claim = { owner, runId: 'r1', epoch: 1 };
   await refused(t, away.info(claim, 'f1', signal), 'Unavailable');

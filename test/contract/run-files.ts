@@ -52,7 +52,7 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
     t.like(await threads.getFile({ owner, fileId: info.fileId }, call()), { status: 'stored', sha256 });
   });
 
-  check('a file is read from a byte on, and nothing behind its end', async (t, { runFiles, claim }) => {
+  check('a file is read from a byte on, and nothing after its end', async (t, { runFiles, claim }) => {
     const bytes = randomBytes(MiB + 5);
     const { fileId } = await runFiles.write(claim, { filename: 'a', bytes: chunks(bytes) }, signal);
     for (const from of [1, MiB, MiB + 4, MiB + 5]) {

@@ -81,14 +81,14 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     });
   }
 
-  check('nothing is appended behind the last event', async (t, log) => {
+  check('nothing is appended after the last event', async (t, log) => {
     await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
     await stale(t, log.append(scopeOf('r'), 2, [chunkOf(3)]));
     await stale(t, log.append(scopeOf('r'), 2, [end(3)]));
     t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
   });
 
-  check('nothing is appended behind a last event that is just being written', async (t, log) => {
+  check('nothing is appended after a last event that is just being written', async (t, log) => {
     const writing = log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
     await stale(t, log.append(scopeOf('r'), 2, [end(3)]));
     await writing;
@@ -222,7 +222,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
   });
 
-  check('following behind the last event of an ended run ends at once', async (t, log) => {
+  check('following after the last event of an ended run ends at once', async (t, log) => {
     await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
     t.deepEqual(await followAll(log, 'r', 2), []);
     t.deepEqual(await followAll(log, 'r', 9), []);
@@ -257,7 +257,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     );
   });
 
-  check('an event of 4 MiB passes, live and stored, as does what comes before and behind it', async (t, log) => {
+  check('an event of 4 MiB passes, live and stored, as does what comes before and after it', async (t, log) => {
     const large = 'x'.repeat(4 * 1024 * 1024);
     const live = listen(log, 'r');
     await log.append(scopeOf('r'), 0, [chunkOf(1), chunkOf(2, large), chunkOf(3)]);
@@ -332,7 +332,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(numbers(await follower.done), [1, 2]);
   });
 
-  test(`${name}: resuming after any number gives what an uncut log has behind it`, async (t) => {
+  test(`${name}: resuming after any number gives what an uncut log has after it`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 8 }), async (batches) => {
         await using log = await open(newPlace());

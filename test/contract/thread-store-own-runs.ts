@@ -107,7 +107,7 @@ export function threadStoreOwnRunsContract(check: CheckStore): void {
   });
 
   check(
-    'the runs of a thread that is being deleted, or was, are not listed, and others behind them are',
+    'the runs of a thread that is being deleted, or was, are not listed, and others after them are',
     async (t, store) => {
       const other = { owner, threadId: 't2' };
       await put(store, { head: newHead, runs: [run('old', { threadId: 't2' })] }, other);
@@ -122,7 +122,7 @@ export function threadStoreOwnRunsContract(check: CheckStore): void {
     },
   );
 
-  check("a part of an owner's runs ends by its bytes, behind its second run at the earliest", async (t, store) => {
+  check("a part of an owner's runs ends by its bytes, after its second run at the earliest", async (t, store) => {
     const usage = `"${'u'.repeat(5000)}"`;
     for (const index of Array(6).keys())
       await put(store, { head: newHead, runs: [run(`r${String(index)}`, { createdAt: index, usage })] });

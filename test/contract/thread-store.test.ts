@@ -1,11 +1,11 @@
 import test from 'ava';
-import { threadStores } from './thread-stores/list.ts';
+import { testedStores } from './thread-stores/list.ts';
 import { threadSizesContract } from './thread-sizes.ts';
 import { threadStoreContract } from './thread-store.ts';
 import { threadStoreAgentsContract } from './thread-store-agents.ts';
 import { threadStoreFilesContract } from './thread-store-files.ts';
 
-for (const { isEmbedded, withStore } of threadStores) {
+for (const { isEmbedded, withStore } of testedStores) {
   if (isEmbedded) {
     withStore(test, (store) => {
       threadStoreContract(test, store);

@@ -173,7 +173,7 @@ export function threadsFilesContract(test: TestFn, name: string, open: OpenThrea
     t.true(await isReadable(threads, 'f2'));
   });
 
-  check('pages of files to remove go on behind those that stay', async (t, threads) => {
+  check('pages of files to remove go on after those that stay', async (t, threads) => {
     for (const fileId of ['f1', 'f2', 'f3', 'f4', 'f5']) await upload(threads, fileId, { ttlMs: 0 });
     await accept(threads, 'r1', { messages: [naming('m1', 'f1', 'f2', 'f3')] });
     t.deepEqual((await toRemove(threads)).toSorted(), ['f4', 'f5']);

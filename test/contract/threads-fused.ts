@@ -39,7 +39,7 @@ const fusedStep = (parts: Partial<FusedStep> = {}): FusedStep => ({
   ...parts,
 });
 
-/** A step that is committed together with another behind it. */
+/** A step that is committed together with another after it. */
 const pair = (fused: Partial<FusedStep> = {}): Partial<CommitStepRequest> => ({
   at: 10,
   fields: { topic: bytes('"tea"') },
@@ -108,7 +108,7 @@ export function threadsFusedContract(test: TestFn, name: string, open: OpenThrea
     );
   });
 
-  check('a run that is taken over goes on behind the second of them', async (t, threads) => {
+  check('a run that is taken over continues after the second of them', async (t, threads) => {
     const { epoch } = await acceptAndClaim(threads, 'r1');
     await commit(threads, 'r1', epoch, pair());
     const taken = await claim(threads, 'r1', { workerId: 'w2', takeoverEpoch: epoch });
@@ -148,7 +148,7 @@ export function threadsFusedContract(test: TestFn, name: string, open: OpenThrea
     t.deepEqual(await usageOf(), [3]);
   });
 
-  check('neither is committed behind a stop, by a worker that lost the run, or twice', async (t, threads) => {
+  check('neither is committed after a stop, by a worker that lost the run, or twice', async (t, threads) => {
     const { epoch } = await acceptAndClaim(threads, 'r1');
     await commit(threads, 'r1', epoch, pair());
     await refused(t, commit(threads, 'r1', epoch, pair()), 'Stale');

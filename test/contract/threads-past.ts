@@ -350,7 +350,7 @@ export function threadsPastContract(
 
   // Going back
 
-  check('a fork from the checkpoint of a message ends behind what was put with it', async (t, threads) => {
+  check('a fork from the checkpoint of a message ends after what was put with it', async (t, threads) => {
     const { epoch } = await acceptAndClaim(threads, 'r1');
     await commit(threads, 'r1', epoch, { messages: [assistant('a1'), assistant('a2')], next: ['b'] });
     await commit(threads, 'r1', epoch, { step: 1, messages: [assistant('b1')], end: completed });

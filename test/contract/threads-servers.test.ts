@@ -1,7 +1,7 @@
 import test from 'ava';
-import { threadStores } from './thread-stores/list.ts';
+import { testedStores } from './thread-stores/list.ts';
 import { inBothShapes } from './threads-shapes.ts';
 
-for (const { isEmbedded, withStore } of threadStores) {
+for (const { isEmbedded, withStore } of testedStores) {
   if (!isEmbedded) withStore(test, (store) => inBothShapes(test, store));
 }

@@ -56,7 +56,7 @@ export function threadsSleepContract(test: TestFn, name: string, open: OpenThrea
   });
 
   check(
-    'a sleeping run is claimed when its time has come and not before, and goes on behind its last commit',
+    'a sleeping run is claimed when its time has come and not before, and continues after its last commit',
     async (t, threads) => {
       await asleep(threads, 'early', Date.now() + hour);
       await refused(t, claim(threads, 'early'), 'Stale');

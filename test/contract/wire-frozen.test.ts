@@ -23,7 +23,7 @@ interface Replica {
   readonly calls: Map<string, number>;
   /** Whether its calls are never answered. */
   hangs: boolean;
-  /** Whether its calls fail because what it needs is away. */
+  /** Whether its calls fail because what it needs is unavailable. */
   isWithoutStore: boolean;
   /** How many callers of calls that were not answered went away. */
   left: number;
@@ -40,7 +40,7 @@ async function openReplica(t: ExecutionContext): Promise<Replica> {
   const seen: Omit<Replica, 'way'> = { updates: [], calls: new Map(), hangs: false, isWithoutStore: false, left: 0 };
   const answer = async <T>(method: string, signal: AbortSignal, reply: T): Promise<T> => {
     seen.calls.set(method, (seen.calls.get(method) ?? 0) + 1);
-    if (seen.isWithoutStore) throw new ServiceError('Unavailable', 'the store is away');
+    if (seen.isWithoutStore) throw new ServiceError('Unavailable', 'the store is unavailable');
     if (!seen.hangs) return reply;
     signal.addEventListener('abort', () => (replica.left += 1));
     return new Promise(() => undefined);
@@ -138,7 +138,7 @@ test('whoever waits at a replica that freezes in the middle has the answer of an
   t.true(ms < boundMs);
 });
 
-test('a stream that a frozen replica cuts off goes on at another behind its last event, each event once', async (t) => {
+test('a stream that a frozen replica cuts off goes on at another after its last event, each event once', async (t) => {
   const { first, second, client } = await openPair(t);
   for (const replica of [first, second]) replica.hangs = true;
   const seen: number[] = [];
@@ -244,7 +244,7 @@ test('a call that is marked never is not made again, neither because it is slow 
     request: update,
   };
   const failed = timed(
-    t.throwsAsync(awaitReply({ ...parts, call: within(60_000) }), { code: 'Unavailable', message: /is away/ }),
+    t.throwsAsync(awaitReply({ ...parts, call: within(60_000) }), { code: 'Unavailable', message: /is unavailable/ }),
   );
   const asked = async (): Promise<Replica> => {
     for (;;) {
@@ -263,7 +263,7 @@ test('a call that is marked never is not made again, neither because it is slow 
   t.false(never.aborted);
 });
 
-test.serial('a process that stood still itself loses no call and drops no connection', async (t) => {
+test.serial('a process that was paused itself loses no call and drops no connection', async (t) => {
   const { first, second, client } = await openPair(t);
   const connections = (): number => first.way.connections() + second.way.connections();
   const before = connections();
@@ -364,7 +364,7 @@ test('calls that share a replica which is frozen are answered by another', async
   first.way.resume();
 });
 
-test('a replica that cannot answer is not preferred by the calls behind, and takes its turns', async (t) => {
+test('a replica that cannot answer is not preferred by later calls, and takes its turns', async (t) => {
   const { first, second, client } = await openPair(t);
   const replicas = new Map([['execution', `127.0.0.1:${String(first.way.port)}`]]);
   first.isWithoutStore = true;

@@ -62,7 +62,7 @@ test('a caller that is not known gets a cause that names the server and the sett
   await using server = await serve({ memory }, { ...options, security: { token: 'known' } });
   await using client = connect('memory', server.address, { token: 'another' });
   const error = await t.throwsAsync(client.get({ owner: 'u:1', memoryId: 'm' }, within(timeoutMs)), {
-    message: 'a needed service is away',
+    message: 'a needed service is unavailable',
   });
   t.true(error.cause instanceof UnknownCaller);
   t.is(
@@ -78,7 +78,7 @@ test('a server that is not there gives a cause with its address and setting, and
   ] as const) {
     await using client = connect('memory', address);
     const error = await t.throwsAsync(client.get({ owner: 'u:1', memoryId: 'm' }, within(timeoutMs)), {
-      message: 'a needed service is away',
+      message: 'a needed service is unavailable',
     });
     const { message } = error.cause as Error;
     t.true(message.startsWith(`the memory service does not answer at ${address} (MEMORY_ADDRESS): `), message);

@@ -4,7 +4,7 @@ import { overGrpc, wireContract } from './wire.ts';
 
 wireContract(test, 'over gRPC, on the stream of calls', async (execution) => {
   const client = await overGrpc(execution);
-  // The first asks for the stream, which the server gives before it answers those behind it.
+  // The first asks for the stream, which the server gives before it answers those after it.
   for (let count = 0; count < 20; count++) await client.getGraph({}, within(60_000));
   return client;
 });

@@ -139,7 +139,7 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
   check('an error keeps its code, message, details and delay', async (t, { client }) => {
     const sent = invalid(['messages', 0, 'role'], 'must be a röle', 'enum');
     t.like(await failOver(client, sent), { code: 'Invalid', message: sent.message, details: [...sent.details] });
-    t.like(await failOver(client, unavailable('the store is away', undefined, 2500)), {
+    t.like(await failOver(client, unavailable('the store is unavailable', undefined, 2500)), {
       code: 'Unavailable',
       retryAfterMs: 2500,
     });
@@ -288,7 +288,7 @@ async function collect<T>(stream: AsyncIterable<T>): Promise<T[]> {
   return items;
 }
 
-/** The count once it has stood still for a while. */
+/** The count once it has not changed for a while. */
 async function settledCount(read: () => number): Promise<number> {
   for (let still = 0, last = read(); ;) {
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -62,7 +62,7 @@ withFaults(test, () => {
   );
 
   test.serial(
-    'a body that comes first when there is no file descriptor is refused, and those behind it are read',
+    'a body that comes first when there is no file descriptor is refused, and those after it are read',
     async (t) => {
       await using workspace = await makeWorkspace('echo');
       await using service = await startStandalone(workspace.env);

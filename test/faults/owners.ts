@@ -28,7 +28,7 @@ interface Readiness {
 export interface Owner {
   readonly name: string;
   readonly client: () => Client;
-  /** Chunks of a run, from behind the event of this id. */
+  /** Chunks of a run, from after the event of this id. */
   readonly follow: (runId: string, after: string | undefined) => AsyncGenerator<Chunk>;
   /** Ids of the runs that were accepted. */
   readonly runs: string[];
@@ -163,7 +163,7 @@ interface Followed {
   readonly connections: number;
 }
 
-/** Follows a run to its end as a user's program does: what breaks off is resumed behind the last event. */
+/** Follows a run to its end as a user's program does: what breaks off is resumed after the last event. */
 export async function followRun(owner: Owner, runId: string): Promise<Followed> {
   const chunks: Chunk[] = [];
   let connections = 0;

@@ -92,7 +92,7 @@ async function settled({ memory }: Service): Promise<Memory> {
   }
 }
 
-/** Readers that stand still on a run while it goes and after it: what they cost, and that they miss nothing. */
+/** Readers that stop reading a run while it goes and after it: what they cost, and that they miss nothing. */
 async function standStill(t: ExecutionContext, service: Service): Promise<Memory> {
   const { url } = service;
   const runId = await makeRun(url);

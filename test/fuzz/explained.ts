@@ -18,7 +18,7 @@ export const explained: readonly Explained[] = [
     code: 'ST202',
     status: 400,
     message: /may not hold the key "__proto__"$/,
-    why: 'objects are open, but for the one key that sets a prototype',
+    why: 'objects are open, except the one key that sets a prototype',
   },
   {
     code: 'ST202',

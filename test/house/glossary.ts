@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { lineOf, nodesOf, parseText } from './parse.ts';
 import { files, read, root, tests } from './tree.ts';
 
-/** A word in the right column of the glossary: it stands in no name, and some of them in no comment nor README. */
+/** A word that another one has replaced. It is refused in names, and with `prose` also in comments and READMEs. */
 interface Replaced {
   /** Matches one word of a name, or several in a row, in lower case with a blank between: `let go`. */
   readonly name: RegExp;

@@ -25,8 +25,8 @@ test('kit is a closed list', (t) => {
     'short-lived.ts',
     'sizes.ts',
     'sse.ts',
-    'turns.ts',
     'uuid.ts',
+    'yielder.ts',
   ];
   const kit = files.filter((file) => file.startsWith('services/kit/') && !tests.test(file));
   t.deepEqual(kit.map((file) => file.slice('services/kit/'.length)).toSorted(), known);

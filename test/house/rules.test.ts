@@ -79,7 +79,7 @@ const rules: readonly Rule[] = [
     example: ['gateway/app.ts', `import { createThreads } from '@agent-workflow/threads/threads';`],
   },
   {
-    title: 'nobody imports test or standalone, but for the command that starts it',
+    title: 'nobody imports test or standalone, except the command that starts it',
     files: /^(protos|gateway|services\/(?!(?:standalone|command)\/))/,
     imports: /^\/(test|services\/standalone)\//,
     example: ['gateway/app.test.ts', `import { start } from '@agent-workflow/standalone/start';`],
@@ -248,7 +248,7 @@ const rules: readonly Rule[] = [
     example: ['gateway/config.ts', `const port = process.env.PORT;`],
   },
   {
-    title: 'no process ends itself, but for what an agent holds after the drain; it disposes what it opened',
+    title: 'no process ends itself, except what an agent holds after the drain; it disposes what it opened',
     files: anyCode,
     except: /\.test\.ts$|^test\/|^services\/(?:standalone\/preflight\.js|runtime\/process\.ts)$/,
     text: /\bprocess\.exit\(/,

@@ -388,7 +388,7 @@ test('an upload that is cut off leaves nothing', async (t) => {
   t.is((await post('after')).status, 200);
 });
 
-test('a form that goes wrong behind its file leaves nothing of it', async (t) => {
+test('a form that goes wrong after its file leaves nothing of it', async (t) => {
   const one = await openShape('obedient', { FILES_MAX_COUNT: '1' });
   t.teardown(() => one[Symbol.asyncDispose]());
   const sendForm = (body: string): Promise<Response> =>

@@ -83,7 +83,7 @@ test('readers of one run share one reading of its log and one encoding', async (
   t.deepEqual([counted.follows, counted.open, feeds.bufferedBytes()], [1, 0, 0]);
 });
 
-test('what is kept for readers that stand still is bounded, and they have it all when they go on', async (t) => {
+test('what is kept for readers that stop reading is bounded, and they have it all when they read on', async (t) => {
   const { follow, append, end, counted } = openLog(t);
   const texts = Array.from({ length: 40 }, (_, index) => String(index % 10).repeat(100_000));
   await append(...texts);
@@ -187,7 +187,7 @@ test('a failure reaches every reader that waits, and whoever comes next reads an
   let isAway = true;
   async function* follow(): AsyncGenerator<RunEvents, undefined> {
     await turns(1);
-    if (isAway) throw unavailable('the log is away');
+    if (isAway) throw unavailable('the log is unavailable');
     yield { events: [eventOf(1, 'over', 'on_chain_end')], scope };
   }
   const feeds = createFeeds({ follow });

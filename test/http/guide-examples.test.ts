@@ -56,7 +56,7 @@ for (const page of pages) {
 
 const codeIn = (output: string): unknown => (JSON.parse(output) as { readonly error?: { code?: string } }).error?.code;
 
-test('a block says its refusal in its first line, and shows its reply in the block behind it', (t) => {
+test('a block says its refusal in its first line, and shows its reply in the block after it', (t) => {
   const markdown =
     '```sh\n# answers 409 CONFLICT\ncurl x\n```\n```\n{…}\n```\n\n```sh\ncurl y\n```\n\n```\nelse\n```\n';
   t.deepEqual(examplesOf(markdown), [

@@ -33,7 +33,7 @@ export const examplesOf = (markdown: string): readonly Example[] =>
     };
   });
 
-/** Every request of `curl` writes its status behind what the block writes, and none waits for ever. */
+/** Every request of `curl` writes its status after what the block writes, and none waits for ever. */
 const curl = `curl() { command curl --max-time 60 --write-out '%{stderr}status %{http_code}\\n' "$@"; }`;
 
 /** Runs the blocks of a page one after another in one shell: a block knows the variables of those before it. */

@@ -132,7 +132,7 @@ declare('a principal beyond its rate is 429 and told when to come back; others a
   t.is((await send('GET', '/v1/threads', undefined, as('bob'))).status, 200);
 });
 
-declare('whatever is asked counts, known or not, but for the probes of the process', async (t) => {
+declare('whatever is asked counts, known or not, except the probes of the process', async (t) => {
   const { send } = await open(t, { RATE_LIMIT_REQUESTS: '2' });
   t.is((await send('GET', '/v1/nothing', undefined, as('ada'))).status, 404);
   t.is((await send('DELETE', '/v1/ping', undefined, as('ada'))).status, 405);

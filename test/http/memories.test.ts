@@ -155,7 +155,7 @@ test('paging that does not hold is 422, in the query as in the body', async (t) 
   t.deepEqual(await refused(t, send('GET', `${root}?cursor=nonsense`), 422, codeOf(422)), [['query', 'cursor']]);
 });
 
-test('a list of large memories ends a page by its bytes, says that there is more, and goes on behind it', async (t) => {
+test('a list of large memories ends a page by its bytes, says that there is more, and continues after it', async (t) => {
   const large = 'x '.repeat(sizes.memory / 2);
   const metadata = { large: 'y'.repeat(sizes.memory - 100) };
   const { send: sendTo } = largeList;

@@ -72,7 +72,7 @@ async function untilStatus(t: ExecutionContext, status: number, request: () => P
 const toolNamed = (name: string): object => ({ node_name: 'tools', name, parameters: { type: 'object' } });
 
 withServer(test, privateRedis(), () => {
-  test('a ticket needs Redis: 503 while it is away, whether made or used, and from before it holds afterwards', async (t) => {
+  test('a ticket needs Redis: 503 while it is unavailable, whether made or used, and from before it holds afterwards', async (t) => {
     const edge = await openEdge(t);
     const runId = await makeRun(edge, 'ada');
     const path = `/v1/runs/${runId}/ticket`;
@@ -92,7 +92,7 @@ withServer(test, privateRedis(), () => {
     t.is((await follow()).status, 200);
   });
 
-  test('limits hold while Redis is away, by a bucket of the process', async (t) => {
+  test('limits hold while Redis is unavailable, by a bucket of the process', async (t) => {
     const edge = await openEdge(t, { RATE_LIMIT_REQUESTS: '4', RATE_LIMIT_WINDOW_SECONDS: '3600' });
     const ping = (): Promise<Reply> => edge.send('GET', '/v1/ping', undefined, as('ada'));
     const pingAll = async (): Promise<number[]> => {

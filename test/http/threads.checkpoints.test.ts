@@ -84,7 +84,7 @@ test('a page of checkpoints goes on where the one before ended', async (t) => {
   );
 });
 
-test('a message names the checkpoint from which a fork ends behind it; what a caller sends under that name is dropped', async (t) => {
+test('a message names the checkpoint from which a fork ends after it; what a caller sends under that name is dropped', async (t) => {
   const given = { ...user('one'), message_id: 'one', checkpoint_id: '7' };
   await thread('named');
   await send('POST', '/v1/threads/named/messages', { messages: [given] });

@@ -124,7 +124,7 @@ test('a config that is no object is 422 wherever a deletion carries it', async (
   await data(t, 'deleteThread', send('DELETE', `/v1/threads/kept?config=${encodeURIComponent('{"a":1}')}`));
 });
 
-test('a thread that changes while pages are read is missed by the pages behind, and is in front of the first page', async (t) => {
+test('a thread that changes while pages are read is missed by the later pages, and is in front of the first page', async (t) => {
   const pageOf = (query: string): Promise<Page> =>
     send('GET', `/v1/threads${query}`).then(({ body }) => body.data as Page);
   for (const id of ['moving-1', 'moving-2', 'moving-3']) await thread(id);

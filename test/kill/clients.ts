@@ -17,7 +17,7 @@ export interface Followed {
 /** How long a request is tried before it counts as failed, in milliseconds. */
 const timeoutMs = 90_000;
 const pauseMs = 50;
-/** Of a gateway whose services are away, or that was too busy to read the request in time: it may be repeated. */
+/** Of a gateway whose services are unavailable, or that was too busy to read the request in time: it may be repeated. */
 const away = new Set([408, 502, 503, 504]);
 
 /**
@@ -64,7 +64,7 @@ async function followFrom(nextUrl: () => string, runId: string): Promise<Followe
       if (/^event: (on_chain_end|error)$/m.test(event)) return { text, cuts };
       if (performance.now() > until) throw new Error(`run ${runId} does not end`);
     }
-    if (cuts > timeoutMs / pauseMs) throw new Error(`run ${runId} could not be followed behind "${last}"`);
+    if (cuts > timeoutMs / pauseMs) throw new Error(`run ${runId} could not be followed after "${last}"`);
     await delay(pauseMs);
   }
 }
@@ -77,7 +77,7 @@ async function* eventsAfter(address: string, last: string): AsyncGenerator<strin
     if (!response.ok || !response.body) {
       await response.arrayBuffer();
       if (away.has(response.status)) return;
-      throw new Error(`${address} answered ${response.status} behind "${last}"`);
+      throw new Error(`${address} answered ${response.status} after "${last}"`);
     }
     let rest = '';
     for await (const bytes of response.body.pipeThrough(new TextDecoderStream())) {

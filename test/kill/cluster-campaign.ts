@@ -214,7 +214,7 @@ async function check(
     sums.followedAcrossLoss += Number(isAcrossLoss);
     if (untold !== undefined) faults.push(`run ${runId}: whoever followed it was not told every step, with ${untold}`);
     if (found.isRebuilt && !mayBeRebuilt())
-      faults.push(`run ${runId}: its events are gone although NATS was never away`);
+      faults.push(`run ${runId}: its events are gone although NATS never went down`);
   }
   for (const thread of new Set(runs.map(({ threadId }) => threadId)))
     faults.push(...(await checkThread(client, thread)));

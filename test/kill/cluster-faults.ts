@@ -25,7 +25,7 @@ export interface Faults extends AsyncDisposable {
   readonly done: Readonly<Record<FaultKind, number>>;
   /** How often events have been deleted, from the moment that it begins. */
   readonly losses: () => number;
-  /** How often NATS has been away, with its events or without them, likewise. */
+  /** How often NATS has been unavailable, with its events or without them, likewise. */
   readonly outages: () => number;
 }
 
@@ -35,7 +35,7 @@ interface FaultOptions {
   readonly random: () => number;
 }
 
-/** How long a server stays away beside its start, at most, in milliseconds. */
+/** How long a server stays unavailable beside its start, at most, in milliseconds. */
 const awayMs = 500;
 const pollMs = 20;
 

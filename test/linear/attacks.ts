@@ -2,7 +2,7 @@ import type { AST } from '@eslint-community/regexpp';
 import { analyse } from 'scslre';
 
 /**
- * Texts of about a given length that a regular expression may take too long for: what it repeats is repeated behind what
+ * Texts of about a given length that a regular expression may take too long for: what it repeats is repeated after what
  * it wants before that, and ends with what it does not want.
  */
 export function attacksOn(regex: RegExp): (length: number) => readonly string[] {

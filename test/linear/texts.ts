@@ -1,10 +1,10 @@
 /** Texts of a given length that have brought some parser or other to a standstill. */
 export const texts: Readonly<Record<string, (length: number) => string>> = {
   'spaces between two letters': (length) => `a${' '.repeat(length)}x`,
-  'spaces behind a question': (length) => `What is 1${' '.repeat(length)}x`,
+  'spaces after a question': (length) => `What is 1${' '.repeat(length)}x`,
   'line ends': (length) => `a${'\r\n'.repeat(length / 2)}x`,
   dots: (length) => '.'.repeat(length),
-  'dots behind "remember that"': (length) => `remember that my tea is green${'.'.repeat(length)}?`,
+  'dots after "remember that"': (length) => `remember that my tea is green${'.'.repeat(length)}?`,
   'exclamation marks': (length) => `I am${'!'.repeat(length)}?`,
   digits: (length) => `${'1'.repeat(length)}x`,
   'digits and dots': (length) => `${'1.1'.repeat(length / 3)}x`,

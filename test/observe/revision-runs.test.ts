@@ -95,7 +95,7 @@ test('runs that were claimed since the queue was counted are counted once, also 
       ...replicas.queue,
       backlogs: () => [{ agent: 'support', revision: 'v1', waiting: queue.counted }],
       recount: async () => {
-        if (queue.isAway) throw unavailable('the queue is away');
+        if (queue.isAway) throw unavailable('the queue is unavailable');
         queue.counted = queue.waiting;
         return Promise.resolve();
       },
@@ -149,7 +149,7 @@ test('revisions stay as they were known while the record does not answer', async
     threads: {
       ...threads,
       listRegisteredAgents: async (...asked) =>
-        isAway ? Promise.reject(unavailable('the record is away')) : threads.listRegisteredAgents(...asked),
+        isAway ? Promise.reject(unavailable('the record is unavailable')) : threads.listRegisteredAgents(...asked),
     },
   });
   await registerAgents(supportAt('v1'), threads, 'auto');

@@ -111,7 +111,7 @@ test('a caller that wants no trace gets none, and its request goes on as ever', 
   t.deepEqual(collector.spans(), []);
 });
 
-test('a collector that is away holds up neither requests nor the end of the process', async (t) => {
+test('a collector that is unavailable holds up neither requests nor the end of the process', async (t) => {
   const collector = await openCollector();
   await collector[Symbol.asyncDispose]();
   const service = await openEmbedded('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });

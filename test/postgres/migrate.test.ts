@@ -45,7 +45,7 @@ withServer(test, postgres, (server) => {
       waitMs: 5000,
       onRetry: (error: unknown) => void retries.push(error),
     };
-    await t.throwsAsync(migratePostgres(options), { message: 'the record of threads is away for now' });
+    await t.throwsAsync(migratePostgres(options), { message: 'the record of threads is unavailable for now' });
     t.true(retries.length >= 1);
   });
 

@@ -63,7 +63,7 @@ withServer(test, secured, (launched) => {
     ];
     for (const [reason, at] of wrong) {
       const error = await t.throwsAsync(openPostgresThreadStore(at), {
-        message: 'the record of threads is away for now',
+        message: 'the record of threads is unavailable for now',
       });
       t.regex(String((error.cause as Error | undefined)?.message), reason);
     }

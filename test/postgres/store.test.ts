@@ -31,7 +31,7 @@ withServer(test, postgres, (server) => {
     t.is((await store.measure(key))?.fields, 3);
   });
 
-  test('a page of the runs of one agent reads no runs of others, also behind many of them', async (t) => {
+  test('a page of the runs of one agent reads no runs of others, also after many of them', async (t) => {
     await using schema = await openOwn();
     await using store = await schema.open();
     await using client = await openClient(schema.options);
@@ -174,7 +174,7 @@ withServer(test, postgres, (server) => {
   });
 
   for (const [when, isForwarded] of [
-    ['behind the commit', true],
+    ['after the commit', true],
     ['before the commit', false],
   ] as const) {
     test(`a change whose connection breaks ${when} is made once`, async (t) => {
@@ -208,7 +208,7 @@ withServer(test, postgres, (server) => {
     const away = await t.throwsAsync<Error & { code?: string }>(
       openPostgresThreadStore({ ...schema.options, port: 1 }),
     );
-    t.deepEqual([away.code, away.message], ['Unavailable', 'the record of threads is away for now']);
+    t.deepEqual([away.code, away.message], ['Unavailable', 'the record of threads is unavailable for now']);
     await using client = await openClient(schema.options);
     await client.query('ALTER TABLE runs RENAME TO former');
     const failed = await t.throwsAsync<Error & { code?: string }>(store.getRun(owner, 'r1'));
@@ -236,7 +236,7 @@ interface Proxy extends AsyncDisposable {
   readonly port: number;
   /** Bytes that the server has sent. */
   readonly received: () => number;
-  /** Breaks the next connection that commits: behind the commit, whose answer is lost, or before it. */
+  /** Breaks the next connection that commits: after the commit, whose answer is lost, or before it. */
   readonly cutAtCommit: (isForwarded: boolean) => void;
   readonly isCut: () => boolean;
   /** Breaks the connections that there are. */

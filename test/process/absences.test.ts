@@ -19,7 +19,7 @@ interface Start {
   readonly failures: number;
 }
 
-/** What the process of a service prints while its server is away for some attempts. */
+/** What the process of a service prints while its server is unavailable for some attempts. */
 async function printedBy(t: ExecutionContext, { service, env, part, failures: least }: Start): Promise<string> {
   const [port = 0] = await freePorts(1);
   const place = await makeWorkspace(null);
@@ -64,7 +64,7 @@ const starts: readonly (Start & { readonly names: string })[] = [
 ];
 
 for (const start of starts)
-  test(`${start.service} logs once that ${start.part} is away, without a stack, with the setting to look at`, async (t) => {
+  test(`${start.service} logs once that ${start.part} is unavailable, without a stack, with the setting to look at`, async (t) => {
     const printed = await printedBy(t, start);
     const lines = printed
       .split('\n')

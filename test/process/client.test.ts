@@ -93,7 +93,7 @@ test('an invoke goes on over the death of the process, and gets the result of it
   );
 });
 
-test('behind the last event of a run that has ended there is none, until it is deleted', async (t) => {
+test('after the last event of a run that has ended there is none, until it is deleted', async (t) => {
   await using workspace = await makeWorkspace('echo');
   await using service = await startStandalone(workspace.env);
   const client = clientOf(() => service);
@@ -168,7 +168,7 @@ test('calls of remote tools are answered until none is open, one that fails with
   t.is(waiting.messages.flatMap(remoteCallsIn)[0]?.name, 'locate');
 });
 
-test('a refusal names status, code and field; a service that is away is named, too', async (t) => {
+test('a refusal names status, code and field; a service that is unavailable is named, too', async (t) => {
   await using workspace = await makeWorkspace('echo');
   await using service = await startStandalone(workspace.env);
   const client = clientOf(() => service);

@@ -116,7 +116,7 @@ test('a file that cannot be removed holds up no other, and is removed when it ca
   await until(async () => (await opened.stored()).length === 0);
 });
 
-test('while the record is away the log has one line of the sweeps that fail', async (t) => {
+test('while the record is unavailable the log has one line of the sweeps that fail', async (t) => {
   const { threads, files } = await open(t);
   let lists = 0;
   const lines: unknown[] = [];
@@ -124,7 +124,7 @@ test('while the record is away the log has one line of the sweeps that fail', as
     ...threads,
     listFilesToRemove: () => {
       lists += 1;
-      return Promise.reject(unavailable('the record is away'));
+      return Promise.reject(unavailable('the record is unavailable'));
     },
   };
   const keep = (_fields: unknown, text: string): void => void lines.push(text);
@@ -155,7 +155,7 @@ test('three replicas that sweep the same files remove all of them and fail at no
   t.deepEqual(warned, []);
 });
 
-test('a process that is killed during uploads leaves nothing behind the sweep', async (t) => {
+test('a process that is killed during uploads leaves nothing after the sweep', async (t) => {
   await using workspace = await makeWorkspace('echo');
   const service = await startStandalone({ ...workspace.env, HOST: '127.0.0.1' });
   const bytes = join(workspace.folder, 'data', 'files');

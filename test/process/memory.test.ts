@@ -31,7 +31,7 @@ const question = {
 };
 
 withServer(test, privateWeaviate(), (server) => {
-  test('the memory service waits for Weaviate, and says Unavailable while that is away', async (t) => {
+  test('the memory service waits for Weaviate, and says Unavailable while that cannot be reached', async (t) => {
     const { url, stop, kill, restart } = await server();
     await stop();
     const [port = 0, metricsPort = 0] = await freePorts(2);
@@ -65,7 +65,7 @@ withServer(test, privateWeaviate(), (server) => {
     const starting = startProcess({ entry, env });
     // It is searched before the process listens, or after that.
     t.is(await searching(), 'Unavailable');
-    await until(async () => (await ready()) === 'not ready\ndegraded: weaviate: it is away\n');
+    await until(async () => (await ready()) === 'not ready\ndegraded: weaviate: it is unavailable\n');
     await restart();
     await using service = await starting;
     t.is(service.listensOn, `127.0.0.1:${String(port)}`);
@@ -77,7 +77,7 @@ withServer(test, privateWeaviate(), (server) => {
     t.is(await outcome(memory.store({ ...note, memoryId: 'b' }, within(10_000))), 'Unavailable');
     t.is(await outcome(memory.get({ owner: 'u:ada', memoryId: 'a' }, within(10_000))), 'Unavailable');
     t.is(await searching(), 'Unavailable');
-    t.is(await ready(), 'ready\ndegraded: weaviate: it is away\n');
+    t.is(await ready(), 'ready\ndegraded: weaviate: it is unavailable\n');
     await restart();
     await untilItIs('done');
     t.is(await ready(), 'ready\n');

@@ -83,8 +83,8 @@ const failing: Readonly<Record<string, string>> = {
   'throws later': 'node "throws later" failed: no more, later',
   'throws undefined': 'node "throws undefined" failed: undefined',
   'throws a text': 'node "throws a text" failed: only words',
-  'throws what has no text': 'node "throws what has no text" failed: a value without a text',
-  'throws what throws': 'node "throws what throws" failed: a value without a text',
+  'throws what has no text': 'node "throws what has no text" failed: a value that cannot be shown',
+  'throws what throws': 'node "throws what throws" failed: a value that cannot be shown',
   'throws a huge text': `node "throws a huge text" failed: ${'x'.repeat(2000)} …`,
   'recurses for ever': 'node "recurses for ever" failed: Maximum call stack size exceeded',
   'never settles in time': 'node "never settles in time" did not finish within 50 ms',
@@ -375,7 +375,7 @@ for (const way of ['blocks later', 'exits'])
     t.is(next.status, 200);
   });
 
-test.serial('a process that was held is not ended for standing still', async (t) => {
+test.serial('a process that was paused is not ended as blocked', async (t) => {
   await using workspace = await makeWorkspace('misbehaving');
   await using gate = await openGate();
   await using service = await start({ ...workspace.env, BLOCK_LIMIT_MS: String(limitMs) });
@@ -392,7 +392,7 @@ test.serial('a process that was held is not ended for standing still', async (t)
   await othersEnd(t, client, others);
 });
 
-test.serial('a process under a debugger is not ended for standing still', async (t) => {
+test.serial('a process under a debugger is not ended as blocked', async (t) => {
   await using workspace = await makeWorkspace('misbehaving');
   const env = { BLOCK_LIMIT_MS: String(limitMs), NODE_OPTIONS: '--inspect=127.0.0.1:0' };
   await using service = await start({ ...workspace.env, ...env });

@@ -47,8 +47,8 @@ const openRecord: Readonly<Record<RecordServer, () => Promise<Ground>>> = {
   cassandra: async () => {
     await using opened = new AsyncDisposableStack();
     const server = opened.use(await cassandra.open());
-    const keyspace = await inTurn(() => openKeyspace(server));
-    opened.defer(() => inTurn(async () => keyspace[Symbol.asyncDispose]()));
+    const keyspace = await oneAtATime(() => openKeyspace(server));
+    opened.defer(() => oneAtATime(async () => keyspace[Symbol.asyncDispose]()));
     const place = opened.move();
     return { env: cassandraEnv(server, keyspace), [Symbol.asyncDispose]: () => place.disposeAsync() };
   },
@@ -82,13 +82,13 @@ export async function openGround(recordServer: RecordServer = 'cassandra'): Prom
   return { env, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 
-let lastTurn: Promise<unknown> = Promise.resolve();
+let last: Promise<unknown> = Promise.resolve();
 
 /** Cassandra makes changes to its schema one after the other: who asks for many at once waits past the time of a request. */
-function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  const turn = lastTurn.then(work);
-  lastTurn = turn.catch(() => undefined);
-  return turn;
+function oneAtATime<T>(work: () => Promise<T>): Promise<T> {
+  const done = last.then(work);
+  last = done.catch(() => undefined);
+  return done;
 }
 
 /** On servers of the caller's own, which go with it. Cassandra acknowledges a write once it is on disk. */

@@ -48,5 +48,5 @@ export async function openIssuer(...keys: readonly unknown[]): Promise<Issuer> {
   };
 }
 
-/** Answers that the server is away. */
+/** Answers that the server is unavailable. */
 export const away: Handler = (_, response) => response.writeHead(503).end();

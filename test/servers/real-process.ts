@@ -58,7 +58,7 @@ export interface ServerProcess extends AsyncDisposable {
   readonly kill: () => Promise<void>;
   /** SIGTERM, or what the recipe names instead; resolves once it is gone. */
   readonly stop: () => Promise<void>;
-  /** SIGSTOP: it stands still, and its connections stay open. */
+  /** SIGSTOP: it is frozen, and its connections stay open. */
   readonly freeze: () => Promise<void>;
   /** SIGCONT: it goes on. */
   readonly thaw: () => Promise<void>;

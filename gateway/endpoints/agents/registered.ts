@@ -15,11 +15,11 @@ export const toRevisions = (
     current: routing.current ?? null,
     ...(routing.ramping && { ramping: routing.ramping }),
   },
-  revisions: revisions.map((of) => {
-    const { state, openRuns, workers } = loadOf(agent, of, counted);
+  revisions: revisions.map((registered) => {
+    const { state, openRuns, workers } = loadOf(agent, registered, counted);
     return {
-      ...{ revision: of.revision, state, percent: of.percent },
-      registered_at: new Date(of.registeredAt).toISOString(),
+      ...{ revision: registered.revision, state, percent: registered.percent },
+      registered_at: new Date(registered.registeredAt).toISOString(),
       ...(openRuns === undefined ? {} : { open_runs: openRuns }),
       ...(workers === undefined ? {} : { workers }),
     };
@@ -33,12 +33,14 @@ export function registrationText(agent: RegisteredAgent, counted?: CountOpenRuns
   return JSON.stringify(warnings.length > 0 ? { ...text, warnings } : text);
 }
 
-/** The revisions to which new runs go and of which it is known that no worker is there. */
+/** The revisions to which new runs go and that are known to have no worker. */
 export const unservedRevisions = (
   { agent, revisions }: RegisteredAgent,
   counted: CountOpenRunsReply | undefined,
 ): readonly string[] =>
-  revisions.filter((of) => of.percent > 0 && loadOf(agent, of, counted).workers === 0).map(({ revision }) => revision);
+  revisions
+    .filter((registered) => registered.percent > 0 && loadOf(agent, registered, counted).workers === 0)
+    .map(({ revision }) => revision);
 
 /** What is registered of an agent; `undefined` where nothing is. */
 export async function registeredAgent(

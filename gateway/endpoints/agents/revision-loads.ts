@@ -21,15 +21,19 @@ const settleMs = 10_000;
  * The runs and the workers of a revision, and whether it has served its last one: two whole sweeps that began after new runs were routed away from it
  * have found none.
  */
-export function loadOf(agent: string, of: AgentRevision, counted: CountOpenRunsReply | undefined): RevisionLoad {
+export function loadOf(
+  agent: string,
+  registered: AgentRevision,
+  counted: CountOpenRunsReply | undefined,
+): RevisionLoad {
   const { counts = [], twoSweepsSince, workers = [] } = counted ?? {};
   const isOf = (one: { readonly agent: string; readonly revision?: string }): boolean =>
-    one.agent === agent && one.revision === of.revision;
+    one.agent === agent && one.revision === registered.revision;
   const held = workers.find(isOf);
   const holding = held && { workers: held.workers };
-  if (twoSweepsSince === undefined) return { state: of.state, ...holding };
+  if (twoSweepsSince === undefined) return { state: registered.state, ...holding };
   const found = counts.find(isOf);
-  const isSettled = twoSweepsSince >= (of.unroutedAt ?? 0) + settleMs;
-  const isDrained = of.state === 'draining' && !found && isSettled;
-  return { state: isDrained ? 'drained' : of.state, openRuns: found?.runs ?? 0, ...holding };
+  const isSettled = twoSweepsSince >= (registered.unroutedAt ?? 0) + settleMs;
+  const isDrained = registered.state === 'draining' && !found && isSettled;
+  return { state: isDrained ? 'drained' : registered.state, openRuns: found?.runs ?? 0, ...holding };
 }

@@ -20,15 +20,16 @@ export const setAgentRouting = endpoint({
   reply: AgentRegistration,
   handle: async ({ params, input: { version, current, ramping }, call }, { execution, threads, log }) => {
     const agent = await threads.routeAgent({ ...params, version, current, ...(ramping ? { ramping } : {}) }, call());
-    // The routing holds already: a reply without what cannot be counted at once is better than a late one.
-    const counted = await execution.countOpenRuns({}, soon(call())).catch(() => undefined);
+    // The routing is stored already, so where the count takes too long the reply comes without it.
+    const counted = await execution.countOpenRuns({}, withinCount(call())).catch(() => undefined);
     const revisions = unservedRevisions(agent, counted);
     if (revisions.length > 0)
-      log.warn({ agent: agent.agent, revisions }, 'runs are routed to revisions of which no worker is there');
+      log.warn({ agent: agent.agent, revisions }, 'runs are routed to revisions that have no worker');
     return registrationText(agent, counted);
   },
 });
 
+/** How long the reply waits for the count, in milliseconds. */
 const countMs = 2000;
 
-const soon = (call: Call): Call => ({ ...call, deadline: Math.min(call.deadline, Date.now() + countMs) });
+const withinCount = (call: Call): Call => ({ ...call, deadline: Math.min(call.deadline, Date.now() + countMs) });

@@ -25,7 +25,7 @@ export const uploadFile = endpoint({
       const file = await receiveFile(async (file) => (stored = await storeFile({ key, file, call }, parts)));
       return uploadedFileText(file);
     } catch (error) {
-      // The form went wrong behind its file, or the caller left before its end: nobody knows of this file.
+      // The form went wrong after its file, or the caller left before its end: nobody knows of this file.
       if (stored) await discardFile(key, parts);
       throw error;
     }

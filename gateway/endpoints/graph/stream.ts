@@ -12,7 +12,7 @@ export const streamGraph = endpoint({
   tag: 'graph',
   summary: 'Run the graph and follow it as it runs',
   description:
-    'Starts a run and sends its events from the first one. Server-sent events, or with `Accept: application/x-ndjson` one JSON object a line. `on_chain_end` or `error` is the last event; a stream that ends without either was cut, and `GET /v1/runs/{run_id}/stream` continues it behind the last event that was seen.',
+    'Starts a run and sends its events from the first one. Server-sent events, or with `Accept: application/x-ndjson` one JSON object a line. `on_chain_end` or `error` is the last event; a stream that ends without either was cut, and `GET /v1/runs/{run_id}/stream` continues it after the last event that was seen.',
   example: examples.streamGraph,
   method: 'POST',
   path: '/v1/graph/stream',

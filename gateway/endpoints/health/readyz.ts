@@ -12,7 +12,7 @@ export const readyz = endpoint({
   tag: 'health',
   summary: 'Tell whether requests can be served',
   description:
-    '503 only while the record cannot be read; what else is away or full stands in `degraded`, and requests that do not need it are served. No credentials are needed. Results are kept for a second.',
+    '503 only while the record cannot be read; what else is unavailable or full stands in `degraded`, and requests that do not need it are served. No credentials are needed. Results are kept for a second.',
   example: examples.readyz,
   method: 'GET',
   path: '/readyz',

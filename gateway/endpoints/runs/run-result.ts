@@ -9,7 +9,7 @@ import type { EndpointRequest } from '../../http/endpoint.ts';
 import type { Services } from '../common/services.ts';
 
 /** The run whose result the caller waits for. */
-interface Awaited extends Pick<EndpointRequest, 'owner' | 'call'> {
+interface AwaitedRun extends Pick<EndpointRequest, 'owner' | 'call'> {
   readonly runId: string;
   readonly threadId: string;
   /** Whether this request has started it. */
@@ -19,7 +19,7 @@ interface Awaited extends Pick<EndpointRequest, 'owner' | 'call'> {
 }
 
 /** The result of a run when it has ended. @throws Timeout after `INVOKE_TIMEOUT_MS`; the run goes on. */
-export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string | JsonParts> {
+export async function resultOfRun(run: AwaitedRun, { execution, config }: Services): Promise<string | JsonParts> {
   const { owner, runId, justStarted = false, end, call } = run;
   if (end) return resultOf(end);
   try {
@@ -29,7 +29,7 @@ export async function resultOfRun(run: Awaited, { execution, config }: Services)
   }
 }
 
-const tooLate = ({ runId, threadId }: Awaited, ms: number): ServiceError =>
+const tooLate = ({ runId, threadId }: AwaitedRun, ms: number): ServiceError =>
   timeout(`run "${runId}" of thread "${threadId}" did not end within ${String(ms)} ms and goes on`);
 
 function resultOf(end: RunEvent): string | JsonParts {

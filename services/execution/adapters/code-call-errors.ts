@@ -11,17 +11,17 @@ const nameOf = ({ agent, revision }: Called): string =>
   revision === undefined ? `agent "${agent}"` : `agent "${agent}" at revision "${revision}"`;
 
 /** No live worker holds the agent at the revision. */
-export const noWorker = (of: Called): ServiceError =>
-  unavailable(`no worker of ${nameOf(of)} is there to reduce the state: try again later`);
+export const noWorker = (called: Called): ServiceError =>
+  unavailable(`no worker of ${nameOf(called)} is there to reduce the state: try again later`);
 
-export const busyWorkers = (of: Called): ServiceError =>
-  unavailable(`the workers of ${nameOf(of)} are busy: try again later`);
+export const busyWorkers = (called: Called): ServiceError =>
+  unavailable(`the workers of ${nameOf(called)} are busy: try again later`);
 
-export const lostWorker = (of: Called): ServiceError =>
-  unavailable(`the worker of ${nameOf(of)} was lost while it reduced the state: try again`);
+export const lostWorker = (called: Called): ServiceError =>
+  unavailable(`the worker of ${nameOf(called)} was lost while it reduced the state: try again`);
 
-export const lateWorker = (of: Called): ServiceError =>
-  unanswered(`the worker of ${nameOf(of)} did not reduce the state in time`);
+export const lateWorker = (called: Called): ServiceError =>
+  unanswered(`the worker of ${nameOf(called)} did not reduce the state in time`);
 
 /** @throws Invalid when a call or a reply has more than {@link maxReduceBytes}. */
 export function refuseLargeCall(bytes: number): void {

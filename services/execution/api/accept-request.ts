@@ -44,7 +44,10 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
   };
 }
 
-/** The request without the tools that were set up for other agents than this: whose name is a tool's of the graph, or whose node it lacks. */
+/**
+ * The request without the tools that its owner set up and that do not fit this agent: those with the name of a tool of its graph, and those for a
+ * node that its graph does not have.
+ */
 export function withFittingTools({ toolNames, ownNodes }: AgentShape, request: StartRequest): StartRequest {
   if (!request.tools.some(({ isSetUp }) => isSetUp)) return request;
   const fits = ({ name, nodeName }: RemoteTool): boolean =>
@@ -52,7 +55,7 @@ export function withFittingTools({ toolNames, ownNodes }: AgentShape, request: S
   return { ...request, tools: request.tools.filter((tool) => !tool.isSetUp || fits(tool)) };
 }
 
-/** @throws Invalid naming the first tool of the caller that the graph has no room for. */
+/** @throws Invalid naming the first tool of the caller that has the name of a tool of the graph, or is for a node that the graph does not have. */
 export function refuseTools({ toolNames, ownNodes }: AgentShape, { tools }: Pick<StartRequest, 'tools'>): void {
   for (const [index, { name, nodeName }] of tools.entries()) {
     if (toolNames.has(name)) {

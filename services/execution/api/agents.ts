@@ -10,14 +10,14 @@ import type { KnownAgents, RevisionMeant } from '../record/known-agents.ts';
  */
 export async function agentInConfig(known: KnownAgents, name: string | undefined): Promise<AgentShape> {
   const named = known.areNamed ? name : undefined;
-  if (named !== undefined) refuseNoName(named);
+  if (named !== undefined) requireName(named);
   const agent = await known.find(named);
   if (!agent) throw noAgent(known, named);
   return agent;
 }
 
 /** @throws Invalid when a `config` names what can be no agent. */
-export function refuseNoName(name: string): void {
+export function requireName(name: string): void {
   if (!isAgentName(name)) throw invalid(['config', 'agent'], mustBeAgentName);
 }
 

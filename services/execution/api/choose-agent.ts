@@ -4,7 +4,7 @@ import type { StartRequest } from '@agent-workflow/protos/execution';
 import type { AcceptRunReply, AcceptRunRequest, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { AgentShape } from '../record/agent-shape.ts';
 import type { KnownAgents, RevisionMeant } from '../record/known-agents.ts';
-import { noAgent, refuseNoName } from './agents.ts';
+import { noAgent, requireName } from './agents.ts';
 
 /** The agent of a run, and how the record is asked to accept the run for it. */
 export interface ChosenAgent {
@@ -26,7 +26,7 @@ interface Offering {
   readonly offer: Offer;
 }
 
-/** How often the record may name another agent, or another revision: once, unless the thread or the routing changes meanwhile. */
+/** How often a run is offered at most. The second offer succeeds unless the thread or the routing has changed meanwhile again. */
 const attempts = 5;
 
 /**
@@ -97,7 +97,7 @@ export function createChooseAgent(
       return reply;
     }
     if (named !== undefined) {
-      refuseNoName(named);
+      requireName(named);
       return offerAtRevision(offering, named, (agent) => ({ agent }));
     }
     let guess = await agentOfThread(request, call);

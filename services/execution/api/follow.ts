@@ -108,7 +108,7 @@ const ended = async (eventLog: RunLog, runId: string, signal: AbortSignal): Prom
     () => undefined,
   );
 
-/** Bytes of events in one reply of a stream. Several replies wait in buffers for a reader that stands still. */
+/** Bytes of events in one reply of a stream. Several replies wait in buffers for a reader that does not read. */
 const replyBytes = 256 * 1024;
 
 /** Divides a batch into replies of bounded size; a larger event is a reply of its own. */

@@ -35,12 +35,12 @@ export function createReduceByWorker({ codeCalls, log }: ReduceByWorkerOptions):
   const isFirst = createFirstOfKind({ silentMs, max: rememberedRevisions });
   return async (agent, { current, given }, call) => {
     const revision = agent.checkedRevision === '' ? undefined : agent.checkedRevision;
-    const of = { agent: agent.name, ...named(undefined, revision) };
-    const reply = await codeCalls.reduce({ ...of, current, given }, call);
+    const worker = { agent: agent.name, ...named(undefined, revision) };
+    const reply = await codeCalls.reduce({ ...worker, current, given }, call);
     const fault = reply ? faultIn(agent, given, reply) : 'it is no reply';
     if (reply && fault === undefined) return fieldsOf(agent, given, reply);
     const pool = nameOfPool(agent.name, revision);
-    if (isFirst(pool)) log.warn({ ...of, fault }, 'the reply of a worker to a write of state cannot be used');
+    if (isFirst(pool)) log.warn({ ...worker, fault }, 'the reply of a worker to a write of state cannot be used');
     throw unavailable(`the reply of a worker of agent "${pool}" to the write cannot be used: try again later`);
   };
 }

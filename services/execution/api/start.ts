@@ -66,7 +66,7 @@ export function createStart(options: StartOptions): Execution['start'] {
     }
   };
 
-  /** The workers of one agent may be away: its runs then take no room from those of other agents. */
+  /** The workers of one agent may be unavailable: its runs then take no room from those of other agents. */
   const refuseBacklog = (agent: string | undefined): void => {
     if (agent === undefined || queue.waiting(agent) < backlog.perAgent) return;
     throw unavailable(
@@ -82,19 +82,19 @@ export function createStart(options: StartOptions): Execution['start'] {
     const { owner } = request;
     // A repeated request that reaches another replica must name the same thread.
     const threadId = request.threadId ?? idFrom(request.runId, 'thread');
-    let of: string | undefined;
+    let agent: string | undefined;
     // The replica of the record that accepts the run knows its thread from then on. For a moment after a change of routing two replicas name
     // different revisions, so a run that is offered again goes to the same one.
     const replicas: Replicas = new Map();
     const reply = await choose({
       ...{ request, call, threadId },
       offer: async (chosen) => {
-        of = chosen.naming.agent;
-        refuseBacklog(of);
+        agent = chosen.naming.agent;
+        refuseBacklog(agent);
         return offer(request, threadId, chosen, { ...call, replicas });
       },
     });
-    if (reply.runnable) void runAside(queue.enqueue(toRunnable(owner, reply, of)));
+    if (reply.runnable) void runAside(queue.enqueue(toRunnable(owner, reply, agent)));
     started.add(owner, reply.runId);
     if (reply.stoppedRunId !== undefined) {
       worker?.forget(owner, reply.threadId);

@@ -30,7 +30,7 @@ export interface EventWriter {
   readonly message: (message: Message, source: EventSource, at: number, published: PublishedMessage) => RunEvent[];
 }
 
-/** The first event that it writes has the number behind `after`. `now`: the clock by which events are dated that come with no time. */
+/** The first event that it writes has the number following `after`. `now`: the clock by which events are dated that come with no time. */
 export function createEventWriter(
   { runId, threadId, requestId, isNewThread }: RunScope,
   after: number,

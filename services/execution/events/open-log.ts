@@ -42,7 +42,7 @@ async function takeOverLog(options: OpenLogOptions): Promise<EventWriter> {
   const { runId, granularity, step } = claimed;
   for (let attempt = 1; ; attempt++) {
     const read = await readLog(eventLog, runId);
-    // A log that cannot be read does not delay the run either. No append succeeds behind a number that the log does not reach.
+    // A log that cannot be read does not delay the run either. No append succeeds after a number that the log does not reach.
     if (!read) return createEventWriter(claimed, unreachable, now);
     const { published, after } = read;
     // An empty log may be a lost one, whose events a follower has seen.

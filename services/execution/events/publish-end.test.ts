@@ -87,9 +87,9 @@ test('the end of a run whose time of writing and questions cannot be shown is pu
   t.like((await published(eventLog)).last, { meta: { run_id: 'r1', status: 'completed' } });
 });
 
-test('while the registry or the record is away, the end waits for it', async (t) => {
+test('while the registry or the record is unavailable, the end waits for it', async (t) => {
   await using eventLog = openSqliteRunLog({ path: ':memory:' });
-  const away = unavailable('the threads service is away');
+  const away = unavailable('the threads service is unavailable');
   const threads = record({ getState: () => Promise.reject(away) });
   await t.throwsAsync(publishEnd({ eventLog, threads: record(), known: find(away) }, run), { code: 'Unavailable' });
   await t.throwsAsync(publishEnd({ eventLog, threads, known: find() }, run), { code: 'Unavailable' });

@@ -1,6 +1,6 @@
 import { isServiceError, unavailable, undefinedIfNotFound, type ErrorCode } from '@agent-workflow/kit/errors';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import { within } from '@agent-workflow/protos/call';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
@@ -181,7 +181,7 @@ const batchBytes = 1024 * 1024;
 async function* inBatches(
   lists: AsyncIterable<readonly RunEvent[]> | Iterable<readonly RunEvent[]>,
 ): AsyncGenerator<readonly RunEvent[]> {
-  const turns = createTurns();
+  const yielder = createYielder();
   let batch: RunEvent[] = [];
   let bytes = 0;
   for await (const list of lists) {
@@ -189,7 +189,7 @@ async function* inBatches(
       batch.push(event);
       bytes += bytesOfEvent(event);
     }
-    if (turns.isOver()) await turns.pass();
+    if (yielder.isDue()) await yielder.yield();
     if (bytes < batchBytes) continue;
     yield batch;
     [batch, bytes] = [[], 0];
@@ -244,7 +244,7 @@ async function outputOf(threads: RunReadCalls, { owner, runId, status }: Run): P
 
 /** The messages that the run added, as the thread has them now. */
 async function listAdded(threads: RunReadCalls, run: Pick<Run, 'owner' | 'runId'>): Promise<readonly Message[]> {
-  const turns = createTurns();
+  const yielder = createYielder();
   const added: Message[] = [];
   for (let cursor: string | undefined; ;) {
     const page = await threads.listRunMessages(
@@ -254,7 +254,7 @@ async function listAdded(threads: RunReadCalls, run: Pick<Run, 'owner' | 'runId'
     for (const message of fromJson(page.messagesJson) as Message[]) added.push(message);
     ({ cursor } = page);
     if (cursor === undefined) return added;
-    await turns.pass();
+    await yielder.yield();
   }
 }
 
@@ -289,7 +289,7 @@ function interruptsOf({ end }: Run): Interrupt[] {
 
 const noState: EngineState = { values: { context_summary: '' }, context: [] };
 
-/** Errors behind which another attempt may find the state. */
+/** Errors after which another attempt may find the state. */
 const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'Cancelled'];
 
 /**

@@ -1,4 +1,4 @@
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Block, Message } from '@agent-workflow/protos/message';
 import { fromJson } from '../record/json.ts';
@@ -42,18 +42,18 @@ export interface PublishedEvents {
   readonly lastStep: () => number | undefined;
 }
 
-/** How long reading a log may take where its server is away, in milliseconds. */
+/** How long reading a log may take where its server is unavailable, in milliseconds. */
 const readTimeoutMs = 30_000;
 
 /** Reads what a run's log holds up to event number `last`. */
 export async function readPublished(eventLog: RunLog, runId: string, last: number): Promise<PublishedEvents> {
   const published = collectPublished();
   if (last === 0) return published;
-  const turns = createTurns();
+  const yielder = createYielder();
   for await (const { events } of eventLog.readUpTo(runId, last, AbortSignal.timeout(readTimeoutMs))) {
     for (const event of events) {
       if (event.seq <= last) published.add(event);
-      if (turns.isOver()) await turns.pass();
+      if (yielder.isDue()) await yielder.yield();
     }
   }
   return published;
@@ -113,7 +113,7 @@ function dataOf({ data }: RunEvent): unknown {
   }
 }
 
-/** The chunks of a message that are not published yet: its text behind the published characters, its blocks behind the published ones. */
+/** The chunks of a message that are not published yet: its text after the published characters, its blocks after the published ones. */
 export function unpublishedChunks(
   { content }: Pick<Message, 'content'>,
   { characters, blocks }: PublishedMessage,

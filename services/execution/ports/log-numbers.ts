@@ -14,10 +14,10 @@ export const beginsLog = (seq: number): boolean => seq % rangeLength === 1;
 /** Whether event `first` may follow event `last` in a log; 0 is the last number of an empty log. */
 export const follows = (last: number, first: number): boolean => (last === 0 ? beginsLog(first) : first === last + 1);
 
-/** The number behind which a log begins that the worker of this claim rebuilds. Later claims of a thread have higher epochs. */
+/** The number after which a log begins that the worker of this claim rebuilds. Later claims of a thread have higher epochs. */
 export const numbersOfClaim = (epoch: number): number => (1 + (epoch % (rebuilds - 1))) * rangeLength;
 
-/** The number behind which a log begins that is rebuilt after the end of its run. No log begins above it. */
+/** The number after which a log begins that is rebuilt after the end of its run. No log begins above it. */
 export const numbersOfEnd = rebuilds * rangeLength;
 
 /** Whether a number belongs to a log that was rebuilt after the end of its run. */

@@ -37,7 +37,7 @@ export interface RunLog extends AsyncDisposable {
   readonly moment: () => number;
   /**
    * Says that the run was accepted after that moment, so that no event of it was stored before: the log need not be looked for where it is
-   * stored. To be called behind `setAgent`.
+   * stored. To be called after `setAgent`.
    */
   readonly beganAfter: (runId: string, moment: number) => void;
   /**

@@ -39,7 +39,7 @@ const lastReply = (messages: readonly Message[]): Message | undefined =>
 /** Messages are immutable, so each is measured once. */
 const measured = new WeakMap<Message, number>();
 
-/** The bytes of a message as JSON, with the comma behind it. */
+/** The bytes of a message as JSON, with the comma after it. */
 function bytesOf(message: Message): number {
   const known = measured.get(message);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import { within } from '@agent-workflow/protos/call';
 import type { Message } from '@agent-workflow/protos/message';
 import type { RunReadCalls, RunStep } from '@agent-workflow/protos/threads';
@@ -56,7 +56,7 @@ export async function listSteps(
   threads: RunReadCalls,
   { owner, runId, fromStep }: { readonly owner: string; readonly runId: string; readonly fromStep: number },
 ): Promise<readonly CommittedStep[]> {
-  const turns = createTurns();
+  const yielder = createYielder();
   const listed: CommittedStep[] = [];
   for (let next = fromStep; ;) {
     const { steps } = await threads.listRunSteps({ owner, runId, fromStep: next }, within(callTimeoutMs));
@@ -64,7 +64,7 @@ export async function listSteps(
     if (!last) return listed;
     for (const step of steps) {
       listed.push(fromRunStep(step));
-      if (turns.isOver()) await turns.pass();
+      if (yielder.isDue()) await yielder.yield();
     }
     next = last.step + 1;
   }

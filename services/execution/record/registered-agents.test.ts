@@ -106,7 +106,7 @@ test('a thread in the share of a ramping revision is checked by that one', async
   t.is((await known.find('support'))?.checkedRevision, 'a');
 });
 
-test('a registry that is away is no answer, and is asked again by the next request', async (t) => {
+test('a registry that is unavailable is no answer, and is asked again by the next request', async (t) => {
   const { seen, known } = counted();
   seen.isAway = true;
   await t.throwsAsync(known.find('support'), { code: 'Unavailable' });

@@ -40,7 +40,7 @@ export function begin({ claimed, graph, runOptions, cached, now }: DriveOptions)
 
 /**
  * When the sleep of the run ended, if this claim or an earlier one woke it; 0 for a run that did not sleep. The clock of the process that woke the run
- * may be ahead of this one. The nodes may have a later time than the record: that of a commit by a clock that was ahead is moved there.
+ * may be ahead of this one. The time of a node may be later than that of the record, which moves back the times of a commit whose clock was ahead.
  */
 function wokenAt({ isTakeover, wakeAt = 0, next }: ClaimedRun, continuation: Continuation | undefined): number {
   if (!isTakeover) return 0;

@@ -63,7 +63,7 @@ test('a file of more bytes than the bound is refused by its size before it is re
   await t.throwsAsync(file.bytes({ maxBytes: 1 }), { message: /more than 1:/ });
 });
 
-test('text and bytes are written again while the store is away, each time whole', async (t) => {
+test('text and bytes are written again while the store is unavailable, each time whole', async (t) => {
   const written: string[] = [];
   const files: RunFiles = {
     ...none,
@@ -104,7 +104,7 @@ test('a stream of which little was read is written again whole, also when the fi
 test('a stream of which much was read, or that fails, is sent once, and its source is left', async (t) => {
   for (const [source, ends] of [
     [chunks('a'.repeat(2 ** 20), 'b', 'c'), true],
-    [failing(unavailable('the source is away')), false],
+    [failing(unavailable('the source is unavailable')), false],
   ] as const) {
     let calls = 0;
     const files: RunFiles = {
@@ -119,7 +119,7 @@ test('a stream of which much was read, or that fails, is sent once, and its sour
     };
     const error = await t.throwsAsync(bindFiles(files, { claim, signal }).write({ filename: 'a.txt', data: source }));
     t.deepEqual([calls, isServiceAway(error)], [1, true]);
-    t.is(error.message, ends ? 'away' : 'the source is away');
+    t.is(error.message, ends ? 'away' : 'the source is unavailable');
     t.true((await source.next()).done);
   }
 });
@@ -185,7 +185,7 @@ test('a file of more bytes than its record says fails the node', async (t) => {
   await t.throwsAsync(file.bytes(), { message: /is damaged: the store gives 0 of its 3 bytes/ });
 });
 
-test('a store that is away for too long is an outage, and a file that does not exist is not', async (t) => {
+test('a store that is unavailable for too long is an outage, and a file that does not exist is not', async (t) => {
   const { files } = readable('abc', () => cutOff('', unavailable('away')));
   const file = await bindFiles(files, { claim, signal, forMs: 0 }).read('f1');
   t.true(isServiceAway(await t.throwsAsync(file.bytes())));

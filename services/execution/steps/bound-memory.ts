@@ -40,7 +40,7 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
     },
 
     search: async (query, { limit = 10, strategy = 'similarity', scoreThreshold = 0, category, memoryType } = {}) => {
-      refuseNoQuery(query);
+      requireQuery(query);
       const request = {
         owner,
         query,
@@ -66,7 +66,7 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
     },
 
     delete: async (memoryId) => {
-      refuseNoId(memoryId);
+      requireId(memoryId);
       const request = { owner, memoryId, attemptId: newId() };
       await repeated(async () => memory.delete(request, call()));
     },
@@ -81,12 +81,12 @@ function refuseUnfit(item: unknown): void {
 }
 
 /** Checks what a node searches for: anything but a text would fail in the memory service, which could not say why. */
-function refuseNoQuery(query: unknown): void {
+function requireQuery(query: unknown): void {
   if (typeof query !== 'string') throw badRequest('memory.search takes a text as its query');
 }
 
 /** Checks what a node deletes, which is often the memory that it found instead of its id. */
-function refuseNoId(memoryId: unknown): void {
+function requireId(memoryId: unknown): void {
   if (typeof memoryId !== 'string') throw badRequest('memory.delete takes the id of a memory, which is a text');
 }
 

@@ -45,7 +45,7 @@ export async function sendCommit(sending: Sending, { request, used }: PreparedCo
 }
 
 /**
- * Commits two steps in one write. Which of them are on record says `fused` of the reply: a record of the version before takes the first
+ * Commits two steps in one write. `fused` in the reply says whether both were stored: a record of the version before stores the first
  * alone.
  * @returns `undefined` when the record refuses them together: nothing is written then, and they are to be committed apart.
  * @throws as {@link sendCommit}.
@@ -76,7 +76,7 @@ function toFused(request: CommitStepRequest): FusedStep {
   };
 }
 
-/** The id names what is sent: the same request is repeated with it while the record is unavailable. */
+/** While the record is unavailable the request is repeated with the same attempt id, so that it takes effect once. */
 async function send(
   { threads, replicas, signal, onAway }: Sending,
   request: CommitStepRequest,

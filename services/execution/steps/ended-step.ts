@@ -19,7 +19,7 @@ export interface EndedStep {
   readonly outcome: Outcome | undefined;
   readonly delta: Delta;
   readonly at: number;
-  /** Until when the run sleeps behind this step, if it does. */
+  /** Until when the run sleeps after this step, if it does. */
   readonly wakeAt: number | undefined;
   readonly commit: PreparedCommit;
   readonly following: StepState;
@@ -70,7 +70,7 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
   return { runState, result, ran, visits, outcome, delta, at, wakeAt, commit, following };
 }
 
-/** The state of the run behind a step that it goes on from. */
+/** The state of the run after a step that it goes on from. */
 export const stateBehind = ({ runState, result, visits, commit, following }: EndedStep): RunState => ({
   ...following,
   size: commit.size,

@@ -38,7 +38,7 @@ type Finished =
   | { readonly ended: EndedRun };
 
 /**
- * Commits a step that has run, then publishes it. A next step that may begin early does so behind the sending of the commit; one that ends
+ * Commits a step that has run, then publishes it. A next step that may begin early does so after the sending of the commit; one that ends
  * before the commit is sent may be committed in the same write.
  */
 export async function finishStep(

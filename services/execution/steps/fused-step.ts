@@ -19,7 +19,7 @@ const promptMs = 1;
 
 /**
  * Begins the next step when it is one of pure tools, and waits for it until the end of this turn of the event loop. What was to be sent in
- * this turn is then sent no later than without it, but for the time that the tools compute.
+ * this turn is then sent later only by the time that the tools compute.
  * @returns `undefined` when the commit of the step must be sent first.
  */
 export async function tryFused(

@@ -111,7 +111,7 @@ export const areSmall = (first: PreparedCommit, second: PreparedCommit): boolean
   first.addedBytes + second.addedBytes <= sizes.step &&
   first.request.messages.length + second.request.messages.length <= sizes.stepMessages;
 
-/** How the step ran. The nodes of a step began by another clock than it ends by, where a run has slept. */
+/** How the step ran. Where a run has slept, its start and its end may be dated by the clocks of two processes. */
 function workOf({
   claimed,
   ran,
@@ -133,8 +133,8 @@ function workOf({
 }
 
 /**
- * The claims since the last commit count the attempts at the first step of a run. At a later one the claim that committed the step before has made
- * an attempt that they do not count, unless the run slept.
+ * Which attempt at the step this is. `attempt` of a claim counts the claims since the last commit. After a committed step one more is added: the
+ * claim that committed it has begun the next step, too, and is not in the count. A claim that ends a sleep makes the first attempt.
  */
 function attemptAt(step: number, { step: first, isTakeover, attempt, wakeAt }: ClaimedRun): number {
   if (step !== first || !isTakeover || wakeAt !== undefined) return 1;

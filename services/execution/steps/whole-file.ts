@@ -13,7 +13,7 @@ const maxCuts = 3;
 const maxReads = 2;
 
 /**
- * The bytes of a file, one chunk after the other. Where they end too early, and while the store is away, the file is opened again at the
+ * The bytes of a file, one chunk after the other. Where they end too early, and while the store is unavailable, the file is opened again at the
  * byte that is missing.
  * @throws StorageFailed when the store has fewer bytes than `info` says, or others.
  */

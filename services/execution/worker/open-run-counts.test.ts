@@ -1,11 +1,11 @@
 import test from 'ava';
 import { createOpenRunCounts, type OpenRunCounts, type SweptRuns } from './open-run-counts.ts';
 
-type Seen = Parameters<ReturnType<OpenRunCounts['begin']>['see']>[0];
+type Seen = Parameters<ReturnType<OpenRunCounts['begin']>['add']>[0];
 
 function sweep(counts: OpenRunCounts, at: number, runs: readonly Seen[]): void {
   const counting = counts.begin({ at, registered: [] });
-  for (const run of runs) counting.see(run);
+  for (const run of runs) counting.add(run);
   counting.end();
 }
 
@@ -36,7 +36,7 @@ test('a revision that one of the last two sweeps found is named, and after two w
 test('a sweep that did not end counts for nothing', (t) => {
   const counts = createOpenRunCounts();
   sweep(counts, 1, [v1]);
-  counts.begin({ at: 2, registered: [] }).see({ ...v1, revision: 'v2' });
+  counts.begin({ at: 2, registered: [] }).add({ ...v1, revision: 'v2' });
   t.deepEqual(counts.read(), { counts: [{ agent: 'support', revision: 'v1', runs: 1 }] });
 });
 

@@ -39,8 +39,8 @@ export interface SweptRuns {
 
 /** What one sweep has found so far. */
 interface Counting {
-  /** Shows an open run of the sweep. */
-  readonly see: (run: Pick<Run, 'agent' | 'revision' | 'status' | 'runnable' | 'createdAt' | 'workerId'>) => void;
+  /** To be called with each open run that the sweep finds. */
+  readonly add: (run: Pick<Run, 'agent' | 'revision' | 'status' | 'runnable' | 'createdAt' | 'workerId'>) => void;
   /** The sweep has seen every open run. One that fails before is not counted. */
   readonly end: () => void;
 }
@@ -64,7 +64,7 @@ export function createOpenRunCounts(onSwept: (swept: SweptRuns) => void = () => 
       const pools = new Map<string, GrowingPool>();
       let oldestAt: number | undefined;
       return {
-        see: ({ agent = defaultAgent, revision, status, runnable, createdAt, workerId = '' }) => {
+        add: ({ agent = defaultAgent, revision, status, runnable, createdAt, workerId = '' }) => {
           if (status !== 'queued' && status !== 'running') return;
           const key = poolKey(agent, revision);
           const none = {

@@ -17,8 +17,8 @@ interface OverdueOptions {
 
 /** Fails runs that no worker has claimed for too long. */
 export interface OverdueRuns {
-  /** Shows an open run of a sweep. */
-  readonly see: (run: Run) => void;
+  /** To be called with each open run that a sweep finds. */
+  readonly add: (run: Run) => void;
   /** To be called at the end of a sweep. Never rejects: a run that cannot be failed is tried again at the end of the next one. */
   readonly fail: () => Promise<void>;
 }
@@ -57,7 +57,7 @@ export function createOverdueRuns({ threads, ends, log, ttlSeconds }: OverdueOpt
   };
 
   return {
-    see: (run) => {
+    add: (run) => {
       if (!run.runnable || run.status !== 'queued') return;
       const now = performance.now();
       const first = since.get(run.runId) ?? now;

@@ -77,8 +77,8 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     for await (const { runs, newestFirst } of read(parts.threads, partRuns)) {
       for (const run of runs) {
         found++;
-        parts.overdue?.see(run);
-        counting.see(run);
+        parts.overdue?.add(run);
+        counting.add(run);
         if (parts.onlyOwn && (worker === undefined || run.workerId !== worker.id)) continue;
         const runnable = await toRunnable(run, { worker, isAlive, isDue: (runId) => isDue(runId, newestFirst) });
         if (!runnable) continue;

@@ -4,7 +4,7 @@ import { openInProcessWorkerLeases } from '../adapters/in-process/leases.ts';
 import { createOpenRunCounts, type OpenRunCounts } from './open-run-counts.ts';
 import { createUnservedPools } from './unserved-pools.ts';
 
-type Seen = Parameters<ReturnType<OpenRunCounts['begin']>['see']>[0];
+type Seen = Parameters<ReturnType<OpenRunCounts['begin']>['add']>[0];
 
 const lateMs = 20_000;
 const v1: Seen = { agent: 'support', revision: 'v1', status: 'queued', runnable: true, createdAt: 0 };
@@ -23,7 +23,7 @@ async function openReplica(leases = openInProcessWorkerLeases()) {
   const pools = createUnservedPools({ leases, workerId: 'api', log, elapsed: () => clock.ms });
   const sweep = (...runs: readonly Seen[]): void => {
     const counting = createOpenRunCounts(pools.see).begin({ at: 0, registered: [] });
-    for (const run of runs) counting.see(run);
+    for (const run of runs) counting.add(run);
     counting.end();
   };
   return { leases, clock, lines, sweep };

@@ -37,7 +37,7 @@ export function openWakes(options: WakesOptions): AsyncDisposable {
   const wake = createWakes(options);
   let isFailing = false;
   const onError = (error: unknown): void => {
-    // It is tried twice a second, also while the record is away for long.
+    // It is tried twice a second, also while the record is unavailable for long.
     if (!isFailing) log.error({ err: error }, 'sleeping runs could not be woken; it is tried again');
     isFailing = true;
   };
@@ -78,7 +78,7 @@ function createWakes({ threads, queue, now }: Omit<WakesOptions, 'log'>): () => 
   };
 }
 
-/** The runs that sleep until `until` or less, behind `first`, page by page. Without these bounds all of them. */
+/** The runs that sleep until `until` or less, after `first`, page by page. Without these bounds all of them. */
 export async function* sleepingRuns(
   threads: Pick<SweepCalls, 'listSleepingRuns'>,
   until = Number.MAX_SAFE_INTEGER,

@@ -117,8 +117,8 @@ export interface NodeContext extends RunContext {
    */
   readonly messageId: string;
   /**
-   * Publishes data, which must be JSON of at most 64 KiB, to those who follow the run: an event `on_chain_stream` with it as `custom`. It is
-   * not kept with the thread, and a node that runs again publishes it again.
+   * Publishes data, which must be JSON of at most 64 KiB, to those who follow the run: an event `on_chain_stream` with it as `custom`. It
+   * is stored in the event log of the run and not in the thread; a node that runs again publishes it again.
    */
   readonly progress: (data: unknown) => void;
   /**
@@ -146,8 +146,8 @@ export interface ToolContext extends RunContext {
   /** The same for every attempt at this call. Send it to services that accept an idempotency key. */
   readonly idempotencyKey: string;
   /**
-   * Publishes data, which must be JSON of at most 64 KiB, to those who follow the run: an event `on_chain_stream` with it as `custom`. It is
-   * not kept with the thread, and a node that runs again publishes it again.
+   * Publishes data, which must be JSON of at most 64 KiB, to those who follow the run: an event `on_chain_stream` with it as `custom`. It
+   * is stored in the event log of the run and not in the thread; a node that runs again publishes it again.
    */
   readonly progress: (data: unknown) => void;
   /**

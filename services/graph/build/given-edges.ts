@@ -2,7 +2,7 @@ import { START } from './names.ts';
 import { nameOf } from '../state/name-of.ts';
 
 /** What JavaScript lets pass as the ends of an edge: what is no name, as a constant that a module does not export, and a list of targets. */
-export function refuseNoEdge(from: unknown, to: unknown): void {
+export function requireEdge(from: unknown, to: unknown): void {
   if (typeof from !== 'string' && !Array.isArray(from))
     throw new Error(`an edge must leave a node by its name, or several by a list of names, not ${nameOf(from)}`);
   const all: readonly unknown[] = [from].flat();
@@ -16,7 +16,7 @@ export function refuseNoEdge(from: unknown, to: unknown): void {
 }
 
 /** What JavaScript lets pass: no route, and a map of targets, which LangGraph.js has. */
-export function refuseNoRoute(from: unknown, route: unknown, targets: unknown): void {
+export function requireRoute(from: unknown, route: unknown, targets: unknown): void {
   if (typeof from !== 'string')
     throw new Error(`a conditional edge must leave a node by its name, not ${nameOf(from)}`);
   const edge = `the conditional edge from ${placeOf(from)}`;

@@ -231,17 +231,17 @@ for (const [what, build, fault] of [
   [
     'with a tool whose function is none',
     () => tool({ name: 'look', description: '', parameters: {} }, {} as never),
-    'tool "look" must have a function behind its declaration, not object',
+    'tool "look" must have a function after its declaration, not object',
   ],
   [
     'with a tool whose function is undefined',
     () => tool({ name: 'look', description: '', parameters: {} }, undefined as never),
-    'tool "look" must have a function behind its declaration, not undefined',
+    'tool "look" must have a function after its declaration, not undefined',
   ],
   [
     'with a tool whose function is in its declaration',
     () => tool({ name: 'look', description: '', parameters: {}, run: nothing } as never, undefined as never),
-    'tool "look" has run in its declaration: give the function behind it',
+    'tool "look" has run in its declaration: give the function after it',
   ],
   ['with a node added twice', () => draft().addNode('a', nothing), 'node "a" is added twice'],
   ['with a node named as START', () => draft().addNode(START, nothing), `"${START}" cannot be the name of a node`],

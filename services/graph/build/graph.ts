@@ -1,6 +1,6 @@
 import type { NodeContext } from './context.ts';
 import { drawGraph } from './draw.ts';
-import { refuseNoEdge, refuseNoRoute } from './given-edges.ts';
+import { requireEdge, requireRoute } from './given-edges.ts';
 import { END, nameWithin, START } from './names.ts';
 import { messageOf } from '../state/failure.ts';
 import { fieldTypes, misfit, type Fields, type FieldSpec } from '../state/field.ts';
@@ -8,10 +8,10 @@ import { createJoin, type Join } from './join.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
 import type { Send } from './send.ts';
 import { nameOf } from '../state/name-of.ts';
-import { refuseNoObject } from '../state/refuse-unknown.ts';
+import { requireObject } from '../state/refuse-unknown.ts';
 import { compileSchema, type JsonSchema } from '../state/schema.ts';
 import type { State, Update } from '../state/state.ts';
-import { refuseNoTools, type Tool, type ToolNode } from './tool.ts';
+import { requireTools, type Tool, type ToolNode } from './tool.ts';
 
 // A node that only emits returns nothing: `void` lets it be written without a `return`.
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type
@@ -58,10 +58,10 @@ export class StateGraph<F extends Fields> {
 
   /** @throws Error when it is given no object of fields, or a field is not made by {@link field}. */
   constructor(fields: F) {
-    refuseNoObject('what StateGraph is given', fields);
+    requireObject('what StateGraph is given', fields);
     for (const [name, given] of Object.entries(fields)) {
       if (reservedFields.has(name)) throw new Error(`field "${name}" is the service's own name`);
-      refuseNoField(name, given);
+      requireField(name, given);
     }
     this.#fields = fields;
   }
@@ -78,10 +78,10 @@ export class StateGraph<F extends Fields> {
     node: NodeFunction<F, C> | ToolNode | CompiledGraph,
     policy: NodePolicy = {},
   ): this {
-    refuseNoName(name);
+    requireName(name);
     if (name === START || name === END || name === '') throw new Error(`"${name}" cannot be the name of a node`);
     if (this.#nodes.has(name)) throw new Error(`node "${name}" is added twice`);
-    refuseNoNode(name, node);
+    requireNode(name, node);
     checkPolicy(name, policy);
     if (policy.speculative && typeof node !== 'function')
       throw new Error(`node "${name}" cannot be speculative: only a function can, no tool node and no sub-graph`);
@@ -95,7 +95,7 @@ export class StateGraph<F extends Fields> {
    * @throws Error when one of them is no name.
    */
   addEdge(from: string | readonly string[], to: string): this {
-    refuseNoEdge(from, to);
+    requireEdge(from, to);
     if (typeof from === 'string') {
       this.#edges.set(from, [...(this.#edges.get(from) ?? []), to]);
       return this;
@@ -112,7 +112,7 @@ export class StateGraph<F extends Fields> {
    * @throws Error when `route` is no function, or `targets` no list of names.
    */
   addConditionalEdges(from: string, route: Route<F>, targets?: readonly string[]): this {
-    refuseNoRoute(from, route, targets);
+    requireRoute(from, route, targets);
     const edge = { route: route as ConditionalEdge['route'], ...(targets ? { targets } : {}) };
     this.#conditional.set(from, [...(this.#conditional.get(from) ?? []), edge]);
     return this;
@@ -207,23 +207,23 @@ export class StateGraph<F extends Fields> {
 }
 
 /** What JavaScript lets pass: what a field is declared by, without `field`. */
-function refuseNoField(name: string, given: unknown): void {
+function requireField(name: string, given: unknown): void {
   const spec = typeof given === 'object' && given !== null && 'spec' in given ? given.spec : undefined;
   if (typeof spec !== 'object' || spec === null)
     throw new Error(`field "${name}" must be made by field({ type, default, … })`);
 }
 
-function refuseNoName(name: unknown): void {
+function requireName(name: unknown): void {
   if (typeof name !== 'string') throw new Error(`the name of a node must be a text, not ${nameOf(name)}`);
 }
 
 /** What JavaScript lets pass: a graph that is not compiled, and no node at all. */
-function refuseNoNode(name: string, node: unknown): void {
+function requireNode(name: string, node: unknown): void {
   if (typeof node === 'function') return;
   const parts = typeof node === 'object' && node !== null ? node : {};
   if ('compile' in parts) throw new Error(`node "${name}" is a graph that is not compiled: add graph.compile()`);
   if (!('tools' in parts)) throw new Error(`node "${name}" is no function, no tool node and no compiled graph`);
-  refuseNoTools(`the tools of node "${name}"`, parts.tools);
+  requireTools(`the tools of node "${name}"`, parts.tools);
 }
 
 /** Whether a value is what {@link StateGraph.compile} gives. */

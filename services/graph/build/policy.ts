@@ -1,7 +1,7 @@
 import type { Backoff } from '@agent-workflow/kit/retry';
 import { isRunFailure } from '../state/failure.ts';
 import { nameOf } from '../state/name-of.ts';
-import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
+import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 
 /** When a failed node is tried again, and after which wait. */
 export interface RetryPolicy {
@@ -34,7 +34,7 @@ export interface NodePolicy {
   /**
    * Whether the node, a function, may begin while the step before it is being committed. Nothing that it emits is published before that
    * commit, and its calls of `ctx.memory` and `ctx.files` wait for it. When the commit is refused or the run is stopped, the node's signal
-   * fires. So a node that does nothing else, such as a question to a model, takes effect as ever, and may be begun in vain.
+   * fires. So a node that does nothing else, such as a question to a model, has the same effect as without this, and may be started for nothing.
    */
   readonly speculative?: boolean;
 }
@@ -84,13 +84,13 @@ const retryNames: Readonly<Record<keyof RetryPolicy, true>> = {
 /** @throws Error naming the first member that is unknown or whose value is out of its bounds. */
 export function checkPolicy(node: string, policy: NodePolicy): void {
   const what = `the policy of node "${node}"`;
-  refuseNoObject(what, policy);
+  requireObject(what, policy);
   refuseUnknown(what, '', policy, policyNames);
   const { retry, timeoutMs, recursionLimit, maxConcurrency } = policy;
-  refuseNoBoolean(node, policy);
+  requireValidSpeculative(node, policy);
   if (retry) refuseUnknown(what, 'retry.', retry, retryNames);
   if (retry && !Object.hasOwn(retry, 'maxAttempts')) throw new Error(`retry of node "${node}" has no maxAttempts`);
-  refuseNoRetryOn(node, retry);
+  requireValidRetryOn(node, retry);
   const { maxAttempts, initialDelayMs, maxDelayMs, factor } = retry ?? {};
   for (const [name, value, least, most, whole] of [
     ['retry.maxAttempts', maxAttempts, 1, Number.MAX_SAFE_INTEGER, true],
@@ -113,12 +113,12 @@ export function checkPolicy(node: string, policy: NodePolicy): void {
   }
 }
 
-function refuseNoBoolean(node: string, { speculative }: { readonly speculative?: unknown }): void {
+function requireValidSpeculative(node: string, { speculative }: { readonly speculative?: unknown }): void {
   if (speculative === undefined || typeof speculative === 'boolean') return;
   throw new Error(`speculative of node "${node}" is ${JSON.stringify(speculative)}: it must be true or false`);
 }
 
-function refuseNoRetryOn(node: string, { retryOn }: { readonly retryOn?: unknown } = {}): void {
+function requireValidRetryOn(node: string, { retryOn }: { readonly retryOn?: unknown } = {}): void {
   if (retryOn === undefined || typeof retryOn === 'function') return;
   throw new Error(`retry.retryOn of node "${node}" must be a function, not ${nameOf(retryOn)}`);
 }

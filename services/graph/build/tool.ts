@@ -1,6 +1,6 @@
 import { messageOf } from '../state/failure.ts';
 import { nameOf } from '../state/name-of.ts';
-import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
+import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import type { JsonSchema } from '../state/schema.ts';
 import { isStandardSchema, toJsonSchema, type OutputOf, type StandardSchema } from '../state/standard-schema.ts';
 import type { ToolContext, ToolDeclaration } from './context.ts';
@@ -10,7 +10,7 @@ type Args = Record<string, unknown>;
 /**
  * What happens to a tool call when its step runs again after a crash or a failed attempt. `safe`: the call is made again. `once`: it
  * is made at most once; a call whose outcome is not on record is answered with an error. `pure`: as `safe`, and the call has no effect
- * outside, so that it may also be made before the step that asked for it is on record, and in vain.
+ * outside, so that it may also be made before the step that asked for it is on record, and be dropped with that step.
  */
 type Replay = 'safe' | 'once' | 'pure';
 
@@ -49,12 +49,12 @@ export function tool<const D extends ToolSpec>(
   declaration: D,
   ...given: readonly [run: (args: ArgsOf<D>, context: ToolContext) => unknown]
 ): Tool {
-  refuseNoDeclaration(declaration);
+  requireDeclaration(declaration);
   const { parameters, schema = isStandardSchema(parameters) ? parameters : undefined } = declaration;
   const { name, replay = 'safe' } = declaration;
   if (!replays.includes(replay))
     throw new Error(`replay of tool "${name}" is ${replay}: it must be ${replays.join(' or ')}`);
-  refuseNoRun(declaration, given);
+  requireValidRun(declaration, given);
   refuseUnknownParts(declaration);
   const instead = 'give it as "schema", and the same as JSON Schema as "parameters"';
   return {
@@ -70,14 +70,14 @@ export function tool<const D extends ToolSpec>(
  * @throws Error as {@link tool}.
  */
 export function remoteTool(declaration: RemoteToolSpec): Tool {
-  refuseNoDeclaration(declaration);
+  requireDeclaration(declaration);
   refuseUnknown(`remote tool "${declaration.name}"`, '', declaration, remoteNames);
   return { ...declaration, parameters: toParameters(declaration, 'give JSON Schema') };
 }
 
 /** What JavaScript lets pass: the function before the declaration, which LangChain.js has, and one without a name. */
-function refuseNoDeclaration(given: unknown): void {
-  refuseNoObject('the declaration of a tool', given);
+function requireDeclaration(given: unknown): void {
+  requireObject('the declaration of a tool', given);
   const name = 'name' in given ? given.name : undefined;
   if (typeof name !== 'string') throw new Error(`the name of a tool must be a text, not ${nameOf(name)}`);
 }
@@ -86,12 +86,12 @@ function refuseNoDeclaration(given: unknown): void {
  * What JavaScript lets pass: a tool of a declaration alone is a remote one, and nothing else is. A second argument that is no function,
  * as a name that a module does not export, is a mistake, and so is a function in the declaration.
  */
-function refuseNoRun(declaration: ToolSpec, given: readonly unknown[]): void {
+function requireValidRun(declaration: ToolSpec, given: readonly unknown[]): void {
   const [run] = given;
   if (run === undefined && 'run' in declaration)
-    throw new Error(`tool "${declaration.name}" has run in its declaration: give the function behind it`);
+    throw new Error(`tool "${declaration.name}" has run in its declaration: give the function after it`);
   if (given.length > 0 && typeof run !== 'function')
-    throw new Error(`tool "${declaration.name}" must have a function behind its declaration, not ${nameOf(run)}`);
+    throw new Error(`tool "${declaration.name}" must have a function after its declaration, not ${nameOf(run)}`);
 }
 
 /** Another tool may be the declaration: a function is then given in place of its own. */
@@ -160,12 +160,12 @@ export interface ToolNode {
  * @throws Error when it is given no list of tools.
  */
 export function toolNode(tools: readonly Tool[]): ToolNode {
-  refuseNoTools('what toolNode is given', tools);
+  requireTools('what toolNode is given', tools);
   return { tools };
 }
 
 /** What JavaScript lets pass: one tool without a list, a promise of tools, and functions that are no tools. */
-export function refuseNoTools(what: string, tools: unknown): void {
+export function requireTools(what: string, tools: unknown): void {
   if (!Array.isArray(tools)) throw new Error(`${what} must be a list of tools, not ${nameOf(tools)}`);
   const at = tools.findIndex((given: unknown) => typeof given !== 'object' || given === null || !('name' in given));
   if (at >= 0)

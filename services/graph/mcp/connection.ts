@@ -18,7 +18,7 @@ export interface Connection<T extends Opened> {
   readonly close: () => Promise<void>;
 }
 
-/** Waits between attempts to connect: a call that finds the server away fails within seconds, and the next call tries again. */
+/** Waits between attempts to connect: a call that cannot reach the server fails within seconds, and the next call tries again. */
 const attempts = { firstMs: 200, maxMs: 1000, maxAttempts: 3 };
 
 export function createConnection<T extends Opened>(open: () => Promise<T>): Connection<T> {

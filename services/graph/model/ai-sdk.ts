@@ -16,11 +16,11 @@ export interface AiSdkModelOptions {
   readonly names?: Partial<SettingNames>;
 }
 
-/** A call is made so often at most, to an API that is busy or away for a moment. */
+/** A call is made so often at most, to an API that is busy or unavailable for a moment. */
 const maxAttempts = 3;
 
 /**
- * A model of any provider of the AI SDK (https://ai-sdk.dev). Answers are streamed. A call that finds the API busy or away is made up to
+ * A model of any provider of the AI SDK (https://ai-sdk.dev). Answers are streamed. A call that finds the API busy or unavailable is made up to
  * three times; an answer that breaks off is not asked for again. Tools that the provider runs itself do not show.
  * @example aiSdkModel(anthropic('claude-sonnet-4-5'))
  */

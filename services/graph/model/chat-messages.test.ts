@@ -62,7 +62,7 @@ test('what is not text is named by its kind, and past reasoning is left out', (t
   ]);
 });
 
-test('results stand right behind the message that made their calls, whatever was said in between', (t) => {
+test('results stand right after the message that made their calls, whatever was said in between', (t) => {
   const messages = read(
     message('assistant', call('a')),
     message('assistant', call('b')),

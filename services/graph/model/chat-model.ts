@@ -4,7 +4,7 @@ import { guardAnswer } from './guarded-answer.ts';
 import type { Model } from './model.ts';
 import type { SettingNames } from './model-failure.ts';
 import { nameOf } from '../state/name-of.ts';
-import { refuseNoObject } from '../state/refuse-unknown.ts';
+import { requireObject } from '../state/refuse-unknown.ts';
 
 export interface ChatModelOptions extends ChatApi {
   /** How long one answer may take from the question to its last word, in milliseconds: five minutes unless given. */
@@ -15,13 +15,13 @@ export interface ChatModelOptions extends ChatApi {
 
 /**
  * A model at any API that speaks OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat): OpenAI, Azure,
- * vLLM, Ollama, LiteLLM. Answers are streamed. A request that finds the API busy or away is sent up to three times; an answer that
+ * vLLM, Ollama, LiteLLM. Answers are streamed. A request that finds the API busy or unavailable is sent up to three times; an answer that
  * breaks off is not asked for again.
  * @throws Error when it is given no object, or no name of a model.
  */
 export function chatModel(options: ChatModelOptions): Model {
-  refuseNoObject('what chatModel is given', options);
-  refuseNoModelName(options);
+  requireObject('what chatModel is given', options);
+  requireModelName(options);
   const { timeoutMs = 300_000, names, ...api } = options;
   return {
     answer: (question, signal) =>
@@ -32,7 +32,7 @@ export function chatModel(options: ChatModelOptions): Model {
 }
 
 /** What JavaScript lets pass: no model, and what is no name, as a setting that is not set. */
-function refuseNoModelName({ model }: { readonly model?: unknown }): void {
+function requireModelName({ model }: { readonly model?: unknown }): void {
   if (typeof model !== 'string')
     throw new Error(`model of chatModel must be the name of a model at its provider, not ${nameOf(model)}`);
   if (model === '')

@@ -18,7 +18,7 @@ export interface ChatApi {
 
 const openai = 'https://api.openai.com/v1';
 
-/** A request is sent so often at most, to an API that is busy or away for a moment. */
+/** A request is sent so often at most, to an API that is busy or unavailable for a moment. */
 const maxAttempts = 3;
 
 /** Sends a question; repeats the request while that may help. @returns the reply, whose body is the answer as a stream. */

@@ -1,6 +1,6 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
-import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
+import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import { nameOf } from '../state/name-of.ts';
 import { compileSchema, schemaFault, type JsonSchema } from '../state/schema.ts';
 import {
@@ -29,16 +29,16 @@ export interface ModelNodeOptions<S extends ModelState> {
 
 /**
  * A node that asks a model: the instructions, the summary of what was removed, and the context. Text is streamed as it comes; calls
- * of tools are emitted for a tool node behind it, and the tokens that the model counts are reported as usage.
+ * of tools are emitted for a tool node after it, and the tokens that the model counts are reported as usage.
  * @throws Error at once when it is given no model or an option that it does not have, and in a run what the model throws; the policy of the node says whether it is tried again.
  */
 export function modelNode<S extends ModelState>(
   options: ModelNodeOptions<S>,
 ): (state: S, context: NodeContext) => Promise<undefined> {
-  refuseNoObject('what modelNode is given', options);
+  requireObject('what modelNode is given', options);
   refuseUnknown('what modelNode is given', '', options, modelNodeNames);
-  refuseNoModel('modelNode', options.model);
-  refuseNoInstructions('modelNode', options.instructions);
+  requireModel('modelNode', options.model);
+  requireValidInstructions('modelNode', options.instructions);
   return async (state, context) => {
     for await (const part of options.model.answer(questionOf(options, state, context), context.signal)) {
       if (part.type === 'text') context.emit(part.text);
@@ -55,13 +55,13 @@ const modelNodeNames: Readonly<Record<keyof ModelNodeOptions<ModelState>, true>>
 };
 
 /** What JavaScript lets pass: no model, a promise of one, and the model of another library. */
-export function refuseNoModel(what: string, model: unknown): void {
+export function requireModel(what: string, model: unknown): void {
   if (typeof model === 'object' && model !== null && 'answer' in model && typeof model.answer === 'function') return;
   throw new Error(`the model of ${what} must be one as chatModel() or aiSdkModel() makes it, not ${nameOf(model)}`);
 }
 
 /** What JavaScript lets pass: a message in place of its text. */
-export function refuseNoInstructions(what: string, instructions: unknown): void {
+export function requireValidInstructions(what: string, instructions: unknown): void {
   if (instructions === undefined || typeof instructions === 'string' || typeof instructions === 'function') return;
   throw new Error(
     `the instructions of ${what} must be a text or a function that gives one, not ${nameOf(instructions)}`,
@@ -92,13 +92,13 @@ export function outputNode<
   const K extends string,
   D extends JsonSchema | StandardSchema = JsonSchema,
 >(options: OutputNodeOptions<S, K, D>): (state: S, context: NodeContext) => Promise<Readonly<Record<K, AnswerOf<D>>>> {
-  refuseNoObject('what outputNode is given', options);
+  requireObject('what outputNode is given', options);
   refuseUnknown('what outputNode is given', '', options, outputNodeNames);
   const { model, field } = options;
-  refuseNoModel('outputNode', model);
-  refuseNoInstructions('outputNode', options.instructions);
+  requireModel('outputNode', model);
+  requireValidInstructions('outputNode', options.instructions);
   const given: JsonSchema | StandardSchema = options.schema;
-  if (!isStandardSchema(given)) refuseNoObject('the schema of outputNode', given);
+  if (!isStandardSchema(given)) requireObject('the schema of outputNode', given);
   const schema = isStandardSchema(given) ? toJsonSchema(given, 'input', 'give JSON Schema') : given;
   compileSchema(schema);
   return async (state, context) => {

@@ -1,13 +1,13 @@
 import { END, START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';
-import { refuseNoTools, toolNode, type Tool } from '../build/tool.ts';
+import { requireTools, toolNode, type Tool } from '../build/tool.ts';
 import type { NodePolicy } from '../build/policy.ts';
 import { callsTools } from '../state/calls.ts';
-import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
+import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import {
   modelNode,
-  refuseNoInstructions,
-  refuseNoModel,
+  requireValidInstructions,
+  requireModel,
   type ModelNodeOptions,
   type ModelState,
 } from './model-node.ts';
@@ -25,12 +25,12 @@ export interface ReactAgentOptions extends Pick<ModelNodeOptions<ModelState>, 'm
  * @throws Error when it is given an option that it does not have, no model, or no list of tools.
  */
 export function createReactAgent(given: ReactAgentOptions): CompiledGraph {
-  refuseNoObject('what createReactAgent is given', given);
+  requireObject('what createReactAgent is given', given);
   refuseUnknown('what createReactAgent is given', '', given, optionNames);
   const { tools = [], policy, ...options } = given;
-  refuseNoModel('createReactAgent', options.model);
-  refuseNoInstructions('createReactAgent', options.instructions);
-  refuseNoTools('tools of createReactAgent', tools);
+  requireModel('createReactAgent', options.model);
+  requireValidInstructions('createReactAgent', options.instructions);
+  requireTools('tools of createReactAgent', tools);
   return new StateGraph({})
     .addNode('agent', modelNode(options), policy)
     .addNode('tools', toolNode(tools))

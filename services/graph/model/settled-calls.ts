@@ -16,7 +16,7 @@ export function settledCalls(messages: readonly Message[]): ReadonlyMap<unknown,
 }
 
 /**
- * The messages with the results of calls right behind the message that made them, as models ask for: what ran side by side may have
+ * The messages with the results of calls right after the message that made them, as models ask for: what ran side by side may have
  * put other messages between.
  */
 export function resultsBehindCalls(messages: readonly Message[]): readonly Message[] {

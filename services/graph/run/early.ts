@@ -17,7 +17,7 @@ export function mayBeginEarly(graph: CompiledGraph, step: StepParts): boolean {
 }
 
 /**
- * The pure tools that a step would call which is nothing but a tool node behind one function: such a step may be committed together with
+ * The pure tools that a step would call which is nothing but a tool node after one function: such a step may be committed together with
  * the one before. `undefined` for any other step. The continuation is that between the two.
  */
 export function toolsToFuse(

@@ -151,7 +151,7 @@ function toResult(
   emitted: Message | undefined,
   toBlock: (block: Block) => Block,
 ): NodeResult {
-  refuseNoUpdate(node, update);
+  requireUpdate(node, update);
   const {
     messages = [],
     removed_from_context: removed,
@@ -172,7 +172,7 @@ function toResult(
  * An object of a class without members of its own, as a Map, a Response or an async generator, would be an update of nothing. What a
  * class of the author gives is an update as long as it has members.
  */
-function refuseNoUpdate(node: string, update: object): void {
+function requireUpdate(node: string, update: object): void {
   const isObject = typeof update === 'object' && !Array.isArray(update);
   const lost = isObject ? nameOfClass(update) : undefined;
   if (isObject && (lost === undefined || Object.keys(update).length > 0)) return;
@@ -207,7 +207,7 @@ async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<
 
 /**
  * The open calls at the end of the context. A node that has waited for calls goes on with these, wherever they stand: branches and nodes
- * beside it may have added messages behind them.
+ * beside it may have added messages after them.
  */
 function callsToAnswer({ state: { context }, continuation }: Step, node: string): readonly CallBlock[] {
   const waited = new Set(callsWaitedFor(continuation, node));

@@ -335,7 +335,7 @@ test('a sub-graph is drawn as one node', (t) => {
   t.deepEqual(around(inner).drawing.nodes[1], { id: 'sub', type: 'graph' });
 });
 
-test('nodes of a sub-graph are listed behind its name, and only nodes of the graph itself are next nodes', (t) => {
+test('nodes of a sub-graph are listed after its name, and only nodes of the graph itself are next nodes', (t) => {
   const deep = new StateGraph({})
     .addNode('c', () => ({}))
     .addEdge(START, 'c')

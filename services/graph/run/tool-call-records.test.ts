@@ -139,9 +139,9 @@ test('calls of other or unknown tools, and calls with invalid arguments, are not
 });
 
 test('a call that cannot be recorded is not made, and fails its node', async (t) => {
-  const records = { ...keepRecords(), started: async () => Promise.reject(new Error('the record is away')) };
+  const records = { ...keepRecords(), started: async () => Promise.reject(new Error('the record is unavailable')) };
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, () => t.fail('it was made'));
-  await t.throwsAsync(stepOf(graphOf(send), calling(['send', {}]), records), { message: /the record is away/ });
+  await t.throwsAsync(stepOf(graphOf(send), calling(['send', {}]), records), { message: /the record is unavailable/ });
 });
 
 test('a tool that asks is called again with the answer, even when it caught the question', async (t) => {

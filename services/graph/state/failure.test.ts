@@ -35,7 +35,7 @@ for (const [what, thrown, message] of [
   ['an address', new URL('http://tea/'), 'http://tea/'],
   ['a circle', circle, 'an object that is not JSON'],
   ['a class', Weird, 'a function'],
-  ['an object that cannot be read', unreadable, 'a value without a text'],
+  ['an object that cannot be read', unreadable, 'a value that cannot be shown'],
 ] as const) {
   test(`${what} that is thrown is named by a text that says what it is`, (t) => {
     t.is(messageOf(thrown), message);

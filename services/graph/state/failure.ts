@@ -67,11 +67,11 @@ function toText(error: unknown): string {
     if (typeof own === 'function') return 'a function';
     return typeof own === 'object' && own !== null ? textOfObject(own) : String(own);
   } catch {
-    return withoutText;
+    return notShown;
   }
 }
 
-const withoutText = 'a value without a text';
+const notShown = 'a value that cannot be shown';
 
 /** What an object that is no error says of itself: its message, its own text, its JSON, or its class where JSON would keep little of it. */
 function textOfObject(thrown: object): string {
@@ -86,7 +86,7 @@ function textOfObject(thrown: object): string {
 function jsonOf(thrown: object): string {
   try {
     const json: unknown = JSON.stringify(thrown);
-    return typeof json === 'string' && json !== '{}' ? json : withoutText;
+    return typeof json === 'string' && json !== '{}' ? json : notShown;
   } catch {
     return 'an object that is not JSON';
   }

@@ -1,5 +1,5 @@
 import { nameOf } from './name-of.ts';
-import { refuseNoObject, refuseUnknown } from './refuse-unknown.ts';
+import { requireObject, refuseUnknown } from './refuse-unknown.ts';
 import { schemaFault, type JsonSchema } from './schema.ts';
 import {
   checkValueNow,
@@ -59,12 +59,12 @@ export function field<T>(spec: FieldSpec<T> & { readonly default: T }): Field<T>
 /** A field that may be undefined when a node reads it. */
 export function field<T>(spec: FieldSpec<T>): Field<T | undefined>;
 export function field(spec: unknown): Field<never> {
-  refuseNoObject('what field is given', spec);
+  requireObject('what field is given', spec);
   refuseUnknown('what field is given', '', spec, specNames);
   // The reducer is called with values of this field only.
   const read = readStandard(spec as FieldSpec<unknown>);
-  refuseNoReducer(read);
-  refuseNoCheck(read);
+  requireValidReducer(read);
+  requireValidCheck(read);
   return { spec: read };
 }
 
@@ -78,12 +78,12 @@ const specNames: Readonly<Record<keyof FieldSpec<unknown>, true>> = {
   reducer: true,
 };
 
-function refuseNoReducer({ reducer }: { readonly reducer?: unknown }): void {
+function requireValidReducer({ reducer }: { readonly reducer?: unknown }): void {
   if (reducer === undefined || typeof reducer === 'function') return;
   throw new Error(`the reducer of a field must be a function, not ${nameOf(reducer)}`);
 }
 
-function refuseNoCheck({ check }: { readonly check?: unknown }): void {
+function requireValidCheck({ check }: { readonly check?: unknown }): void {
   if (check === undefined || isStandardSchema(check)) return;
   throw new Error(`the check of a field must be a schema of a validation library, as zod, not ${nameOf(check)}`);
 }

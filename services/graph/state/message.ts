@@ -56,7 +56,7 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
         text += chunk;
         return { messageId, role: 'assistant', chunk };
       }
-      refuseNoChunk(chunk);
+      requireChunk(chunk);
       const json = toBoundedJson(chunk, emittedChunk);
       count(json.length);
       closeText();
@@ -131,7 +131,7 @@ const toPlace = (field: readonly (string | number)[]): string =>
     .slice(1);
 
 /** What JavaScript lets pass: neither a text nor a block, and the promise of one. */
-function refuseNoChunk(chunk: unknown): void {
+function requireChunk(chunk: unknown): void {
   refusePromise(emittedChunk, chunk);
   if (misfit({ type: 'object' }, chunk) !== undefined)
     throw new RunFailure('NodeFailed', `${emittedChunk} must be a text or an object, not ${nameOf(chunk)}`);

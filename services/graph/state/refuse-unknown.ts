@@ -1,7 +1,7 @@
 import { nameOf } from './name-of.ts';
 
 /** What JavaScript lets pass where an object of named members is asked for. @throws Error naming what is given instead. */
-export function refuseNoObject(what: string, given: unknown): asserts given is object {
+export function requireObject(what: string, given: unknown): asserts given is object {
   if (typeof given === 'object' && given !== null && !Array.isArray(given) && !(given instanceof Promise)) return;
   throw new Error(`${what} must be an object, not ${nameOf(given)}`);
 }

@@ -1,6 +1,6 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { textOf, type CallBlock, type Message } from '@agent-workflow/protos/message';
-import { refuseNoObject } from '../state/refuse-unknown.ts';
+import { requireObject } from '../state/refuse-unknown.ts';
 
 /** A message of a user, with an id of its own. */
 export const user = (text: string): Message => ({
@@ -19,7 +19,7 @@ export function toolResult(
   output: unknown,
   { isError = false }: { readonly isError?: boolean } = {},
 ): Message {
-  refuseNoObject('the call that toolResult answers', call);
+  requireObject('the call that toolResult answers', call);
   const status = isError ? 'error' : 'completed';
   return {
     message_id: newId(),
@@ -31,7 +31,7 @@ export function toolResult(
 
 /** The text of the last message after a walk; empty when there is none. */
 export function lastText(walked: { readonly state: { readonly context: readonly Message[] } }): string {
-  refuseNoObject('what lastText is given', walked);
+  requireObject('what lastText is given', walked);
   const last = walked.state.context.at(-1);
   return last ? textOf(last) : '';
 }

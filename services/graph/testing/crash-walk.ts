@@ -2,7 +2,7 @@ import type { RunContext } from '../build/context.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { deepFreeze } from '../state/state.ts';
 import { createCrashScope } from './crash-scope.ts';
-import { refuseNoGraph } from './given-walk.ts';
+import { requireGraph } from './given-walk.ts';
 import { createKeptRecords, type KeptRecords } from './kept-records.ts';
 import { createKnownIds, type KnownIds } from './known-ids.ts';
 import { beginWalk, isOver, walkStep, type Walked, type WalkOptions } from './walk.ts';
@@ -49,7 +49,7 @@ export async function walkToCrash(
   const scope = createCrashScope();
   const startProcess = (): CompiledGraph => {
     const given = typeof subject.graph === 'function' ? subject.graph() : subject.graph;
-    refuseNoGraph(given);
+    requireGraph(given);
     return scope.surround(given);
   };
   const own = { ...options, run: { ...options.run, ...subject.run } };

@@ -62,7 +62,7 @@ test('data that one node leaves in a variable for another is found, because a ne
   };
   const { differences } = await walkWithCrashes(() => ({ graph }));
   t.deepEqual(differences, [
-    'a crash behind the commit of step 1 (find): state.values.list[0] is "nothing", not "a page"',
+    'a crash after the commit of step 1 (find): state.values.list[0] is "nothing", not "a page"',
     'a crash before the commit of step 2 (use): state.values.list[0] is "nothing", not "a page"',
   ]);
 });
@@ -236,7 +236,7 @@ test('what cannot be walked with crashes is refused by what it is', async (t) =>
     [[() => ({ graph: new StateGraph({}) })], notCompiled],
     [[() => ({ graph: () => undefined })], 'the graph of a walk must be a compiled graph, not undefined'],
     [[() => ({ graph, effects: [] })], 'effects of walkWithCrashes must be a function, not array'],
-    [[graph, null], 'what walkWithCrashes is given behind the graph must be an object, not null'],
+    [[graph, null], 'what walkWithCrashes is given after the graph must be an object, not null'],
     [[graph, { ignoredFields: 'list' }], 'ignoredFields of walkWithCrashes must be a list of names, not string'],
   ] as const)
     await t.throwsAsync(walkAny(...given), { message: fault });

@@ -1,10 +1,10 @@
 import { isCompiledGraph, type CompiledGraph } from '../build/graph.ts';
 import { messageOf } from '../state/failure.ts';
 import { nameOf } from '../state/name-of.ts';
-import { refuseNoObject } from '../state/refuse-unknown.ts';
+import { requireObject } from '../state/refuse-unknown.ts';
 import { walkToCrash, type CrashPoint, type CrashSubject, type CrashWalk } from './crash-walk.ts';
 import { differences } from './differences.ts';
-import { refuseNoGraph } from './given-walk.ts';
+import { requireGraph } from './given-walk.ts';
 import type { Walked, WalkOptions } from './walk.ts';
 
 /** Options of each walk. Their hooks are called in every one of them. */
@@ -27,7 +27,7 @@ const maxLines = 50;
 
 /**
  * Walks once without a crash, then crashes at each step in turn, and compares state, context, steps, questions and effects. A crash is
- * before the commit of the step, so that its nodes run again, or behind it; what goes on is a new process that has read the thread from
+ * before the commit of the step, so that its nodes run again, or after it; what goes on is a new process that has read the thread from
  * JSON. As in the service, results of branches and calls of `replay: 'once'` tools that are on record are not made again; a step with
  * branches also crashes before any of them is on record. Ids and times that are new in each attempt are not compared.
  *
@@ -44,7 +44,7 @@ export async function walkWithCrashes(
   subject: CompiledGraph | (() => CompiledGraph | CrashSubject),
   given: CrashOptions = {},
 ): Promise<CrashReport> {
-  refuseNoObject('what walkWithCrashes is given behind the graph', given);
+  requireObject('what walkWithCrashes is given after the graph', given);
   const { ignoredFields = [], ...options } = given;
   if (!Array.isArray(ignoredFields))
     throw new Error(`ignoredFields of walkWithCrashes must be a list of names, not ${nameOf(ignoredFields)}`);
@@ -66,17 +66,17 @@ export async function walkWithCrashes(
 function toSubject(given: Parameters<typeof walkWithCrashes>[0]): CrashSubject {
   const made = typeof given === 'function' ? given() : given;
   if (isCompiledGraph(made)) return { graph: made };
-  refuseNoSubject(made);
+  requireSubject(made);
   return made;
 }
 
 /** What JavaScript lets pass: nothing at all, a promise, and effects that no function gives. */
-function refuseNoSubject(made: unknown): void {
+function requireSubject(made: unknown): void {
   if (typeof made !== 'object' || made === null || made instanceof Promise)
     throw new Error(
       `what walkWithCrashes is given must be a compiled graph, or a function that makes one or { graph, effects }, not ${nameOf(made)}`,
     );
-  if (!('graph' in made)) refuseNoGraph(made);
+  if (!('graph' in made)) requireGraph(made);
   const effects = 'effects' in made ? made.effects : undefined;
   if (effects !== undefined && typeof effects !== 'function')
     throw new Error(`effects of walkWithCrashes must be a function, not ${nameOf(effects)}`);
@@ -105,7 +105,7 @@ const partOf = (outcome: unknown, part: string): unknown => (outcome as Readonly
 const moments = {
   'before commit': 'a crash before the commit of',
   'before records': 'a crash before any branch was on record in',
-  'after commit': 'a crash behind the commit of',
+  'after commit': 'a crash after the commit of',
 } as const;
 
 const placeOf = ({ step, nodes, moment }: CrashPoint): string =>

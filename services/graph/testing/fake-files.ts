@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BoundFiles, FileData, FileInfo, ReadableFile } from '../build/context.ts';
 import { nameOf } from '../state/name-of.ts';
-import { refuseNoObject } from '../state/refuse-unknown.ts';
+import { requireObject } from '../state/refuse-unknown.ts';
 
 /** A file as {@link fakeFiles} keeps it. */
 export interface StoredFile {
@@ -18,7 +18,7 @@ const maxBytesRead = 16 * 1024 * 1024;
 const generic = 'application/octet-stream';
 
 /**
- * Files for tests, in the process: those given, as `file-1` and so on, and those that nodes write behind them. Their types are as they
+ * Files for tests, in the process: those given, as `file-1` and so on, and those that nodes write after them. Their types are as they
  * were declared.
  * @throws Error naming what is given where it is no file.
  * @example walk(graph, { context: [user('Read it')], run: { files: fakeFiles({ filename: 'a.txt', data: 'hello' }) } })
@@ -41,7 +41,7 @@ export function fakeFiles(
     stored.push({ info, bytes });
     return info;
   };
-  given.forEach((file: unknown, at) => refuseNoObject(`[${String(at)}] of what fakeFiles is given`, file));
+  given.forEach((file: unknown, at) => requireObject(`[${String(at)}] of what fakeFiles is given`, file));
   for (const { filename, contentType, data } of given) add(filename, contentType, toBytes(data));
   return {
     stored,

@@ -21,7 +21,7 @@ export interface FakeModel extends Model {
 export function fakeModel(
   script: readonly ScriptedAnswer[] | ((question: ModelQuestion) => ScriptedAnswer),
 ): FakeModel {
-  refuseNoScript(script);
+  requireScript(script);
   const questions: ModelQuestion[] = [];
   const next = typeof script === 'function' ? script : inOrder(script);
   return {
@@ -40,7 +40,7 @@ export function fakeModel(
 const answers = 'a text, an Error, { call, args } or a list of parts';
 
 /** What JavaScript lets pass: one answer without a list, none at all, and a list of what is no answer. */
-function refuseNoScript(script: unknown): void {
+function requireScript(script: unknown): void {
   if (typeof script === 'function') return;
   if (!Array.isArray(script))
     throw new Error(`what fakeModel is given must be a list of answers or a function, not ${nameOf(script)}`);

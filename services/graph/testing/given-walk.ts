@@ -2,7 +2,7 @@ import { isCompiledGraph } from '../build/graph.ts';
 import { nameOf } from '../state/name-of.ts';
 
 /** What JavaScript lets pass as the graph of a walk: one that is not compiled, and none at all. */
-export function refuseNoGraph(graph: unknown): void {
+export function requireGraph(graph: unknown): void {
   if (isCompiledGraph(graph)) return;
   if (typeof graph === 'object' && graph !== null && 'compile' in graph)
     throw new Error('the graph of a walk is not compiled: give graph.compile()');
@@ -10,7 +10,7 @@ export function refuseNoGraph(graph: unknown): void {
 }
 
 /** What JavaScript lets pass as messages: a text, one message without a list, and messages whose content is a text. */
-export function refuseNoMessages(context: unknown): void {
+export function requireMessages(context: unknown): void {
   const must = 'context of a walk must be a list of messages, as user() makes them';
   if (!Array.isArray(context)) throw new Error(`${must}, not ${nameOf(context)}`);
   const at = context.findIndex((message: unknown) => !Array.isArray(partOf(message, 'content')));
@@ -21,7 +21,7 @@ export function refuseNoMessages(context: unknown): void {
 }
 
 /** What JavaScript lets pass as the walk before: a walk that was not awaited, and what is none. */
-export function refuseNoWalk(from: unknown): void {
+export function requireValidFrom(from: unknown): void {
   if (from === undefined) return;
   if (typeof from !== 'object' || from === null || from instanceof Promise)
     throw new Error(`from must be what a walk gave, not ${nameOf(from)}`);

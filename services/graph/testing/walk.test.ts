@@ -212,7 +212,7 @@ for (const [what, graph, options, message] of [
   ],
   ['an empty object as the walk before', calling(), { from: {} }, 'from must be what a walk gave: it has no state'],
   ['a walk that was not awaited', calling(), { from: walk(calling()) }, 'from must be what a walk gave, not promise'],
-  ['nothing as its options', calling(), null, 'what walk is given behind the graph must be an object, not null'],
+  ['nothing as its options', calling(), null, 'what walk is given after the graph must be an object, not null'],
   [
     'an option that there is not',
     calling(),

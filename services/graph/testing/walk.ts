@@ -12,14 +12,14 @@ import { noUsage, type Usage } from '@agent-workflow/protos/usage';
 import { sumBounded } from '../state/usage.ts';
 import { allOpenCalls } from '../state/calls.ts';
 import { defaultValues } from '../state/merge.ts';
-import { refuseNoObject, refuseUnknown } from '../state/refuse-unknown.ts';
+import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
 import { readGivenAnswers, refuseUnknownResults, type GivenAnswers } from './given-answers.ts';
-import { refuseNoGraph, refuseNoMessages, refuseNoWalk } from './given-walk.ts';
+import { requireGraph, requireMessages, requireValidFrom } from './given-walk.ts';
 import { readTurn } from './next-turn.ts';
 import { recordEvents, type WalkEvent } from './walk-events.ts';
 
-/** The result of a walk, from which another walk can continue. It is JSON, but for members that are `undefined`. */
+/** The result of a walk, from which another walk can continue. It is JSON, except members that are `undefined`. */
 export interface Walked {
   readonly state: EngineState;
   /** The nodes of each step. */
@@ -68,7 +68,7 @@ export interface WalkOptions extends Hooks, GivenAnswers {
   readonly run?: Partial<RunContext>;
   /**
    * What the clock by which nodes sleep shows at the beginning, in milliseconds since 1970: the end of the walk before or, in a new
-   * thread, now. It stands still while nodes run, and jumps to the end of a sleep.
+   * thread, now. It does not move while nodes run, and jumps to the end of a sleep.
    */
   readonly time?: number;
   /** Whether the walk ends where all nodes sleep; it goes on at once unless set. */
@@ -114,12 +114,12 @@ const endedAs = (walked: Walked, { stopsAsleep = false }: WalkOptions): Walked =
 
 /** The walk before its first step. */
 export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
-  refuseNoObject('what walk is given behind the graph', options);
+  requireObject('what walk is given after the graph', options);
   const { from, context: input = [], time, ...given } = options;
   refuseUnknown('what walk is given', '', options, optionNames);
-  refuseNoGraph(graph);
-  refuseNoMessages(input);
-  refuseNoWalk(from);
+  requireGraph(graph);
+  requireMessages(input);
+  requireValidFrom(from);
   if (time !== undefined && !Number.isFinite(time)) throw new RangeError('time is a number of milliseconds since 1970');
   if (from?.wakeAt !== undefined && input.length > 0)
     throw new Error('the thread sleeps: in the service a new message waits until the run that sleeps has ended');

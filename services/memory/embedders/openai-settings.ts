@@ -7,10 +7,10 @@ import { createEmbedderPool } from './pool.ts';
 const openaiUrl = 'https://api.openai.com/v1';
 
 export const openaiSettings = {
-  EMBEDDINGS_BASE_URL: text(openaiUrl, 'Where that API begins'),
+  EMBEDDINGS_BASE_URL: text(openaiUrl, 'The base URL of the embeddings API'),
   EMBEDDINGS_API_KEY: text(undefined, 'Its key, sent as a bearer token', { secret: true }),
-  EMBEDDINGS_MODEL: text('text-embedding-3-small', 'The model to ask it for'),
-  EMBEDDINGS_DIMENSION: integer(1536, 'How many numbers that model gives', { min: 1, max: 65_536 }),
+  EMBEDDINGS_MODEL: text('text-embedding-3-small', 'The model that makes the vectors'),
+  EMBEDDINGS_DIMENSION: integer(1536, 'How many numbers a vector of that model has', { min: 1, max: 65_536 }),
   EMBEDDINGS_TIMEOUT_MS: integer(30_000, 'How long one request to it may take', { min: 1, max: 600_000 }),
 } satisfies Settings;
 

@@ -10,7 +10,7 @@ interface EmbedderPoolOptions {
   readonly maxTexts?: number;
   /** How many texts may wait for a request; more are refused. */
   readonly maxWaiting?: number;
-  /** How often a request is sent while the embedder is busy or away. */
+  /** How often a request is sent while the embedder is busy or unavailable. */
   readonly maxAttempts?: number;
   /** The longest wait before the second attempt, in milliseconds; each later wait is twice as long. */
   readonly firstWaitMs?: number;
@@ -21,7 +21,7 @@ const maxWaitMs = 5000;
 
 /**
  * Puts the texts of many callers into few requests, sends few requests at once, and sends them again with growing waits while the
- * embedder is away. No caller waits longer than its own call allows.
+ * embedder is unavailable. No caller waits longer than its own call allows.
  * @throws Unavailable when too many texts wait.
  */
 export function createEmbedderPool(embedder: Embedder, options: EmbedderPoolOptions = {}): Embedder {

@@ -3,7 +3,7 @@ import type { OwnedMemory } from './memory.ts';
 
 /**
  * Reads and writes the memories of all owners at once, for export, import and reindex.
- * @throws Unavailable when the store is away.
+ * @throws Unavailable when the store cannot be reached.
  */
 export interface MemoryBackup {
   /** Every memory of every owner, in no order. Memories that are written during the scan are in it or not. */

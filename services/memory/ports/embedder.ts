@@ -11,7 +11,7 @@ export interface EmbedderIdentity {
 export interface Embedder extends EmbedderIdentity {
   /**
    * One vector a text, in order, each of `dimension` finite numbers, of any length.
-   * @throws Unavailable when the model is away, Invalid when it gives no such vector for a text, Timeout and Cancelled when `call`
+   * @throws Unavailable when the model cannot be reached, Invalid when it gives no such vector for a text, Timeout and Cancelled when `call`
    * ends.
    */
   readonly embed: (texts: readonly string[], call: Call) => Promise<Float32Array[]>;

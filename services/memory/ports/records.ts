@@ -41,7 +41,7 @@ export interface ListPage {
 /**
  * Writes and reads memories by id, and lists them. Every call names the owner, whose ids are a space of their own: the id of another
  * owner's memory is absent. A write that resolved is durable, and every later query sees it.
- * @throws Unavailable when the store is away.
+ * @throws Unavailable when the store cannot be reached.
  */
 export interface MemoryRecords {
   /** Adds a memory. `false` when the id exists already; then nothing changes. */

@@ -32,7 +32,7 @@ export interface KeywordHit {
 
 /**
  * Finds an owner's memories by vector and by keywords.
- * @throws Unavailable when the store is away.
+ * @throws Unavailable when the store cannot be reached.
  */
 export interface MemorySearch {
   /** The nearest or the newest memories, each with its distance. */

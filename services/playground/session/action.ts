@@ -9,7 +9,7 @@ export interface Action<G extends readonly unknown[]> {
   readonly start: (...given: G) => void;
 }
 
-/** One attempt at a time; it is aborted when the component goes. */
+/** One attempt at a time; it is aborted when the component unmounts. */
 export function useAction<G extends readonly unknown[]>(
   work: (signal: AbortSignal, ...given: G) => Promise<void>,
 ): Action<G> {

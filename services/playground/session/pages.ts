@@ -5,7 +5,7 @@ import { token } from './session.ts';
 /** One page of a list of the service. */
 export interface ListPage<T> {
   readonly items: readonly T[];
-  /** Asks for the page behind it; absent on the last one. */
+  /** Asks for the page after it; absent on the last one. */
   readonly cursor?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ type LoadPage<T> = (cursor: string | undefined, signal: AbortSignal) => Promise<
 
 /**
  * Reads a list page by page: the first when the component appears, when one of `inputs` changes, when somebody signs in, and when
- * `again` is called; the next at each `more`. What was read before stays until its successor is there.
+ * `again` is called; the next at each `more`. The items of before stay until the new ones are loaded.
  */
 export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[]): PagedList<T> {
   const state = useSignal<Pages<T>>({ items: [], isLoading: true });

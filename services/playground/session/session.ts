@@ -36,7 +36,7 @@ async function watchedFetch(...given: Parameters<typeof fetch>): Promise<Respons
   }
 }
 
-/** The client of the gateway that served the page. It keeps trying for about a minute while the gateway is away. */
+/** The client of the gateway that served the page. It keeps trying for about a minute while the gateway is unavailable. */
 export const client = createClient({
   url: location.origin,
   headers: {},

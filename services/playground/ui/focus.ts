@@ -2,9 +2,9 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 /**
- * Hands the keyboard on when the element that has it is taken off the page: the reader would begin again at the top otherwise.
- * @param homeOf where the keyboard goes when this element goes; asked while it is still there
- * @returns for the element in which others come and go
+ * Moves the focus when the focused element is removed: it would go to the top of the page otherwise.
+ * @param homeOf the element that gets the focus when this one is removed; called while this one is still there
+ * @returns the ref of the element that contains those that are removed
  */
 export function useFocusRescue<T extends HTMLElement>(homeOf: (element: Element) => HTMLElement | null): RefObject<T> {
   const root = useRef<T>(null);

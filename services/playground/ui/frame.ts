@@ -23,11 +23,11 @@ export function createFrame(): Frame {
   return { drawn, touch };
 }
 
-/** How long events are applied before the page gets its turn, in milliseconds. */
+/** How long events are applied before the page may draw and react, in milliseconds. */
 const turnMs = 12;
 
-/** Gives the page its turn when events have come for a while without a pause: a replay brings thousands at once. */
-export function createTurns(): () => Promise<void> | undefined {
+/** Lets the page draw and react when events have come for a while without a pause: a replay brings thousands at once. */
+export function createYieldToPage(): () => Promise<void> | undefined {
   let since = 0;
   let isFresh = false;
   return () => {

@@ -19,8 +19,8 @@ const maxGrowingTail = 8192;
 const maxTail = 128 * 1024;
 /** How many blocks a full group has. */
 const groupSize = 40;
-/** A list goes on behind a blank line: this many blocks at the end wait for what follows. */
-const waiting = 2;
+/** How many blocks at the end of a growing text may still change: after a blank line a list may go on. */
+const openBlocks = 2;
 
 /**
  * Parses what a text has gained. It costs no more than the end of the text, however long the text has become; a text that is not a
@@ -33,7 +33,7 @@ export function growMarkdown(before: GrowingMarkdown, text: string, isGrowing: b
   if (isStuck || rest.length > maxTail) return { ...start, text, tail: undefined };
   const tokens: Token[] = lexer(rest);
   const blocks = tokens.flatMap(({ type }, index) => (type === 'space' ? [] : [index]));
-  const firstOpen = isGrowing ? (blocks.at(-waiting) ?? 0) : 0;
+  const firstOpen = isGrowing ? (blocks.at(-openBlocks) ?? 0) : 0;
   const done = tokens.slice(0, firstOpen);
   if (isGrowing && done.length === 0 && rest.length > maxGrowingTail) return { ...start, text, tail: undefined };
   const length = done.reduce((sum, { raw }) => sum + raw.length, 0);

@@ -4,7 +4,7 @@ import type { CheckpointReply } from './checkpoint-thread.ts';
 
 /**
  * Copies the write-ahead log into the file, on a thread of its own: it copies and syncs for tens of milliseconds, in which
- * the event loop would stand still. The thread is made when a log first grows, and is shared by all files. A checkpoint that
+ * the event loop would be blocked. The thread is made when a log first grows, and is shared by all files. A checkpoint that
  * fails is tried again after a pause that grows; the log grows meanwhile.
  */
 interface Checkpointer extends Disposable {

@@ -25,7 +25,7 @@ export function rewriteLog(fd: number): number {
 }
 
 /**
- * Cuts off what stands behind the last whole transaction of a log that has fewer frames in order than SQLite counts. SQLite copies
+ * Cuts off what comes after the last whole transaction of a log that has fewer frames in order than SQLite counts. SQLite copies
  * the log into its file when the file is closed, without a look at the checksums: a dropped page would damage the file. What is cut
  * off it cannot read, so it leaves the log as it is, and the next start finds every whole transaction in it.
  * @throws what the file system says.

@@ -8,7 +8,7 @@ const mostBytes = 256 * 1024 * 1024;
 /**
  * Copies a file whose pages have another size than this, where that is quick. A small change then writes less: SQLite writes whole pages.
  * Pages of any size are read, so a copy that fails is of no consequence. It leaves the file without a write-ahead log, which is opened
- * behind it.
+ * after it.
  */
 export function fitPages(db: DatabaseSync, path: string, pageBytes: number): void {
   const pages = numberOf(db, 'page_count') - numberOf(db, 'freelist_count');

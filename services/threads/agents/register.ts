@@ -1,7 +1,7 @@
 import { conflict, invalid } from '@agent-workflow/kit/errors';
 import { defaultAgent, hashOfPoolName, isAgentName, isRevision, nameOfPool } from '@agent-workflow/kit/agents';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
-import { hashOfDefinition, refuseDefinition, refuseNoDefinition } from '@agent-workflow/protos/definition-checks';
+import { hashOfDefinition, refuseDefinition, requireDefinition } from '@agent-workflow/protos/definition-checks';
 import type { RegisterRevisionRequest } from '@agent-workflow/protos/threads';
 import type { AgentRow, RevisionRow } from '../ports/agents.ts';
 import { isRetired } from './routing.ts';
@@ -26,7 +26,7 @@ export function refuseRegistration(request: RegisterRevisionRequest): void {
   if (!isRevision(revision)) throw invalid(['revision'], 'must be 1 to 128 letters, digits or any of ._:@-');
   if (!/^[\da-f]{64}$/.test(schemaHash)) throw invalid(['schemaHash'], 'must be 64 hexadecimal digits');
   refuseOver(Buffer.byteLength(description), sizes.agentDescription, ['description']);
-  refuseNoDefinition(definition);
+  requireDefinition(definition);
   refuseOver(definition.graphJson.byteLength, sizes.drawing, ['definition', 'graphJson']);
   refuseOver(definition.fieldsJson.byteLength, sizes.drawing, ['definition', 'fieldsJson']);
   refuseOver(definition.toolsJson.byteLength, sizes.toolsTogether, ['definition', 'toolsJson']);

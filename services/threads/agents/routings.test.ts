@@ -7,7 +7,7 @@ function counted() {
   const seen = { reads: 0, now: 0, isAway: false };
   const listRoutings = async () => {
     seen.reads += 1;
-    if (seen.isAway) throw unavailable('the record is away');
+    if (seen.isAway) throw unavailable('the record is unavailable');
     return Promise.resolve(new Map([['support', { version: seen.reads, retired: [] }]]));
   };
   return { seen, routings: createRoutings({ listRoutings }, { elapsed: () => seen.now, now: () => seen.now }) };

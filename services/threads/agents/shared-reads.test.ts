@@ -11,7 +11,7 @@ function held() {
     const number = begun.push({
       name,
       end: () => resolve(undefined),
-      fail: () => reject(unavailable('the record is away')),
+      fail: () => reject(unavailable('the record is unavailable')),
     });
     await promise;
     return number;

@@ -1,5 +1,5 @@
 import type { RunReadCalls } from '@agent-workflow/protos/threads';
-import { listOwnRuns, listRunMessages, listRuns, toRun } from '../lists/lists.ts';
+import { listOwnRuns, listRunMessages, listRuns, toProtoRun } from '../lists/lists.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -16,7 +16,7 @@ export const createRunReadCalls = ({ store, texts }: RunReadCallsOptions): RunRe
   getRun: async ({ owner, runId }) => {
     const run = await knownRun(store, owner, runId);
     const head = await liveHead(store, { owner, threadId: run.threadId });
-    return toRun(owner, run, head);
+    return toProtoRun(owner, run, head);
   },
 
   listRuns: async (request, call) => listRuns(store, request, await liveHead(store, keyOf(request)), call),

@@ -5,7 +5,7 @@ import type { Run, SleepingRun, SweepCalls } from '@agent-workflow/protos/thread
 import { isRetired } from '../agents/routing.ts';
 import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
 import { withoutFork } from '../history/fork.ts';
-import { toRun } from '../lists/lists.ts';
+import { toProtoRun } from '../lists/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
 import type { OpenRun, ThreadSweeps } from '../ports/sweeps.ts';
@@ -32,7 +32,7 @@ export const createSweepCalls = (
     });
     const runs = items.flatMap((run) => {
       const head = heads.get(run);
-      return !head || head.deleting ? [] : [withoutRetired(toRun(run.owner, run, head), known)];
+      return !head || head.deleting ? [] : [withoutRetired(toProtoRun(run.owner, run, head), known)];
     });
     const last = items.at(-1);
     return { runs, newestFirst, ...(hasMore && last ? { cursor: last.runId } : {}) };

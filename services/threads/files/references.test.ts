@@ -47,7 +47,7 @@ const refused = async (): Promise<void> => {
   throw conflict('a run holds the thread');
 };
 const lost = async (): Promise<void> => {
-  throw unavailable('the store is away');
+  throw unavailable('the store is unavailable');
 };
 
 test('a note keeps its file for ten minutes before its thread is there, and no longer', async (t) => {

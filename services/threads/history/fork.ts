@@ -201,7 +201,7 @@ async function copyThread(
   store: ThreadReads & ThreadHistory,
   { from, version, source, copy, request }: Copying,
 ): Promise<Head> {
-  // Where the log ended at that version: nothing behind it is read.
+  // Where the log ended at that version: nothing after it is read.
   const before = await overlayOf(store, { key: from, version });
   if (!before) throw absent(from, request.checkpointId);
   const end = before.mark?.nextPosition ?? source.nextPosition;
@@ -288,6 +288,6 @@ async function discard(store: ThreadReads & ThreadSweeps, to: ThreadKey, { versi
     const isOurs = (await store.getHead(to))?.version === version;
     if (isOurs) await store.purge(to);
   } catch {
-    // The store is away: a later sweep removes the rows, because the thread is marked deleting.
+    // The store is unavailable: a later sweep removes the rows, because the thread is marked deleting.
   }
 }

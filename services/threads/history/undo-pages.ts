@@ -1,5 +1,5 @@
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { ThreadKey } from '../ports/record.ts';
 import { undoBytes } from '../record/row-sizes.ts';
 import { decodeUndo, type Undo } from './undo.ts';
@@ -32,7 +32,7 @@ async function walkPages(
   version: number,
   apply: (version: number, undo: Undo) => void,
 ): Promise<{ readonly newest: number; readonly oldest: number; readonly pages: number }> {
-  const turns = createTurns();
+  const yielder = createYielder();
   let newest = 0;
   let oldest = 0;
   for (let pages = 1; ; pages++) {
@@ -41,7 +41,7 @@ async function walkPages(
     const { items, hasMore } = toPage(rows, { limit: undosAtOnce, sizeOf: undoBytes });
     for (const row of items) {
       apply(row.version, decodeUndo(row.undo));
-      if (turns.isOver()) await turns.pass();
+      if (yielder.isDue()) await yielder.yield();
     }
     newest ||= items[0]?.version ?? 0;
     oldest = items.at(-1)?.version ?? oldest;

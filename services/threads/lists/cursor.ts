@@ -64,14 +64,14 @@ export const dueCursors: Cursors<DueMark> = cursorsByTime(['due files'], {
   fromParts: (dueAt, fileId) => ({ dueAt, fileId }),
 });
 
-/** Where a page begins: behind its cursor, else behind so many items. @throws Invalid for the cursor of another list. */
+/** Where a page begins: after its cursor, else after so many items. @throws Invalid for the cursor of another list. */
 export const startOf = <Mark>(
   { fromCursor }: Cursors<Mark>,
   { cursor, offset = 0 }: { readonly cursor?: string; readonly offset?: number },
 ): { readonly offset: number; readonly after?: Mark } =>
   cursor === undefined ? { offset } : { offset: 0, after: fromCursor(cursor) };
 
-/** The cursor of the page behind this one, if there is one. */
+/** The cursor of the page after this one, if there is one. */
 export function nextOf<Row, Mark>(
   { items, hasMore }: Page<Row>,
   { markOf, toCursor }: Pick<Listing<Row, Mark>, 'markOf'> & Pick<Cursors<Mark>, 'toCursor'>,

@@ -17,7 +17,7 @@ import { defaultAgent } from '@agent-workflow/kit/agents';
 import { textOf, type Message } from '@agent-workflow/protos/message';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import { pageBytes, toPage, type Page } from '@agent-workflow/kit/pages';
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import { containing } from './contains.ts';
 import {
   messagesCursors,
@@ -71,14 +71,14 @@ const runsOf = (store: ThreadLists, key: ThreadKey): Listing<RunRow, RunMark> =>
  * A search reads every row that it tests, so each owner has one search at a time: several at once would end no sooner, and would
  * slow down the calls of other owners.
  */
-const inTurn = createKeyedLock();
+const withOwnerLock = createKeyedLock();
 
-const searchInTurn = async <Row, Mark>(
+const searchOneAtATime = async <Row, Mark>(
   owner: string,
   listing: Listing<Row, Mark>,
   request: SearchRequest<Row, Mark>,
 ): Promise<Page<Row>> =>
-  inTurn(owner, async () => {
+  withOwnerLock(owner, async () => {
     request.signal.throwIfAborted();
     return searchPage(listing, request);
   });
@@ -93,7 +93,7 @@ export async function listThreads(
   const listing = threadsOf(store, owner);
   const asked = { limit, ...startOf(cursors, request), signal };
   const page = search
-    ? await searchInTurn(owner, listing, {
+    ? await searchOneAtATime(owner, listing, {
         ...asked,
         matches: matchesThread(search.toLowerCase(), texts),
         most: searchedThreads,
@@ -113,7 +113,10 @@ export async function listMessages(
   const listing = messagesOf(store, { owner, threadId }, { newestFirst });
   const asked = { limit, ...startOf(cursors, request), signal };
   const page = search
-    ? await searchInTurn(owner, listing, { ...asked, matches: matchesMessage(search.toLowerCase(), threadId, texts) })
+    ? await searchOneAtATime(owner, listing, {
+        ...asked,
+        matches: matchesMessage(search.toLowerCase(), threadId, texts),
+      })
     : await readPage(listing, asked);
   const messages = await texts.messages(threadId, page.items, signal);
   return { messagesJson: jsonArray(messages.map(toMessageJson)), ...nextOf(page, { ...listing, ...cursors }) };
@@ -133,7 +136,7 @@ export async function listRuns(
   const cursors = runsCursors(request);
   const listing = runsOf(store, { owner, threadId });
   const page = await readPage(listing, { limit, ...startOf(cursors, request), signal });
-  return { runs: page.items.map((run) => toRun(owner, run, head)), ...nextOf(page, { ...listing, ...cursors }) };
+  return { runs: page.items.map((run) => toProtoRun(owner, run, head)), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** Runs that one page reads at most, and those that one request to the store reads. */
@@ -142,23 +145,23 @@ const runsAtOnce = 500;
 
 /**
  * A page of an owner's runs. It ends when it is full, or when it has read its share of runs of which few match: then its cursor is
- * behind the last run that was read.
+ * after the last run that was read.
  */
 export async function listOwnRuns(
   store: ThreadLists,
   { owner, limit, statuses, agent, cursor }: ListOwnRunsRequest,
   { signal }: Call,
 ): Promise<ListOwnRunsReply> {
-  const turns = createTurns({ signal });
+  const yielder = createYielder({ signal });
   const found: OwnRunRow[] = [];
   let bytes = 0;
   const { toCursor, fromCursor } = ownRunsCursors({ owner, statuses, ...(agent === undefined ? {} : { agent }) });
   let after = cursor === undefined ? undefined : fromCursor(cursor);
   // A store knows the threads of `default` by having no agent.
-  const of = agent === defaultAgent ? undefined : agent;
+  const agentFilter = agent === defaultAgent ? undefined : agent;
   for (let left = Math.max(runsOfPage, limit + 1), size = limit + 1; left > 0; left -= size, size *= 2) {
     size = Math.min(Math.max(1, size), left, Math.max(runsAtOnce, limit + 1));
-    const { runs, next } = await store.listOwnRuns(owner, { limit: size, after, bytes: pageBytes, agent: of });
+    const { runs, next } = await store.listOwnRuns(owner, { limit: size, after, bytes: pageBytes, agent: agentFilter });
     const matching = runs.filter(
       ({ status, head }) =>
         (statuses.length === 0 || statuses.includes(status)) &&
@@ -168,13 +171,13 @@ export async function listOwnRuns(
     bytes += matching.reduce((sum, run) => sum + runBytes(run), 0);
     after = next;
     if (!next || found.length > limit || bytes > pageBytes) break;
-    await turns.pass();
+    await yielder.yield();
   }
   const { items, hasMore } = toPage(found, { limit, sizeOf: runBytes });
   const last = items.at(-1);
   const end = hasMore && last ? last : after;
   return {
-    runs: items.map((run) => toRun(owner, run, run.head)),
+    runs: items.map((run) => toProtoRun(owner, run, run.head)),
     ...(end ? { cursor: toCursor(end) } : {}),
   };
 }
@@ -199,7 +202,7 @@ export async function listRunMessages(
 }
 
 /** A run as replies show it, beside the head of its thread. */
-export const toRun = (owner: string, run: RunRow, head: OwnRunRow['head']): Run => ({
+export const toProtoRun = (owner: string, run: RunRow, head: OwnRunRow['head']): Run => ({
   runId: run.runId,
   threadId: run.threadId,
   owner,
@@ -228,7 +231,7 @@ function revisionOf(
   return revision === undefined ? {} : { revision };
 }
 
-/** Who drives the run, while somebody does, and by which claim; of a sleeping run, behind which claims. */
+/** Who drives the run, while somebody does, and by which claim; of a sleeping run, after which claims. */
 function driverOf(
   { runId }: RunRow,
   { activeRun, activeStatus, worker, epoch }: OwnRunRow['head'],

@@ -84,7 +84,7 @@ test('runs are selected by one status or several', async (t) => {
   t.deepEqual((await walk(threads, 2, ['stopped'])).ids, []);
 });
 
-test('a page that finds few reads 2,000 runs, and its cursor goes on behind them', async (t) => {
+test('a page that finds few reads 2,000 runs, and its cursor continues after them', async (t) => {
   await using store = openSqliteThreadStore({ path: ':memory:' });
   const { watched, read } = counting(store);
   const threads = createThreads({ store: watched });

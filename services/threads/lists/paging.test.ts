@@ -33,7 +33,7 @@ test('a cancelled search reads no further', async (t) => {
   t.true(endless.reads < 10);
 });
 
-test('a cancelled reading of a page far behind the beginning reads no further', async (t) => {
+test('a cancelled reading of a page far after the beginning reads no further', async (t) => {
   const endless = openEndless();
   const page = { limit: 10, offset: 1_000_000_000, signal: endless.signal };
   await t.throwsAsync(readPage(endless.listing, page), { message: 'cancelled' });

@@ -1,5 +1,5 @@
 import { pageBytes, toPage, type Page } from '@agent-workflow/kit/pages';
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { PageLimits } from '../ports/lists.ts';
 
 /** One of the store's lists, whose order marks follow. */
@@ -15,7 +15,7 @@ export interface Listing<Row, Mark> {
 interface PageRequest<Mark> {
   readonly limit: number;
   readonly offset: number;
-  /** The page begins behind it, and `offset` is counted from there. */
+  /** The page begins after it, and `offset` is counted from there. */
   readonly after?: Mark | undefined;
   /** Ends the reading. */
   readonly signal: AbortSignal;
@@ -32,14 +32,14 @@ export async function readPage<Row, Mark>(
   listing: Listing<Row, Mark>,
   { limit, offset, after, signal }: PageRequest<Mark>,
 ): Promise<Page<Row>> {
-  const turns = createTurns({ signal });
+  const yielder = createYielder({ signal });
   let mark = after;
   let left = offset;
   for (; left > skippedAtOnce; left -= skippedAtOnce) {
     const [last] = await listing.read({ limit: 1, offset: skippedAtOnce - 1, after: mark });
     if (!last) return { items: [], hasMore: false };
     mark = listing.markOf(last);
-    await turns.pass();
+    await yielder.yield();
   }
   const rows = await listing.read({ limit: limit + 1, offset: left, after: mark, bytes: pageBytes });
   return toPage(rows, { limit, sizeOf: listing.sizeOf });
@@ -56,13 +56,13 @@ export async function searchPage<Row, Mark>(
   listing: Listing<Row, Mark>,
   { limit, offset, after, signal, matches, most = Infinity }: SearchRequest<Row, Mark>,
 ): Promise<Page<Row>> {
-  const turns = createTurns({ signal });
+  const yielder = createYielder({ signal });
   const found: Row[] = [];
   let bytes = 0;
   let toSkip = offset;
   let seen = 0;
   for await (const row of rowsOf(listing, after)) {
-    if (turns.isOver()) await turns.pass();
+    if (yielder.isDue()) await yielder.yield();
     if (seen++ === most) break;
     if (!matches(row) || toSkip-- > 0) continue;
     found.push(row);
@@ -72,7 +72,7 @@ export async function searchPage<Row, Mark>(
   return toPage(found, { limit, sizeOf: listing.sizeOf });
 }
 
-/** The rows behind a place, read a bounded part at a time. */
+/** The rows after a place, read a bounded part at a time. */
 async function* rowsOf<Row, Mark>(
   { read, markOf, sizeOf }: Listing<Row, Mark>,
   after: Mark | undefined,

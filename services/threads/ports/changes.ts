@@ -42,7 +42,7 @@ export interface Change {
   readonly removedFromContext?: readonly number[];
   /** Positions that leave the log. */
   readonly deleted?: readonly number[];
-  /** This position and all behind it leave the log. */
+  /** This position and all after it leave the log. */
   readonly deletedFrom?: number;
   /** Clears every field and empties the context, before anything else of this change. */
   readonly clearState?: boolean;

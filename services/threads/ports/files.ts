@@ -74,7 +74,7 @@ export interface FileRecords {
     reads: { readonly totals: boolean },
     decide: (snapshot: FileSnapshot) => FileDecision<T>,
   ) => Promise<T>;
-  /** At most `limit` files of every owner that are due at `until` or before, by due time and id, behind `after`. */
+  /** At most `limit` files of every owner that are due at `until` or before, by due time and id, following `after`. */
   readonly listDueFiles: (page: {
     readonly until: number;
     readonly after?: DueMark | undefined;
@@ -83,12 +83,12 @@ export interface FileRecords {
   /** Notes that a thread names a file. A note that is there already gets the new time. */
   readonly putFileNote: (key: FileKey, note: FileNote) => Promise<void>;
   readonly dropFileNote: (key: FileKey, threadId: string) => Promise<void>;
-  /** The notes of a file by thread id, behind `after`. */
+  /** The notes of a file by thread id, following `after`. */
   readonly listFileNotes: (
     key: FileKey,
     page: { readonly after?: string | undefined; readonly limit: number },
   ) => Promise<readonly FileNote[]>;
-  /** The ids of the files that a thread is noted to name, in their order, behind `after`. */
+  /** The ids of the files that a thread is noted to name, in their order, following `after`. */
   readonly listFilesOf: (
     key: ThreadKey,
     page: { readonly after?: string | undefined; readonly limit: number },

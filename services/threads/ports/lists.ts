@@ -11,7 +11,7 @@ export interface PageLimits {
   readonly bytes?: number | undefined;
 }
 
-/** A page of a list: `offset` rows behind the row that `after` names, or behind the start of the list. */
+/** A page of a list: `offset` rows after the row that `after` names, or after the start of the list. */
 interface ListPage<Mark> extends PageLimits {
   readonly offset?: number;
   readonly after?: Mark | undefined;
@@ -62,9 +62,9 @@ export interface OwnRunRow extends RunRow {
 
 /** A part of the list of an owner's runs. */
 export interface OwnRunsPart {
-  /** At most as many as places were read: a place may have no run, because its thread was deleted. */
+  /** There may be fewer than entries of the list were read: an entry whose thread was deleted has no run. */
   readonly runs: readonly OwnRunRow[];
-  /** The list goes on behind it; absent at its end. It may be there though nothing is behind it. */
+  /** The mark after which the list continues; absent at its end. It may be given though nothing follows. */
   readonly next?: RunMark;
 }
 

@@ -19,7 +19,7 @@ export interface SleepingRun extends ThreadKey {
   readonly wakeAt: number;
 }
 
-/** A page of sleeping runs begins behind this one, in order of wake time and run id. */
+/** A page of sleeping runs begins after this one, in order of wake time and run id. */
 export interface WakeMark {
   readonly wakeAt: number;
   readonly runId: string;
@@ -33,7 +33,7 @@ export interface ThreadSweeps {
    * the same each time.
    */
   readonly listOpenRuns: (page: OpenRunsPage) => Promise<readonly OpenRun[]>;
-  /** At most `limit` runs of every owner that sleep until `until` or less, by wake time and run id, behind `after`. */
+  /** At most `limit` runs of every owner that sleep until `until` or less, by wake time and run id, following `after`. */
   readonly listSleepingRuns: (page: {
     readonly until: number;
     readonly after?: WakeMark | undefined;

@@ -7,7 +7,7 @@ const entryOf = (messageId: string, value = messageId): { messageId: string; jso
   json: Buffer.from(value),
 });
 
-test('new messages stand behind each other at the end of the log', (t) => {
+test('new messages come after each other at the end of the log', (t) => {
   const { messages, nextPosition } = placeMessages([entryOf('a'), entryOf('b')], 7, new Map());
   t.deepEqual(
     messages.map(({ messageId, position }) => [messageId, position]),

@@ -16,7 +16,7 @@ const listBytes = (texts: readonly string[]): number => Buffer.byteLength(JSON.s
 /** What the id of a checkpoint adds to a message. */
 const checkpointIdBytes = ',"checkpoint_id":"1234567890123456"'.length;
 
-/** A message and the comma behind it. */
+/** A message and the comma after it. */
 export const messageBytes = ({ json, version }: Pick<LogEntry, 'json' | 'version'>): number =>
   json.byteLength + 1 + (version === undefined ? 0 : checkpointIdBytes);
 

@@ -6,7 +6,7 @@ import type { Head, ThreadSize } from '../ports/record.ts';
 
 export const emptySize: ThreadSize = { fields: 0, context: 0 };
 
-/** A message's share of the context's size: its JSON, and the comma or bracket behind it. */
+/** A message's share of the context's size: its JSON, and the comma or bracket after it. */
 const sizeOfMessage = (json: Uint8Array): number => json.byteLength + 1;
 
 const sizeOfField = (name: string, json: Uint8Array): number => Buffer.byteLength(name) + json.byteLength;

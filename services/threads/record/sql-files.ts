@@ -2,7 +2,7 @@ import type { FileStatus } from '@agent-workflow/protos/lists';
 import type { FileNote, FileRow } from '../ports/files.ts';
 import { optional, type Row } from './sql-rows.ts';
 
-/** The columns of {@link toFileRow} behind the key, in the order of {@link fileValues}. */
+/** The columns of {@link toFileRow} after the key, in the order of {@link fileValues}. */
 export const fileColumns = [
   ...['filename', 'content_type', 'sniffed_type', 'size', 'sha256', 'created_at', 'status', 'due_at', 'noted'],
 ] as const;

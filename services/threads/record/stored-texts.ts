@@ -1,4 +1,4 @@
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { StoredState } from '../ports/reads.ts';
 import type { LogEntry } from '../ports/record.ts';
 import { fromJson } from './json.ts';
@@ -47,11 +47,11 @@ export function createStoredTexts(onUnreadable: (text: UnreadableText) => void):
   const isJson = (text: UnreadableText, json: Uint8Array): boolean => read(text, () => [fromJson(json)]) !== undefined;
 
   const messages: StoredTexts['messages'] = async (threadId, all, signal) => {
-    const turns = createTurns({ signal });
+    const yielder = createYielder({ signal });
     const isReadable = all.map(() => true);
     for (const [index, { json }] of all.entries()) {
       isReadable[index] = read({ threadId, column: 'message.json' }, () => objectOf(json)) !== undefined;
-      if (turns.isOver()) await turns.pass();
+      if (yielder.isDue()) await yielder.yield();
     }
     return all.filter((_, index) => isReadable[index]);
   };

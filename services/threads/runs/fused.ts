@@ -4,7 +4,7 @@ import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 /** A step that is to be written. */
 export type StepDecision = Required<Decision<CommitStepReply>>;
 
-/** The request that would commit the fused step alone, behind the step of the request. */
+/** The request that would commit the fused step alone, after the step of the request. */
 export function fusedRequest(
   { owner, threadId, runId, epoch, step }: CommitStepRequest,
   fused: FusedStep,

@@ -1,5 +1,5 @@
 import { pageBytes } from '@agent-workflow/kit/pages';
-import { createTurns, type Turns } from '@agent-workflow/kit/turns';
+import { createYielder, type Yielder } from '@agent-workflow/kit/yielder';
 import type { Message } from '@agent-workflow/protos/message';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import { fromJson, jsonArray } from '../record/json.ts';
@@ -24,14 +24,14 @@ export async function newestOutput(
   const from = run.outputFrom;
   const to = run.outputTo ?? (await store.getHead(key))?.nextPosition ?? 0;
   if (from === undefined) return { outputJson: jsonArray([]) };
-  const turns = createTurns({ signal });
+  const yielder = createYielder({ signal });
   const newest: Uint8Array[] = [];
   let left = pageBytes;
   let hasReply = false;
   for await (const entry of backwards(store, key, { from, to })) {
-    if (turns.isOver()) await turns.pass();
+    if (yielder.isDue()) await yielder.yield();
     if (left < messageBytes(entry)) {
-      const reply = hasReply ? undefined : await lastReply(store, key, { from, to: entry.position + 1 }, turns);
+      const reply = hasReply ? undefined : await lastReply(store, key, { from, to: entry.position + 1 }, yielder);
       return { ...outputOf(newest), outputIsPartial: true, ...(reply && { outputReplyJson: reply }) };
     }
     left -= messageBytes(entry);
@@ -55,10 +55,10 @@ async function lastReply(
   store: ThreadLists,
   key: ThreadKey,
   range: Range,
-  turns: Turns,
+  yielder: Yielder,
 ): Promise<Uint8Array | undefined> {
   for await (const entry of backwards(store, key, range)) {
-    if (turns.isOver()) await turns.pass();
+    if (yielder.isDue()) await yielder.yield();
     if (isReply(entry)) return entry.json;
   }
   return undefined;

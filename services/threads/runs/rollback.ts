@@ -64,7 +64,7 @@ export function rollBack({ overlay, oldest }: Undone, before: Head, run: RunReco
 }
 
 /**
- * Refuses a rollback that is more than one change: half of it would be a state that never was. `change` is all that it writes but for the
+ * Refuses a rollback that is more than one change: half of it would be a state that never was. `change` is all that it writes, except for the
  * run that it stops, whose options and input stay as they are.
  * @throws Conflict naming the rows or bytes and their bound.
  */

@@ -34,7 +34,7 @@ export const isVersionConflict = (error: unknown): boolean =>
 export const answersIn = (messages: readonly MessageEntry[]): string[] =>
   messages.flatMap(({ json }) => answeredCalls(fromJson(json) as Message));
 
-/** The head after a direct write behind which the thread waits for no answer any more: its next run begins anew. */
+/** The head after a direct write after which the thread waits for no answer any more: its next run begins anew. */
 export function settledHead(before: Head, now: number): Head {
   const { interruptedRun: _, progress: _progress, ...head } = before;
   return { ...head, version: head.version + 1, updatedAt: now, openCalls: [], openInterrupts: [], next: [] };

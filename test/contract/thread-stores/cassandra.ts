@@ -6,7 +6,7 @@ import { openKeyspace, type Keyspace } from '../../servers/cassandra-keyspace.ts
 import { withServer } from '../../servers/real-suite.ts';
 import { storeApart } from './apart.ts';
 import type { Scale } from './threads-open.ts';
-import { createTurns, inTurns } from './turns.ts';
+import { createSlots, withSlot } from './slots.ts';
 import type { WithStore } from './tested.ts';
 
 /**
@@ -31,7 +31,7 @@ export const withCassandra: WithStore = (test, suite) => {
       for (const store of await Promise.all(shared)) await store[Symbol.asyncDispose]();
       await (await opening)?.[Symbol.asyncDispose]();
     });
-    const takeTurn = createTurns(atOnce);
+    const takeSlot = createSlots(atOnce);
 
     const openers = (options: Parameters<Keyspace['open']>[0]) => {
       const openStore = async (): Promise<ThreadStore> => (await keyspace()).open(options);
@@ -40,13 +40,13 @@ export const withCassandra: WithStore = (test, suite) => {
         if (!sharing) shared.push((sharing = openStore()));
         return sharing;
       };
-      const openPart = inTurns(takeTurn, async (place) => {
+      const openPart = withSlot(takeSlot, async (place) => {
         const part = storeApart(await share(), place);
         // What they share stays open for the others.
         return { ...part, [Symbol.asyncDispose]: () => Promise.resolve() };
       });
       return {
-        open: inTurns(takeTurn, async (place) => storeApart(await openStore(), place)),
+        open: withSlot(takeSlot, async (place) => storeApart(await openStore(), place)),
         openPart: () => openPart(randomUUID()),
       };
     };

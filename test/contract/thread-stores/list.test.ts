@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import test from 'ava';
-import { threadStores } from './list.ts';
+import { testedStores } from './list.ts';
 
 test('every adapter of the record is on the list of stores that the contract suites run on', async (t) => {
   const adapters = await readdir(new URL('../../../services/threads/adapters', import.meta.url));
-  t.deepEqual(threadStores.map(({ adapter }) => adapter).toSorted(), adapters.toSorted());
+  t.deepEqual(testedStores.map(({ adapter }) => adapter).toSorted(), adapters.toSorted());
 });

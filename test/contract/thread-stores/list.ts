@@ -12,7 +12,7 @@ interface ListedStore {
 }
 
 /** Every store of threads. Each suite of the contract runs on all of them. */
-export const threadStores: readonly ListedStore[] = [
+export const testedStores: readonly ListedStore[] = [
   { adapter: 'sqlite', isEmbedded: true, withStore: withSqlite },
   { adapter: 'cassandra', isEmbedded: false, withStore: withCassandra },
   { adapter: 'postgres', isEmbedded: false, withStore: withPostgres },

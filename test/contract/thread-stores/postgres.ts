@@ -6,7 +6,7 @@ import { dropSchemas, openSchema, type Schema } from '../../servers/postgres-sch
 import { withServer } from '../../servers/real-suite.ts';
 import { storeApart } from './apart.ts';
 import type { Scale } from './threads-open.ts';
-import { createTurns, inTurns } from './turns.ts';
+import { createSlots, withSlot } from './slots.ts';
 import type { WithStore } from './tested.ts';
 
 /** The full number of stories and races is played on the embedded record: here each costs several round trips for every change. */
@@ -18,7 +18,7 @@ const atOnce = 8;
 /** PostgreSQL, with a schema for each place. */
 export const withPostgres: WithStore = (test, suite) => {
   withServer(test, postgres, (server) => {
-    const takeTurn = createTurns(atOnce);
+    const takeSlot = createSlots(atOnce);
     const places = new Map<string, Promise<Schema>>();
     test.after.always(async () => {
       await dropSchemas((await Promise.all(places.values())).map(({ options }) => options));
@@ -28,9 +28,9 @@ export const withPostgres: WithStore = (test, suite) => {
       places.set(place, opening);
       return (await opening).open();
     };
-    const openPart = inTurns(takeTurn, async (place) => storeApart(await openAt('shared'), place));
+    const openPart = withSlot(takeSlot, async (place) => storeApart(await openAt('shared'), place));
     suite({
-      ...{ name: 'PostgreSQL', open: inTurns(takeTurn, openAt), openPart: () => openPart(randomUUID()) },
+      ...{ name: 'PostgreSQL', open: withSlot(takeSlot, openAt), openPart: () => openPart(randomUUID()) },
       ...{ keeps: true, ages: false, sizeStories: 2, scale },
     });
   });

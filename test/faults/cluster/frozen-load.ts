@@ -11,7 +11,7 @@ const callers = 4;
 
 /** What the calls of one freeze came to. */
 interface Tally {
-  /** Milliseconds of the calls that began while it stood still, by what was called. */
+  /** Milliseconds of the calls that began while it was frozen, by what was called. */
   readonly times: Map<string, number[]>;
   /** Milliseconds of those that were under way when it froze: a run that it drove waits for its lease to run out. */
   readonly underWay: number[];

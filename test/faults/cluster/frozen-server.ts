@@ -9,7 +9,7 @@ export const callMs = 4000;
 /** A call ends by its deadline; the rest is for a machine that does other things too. In milliseconds. */
 const boundMs = 12_000;
 
-/** The servers, and which calls are answered with success while one of them stands still. */
+/** The servers, and which calls are answered with success while one of them is frozen. */
 const servers = {
   cassandra: ['remember', 'search', 'memories'],
   nats: ['read', 'state', 'list', 'add', 'remember', 'search', 'memories', 'ready'],

@@ -1,4 +1,4 @@
-/** One reader of a run's stream, who goes on at another gateway behind the last event that arrived whole. */
+/** One reader of a run's stream, who goes on at another gateway after the last event that arrived whole. */
 export interface Reader {
   /** Asks for the stream; gives the status of the reply. */
   readonly open: (url: string) => Promise<number>;

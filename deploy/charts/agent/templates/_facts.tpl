@@ -13,7 +13,7 @@
 {{ . | sha256sum | trunc 6 }}
 {{- end -}}
 
-{{/* The name of the resources of a revision, with room for `-metrics` behind it. Takes `root` and `revision`. */}}
+{{/* The name of the resources of a revision, with room for `-metrics` after it. Takes `root` and `revision`. */}}
 {{- define "agent.revisionName" -}}
 {{- $name := include "agent.name" .root -}}
 {{- $room := max 0 (sub 47 (len $name)) | int -}}

@@ -151,7 +151,7 @@ env:
 {{- end }}
 ports:
   {{- include "service.ports" . | trim | nindent 2 }}
-# A gateway joins once the record answers it. From then on it stays, and says itself what is away, with a time to wait.
+# A gateway joins once the record answers it. From then on it stays, and says itself what is unavailable, with a time to wait.
 startupProbe:
   {{- include "service.probe" (dict "context" . "path" "/readyz" "service" "live") | nindent 2 }}
   periodSeconds: 2

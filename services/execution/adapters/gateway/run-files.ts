@@ -191,7 +191,7 @@ function watched(bytes: AsyncIterable<Uint8Array>): Watched {
 function refuse(error: unknown, signal: AbortSignal): never {
   if (signal.aborted && !isTimeout(signal.reason)) throw signal.reason;
   if (error instanceof ServiceError) throw error;
-  throw unavailable('the gateway that has the files is away', error);
+  throw unavailable('the gateway that has the files is unavailable', error);
 }
 
 const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';

@@ -1,4 +1,4 @@
-import { createTurns, poolOf, poolsOf, type Turns } from './turns.ts';
+import { createFairQueue, poolOf, poolsOf, type FairQueue } from './fair-queue.ts';
 import type { RunnableRun, RunQueue, TakenRun } from '../../ports/queue.ts';
 
 interface Taker {
@@ -10,19 +10,19 @@ interface Taker {
 /** A queue inside the process. The runs that it loses with the process are enqueued again from the record. */
 export function openInProcessRunQueue(): RunQueue {
   const takers = new Set<Taker>();
-  const turns: Turns = createTurns();
+  const runs: FairQueue = createFairQueue();
 
   return {
     enqueue: (run) => {
       const pool = poolOf(run);
       const taker = [...takers].find(({ pools }) => pools.includes(pool));
       if (taker) taker.give(run);
-      else turns.add(run);
+      else runs.add(run);
       return Promise.resolve();
     },
 
-    waiting: turns.waiting,
-    backlogs: turns.backlogs,
+    waiting: runs.waiting,
+    backlogs: runs.backlogs,
     recount: () => Promise.resolve(),
 
     // No other replica takes the runs of this process.
@@ -32,7 +32,7 @@ export function openInProcessRunQueue(): RunQueue {
       new Promise((resolve, reject) => {
         signal.throwIfAborted();
         const pools = poolsOf(held);
-        const first = turns.next(pools);
+        const first = runs.next(pools);
         if (first) {
           resolve(taken(first));
           return;
@@ -54,7 +54,7 @@ export function openInProcessRunQueue(): RunQueue {
       }),
 
     [Symbol.asyncDispose]: () => {
-      turns.clear();
+      runs.clear();
       return Promise.resolve();
     },
   };

@@ -28,7 +28,7 @@ interface NatsLeasesOptions {
  */
 export const workerIdOf = (token: string, id: string): string => `${token}_${id}`;
 
-/** A server that takes longer to answer was standing still: silence during that time proves nothing. */
+/** A server that takes longer to answer was hanging: silence during that time proves nothing. */
 const flushTimeoutMs = 2000;
 
 /**
@@ -92,7 +92,7 @@ export async function openNatsWorkerLeases({
   const isCertain = (workerId: string): boolean =>
     heartbeats.isReleased(workerId) || performance.now() - listeningSince >= leaseMs;
 
-  /** Resolves when everything that the server had for this replica has arrived; notes when the server stood still. */
+  /** Resolves when everything that the server had for this replica has arrived; notes when the server hung. */
   const catchUp = async (): Promise<void> => {
     const startedAt = performance.now();
     try {
@@ -145,8 +145,8 @@ export async function openNatsWorkerLeases({
   }
   if (counts) {
     opening.use(
-      subscribe(`${drivenSubject(prefix)}.*.*`, ({ subject: of, data }) => {
-        const [workerId = '', hash = ''] = of.split('.').toReversed();
+      subscribe(`${drivenSubject(prefix)}.*.*`, ({ subject, data }) => {
+        const [workerId = '', hash = ''] = subject.split('.').toReversed();
         shown.receive({ hash, workerId }, data);
       }),
     );
@@ -235,7 +235,7 @@ function createHeartbeats(): Heartbeats {
    * own: one that makes up workers makes this process forget no others than its own.
    */
   const pools = new Map<string, Map<string, number>>();
-  const of = (workerId: string): number | undefined => pools.get(poolIn(workerId))?.get(workerId);
+  const expiryOf = (workerId: string): number | undefined => pools.get(poolIn(workerId))?.get(workerId);
   return {
     set: (workerId, ms) => {
       const pool = poolIn(workerId);
@@ -248,8 +248,8 @@ function createHeartbeats(): Heartbeats {
       const [oldest] = until.keys();
       if (oldest !== undefined) until.delete(oldest);
     },
-    isAlive: (workerId) => (of(workerId) ?? -Infinity) > performance.now(),
-    isReleased: (workerId) => of(workerId) === -Infinity,
+    isAlive: (workerId) => (expiryOf(workerId) ?? -Infinity) > performance.now(),
+    isReleased: (workerId) => expiryOf(workerId) === -Infinity,
     living: () => {
       const now = performance.now();
       const all = [...pools.values()].flatMap((until) => [...until]);

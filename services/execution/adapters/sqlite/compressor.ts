@@ -11,7 +11,7 @@ const pauseMs = 10_000;
 /** The most rows that are compressed together, and their bytes, which a follower inflates together. */
 const rowsAtOnce = 512;
 const partBytes = 64 * 1024;
-/** A longer row stays as it is, with all behind it: the event loop would stand still while it is inflated. */
+/** A longer row stays as it is, with all rows after it: inflating it would block the event loop. */
 const longestRowBytes = 1024 * 1024;
 
 /** Compresses the logs that ended in several rows. Disposal waits for the rows that are under way. */

@@ -56,7 +56,7 @@ test('the log of a run that was accepted here is not looked for in the file', as
   t.is(await log.last('other'), 5);
 });
 
-test('a log that was written and left between a moment and the acceptance behind it is not begun anew', async (t) => {
+test('a log that was written and left between a moment and the acceptance after it is not begun anew', async (t) => {
   await using log = openSqliteRunLog({ path: ':memory:' });
   const moment = log.moment();
   await log.append(scopeOf('stopped'), 0, [eventAt(1, 'on_chain_end')]);

@@ -4,7 +4,7 @@ import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import type { RunLog } from '../../ports/log.ts';
 import { openCompressor } from './compressor.ts';
-import { migrations, openStoredLogs, type LogStand } from './stored.ts';
+import { migrations, openStoredLogs, type LogPosition } from './stored.ts';
 import { changed, createWriter, kept, type Tail } from './writer.ts';
 
 /** How long a run's events wait for the file, in milliseconds: as long as its steps wait for the record. */
@@ -31,7 +31,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   const tails = createShortLivedMap<string, Tail>();
   const left = createLeftLogs();
 
-  const beginTail = (runId: string, { last, end }: LogStand): Tail => {
+  const beginTail = (runId: string, { last, end }: LogPosition): Tail => {
     const tail: Tail = {
       scope: undefined,
       last,
@@ -56,7 +56,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     tails.set(runId, tail);
     return tail;
   };
-  const tailOf = (runId: string): Tail => tails.get(runId) ?? beginTail(runId, stored.stand(runId));
+  const tailOf = (runId: string): Tail => tails.get(runId) ?? beginTail(runId, stored.positionOf(runId));
 
   const leave = (runId: string): void => {
     tails.delete(runId);
@@ -214,7 +214,7 @@ function createLeftLogs(): LeftLogs {
   };
 }
 
-const nothingStored: LogStand = { last: 0, end: undefined };
+const nothingStored: LogPosition = { last: 0, end: undefined };
 
 const isInUse = (tail: Tail | undefined): boolean =>
   tail !== undefined && (tail.listeners > 0 || tail.writing || tail.pending.length > 0);

@@ -61,7 +61,7 @@ export interface EventRow {
 }
 
 /** How far a log goes. */
-export interface LogStand {
+export interface LogPosition {
   /** The last number; 0 without a row. */
   readonly last: number;
   /** The terminal event, if it is there. */
@@ -80,7 +80,7 @@ export interface StoredLogs {
   /** The terminal event, if it is there. */
   readonly end: (runId: string) => RunEvent | undefined;
   /** Both, read at once. */
-  readonly stand: (runId: string) => LogStand;
+  readonly positionOf: (runId: string) => LogPosition;
   /** The next events above `after`, as many as are read at once; `undefined` when there are none. */
   readonly read: (runId: string, after: number) => EventBatch | undefined;
   /** Removes the logs that ended before `time`, at most `limit` of them; resolves with their number. */
@@ -98,7 +98,7 @@ export function openStoredLogs(db: Pick<Sqlite, 'prepare' | 'write'>): StoredLog
       prepare(`SELECT ${rowColumns} FROM ended WHERE ${ofRun} ORDER BY id DESC LIMIT 1`).get(runId)) as
       EventRow | undefined;
 
-  const stand = (runId: string): LogStand => {
+  const positionOf = (runId: string): LogPosition => {
     const row = newest(runId);
     const event = row && toBatch(row).events.at(-1);
     return { last: row?.last ?? 0, end: event && isTerminal(event) ? event : undefined };
@@ -109,9 +109,9 @@ export function openStoredLogs(db: Pick<Sqlite, 'prepare' | 'write'>): StoredLog
 
     last: (runId) => newest(runId)?.last ?? 0,
 
-    end: (runId) => stand(runId).end,
+    end: (runId) => positionOf(runId).end,
 
-    stand,
+    positionOf,
 
     read: (runId, after) => {
       const events: RunEvent[] = [];

@@ -82,7 +82,7 @@ interface WriterOptions {
   readonly onAbandoned: (runId: string, tail: Tail) => void;
 }
 
-/** Events that continue the log of `scope` behind number `after`. */
+/** Events that continue the log of `scope` after number `after`. */
 interface Added extends EventBatch {
   readonly after: number;
 }

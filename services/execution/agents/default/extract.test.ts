@@ -9,7 +9,7 @@ const message = (role: Message['role'], text: string): Message => ({
   timestamp: '2025-11-21T12:00:00.000Z',
 });
 
-test('the first sentence of each thing that the user said is a line, behind the lines of before', (t) => {
+test('the first sentence of each thing that the user said is a line, after the lines of before', (t) => {
   const messages = [
     message('user', 'I live in Porto. It rains.'),
     message('assistant', 'I see.'),

@@ -1,5 +1,5 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { MemoryHead } from '../../ports/memory.ts';
 import type { ListPage, ListPosition, ListQuery } from '../../ports/records.ts';
 import { toListPage } from '../../record/list-page.ts';
@@ -16,13 +16,13 @@ export const listMemories = async (db: Sqlite, query: ListQuery): Promise<ListPa
 
 async function listByIds(db: Sqlite, query: ListQuery, memoryIds: ReadonlySet<string>): Promise<ListPage> {
   const { owner, narrowing, accepts } = query;
-  const turns = createTurns();
+  const yielder = createYielder();
   const heads: MemoryHead[] = [];
   for (const memoryId of memoryIds) {
     const row = db.prepare(selectHead).get(owner, memoryId);
     const head = row && toHead(row);
     if (head && isWithin(narrowing, head) && accepts?.(head) !== false) heads.push(head);
-    if (turns.isOver()) await turns.pass();
+    if (yielder.isDue()) await yielder.yield();
   }
   return toListPage(heads.sort(byRecency), { ...query, accepts: undefined });
 }
@@ -51,7 +51,7 @@ async function* newestOf(
   { where, values }: Where,
   { columns, after, offset = 0, limit = Infinity }: Newest,
 ): AsyncGenerator<MemoryHead> {
-  const turns = createTurns();
+  const yielder = createYielder();
   let position = after;
   let toSkip = offset;
   for (let left = limit; left > 0;) {
@@ -68,7 +68,7 @@ async function* newestOf(
     if (heads.length < count || !position) return;
     toSkip = 0;
     left -= count;
-    if (turns.isOver()) await turns.pass();
+    if (yielder.isDue()) await yielder.yield();
   }
 }
 

@@ -1,4 +1,4 @@
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { MemoryHead } from '../../ports/memory.ts';
 
 /** Is called with one memory, whose vector begins at `offset`. */
@@ -99,13 +99,13 @@ export function createOwnerVectors({ dimension, capacity, onChange }: OwnerVecto
     headAt: (seq) => headsBySeq.get(seq),
 
     scan: async (visit) => {
-      const turns = createTurns();
+      const yielder = createYielder();
       scans += 1;
       try {
         for (let index = 0; index < heads.length; index += 1) {
           const head = heads[index];
           if (head) visit(head, vectors, index * dimension);
-          if (index % memoriesPerCheck === 0 && turns.isOver()) await turns.pass();
+          if (index % memoriesPerCheck === 0 && yielder.isDue()) await yielder.yield();
         }
       } finally {
         scans -= 1;

@@ -1,5 +1,5 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { MemoryHead } from '../../ports/memory.ts';
 import type { KeywordHit, MemorySearch, VectorHit } from '../../ports/search.ts';
 import { bestScoreFirst, isWithin, nearestFirst, newestFirst } from '../../record/order.ts';
@@ -52,7 +52,7 @@ export function createSearch({ db, index, readVectors, dimension }: Parts): Memo
 
     findByKeywords: async ({ owner, narrowing, accepts, limit, text }) => {
       const top = createTop<KeywordHit>(limit, bestScoreFirst);
-      const turns = createTurns();
+      const yielder = createYielder();
       let reading: ReturnType<ReadVectors> | undefined;
       for await (const matches of index.find(owner, text)) {
         const cached = await (reading ??= readVectors(owner));
@@ -60,7 +60,7 @@ export function createSearch({ db, index, readVectors, dimension }: Parts): Memo
           const head = cached ? cached.headAt(seq) : readHeadAt(owner, seq);
           const hit = head && isWithin(narrowing, head) && { head, score };
           if (hit && top.wants(hit) && (accepts === undefined || accepts(hit.head))) top.add(hit);
-          if (turns.isOver()) await turns.pass();
+          if (yielder.isDue()) await yielder.yield();
         }
       }
       return top.items();

@@ -1,5 +1,5 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import { createTurns } from '@agent-workflow/kit/turns';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { OwnerVectors } from './owner-vectors.ts';
 import { bytesAt, headColumns, rowsAtOnce, shortRowsAtOnce, toHead, type Row } from './rows.ts';
 import type { OwnerSize, VectorCache } from './vector-cache.ts';
@@ -47,7 +47,7 @@ export function createReadVectors(db: Sqlite, cache: VectorCache): ReadVectors {
 
 /** How many memories an owner has, and the bytes of their metadata. */
 async function measureOwner(db: Sqlite, owner: string): Promise<OwnerSize> {
-  const turns = createTurns();
+  const yielder = createYielder();
   let [count, metadataBytes] = [0, 0];
   for (let after = ''; ;) {
     const sizes = db.prepare(selectSizes).get(owner, after, shortRowsAtOnce);
@@ -55,19 +55,19 @@ async function measureOwner(db: Sqlite, owner: string): Promise<OwnerSize> {
     metadataBytes += Number(sizes?.['bytes']);
     if (Number(sizes?.['count']) < shortRowsAtOnce) return { count, metadataBytes };
     after = String(sizes?.['last']);
-    if (turns.isOver()) await turns.pass();
+    if (yielder.isDue()) await yielder.yield();
   }
 }
 
 /** Every row of an owner, some at a time; other work can run between two reads. */
 export async function* vectorRowsOf(db: Sqlite, owner: string): AsyncGenerator<Row> {
-  const turns = createTurns();
+  const yielder = createYielder();
   for (let after = ''; ;) {
     const rows = db.prepare(selectVectors).all(owner, after, rowsAtOnce);
     yield* rows;
     const last = rows.at(-1);
     if (rows.length < rowsAtOnce || !last) return;
     after = String(last['memory_id']);
-    if (turns.isOver()) await turns.pass();
+    if (yielder.isDue()) await yielder.yield();
   }
 }

@@ -53,7 +53,7 @@ async function openWhenThere(config: WeaviateConfig, { embedder, log, health, st
     signal: stopping,
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
     onRetry: (error) => {
-      part.fails('it is away', unavailable('Weaviate at WEAVIATE_URL cannot be used yet', error));
+      part.fails('it is unavailable', unavailable('Weaviate at WEAVIATE_URL cannot be used yet', error));
       if (!health) onAway(error);
     },
   });

@@ -2,7 +2,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import type { PartHealth } from '@agent-workflow/runtime/health';
 import type { MemoryStore } from '../../ports/store.ts';
 
-/** The same store. It reports to `part` whether its calls work, and that it is away when they fail for that. */
+/** The same store. It reports to `part` whether its calls work, and that it is unavailable when they fail for that. */
 export function reportHealth(store: MemoryStore, part: PartHealth): MemoryStore {
   const reported =
     <A extends readonly unknown[], R>(work: (...values: A) => Promise<R>) =>
@@ -12,7 +12,7 @@ export function reportHealth(store: MemoryStore, part: PartHealth): MemoryStore 
         part.works();
         return result;
       } catch (error) {
-        if (isServiceError(error, 'Unavailable')) part.fails('it is away', error);
+        if (isServiceError(error, 'Unavailable')) part.fails('it is unavailable', error);
         if (isServiceError(error, 'Timeout')) part.fails('it does not answer in time', error);
         throw error;
       }

@@ -39,7 +39,7 @@ const cleanEveryMs = 60_000;
 /**
  * Memories in Weaviate: one collection, a tenant for each owner. The nearest are exact, except by Manhattan distance; the README says
  * what is promised and what is not.
- * @throws Unavailable when Weaviate is away, or its memories are being copied.
+ * @throws Unavailable when Weaviate cannot be reached, or its memories are being copied.
  * @throws ConfigError when it holds memories of another embedder, or a newer version wrote it.
  */
 export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOptions): Promise<WeaviateMemoryStore> {

@@ -11,7 +11,7 @@ interface Fault {
   readonly text: string;
 }
 
-/** What is wrong with a value: a sentence that goes on behind the name of its field, and names the place inside the value. */
+/** What is wrong with a value: a sentence that continues after the name of its field, and names the place inside the value. */
 export function faultOf(constraints: Constraints, value: unknown): string | undefined {
   const fault = findFault(constraints, value, 0);
   if (!fault) return undefined;

@@ -10,13 +10,13 @@ const formats: Readonly<Record<string, { readonly name: string; readonly isMet: 
 export const knownFormat = (name: unknown): string | undefined =>
   typeof name === 'string' && Object.hasOwn(formats, name) ? name : undefined;
 
-/** What is wrong with a text of a format: a sentence that goes on behind the name of its field. */
+/** What is wrong with a text of a format: the rest of a sentence that begins with the name of its field. */
 export function faultOfFormat(format: string, text: string): string | undefined {
   const known = formats[format];
   return known === undefined || known.isMet(text) ? undefined : `must be ${known.name}`;
 }
 
-/** RFC 5321 bounds an address; which of them exist is for the agent to find out. */
+/** RFC 5321 bounds an address. Whether it exists is not checked. */
 function isEmail(text: string): boolean {
   const place = text.lastIndexOf('@');
   const [local, domain] = [text.slice(0, Math.max(0, place)), text.slice(place + 1)];

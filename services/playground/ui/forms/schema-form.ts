@@ -30,7 +30,7 @@ type FieldKind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices
 /** What stands in the fields, by their names. An empty text is no value. */
 export type FormTexts = Readonly<Record<string, string>>;
 
-/** What is wrong with the fields, by their names: each goes on behind the label of its field. */
+/** What is wrong with the fields, by their names: each continues after the label of its field. */
 export type FormFaults = Readonly<Record<string, string>>;
 
 /** The value of a form, or what is wrong with it. */

@@ -70,10 +70,10 @@ function Revisions({ name, revisions }: RevisionsProps) {
                 </td>
                 <td>{percent} %</td>
                 <td>
-                  <Count of={workers} absent="not known" />
+                  <Count value={workers} absent="not known" />
                 </td>
                 <td>
-                  <Count of={openRuns} absent="not counted" />
+                  <Count value={openRuns} absent="not counted" />
                 </td>
                 <td>
                   <Time at={at} />
@@ -97,5 +97,5 @@ function Revisions({ name, revisions }: RevisionsProps) {
 }
 
 /** A number of the service; it is absent while the service does not know it. */
-const Count = ({ of, absent }: { readonly of: number | undefined; readonly absent: string }) =>
-  of === undefined ? <span class="hint">{absent}</span> : <>{grouped(of)}</>;
+const Count = ({ value, absent }: { readonly value: number | undefined; readonly absent: string }) =>
+  value === undefined ? <span class="hint">{absent}</span> : <>{grouped(value)}</>;

@@ -24,7 +24,7 @@ export const firstAnswer = ({ form }: Question): Answer => ({
   isLeftOpen: false,
 });
 
-/** What was typed into a form, to be read and sent as a message: none when nothing was. */
+/** What was typed into a form, to be read and sent as a message; empty when nothing was typed. */
 export function typedText(answer: Answer | undefined): readonly string[] {
   const lines = Object.entries(answer?.texts ?? {})
     .filter(([, text]) => text.trim() !== '')
@@ -36,7 +36,7 @@ type Read = { readonly value: unknown } | { readonly errors: FormFaults };
 
 function readAnswer({ form }: Question, { texts, as }: Answer): Read {
   const text = texts[bareField] ?? '';
-  // A text of its own that is empty says nothing: the reader has overlooked the box.
+  // An empty text is no answer: the reader has overlooked the box.
   const isText = form ? form.isBare && form.fields[0]?.kind === 'text' : as === 'text';
   if (isText && text.trim() === '') return { errors: { [bareField]: 'is empty' } };
   if (form) {
@@ -56,7 +56,7 @@ export async function checkAnswer(question: Question, answer: Answer): Promise<R
   return Object.keys(errors).length > 0 ? { errors } : read;
 }
 
-/** What is still wrong with an answer that was changed: the faults of the fields that were not, and of those that are not mended. */
+/** What is still wrong with an answer that was changed: the faults of the fields that were not changed, and of those that are still wrong. */
 export function faultsLeft(question: Question, faults: FormFaults, before: Answer, after: Answer): FormFaults {
   const read = readAnswer(question, after);
   const now = 'errors' in read ? read.errors : {};

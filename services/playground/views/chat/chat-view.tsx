@@ -176,7 +176,7 @@ function useReturns(chat: Chat): void {
     const catchUp = (): void => {
       if (document.visibilityState !== 'visible' || performance.now() - caughtUpAt < returnMs) return;
       caughtUpAt = performance.now();
-      // A service that is away now is asked when the reader comes back again.
+      // A service that is unavailable now is asked when the reader comes back again.
       chat.catchUp().catch(() => undefined);
     };
     addEventListener('focus', catchUp);

@@ -28,7 +28,7 @@ import {
   type LoggedMessage,
   type RunState,
 } from './conversation.ts';
-import { createFrame, createTurns } from '../../ui/frame.ts';
+import { createFrame, createYieldToPage } from '../../ui/frame.ts';
 import { createHistory, isAbsent, type History } from './history.ts';
 import { createLifetime, type Lifetime } from './lifetime.ts';
 import { createRunInputs } from './run-inputs.ts';
@@ -136,18 +136,18 @@ export function createChat(opened: string | undefined, run: string | undefined):
   };
 
   const followOne = async (runId: string): Promise<void> => {
-    const turn = createTurns();
+    const yieldToPage = createYieldToPage();
     for await (const event of client.runs.follow(runId, { signal: ended, onConnection })) {
       applyEvent(conversation, event);
       frame.touch();
       if (event.event === 'on_chain_start' && !inputs.isOwn(runId)) void refresh();
-      await turn();
+      await yieldToPage();
     }
   };
 
   const refresh = async (): Promise<void> => {
     const id = threadId.peek();
-    // What is on the page is whole without it, but for the checkpoints of its messages.
+    // Without it the page lacks only the checkpoints of its messages.
     if (id !== undefined) await history.refresh(id).catch(() => undefined);
   };
 
@@ -174,7 +174,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
         await answerCalls(toolsOn.peek());
         last = runId;
       }
-      // A run that was short may have begun behind the messages that were read, and ended before the list was.
+      // A run that was short may have begun after the messages that were read, and ended before the list was.
       if (newest !== undefined && newest.run_id !== last) await showEnded(newest);
     } catch (error) {
       // What is under way is found by the record when it is followed again.

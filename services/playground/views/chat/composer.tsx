@@ -25,7 +25,7 @@ function useText(threadId: string | undefined, handed: Signal<string>, text: Sig
     text.value = now.trim() === '' ? given : `${now}\n\n${given}`;
     handed.value = '';
   }, [given, handed, text]);
-  /** What was typed behind the text while it was sent stays. */
+  /** What was typed after the text while it was sent stays. */
   return (sent) => {
     const now = text.peek();
     if (!now.startsWith(sent)) return;

@@ -50,7 +50,7 @@ const streams = fc.dictionary(
   { maxKeys: 6 },
 );
 
-test('what came into the log later stands behind a reply that was stopped, what came earlier before it', (t) => {
+test('what came into the log later comes after a reply that was stopped, what came earlier before it', (t) => {
   const at = (id: string, second: number): LoggedMessage => ({
     ...message(id, id, 'user'),
     timestamp: new Date(Date.UTC(2026, 0, 1, 12, 0, second)).toISOString(),
@@ -125,7 +125,7 @@ test('a log that was rebuilt replaces what was streamed of the run', (t) => {
   t.deepEqual(textsOf(conversation), ['whole']);
 });
 
-test('a message that others wrote stands behind the one before it in the log', (t) => {
+test('a message that others wrote comes after the one before it in the log', (t) => {
   const conversation = emptyConversation();
   mergePage(conversation, [message('a'), message('d')]);
   mergePage(conversation, [message('a'), message('b'), message('c'), message('d'), message('e')]);

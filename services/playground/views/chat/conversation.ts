@@ -22,7 +22,7 @@ export interface Entry {
   state: 'streaming' | 'whole' | 'dropped';
   /** The run, step and node that stream it. */
   readonly origin?: Origin;
-  /** The questions that stood behind it and were answered on this page: the record does not give answers. */
+  /** The questions that came after it and were answered on this page: the record does not give answers. */
   answered?: readonly AnsweredQuestion[];
   revision: number;
 }
@@ -65,7 +65,7 @@ export interface Conversation {
   readonly byId: Map<string, Entry>;
   /** The names of tools by the ids of their calls. */
   readonly calls: Map<string, string>;
-  /** The messages behind which questions were asked, by the ids of the questions. */
+  /** The messages after which questions were asked, by the ids of the questions. */
   readonly places: Map<string, Entry>;
   run: RunState | undefined;
 }
@@ -108,13 +108,13 @@ function noteCalls({ calls }: Conversation, blocks: readonly Block[]): void {
   }
 }
 
-/** Notes behind which message the open questions stand. One that is asked again by a later run keeps its place. */
+/** Notes after which message the open questions stand. One that is asked again by a later run keeps its place. */
 export function placeQuestions({ run, entries, places }: Conversation): void {
   const last = entries.at(-1);
   for (const { id } of run?.interrupts ?? []) if (last && !places.has(id)) places.set(id, last);
 }
 
-/** Notes the answers to open questions, by their ids, at the messages behind which they stand. */
+/** Notes the answers to open questions, by their ids, at the messages after which they stand. */
 export function noteAnswers({ places }: Conversation, interrupts: readonly Interrupt[], answers: unknown): void {
   const given = new Map(Object.entries(answers as Readonly<Record<string, unknown>>));
   for (const interrupt of interrupts) {
@@ -142,7 +142,7 @@ export function prependPage(conversation: Conversation, messages: readonly Logge
   conversation.entries.unshift(...fresh);
 }
 
-/** Brings consecutive messages of the log in: known ones in their places, others behind the one before them, or at the end. */
+/** Brings consecutive messages of the log in: known ones in their places, others after the one before them, or at the end. */
 export function mergePage(conversation: Conversation, messages: readonly LoggedMessage[]): void {
   const { entries, byId } = conversation;
   let place: number | undefined;
@@ -163,7 +163,7 @@ export function mergePage(conversation: Conversation, messages: readonly LoggedM
   }
 }
 
-/** The log has no dropped messages: what came into it later stands behind them. */
+/** The log has no dropped messages: what came into it later comes after them. */
 function placeBehindDropped(entries: readonly Entry[], from: number, { timestamp }: Entry): number {
   let place = from;
   for (let next = entries[place]; next?.state === 'dropped' && next.timestamp < timestamp; next = entries[place])

@@ -40,7 +40,7 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
     edited.value = undefined;
   };
 
-  /** Makes a thread that ends behind a message. @returns its id; `undefined` when that version is no longer kept. */
+  /** Makes a thread that ends after a message. @returns its id; `undefined` when that version is no longer kept. */
   const forkBehind = async (entry: Entry): Promise<string | undefined> => {
     const id = threadId.peek() ?? '';
     const { entries } = conversation;

@@ -35,7 +35,7 @@ test('a message that names none is forked at the first checkpoint that holds it,
   t.is(await checkpointOf(message('question 1', 1), message('answer 1', 2), thread), 'c1');
 });
 
-test('of the messages that a fork has copied only the last has a version that ends behind it', async (t) => {
+test('of the messages that a fork has copied only the last has a version that ends after it', async (t) => {
   const fork = readsOf([
     [checkpoint('c2', 10), 'new'],
     [checkpoint('c1', 9), 'a', 'b'],

@@ -8,7 +8,7 @@ export interface Checkpoint {
 interface ForkedMessage {
   readonly id: string;
   readonly timestamp: string;
-  /** The checkpoint that a fork begins at which ends behind this message; messages that a fork has copied do not name it. */
+  /** The checkpoint that a fork begins at which ends after this message; messages that a fork has copied do not name it. */
   readonly checkpointId?: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface CheckpointReads {
 const maxReads = 6;
 
 /**
- * The checkpoint at which a fork ends behind a message, and before the message `next`. `undefined` when the service no longer keeps that
+ * The checkpoint at which a fork ends after a message, and before the message `next`. `undefined` when the service no longer keeps that
  * version.
  */
 export async function checkpointOf(
@@ -46,7 +46,7 @@ export async function checkpointOf(
   return undefined;
 }
 
-/** The message behind which a fork ends that leaves out another: the last one before it that did not come with it. */
+/** The message after which a fork ends that leaves out another: the last one before it that did not come with it. */
 export function messageBefore<Message extends ForkedMessage>(
   messages: readonly Message[],
   message: Message,

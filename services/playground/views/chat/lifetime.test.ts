@@ -21,7 +21,7 @@ test('a chat that is left goes on until all of its work has ended, also with a f
   t.true(signal.aborted);
 });
 
-test('a chat to which the reader has come back goes on behind its work', async (t) => {
+test('a chat to which the reader has come back is kept when its work has ended', async (t) => {
   const { signal, during, leave, rejoin } = createLifetime();
   const sent = Promise.withResolvers<undefined>();
   const work = during(() => sent.promise);

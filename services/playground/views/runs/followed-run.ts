@@ -2,7 +2,7 @@ import { signal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { toServiceTime } from '../../session/clock.ts';
 import { client, token } from '../../session/session.ts';
-import { createFrame, createTurns } from '../../ui/frame.ts';
+import { createFrame, createYieldToPage } from '../../ui/frame.ts';
 import { addEvent, createRunLog, isLast, type RunLog } from './log/run-log.ts';
 
 /** How the page stands to the run that it follows. */
@@ -14,11 +14,11 @@ export interface FollowedRun {
   /** Makes the component that calls it be drawn again when events have come, once a frame at most. */
   readonly readVersion: () => number;
   readonly phase: ReadonlySignal<Phase>;
-  /** The number of the event behind which the connection was made again last. */
+  /** The number of the event after which the connection was made again last. */
   readonly resumedBehind: ReadonlySignal<number | undefined>;
   /** Why following was given up. */
   readonly error: ReadonlySignal<unknown>;
-  /** Follows again behind the last event. */
+  /** Follows again after the last event. */
   readonly again: () => void;
 }
 
@@ -45,7 +45,7 @@ function createFollower(runId: string) {
 
   const follow = async (aborted: AbortSignal): Promise<void> => {
     const after = log.events.at(-1)?.event.id;
-    const turn = createTurns();
+    const yieldToPage = createYieldToPage();
     const onConnection = (change: 'lost' | 'resumed'): void => {
       if (change === 'resumed') resumedBehind.value = log.events.at(-1)?.seq;
       phase.value = change === 'lost' ? 'cut' : 'following';
@@ -58,7 +58,7 @@ function createFollower(runId: string) {
       addEvent(log, event, { isLive: Date.parse(event.timestamp) >= toServiceTime(openedAt) });
       phase.value = isLast(event) ? 'ended' : 'following';
       touch();
-      await turn();
+      await yieldToPage();
     }
   };
 

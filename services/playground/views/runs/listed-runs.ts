@@ -25,7 +25,7 @@ const isError = (value: unknown): value is Exclude<RunFacts['error'], undefined>
   typeof value === 'object' && value !== null && 'code' in value && 'message' in value;
 
 /**
- * A list whose first page was read again: the page, and of the list what stands behind it. `undefined` when the page does not reach
+ * A list whose first page was read again: the page, and of the list what comes after it. `undefined` when the page does not reach
  * what was listed before, so that runs between the two are unknown.
  */
 export function withFirstPage(

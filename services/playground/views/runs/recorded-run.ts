@@ -23,7 +23,7 @@ export function useRecord(threadId: string | undefined, runId: string): RunRecor
   return { steps: value ?? new Map(), ...(error !== undefined && { error }) };
 }
 
-/** Newest first: what stands behind the run's own checkpoints is older than the run. */
+/** Newest first: what comes after the run's own checkpoints is older than the run. */
 async function readSteps(
   threadId: string,
   runId: string,

@@ -178,11 +178,11 @@ function phaseSentence({ phase, resumedBehind, log }: FollowedRun): string {
     case 'following':
       return resumedBehind.value === undefined
         ? 'Live'
-        : `Live again: resumed behind event ${String(resumedBehind.value)}`;
+        : `Live again: resumed after event ${String(resumedBehind.value)}`;
     case 'cut':
-      return `The connection was cut. It is made again behind event ${String(log.events.at(-1)?.seq ?? 0)} …`;
+      return `The connection was cut. It is made again after event ${String(log.events.at(-1)?.seq ?? 0)} …`;
     case 'ended':
-      return resumedBehind.value === undefined ? '' : `Ended; resumed once behind event ${String(resumedBehind.value)}`;
+      return resumedBehind.value === undefined ? '' : `Ended; resumed once after event ${String(resumedBehind.value)}`;
     case 'failed':
       return 'No longer followed';
   }

@@ -17,7 +17,7 @@ function at(value: unknown, path: Change['path']): unknown {
   return path.reduce<unknown>((inner, step) => (inner as Record<string | number, unknown>)[step], value);
 }
 
-/** Applies a diff: what is lost goes from behind, then the rest comes in its order. */
+/** Applies a diff: what is lost is removed from the end, then the rest comes in its order. */
 function applied(before: unknown, changes: readonly Change[]): unknown {
   const holder = { root: structuredClone(before) };
   const lost = changes.filter(({ kind }) => kind === 'removed').toReversed();

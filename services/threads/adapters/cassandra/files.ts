@@ -2,7 +2,7 @@ import type { DueMark, FileKey, FileRecords, FileRow, FileTotals } from '../../p
 import type { ThreadKey } from '../../ports/record.ts';
 import { pauseBetweenTries, tryBatch, type InLine } from './change/change.ts';
 import type { Row, Session, Statement } from './client/client.ts';
-import { inTurn } from './rows/log.ts';
+import { mapConcurrently } from './rows/log.ts';
 import { long } from './rows/rows.ts';
 import { createJournal, type Noted } from './sweeps/journal.ts';
 
@@ -16,7 +16,7 @@ interface FilesOptions {
   readonly aside: (work: () => Promise<void>) => void;
 }
 
-/** Buckets of the notes when files are due. */
+/** The width of the buckets in which the journal notes when files are due, in milliseconds. */
 const bucketMs = 10 * 60 * 1000;
 
 const ofFile = 'WHERE owner = ? AND file_id = ?';
@@ -33,8 +33,8 @@ const selectNotes = `SELECT thread_id, at FROM file_note ${ofFile} AND thread_id
 const selectOfThread = 'SELECT file_id FROM file_of_thread WHERE owner = ? AND thread_id = ? AND file_id > ? LIMIT ?';
 
 /**
- * Records of files, those of one owner in one partition, so that one conditional batch changes a file and the totals of its owner. When
- * a file is due is noted in the journal before it is written in its row.
+ * Records of files, those of one owner in one partition, so that one conditional batch changes a file and the totals of its owner. The
+ * time at which a file is due is written to the journal before it is written to the row.
  */
 export function createFiles({ session, now, newStamp, inLine, deadlineMs, aside }: FilesOptions): FileRecords {
   const due = createJournal({ session, now, topic: 'due files', bucketMs, isTimely: false });
@@ -85,11 +85,11 @@ export function createFiles({ session, now, newStamp, inLine, deadlineMs, aside 
       const files: FileRow[] = [];
       for await (const some of chunked(due.inOrder(toMark(after), until), Math.min(limit, checkedAtOnce))) {
         const marked = some.filter((noted) => fromNote(noted).dueAt <= until);
-        for (const file of await inTurn(marked, checkDue)) {
+        for (const file of await mapConcurrently(marked, checkDue)) {
           if (file) files.push(file);
           if (files.length === limit) return files;
         }
-        // Those behind are due later.
+        // All that follow are due later.
         if (marked.length < some.length) return files;
       }
       return files;
@@ -220,7 +220,7 @@ const toMark = ({ dueAt, fileId }: DueMark): ThreadKey & { readonly time: number
   time: dueAt,
 });
 
-/** Of the largest safe integer. */
+/** The digits of `Number.MAX_SAFE_INTEGER`. */
 const timeDigits = 16;
 
 const fromNote = ({ owner: dueAt, threadId: fileId, id: owner }: Noted): DueMark & FileKey => ({

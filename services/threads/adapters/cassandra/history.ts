@@ -32,7 +32,7 @@ export const createHistory = (session: Session): ThreadHistory => ({
   },
 });
 
-/** The version below which the list goes on behind `count` others; 0 when there are no more. */
+/** The version below which the list continues after `count` others; 0 when there are no more. */
 async function skipCheckpoints(
   session: Session,
   { owner, threadId }: ThreadKey,

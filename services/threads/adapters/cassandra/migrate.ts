@@ -18,10 +18,10 @@ interface MigrateOptions extends CassandraPlace {
 
 /**
  * Makes the keyspace when it is absent and applies the migrations that are missing, in order. Processes that call it at once wait for
- * each other. Every statement can be made again: while the cluster is away all of it is tried again, for as long as it may wait.
+ * each other. Every statement can be made again: while the cluster is unavailable all of it is tried again, for as long as it may wait.
  * Resolves when all nodes have the schema.
  * @returns the version that the schema has now.
- * @throws Unavailable when the cluster stays away, its nodes do not agree, or another process migrates for too long; Internal when the
+ * @throws Unavailable when the cluster cannot be reached for long, its nodes do not agree, or another process migrates for too long; Internal when the
  * schema is of a newer release.
  */
 export async function migrateCassandra(options: MigrateOptions): Promise<number> {

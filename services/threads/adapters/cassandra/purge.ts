@@ -1,7 +1,7 @@
 import type { ThreadKey } from '../../ports/record.ts';
 import { pauseBetweenTries, tryBatch } from './change/change.ts';
 import type { Session } from './client/client.ts';
-import { inTurn } from './rows/log.ts';
+import { mapConcurrently } from './rows/log.ts';
 import type { OwnRuns } from './lists/own-runs.ts';
 import type { Recency } from './lists/recency.ts';
 import { long, type Layout } from './rows/rows.ts';
@@ -59,7 +59,7 @@ export async function purge(
 /** Removes what a thread has, or may have, in segments. */
 export async function dropSegments(session: Session, { owner, threadId }: ThreadKey, layout: Layout): Promise<void> {
   const segments = Array.from({ length: Math.ceil(layout.top / layout.width) }, (_, segment) => segment);
-  await inTurn(segments, (segment) =>
+  await mapConcurrently(segments, (segment) =>
     session.write({ cql: dropSegment, params: [owner, threadId, layout.life, long(segment)] }),
   );
 }

@@ -2,7 +2,7 @@ import { types } from 'cassandra-driver';
 import type { ThreadKey } from '../../ports/record.ts';
 import { tryBatch, type InLine } from './change/change.ts';
 import type { Row, Session, Statement } from './client/client.ts';
-import { chunksOf, inTurn, isUntouched, pagesOf } from './rows/log.ts';
+import { chunksOf, mapConcurrently, isUntouched, pagesOf } from './rows/log.ts';
 import { headRow, type PlanOptions, type SegmentSizes } from './change/plan.ts';
 import { long, nothing, positionOf, type Layout } from './rows/rows.ts';
 import { kinds } from './rows/schema.ts';
@@ -150,7 +150,7 @@ async function writeRows(session: Session, rows: readonly SegmentRow[]): Promise
   const batches = [...Map.groupBy(rows, ({ segment }) => segment).values()].flatMap((some) =>
     chunksOf(some, rowsOfBatch),
   );
-  await inTurn(batches, async (batch) => session.write(...batch));
+  await mapConcurrently(batches, async (batch) => session.write(...batch));
 }
 
 async function moveBoundary(

@@ -7,7 +7,7 @@ import { runBytes } from '../../record/row-sizes.ts';
 import type { Ahead } from './change/change.ts';
 import type { Announcement, Session, Statement } from './client/client.ts';
 import type { OwnRuns } from './lists/own-runs.ts';
-import { chunksOf, inTurn } from './rows/log.ts';
+import { chunksOf, mapConcurrently } from './rows/log.ts';
 import { long, toRun, toRunRow } from './rows/rows.ts';
 import { kinds } from './rows/schema.ts';
 
@@ -65,7 +65,7 @@ export function createRuns(session: Session, ownRuns: Pick<OwnRuns, 'empty'>): R
     const read = await ahead;
     const known = read?.runId === runId ? read.threadId : await threadOf(owner, runId);
     if (known === threadId) return [];
-    // A run that the table names and that is not on record was announced in vain.
+    // A run that the table names and that is not on record was announced by a change that was not written.
     if (known !== undefined && (await getOf({ owner, threadId: known }, runId)))
       throw conflict(`run "${runId}" belongs to another thread`);
     return [{ cql: putThread, params: [owner, runId, threadId] }];
@@ -77,7 +77,7 @@ export function createRuns(session: Session, ownRuns: Pick<OwnRuns, 'empty'>): R
       threadId: isNew ? undefined : await threadOf(owner, runId),
     }),
     announce: async (key, runs, ahead) => ({
-      statements: (await inTurn(runs, ({ runId }) => announce(key, runId, ahead))).flat(),
+      statements: (await mapConcurrently(runs, ({ runId }) => announce(key, runId, ahead))).flat(),
     }),
     get: async (owner, runId) => {
       const threadId = await threadOf(owner, runId);
@@ -106,7 +106,7 @@ export function createRuns(session: Session, ownRuns: Pick<OwnRuns, 'empty'>): R
     forget: async ({ owner, threadId }, agent, time) => {
       const rows = await session.read({ cql: selectIds, params: [owner, threadId] });
       const marks = rows.map((row) => ({ createdAt: Number(row['n']), runId: row['id'] as string }));
-      await inTurn(marks, (mark) => {
+      await mapConcurrently(marks, (mark) => {
         const drop = { cql: dropThread, params: [long(time), owner, mark.runId] };
         return session.write(drop, ...ownRuns.empty({ owner, agent }, mark, time));
       });

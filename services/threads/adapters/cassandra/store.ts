@@ -19,7 +19,7 @@ import { createRecency } from './lists/recency.ts';
 import { createRefreshes } from './lists/refreshes.ts';
 import { createRollOver } from './rollover.ts';
 import { createRuns } from './runs.ts';
-import { chunksOf, inTurn } from './rows/log.ts';
+import { chunksOf, mapConcurrently } from './rows/log.ts';
 import { migrations } from './rows/schema.ts';
 import { readHead } from './change/snapshot.ts';
 import { createSweeps } from './sweeps/sweeps.ts';
@@ -69,7 +69,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const putInList = async (key: ThreadKey, { head, layout, listing }: Plan): Promise<void> =>
     listing === 'drop' ? recency.drop(key, layout) : recency.put(key, head, layout);
   const writeAll = async (statements: readonly Statement[]): Promise<void> => {
-    await inTurn(chunksOf(statements, mostBeside), (some) => session.write(...some));
+    await mapConcurrently(chunksOf(statements, mostBeside), (some) => session.write(...some));
   };
 
   const change = createMakeChange({
@@ -174,7 +174,7 @@ const nothingAhead = Promise.resolve(undefined);
 /** How long a background write is tried, in milliseconds. */
 const insistMs = 60_000;
 
-/** Tries again while the server is away. */
+/** Tries again while the server is unavailable. */
 const insist = (work: () => Promise<void>): Promise<void> =>
   retry(work, {
     ...betweenTries,

@@ -9,7 +9,7 @@ import {
   CommitInDoubt,
   isCommitted,
   LostAttempt,
-  soon,
+  backoff,
   type Outcome,
   type Transaction,
   type TransactionOptions,
@@ -20,7 +20,7 @@ import { toParams, type Param } from './values.ts';
 /** One statement outside of a transaction, or one transaction, which may be lost to another one. */
 type Sent = SentRequest<'read' | 'change'>;
 
-/** How statements reach the server. Each fails with Unavailable while the server is away or too slow to answer. */
+/** How statements reach the server. Each fails with Unavailable while the server cannot be reached or is too slow to answer. */
 export interface Session extends AsyncDisposable {
   /** One statement by itself. It sees one moment of the database. */
   readonly query: (sql: string, params?: readonly Param[]) => Promise<readonly Row[]>;
@@ -28,7 +28,7 @@ export interface Session extends AsyncDisposable {
    * Runs `work` in a transaction of isolation READ COMMITTED. `work` runs again when another transaction came first, or the connection
    * broke before the commit was sent; so it changes nothing but the database. When the connection breaks during the commit, the server
    * is asked what became of it.
-   * @throws what `work` throws, with nothing written; Unavailable when `until` (milliseconds since 1970) comes first.
+   * @throws what `work` throws, with nothing written; Unavailable when the `deadlineMs` of the session pass first.
    */
   readonly transaction: <T>(
     work: (transaction: Transaction) => Promise<Outcome<T>>,
@@ -65,7 +65,7 @@ export async function openSession(reach: PostgresReach, { deadlineMs, onRequest 
     transaction: async (work, options = {}) => {
       const deadline = Date.now() + deadlineMs;
       const mayHelp = (error: unknown): boolean => error instanceof LostAttempt;
-      return retry(() => tryTransaction(work, options, deadline), { ...soon, deadline, mayHelp }).catch(
+      return retry(() => tryTransaction(work, options, deadline), { ...backoff, deadline, mayHelp }).catch(
         (error: unknown) => {
           throw error instanceof LostAttempt ? toUnavailable(error) : error;
         },
@@ -82,15 +82,15 @@ const outcomeOf = async (sent: Promise<unknown>): Sent['answered'] =>
   sent.then(
     () => 'ok',
     (error: unknown) => {
-      if (error instanceof LostAttempt && error.isOfAnother) return 'lost';
+      if (error instanceof LostAttempt && error.lostToOther) return 'lost';
       return error instanceof LostAttempt || error instanceof CommitInDoubt || isServiceError(error, 'Unavailable')
         ? 'failed'
         : 'ok';
     },
   );
 
-const toUnavailable = ({ isOfAnother, cause }: LostAttempt): ServiceError =>
-  unavailable(isOfAnother ? 'the record of threads did not take the change in time' : away, cause);
+const toUnavailable = ({ lostToOther, cause }: LostAttempt): ServiceError =>
+  unavailable(lostToOther ? 'the record of threads did not take the change in time' : away, cause);
 
 function refuse(error: unknown): never {
   throw toServiceError(error);

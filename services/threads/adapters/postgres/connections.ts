@@ -34,7 +34,7 @@ function createPool(config: PoolConfig): Pool {
   pool.on('error', ignore);
   pool.on('connect', (client) => {
     client.on('error', ignore);
-    client.query(durably).catch(ignore);
+    client.query(forceSynchronousCommit).catch(ignore);
   });
   return pool;
 }
@@ -42,7 +42,7 @@ function createPool(config: PoolConfig): Pool {
 const ignore = (): void => undefined;
 
 /** A write is promised to be on disk. Levels that an operator chose for standby servers stay. */
-const durably = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
+const forceSynchronousCommit = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 /** How much longer than the server's own timeout the client waits for its answer. */
 export const answerMs = 500;
@@ -67,7 +67,7 @@ async function toPoolConfig(reach: PostgresReach): Promise<PoolConfig> {
     // The server ends a statement itself; the client gives up a little later, for a server that does not answer at all.
     statement_timeout: requestTimeoutMs,
     query_timeout: requestTimeoutMs + answerMs,
-    // A process that stands still in the middle of a transaction holds the lock of its thread no longer than this.
+    // A process that hangs in the middle of a transaction holds the lock of its thread no longer than this.
     idle_in_transaction_session_timeout: requestTimeoutMs,
     options: `-c search_path=${schema} -c jit=off -c client_min_messages=error`,
     application_name: 'agent-workflow-threads',

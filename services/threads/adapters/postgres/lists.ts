@@ -53,7 +53,7 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
 
     listOwnRuns: async (owner, { after, agent, ...limits }) => {
       const mark = after ? [after.createdAt, after.runId] : [Number.MAX_SAFE_INTEGER, ''];
-      const of = agent === undefined ? [] : [agent];
+      const agentParams = agent === undefined ? [] : [agent];
       const page = pageOf({
         columns: ownRunColumns,
         size: '512 + octet_length(run_id) + coalesce(octet_length("end"), 0)',
@@ -61,10 +61,10 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
           SELECT * FROM (${agent === undefined ? ownRuns : ownRunsOfAgent}) AS runs
             JOIN (SELECT ${headOfRunColumns} FROM threads) AS head ON head.thread_ref = runs.ref) AS x`,
         order: 'x.created_at DESC, x.run_id DESC',
-        firstParam: 4 + of.length,
+        firstParam: 4 + agentParams.length,
         ...limits,
       });
-      return toOwnRunsPart(await read(page, [owner, ...mark, ...of]), limits);
+      return toOwnRunsPart(await read(page, [owner, ...mark, ...agentParams]), limits);
     },
 
     listMessages: async ({ owner, threadId }, asked) => {
@@ -102,12 +102,12 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
   };
 }
 
-/** The runs of the owner `$1` behind a mark. */
+/** The runs of the owner `$1` after the mark `($2, $3)`, in the order of the list. */
 const ownRuns = 'SELECT * FROM runs WHERE owner = $1 AND (created_at, run_id) < ($2, $3)';
 
 /**
- * Those of the agent `$4`, and those that a replica of the version before has made, at most `$5` of each. Each part has an index of its own, in
- * the order of the page. With the bound around both, the server reads all runs of the agent and sorts them.
+ * The runs of the agent `$4`, and those that a replica of the version before has made, whose `of_agent` is NULL. Each part is limited to `$5` by
+ * itself, because each has an index in the order of the page: with one limit around both, the server would read all runs of the agent and sort them.
  */
 const ownRunsOfAgent = ["of_agent = $4 AND of_agent <> ''", 'of_agent IS NULL']
   .map((which) => `(${ownRuns} AND ${which} ORDER BY created_at DESC, run_id DESC LIMIT $5::bigint)`)

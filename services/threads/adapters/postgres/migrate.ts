@@ -14,9 +14,9 @@ interface MigrateOptions extends PostgresReach {
 
 /**
  * Makes the schema when it is absent and applies the migrations that are missing, in order, each in a transaction of its own.
- * Processes that call it at once wait for each other. While the server is away it is tried again, for at most `waitMs`.
+ * Processes that call it at once wait for each other. While the server is unavailable it is tried again, for at most `waitMs`.
  * @returns the version that the schema has now.
- * @throws Unavailable when the server stays away, or another process migrates for too long; Internal when the schema is of a newer
+ * @throws Unavailable when the server cannot be reached for long, or another process migrates for too long; Internal when the schema is of a newer
  * release.
  */
 export async function migratePostgres(options: MigrateOptions): Promise<number> {

@@ -1,6 +1,6 @@
 import type { Param } from './values.ts';
 
-/** A statement and its parameters behind those of its condition. */
+/** A statement and its parameters after those of its condition. */
 interface Page {
   readonly sql: string;
   readonly params: readonly Param[];

@@ -76,7 +76,7 @@ export function createReads({ query }: Session): ThreadReads {
 const keyOf = ({ owner, threadId }: ThreadKey): [string, string] => [owner, threadId];
 
 /**
- * The newest messages of the context below position `$3` that fit into `$4` bytes, and behind them the next one without its
+ * The newest messages of the context below position `$3` that fit into `$4` bytes, and after them the next one without its
  * content: by it the reader knows that there are more.
  */
 const selectContext = `SELECT position, message_id, CASE WHEN total <= $4::bigint THEN json END AS json
@@ -86,11 +86,11 @@ const selectContext = `SELECT position, message_id, CASE WHEN total <= $4::bigin
   WHERE total - size <= $4::bigint
   ORDER BY position DESC`;
 
-/** The same and all fields: a field has a name. */
+/** The rows of `selectContext` and a row for each field of the state. Rows of fields have a `name`, rows of messages have none. */
 const selectState = `SELECT NULL AS name, position, message_id, json FROM (${selectContext}) AS context
   UNION ALL SELECT x.name, NULL, NULL, x.json ${ofThread('fields')}`;
 
-/** A row for each field, or one without a name; each with the version and the size of the context. */
+/** A row for each field, or a single row without a `name` where the state has no field; each has the version and the size of the context. */
 const selectSizes = `SELECT t.version, x.name, octet_length(x.json) AS bytes,
     (SELECT coalesce(sum(octet_length(x.json) + 1), 0) FROM messages AS x WHERE x.ref = t.ref AND ${isInContext}) AS context
   FROM threads AS t LEFT JOIN fields AS x ON x.ref = t.ref WHERE t.owner = $1 AND t.thread_id = $2`;

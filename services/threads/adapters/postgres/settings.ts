@@ -32,7 +32,7 @@ export const postgresSettings = {
   ),
   POSTGRES_DEADLINE_MS: integer(
     10_000,
-    'How long a write is tried while PostgreSQL is away or other writes come before it, in milliseconds',
+    'How long a write is tried while PostgreSQL is unavailable or other writes come before it, in milliseconds',
     { min: 1 },
   ),
 } satisfies Settings;

@@ -2,7 +2,7 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import type { Row } from '../../record/sql-rows.ts';
-import { isOfAnother, isOfConnection, toServiceError } from './errors.ts';
+import { lostToOther, isOfConnection, toServiceError } from './errors.ts';
 import { answerMs } from './connections.ts';
 import { toParams, type Param } from './values.ts';
 
@@ -32,12 +32,12 @@ export interface TransactionOptions {
 
 /** A transaction that was not committed for certain, and that may succeed when it runs again. */
 export class LostAttempt extends Error {
-  /** Whether another transaction was the reason. */
-  readonly isOfAnother: boolean;
+  /** Whether it was lost to another transaction, which came first. */
+  readonly lostToOther: boolean;
 
-  constructor(cause: unknown, isOfAnother: boolean) {
+  constructor(cause: unknown, lostToOther: boolean) {
     super('the transaction was not committed', { cause });
-    this.isOfAnother = isOfAnother;
+    this.lostToOther = lostToOther;
   }
 }
 
@@ -97,7 +97,7 @@ const isNotDone = (): boolean => false;
 
 /** @throws CommitInDoubt when the answer does not come. */
 async function commit(client: PoolClient, reply: unknown): Promise<void> {
-  const [row] = (await client.query<Row>(`SELECT pg_current_xact_id()::text AS xid, ${started}`)).rows;
+  const [row] = (await client.query<Row>(`SELECT pg_current_xact_id()::text AS xid, ${startColumn}`)).rows;
   const sent = { xid: String(row?.['xid']), started: String(row?.['started']) };
   const { command } = await client.query('COMMIT').catch((error: unknown) => {
     throw isOfConnection(error) ? new CommitInDoubt(error, sent, reply) : error;
@@ -105,8 +105,8 @@ async function commit(client: PoolClient, reply: unknown): Promise<void> {
   if (command !== 'COMMIT') throw new ServiceError('StorageFailed', 'the store failed');
 }
 
-/** When the server started. */
-const started = 'pg_postmaster_start_time()::text AS started';
+/** SQL that selects when the server started. */
+const startColumn = 'pg_postmaster_start_time()::text AS started';
 
 /**
  * Asks the server what became of a transaction. One whose commit never arrived ends when its connection does, at the latest after
@@ -117,14 +117,14 @@ const started = 'pg_postmaster_start_time()::text AS started';
 export const isCommitted = (pool: Pool, { sent, cause }: CommitInDoubt, deadline: number): Promise<boolean> =>
   retry(
     async () => {
-      const { rows } = await pool.query<Row>(`SELECT pg_xact_status($1::xid8) AS status, ${started}`, [sent.xid]);
+      const { rows } = await pool.query<Row>(`SELECT pg_xact_status($1::xid8) AS status, ${startColumn}`, [sent.xid]);
       const [row] = rows;
       const status = row?.['status'];
       if (status === 'aborted') return false;
       if (status === 'committed' && row?.['started'] === sent.started) return true;
       throw new TransactionUnknown(String(status), status === 'committed');
     },
-    { ...soon, deadline, mayHelp: (error) => !(error instanceof TransactionUnknown && error.isFinal) },
+    { ...backoff, deadline, mayHelp: (error) => !(error instanceof TransactionUnknown && error.isFinal) },
   ).catch(() => {
     throw unavailable('whether the change was written is not known', cause);
   });
@@ -140,12 +140,12 @@ class TransactionUnknown extends Error {
   }
 }
 
-/** Waits of random length, so that transactions which met once do not meet again. */
-export const soon: Backoff = { firstMs: 10, maxMs: 250, jitter: 1 };
+/** Waits of random length, so that transactions which collided once do not collide again. */
+export const backoff: Backoff = { firstMs: 10, maxMs: 250, jitter: 1 };
 
 function toAttemptError(error: unknown): unknown {
   if (error instanceof CommitInDoubt || error instanceof LostAttempt) return error;
-  if (isOfAnother(error)) return new LostAttempt(error, true);
+  if (lostToOther(error)) return new LostAttempt(error, true);
   if (isOfConnection(error)) return new LostAttempt(error, false);
   return toServiceError(error);
 }

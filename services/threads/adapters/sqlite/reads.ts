@@ -13,11 +13,11 @@ export function createReads(db: Sqlite): ThreadReads {
     getHead: (key) => Promise.resolve(selectHead(db, key)?.head),
 
     getState: (key, maxBytes = Infinity) => {
-      const of = selectContextRef(db, key);
-      if (of === undefined) return Promise.resolve({ fields: {}, context: [], isTruncated: false });
-      const { entries, bottom } = newestOfContext(db, of, { maxBytes });
+      const contextRef = selectContextRef(db, key);
+      if (contextRef === undefined) return Promise.resolve({ fields: {}, context: [], isTruncated: false });
+      const { entries, bottom } = newestOfContext(db, contextRef, { maxBytes });
       return Promise.resolve({
-        fields: selectFields(db, of.ref),
+        fields: selectFields(db, contextRef.ref),
         context: entries.map(({ json }) => json),
         isTruncated: bottom > 0,
       });
@@ -31,22 +31,22 @@ export function createReads(db: Sqlite): ThreadReads {
     },
 
     listContext: (key, page) => {
-      const of = selectContextRef(db, key);
-      if (of === undefined) return Promise.resolve({ entries: [], bottom: 0 });
-      const { entries, bottom } = newestOfContext(db, of, page);
+      const contextRef = selectContextRef(db, key);
+      if (contextRef === undefined) return Promise.resolve({ entries: [], bottom: 0 });
+      const { entries, bottom } = newestOfContext(db, contextRef, page);
       if (entries.length > 0 || bottom === 0) return Promise.resolve({ entries, bottom });
-      return Promise.resolve(newestOfContext(db, of, { ...page, maxBytes: Infinity, limit: 1 }));
+      return Promise.resolve(newestOfContext(db, contextRef, { ...page, maxBytes: Infinity, limit: 1 }));
     },
 
     getEntries: (key, positions) => {
-      const of = selectContextRef(db, key);
-      if (of === undefined) return Promise.resolve([]);
+      const contextRef = selectContextRef(db, key);
+      if (contextRef === undefined) return Promise.resolve([]);
       const one = prepare('SELECT position, message_id, json, in_context FROM messages WHERE ref = ? AND position = ?');
       const ordered = positions.toSorted((a, b) => a - b);
       return Promise.resolve(
         ordered.flatMap((position) => {
-          const row = one.get(of.ref, position);
-          return row ? [toPlacedEntry(row, of.contextNumber)] : [];
+          const row = one.get(contextRef.ref, position);
+          return row ? [toPlacedEntry(row, contextRef.contextNumber)] : [];
         }),
       );
     },

@@ -105,8 +105,8 @@ function readFields(db: Sqlite, ref: number, names: Reads['fields'] = []): Snaps
   );
 }
 
-const readContext = (db: Sqlite, of: ContextRef): number[] =>
-  Array.from(contextRows(db, of, { columns: 'position' }), (row) => row['position'] as number).reverse();
+const readContext = (db: Sqlite, context: ContextRef): number[] =>
+  Array.from(contextRows(db, context, { columns: 'position' }), (row) => row['position'] as number).reverse();
 
 function readToolCall(db: Sqlite, ref: number, { runId, callKey }: ToolCallKey): Pick<Snapshot, 'toolCall'> {
   const row = db

@@ -63,5 +63,5 @@ test('a lost connection is reported, and so is the next one', async (t) => {
   t.deepEqual(reports, ['works']);
   server.cut();
   await again.promise;
-  t.deepEqual(reports, ['works', 'it is away', 'works']);
+  t.deepEqual(reports, ['works', 'it is unavailable', 'works']);
 });

@@ -164,7 +164,7 @@ const given = <T extends Record<string, string | undefined>>(values: T): Partial
     Record<keyof T, string>
   >;
 
-const awayReason = 'it is away';
+const awayReason = 'it is unavailable';
 
 type ClientOptions = Pick<NatsClientOptions, 'log' | 'inboxPrefix' | 'onRefused'> & { readonly health: PartHealth };
 

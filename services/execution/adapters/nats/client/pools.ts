@@ -20,7 +20,7 @@ export interface Lane {
   readonly filter: string;
 }
 
-/** The lanes of a pool: those that runs are divided into by their owners, and behind them those for runs in bulk. */
+/** The lanes of a pool: those that runs are divided into by their owners, and after them those for runs in bulk. */
 interface LaneCounts {
   readonly own: number;
   readonly bulk: number;

@@ -12,7 +12,7 @@ export type RefusableOperation = 'publish' | 'subscription';
 const remembered = 100;
 /** After so long the same kind of refusal is logged again. */
 const silentMs = 10 * 60_000;
-/** Refusals whose subjects begin with the same words are of one kind: behind these are ids. */
+/** Refusals whose subjects begin with the same words are of one kind: after these are ids. */
 const stemWords = 3;
 
 const isOperation = (text: string): text is RefusableOperation => text === 'publish' || text === 'subscription';

@@ -102,7 +102,7 @@ export async function openServer({ client, prefix, held, reduce, callsAtOnce }: 
   const steps = subjects.map((subject) =>
     subscribe(`${subject}.${process}.*`, undefined, (message) => void proceed(message)),
   );
-  // A server that is away gets the subscriptions when it is back: no reason not to start.
+  // A server that is unavailable gets the subscriptions when it is back: no reason not to start.
   await client.flush(flushMs).catch(() => undefined);
 
   const close = (subscriptions: readonly Subscription[]): void => {

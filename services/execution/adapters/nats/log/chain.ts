@@ -87,7 +87,7 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
   const hasFramesOf = (name: string): boolean =>
     name === writer || options.keptFrames(0).some((frame) => frame.writer === name);
 
-  /** Writes a frame behind the log's end, once: whenever it is not known whether it was stored, the stream is read. */
+  /** Writes a frame after the log's end, once: whenever it is not known whether it was stored, the stream is read. */
   const putOne = async (draft: Draft, firstSliceSeq: number): Promise<Put> => {
     for (;;) {
       const before = (position ??= nothingStored);
@@ -273,7 +273,7 @@ interface FrameToPut {
 }
 
 interface Publisher {
-  /** Stores a frame behind a position. Resolves with its sequence. @throws Refused, NatsError, Unavailable */
+  /** Stores a frame after a position. Resolves with its sequence. @throws Refused, NatsError, Unavailable */
   readonly publish: (subject: string, frame: FrameToPut) => Promise<number>;
   /** Waits until NATS can be asked again. @throws Unavailable when another attempt cannot help, or the log is closed. */
   readonly waitForNats: (error: unknown) => Promise<void>;

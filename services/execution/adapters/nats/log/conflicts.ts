@@ -19,7 +19,7 @@ const maxConflicts = 20;
 const backoff: Backoff = { firstMs: 10, maxMs: 250 };
 
 /**
- * Bounds how often an append is tried again behind messages that its writer has not written. Workers of a pool may put any number of
+ * Bounds how often an append is tried again after messages that its writer has not written. Workers of a pool may put any number of
  * them among the events of their agents' runs, and no run waits for its log without a bound.
  */
 export function createConflicts({ onTooMany, closing }: ConflictOptions): Conflicts {

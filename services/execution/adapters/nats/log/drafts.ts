@@ -21,11 +21,11 @@ export interface Draft extends Pick<Frame, 'layout' | 'first' | 'last' | 'slice'
   readonly entries: readonly Entry[];
 }
 
-const progressKinds: ReadonlySet<string> = new Set(['metadata', 'on_chain_start', 'on_chain_stream']);
+const delayableKinds: ReadonlySet<string> = new Set(['metadata', 'on_chain_start', 'on_chain_stream']);
 
-/** Whether these events say only how far a run is. */
-export const areProgress = (events: readonly RunEvent[]): boolean =>
-  events.every(({ kind }) => progressKinds.has(kind));
+/** Whether these events say only how far a run is: then they may wait for what follows. */
+export const mayBeDelayed = (events: readonly RunEvent[]): boolean =>
+  events.every(({ kind }) => delayableKinds.has(kind));
 
 export const lastOf = ({ after, events }: Entry): number => events.at(-1)?.seq ?? after;
 

@@ -14,7 +14,7 @@ interface FollowOptions {
   readonly sync: LogSync;
   /** Whether events of a run wait to be written here. */
   readonly isQueued: (runId: string) => boolean;
-  /** Called with the log's subject when a follower is given its end without what is before it. */
+  /** Called with the log's subject when the next event is too far behind unreadable messages, so that a follower goes on at the last event. */
   readonly onPassedOver: (subject: string) => void;
   readonly closing: AbortSignal;
 }
@@ -60,7 +60,7 @@ export function createFollow({ reader, sync, isQueued, onPassedOver, closing }: 
     return last && { from: last.slice === 1 ? last.streamSeq : last.firstSliceSeq, to: last.streamSeq };
   };
 
-  /** Compares a tail again with the stream, where nothing was found of its log. Resolves with whether the tail was outdated. */
+  /** Reads the tail from the stream again, because the frames that it promised were not found. Resolves with whether it has changed. */
   const wasOutdated = async (tail: Tail, signal: AbortSignal): Promise<boolean> => {
     const { streamSeq, last, streamLosses } = tail;
     invalidate(tail);

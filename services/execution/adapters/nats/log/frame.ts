@@ -25,7 +25,7 @@ export interface Frame {
   readonly ended: boolean;
   /** The sequence of the event's first slice in the stream; 0 in that slice, and in frames of whole events. */
   readonly firstSliceSeq: number;
-  /** The log begins behind this sequence of the stream; 0 unless an older log of the run is before it. */
+  /** The log begins after this sequence of the stream; 0 unless an older log of the run is before it. */
   readonly origin: number;
   /** The name of its writer. */
   readonly writer: string;

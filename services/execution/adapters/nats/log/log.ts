@@ -166,7 +166,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   return {
     setAgent: tails.setAgent,
     moment: live.gaps,
-    // Each append learns that for itself, and is repeated while JetStream is away.
+    // Each append learns that for itself, and is repeated while JetStream is unavailable.
     canWrite: () => true,
 
     beganAfter: (runId, gaps) => sync.trust(tails.of(runId), gaps),
@@ -178,14 +178,14 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
         await writerOf(tail).append(after, { scope, events }, options);
         if (tail.ended) retire(tail);
       } catch (error) {
-        // A writer that dropped events stays, and refuses those behind them.
+        // A writer that dropped events stays, and refuses those after them.
         if (isServiceError(error, 'Stale')) {
           retire(tail);
           if (!writers.has(runId)) tails.dropFrames(tail);
           // The tail may not be what the stream holds: the caller reads the log again before it appends again.
           sync.invalidate(tail);
         }
-        // Readers that wait for what was queued here wait in vain.
+        // Readers that wait for what was queued here would never get it.
         wake(tail);
         throw error;
       }

@@ -9,13 +9,13 @@ export interface LogPosition {
   /** Number of the last whole event. */
   readonly last: number;
   readonly ended: boolean;
-  /** The log begins behind this sequence. */
+  /** The log begins after this sequence. */
   readonly origin: number;
   /** The last frame itself, where there is one. */
   readonly frame: StoredFrame | undefined;
 }
 
-/** The position in a log of which no frame is stored, or none is found: the log begins behind the last message of its subject, `lastSeq`. */
+/** The position in a log of which no frame is stored, or none is found: the log begins after the last message of its subject, `lastSeq`. */
 export const emptyAt = (lastSeq: number): LogPosition => ({
   ...{ streamSeq: 0, lastSeq, last: 0, ended: false, origin: lastSeq },
   frame: undefined,
@@ -23,7 +23,7 @@ export const emptyAt = (lastSeq: number): LogPosition => ({
 
 export const nothingStored = emptyAt(0);
 
-/** The position behind a log's last frame. A log that ended longer ago than `retentionMs` counts as never written. */
+/** The position after a log's last frame. A log that ended longer ago than `retentionMs` counts as never written. */
 export function positionAt(frame: StoredFrame, lastSeq: number, retentionMs: number): LogPosition {
   const { streamSeq } = frame;
   const ended = endsLog(frame);

@@ -39,7 +39,7 @@ const firstStep = 64;
 const stepFactor = 4;
 /**
  * How many messages are searched, and how many bytes of them: otherwise each process that needs a log would read whatever number of messages a
- * worker has put there. A log whose last frame is further away counts as lost, and what is written of it later begins behind them. Readers get the end
+ * worker has put there. A log whose last frame is further away counts as lost, and what is written of it later begins after them. Readers get the end
  * of a log whose next frame is further away, and not what is before it.
  */
 const mostSearched: SearchBound = { messages: 16_384, bytes: 64 * 1024 * 1024 };
@@ -103,7 +103,7 @@ export function createReader(client: NatsClient, { events }: StreamNames, noteUn
     return next ? [next] : page;
   };
 
-  /** The frames among the first messages of which one is readable; none behind the last message, `undefined` where it would have to be searched further. */
+  /** The frames among the first messages of which one is readable; none after the last message, `undefined` where it would have to be searched further. */
   const firstFrames = async (
     from: number,
     request: (from: number) => Promise<readonly StoredMessage[]>,
@@ -121,7 +121,7 @@ export function createReader(client: NatsClient, { events }: StreamNames, noteUn
   };
 
   /**
-   * The last readable frame from one sequence up to another one, behind which the leader has a message of the subject. `undefined` also where
+   * The last readable frame from one sequence up to another one, after which the leader has a message of the subject. `undefined` also where
    * more would have to be read than is left.
    */
   const lastBetween = async (
@@ -172,7 +172,7 @@ export function createReader(client: NatsClient, { events }: StreamNames, noteUn
   };
 }
 
-/** What the server sends behind a page is no message of the stream, and has no sequence. One of the stream may be without content too. */
+/** What the server sends after a page is no message of the stream, and has no sequence. One of the stream may be without content too. */
 const endsPage = (reply: Msg): boolean => sequenceOf(reply) === 0;
 
 const isReadable = ({ frame }: StoredMessage): boolean => frame !== undefined && isSliceOrReadable(frame);
@@ -243,4 +243,5 @@ const toMessage = (reply: Msg): StoredMessage => ({
 /** The sequence of a message in its stream. */
 export const sequenceOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);
 
-const streamAway = (description = 'the stream is away'): Error => new NatsError(description, ErrorCode.NoResponders);
+const streamAway = (description = 'the stream is unavailable'): Error =>
+  new NatsError(description, ErrorCode.NoResponders);

@@ -86,7 +86,7 @@ export function createLogSync({
     const found = await readPosition(tail);
     if (tail.streamSeq === streamSeq || found.streamSeq > tail.streamSeq) adopt(tail, found);
     tail.comparedAt = lastSeq;
-    // A subscription that began meanwhile may have begun too late for what was stored behind the read.
+    // A subscription that began meanwhile may have begun too late for what was stored after the read.
     const missedNothing = isCovered && tail.subscription === subscription && listening.isInPlace(tail);
     tail.syncedAtGap = missedNothing || tail.ended ? gap : neverSynced;
   };

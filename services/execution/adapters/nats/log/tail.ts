@@ -33,7 +33,7 @@ export interface Tail {
   ended: boolean;
   /** The last event, unless it is so large that it is read from the stream when it is needed. */
   end: RunEvent | undefined;
-  /** The log begins behind this sequence of the stream. */
+  /** The log begins after this sequence of the stream. */
   origin: number;
   /** The newest frames of whole events, without a gap up to `last`. */
   recent: KeptFrame[];

@@ -5,7 +5,7 @@ import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import type { NatsClient } from '../client/client.ts';
 import { createChain, staleError, type ChainOptions } from './chain.ts';
 import type { AppendOptions } from '../../../ports/log.ts';
-import { areProgress, endsRun, lastOf, takeBatch, toDrafts, type Entry } from './drafts.ts';
+import { mayBeDelayed, endsRun, lastOf, takeBatch, toDrafts, type Entry } from './drafts.ts';
 import type { Layout } from './frame.ts';
 
 interface WriterOptions extends ChainOptions {
@@ -140,7 +140,7 @@ export function createWriter(options: WriterOptions): Writer {
           if (error === undefined) resolve();
           else reject(error);
         };
-        const waits = !isAwaited && areProgress(events) && { mayWaitUntil: performance.now() + patientMs };
+        const waits = !isAwaited && mayBeDelayed(events) && { mayWaitUntil: performance.now() + patientMs };
         entries.push({ scope, after, events, bytes, done, ...waits });
         hurry();
         running ??= run();

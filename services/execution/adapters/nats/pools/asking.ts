@@ -116,7 +116,7 @@ interface Unanswered {
   readonly isApiThere: boolean;
 }
 
-/** What an operator looks at. The server says the same of a process that is away and of a subject that no import lets through. */
+/** What an operator looks at. The server says the same of a process that is unavailable and of a subject that no import lets through. */
 function unanswered({ agent, subject, isApiThere }: Unanswered): string {
   const noImport = `this NATS account does not import this subject for agent ${agent}`;
   const causes = isApiThere ? noImport : `no process with ROLE=api runs, or ${noImport}`;

@@ -173,8 +173,8 @@ export function needsOf(user: PoolUser): readonly (PoolNeeds & Pick<SubjectRule,
     { agent },
     ...user.revisions.map((revision) => ({ agent, revision })),
   ]);
-  return rules.map(([, { needs: of, crosses }]) => ({
-    ...of?.({ ...user, names, pools }),
+  return rules.map(([, { needs: toNeeds, crosses }]) => ({
+    ...toNeeds?.({ ...user, names, pools }),
     ...(crosses === undefined ? {} : { crosses }),
   }));
 }

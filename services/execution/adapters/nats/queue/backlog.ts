@@ -47,7 +47,7 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
     return isOfOlder(pool) ? count + (await countOlder()) : count;
   };
 
-  const of = (pool: Pool): Estimate => {
+  const estimateOf = (pool: Pool): Estimate => {
     const name = nameOfPool(pool);
     const known = pools.get(name) ?? { pool, ...createEstimate(async () => countOf(pool)) };
     pools.set(name, known);
@@ -90,19 +90,19 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
   return {
     waiting: (agent) => {
       if (agent === undefined) return total.waiting();
-      of({ agent });
+      estimateOf({ agent });
       return [...pools.values()].reduce((sum, one) => sum + (one.pool.agent === agent ? one.waiting() : 0), 0);
     },
 
     waitingOf: (pool) => {
-      const waiting = of(pool).waiting();
-      return of(pool).isCounted() ? waiting : total.waiting();
+      const waiting = estimateOf(pool).waiting();
+      return estimateOf(pool).isCounted() ? waiting : total.waiting();
     },
 
     backlogs: () => [...pools.values()].map(({ pool, waiting }) => ({ ...pool, waiting: waiting() })),
 
     recount: async (more = []) => {
-      for (const pool of more.slice(0, maxPools)) of(pool);
+      for (const pool of more.slice(0, maxPools)) estimateOf(pool);
       const { messages, last_seq } = await readState();
       // It changes with every run that is put into the stream or settled.
       const seen = `${String(messages)} ${String(last_seq)}`;
@@ -114,18 +114,18 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
     },
 
     put: (pool) => {
-      const done = [total.put(), of(pool).put()];
+      const done = [total.put(), estimateOf(pool).put()];
       return (isNew) => {
         for (const each of done) each(isNew);
       };
     },
 
     take: (pool) => {
-      for (const each of [total, of(pool)]) each.take();
+      for (const each of [total, estimateOf(pool)]) each.take();
     },
 
     settle: (pool) => {
-      for (const each of [total, of(pool)]) each.settle();
+      for (const each of [total, estimateOf(pool)]) each.settle();
     },
   };
 }

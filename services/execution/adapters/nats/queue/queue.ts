@@ -90,7 +90,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     else await streams.ensureLanes(pools.flatMap((pool) => lanesOfPool(names, pool)));
   };
   const isFirst = createFirstOfKind({ silentMs, max: 1000 });
-  /** Their first pull requests try it again. What does not pass with a server that is away is the operator's to mend. */
+  /** Their first pull requests try it again. What does not pass with a server that is unavailable is the operator's to mend. */
   const noteUncreated = (error: unknown): void => {
     const mayPass = isStreamAway(error) || isServiceError(error, 'Unavailable') || !client.isConnected();
     if (mayPass) log.debug({ err: error }, 'consumers of the queue could not be created yet');

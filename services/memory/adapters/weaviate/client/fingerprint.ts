@@ -19,7 +19,7 @@ export const showsRestarts = (fingerprint: string): boolean => fingerprint !== u
 
 /**
  * Reads the statistics of the nodes, for which the library has no call. The term of a cluster of one node counts its starts; a node that
- * is away is missing.
+ * is unavailable is missing.
  */
 export async function readFingerprint({ url, apiKey, requestTimeoutMs }: WeaviateConnection): Promise<string> {
   const response = await fetch(`${url}/v1/cluster/statistics`, {

@@ -75,7 +75,7 @@ async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   }
 }
 
-export const away = 'the store of memories is away for now';
+export const away = 'the store of memories is unavailable for now';
 
 export const storageFailed = (cause: unknown): ServiceError =>
   new ServiceError('StorageFailed', 'the store of memories failed', { cause });

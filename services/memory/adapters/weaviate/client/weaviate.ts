@@ -69,7 +69,7 @@ export interface SchemaRequests {
 }
 
 /**
- * Requests to one Weaviate. Each is Unavailable while Weaviate is away or too slow; a write may then have taken effect, and may still
+ * Requests to one Weaviate. Each is Unavailable while Weaviate cannot be reached or is too slow; a write may then have taken effect, and may still
  * do so. A tenant that does not exist reads as an empty one.
  */
 export interface Weaviate extends ObjectRequests, SchemaRequests {

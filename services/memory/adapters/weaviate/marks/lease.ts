@@ -18,7 +18,7 @@ const leaseMs = 8000;
  * Does `work` unless another process has the lease. A process that is frozen for longer than the lease may work at the same time as
  * the next holder, so `work` must be harmless when it is done twice.
  * @returns whether `work` was done.
- * @throws Unavailable when the store of the lease is away.
+ * @throws Unavailable when the store of the lease cannot be reached.
  */
 export async function withLease(
   { marks, kind, holder, onFailure }: LeaseOptions,

@@ -54,7 +54,7 @@ export function createLocks(weaviate: Weaviate, collection: string): Locks {
     return (await findRows(weaviate, { scope, where: condition, fields, limit: maxIntents })).map(toIntent);
   };
   const intentOf = (key: string, id: string) => ({ ...scope, id, properties: { kind: 'intent', key, value: '' } });
-  /** When Weaviate is away the intent stays, and the next process that takes the key removes it. */
+  /** When Weaviate is unavailable the intent stays, and the next process that takes the key removes it. */
   const withdraw = async (ids: readonly string[]): Promise<void> => {
     await weaviate.removeMany(scope, ids).catch(() => []);
   };

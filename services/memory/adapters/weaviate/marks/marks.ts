@@ -25,7 +25,7 @@ export interface Marks extends Locks {
 const maxMarks = 1000;
 const maxWrites = 3;
 
-/** @throws Unavailable when Weaviate is away. */
+/** @throws Unavailable when Weaviate cannot be reached. */
 export async function openMarks(weaviate: Weaviate, collection: string): Promise<Marks> {
   await weaviate.createCollection(definitionOf(collection));
   const scope = { collection };

@@ -48,7 +48,7 @@ interface RequestsOptions {
   readonly partBytes?: number;
 }
 
-/** @throws Unavailable when Weaviate is away. */
+/** @throws Unavailable when Weaviate cannot be reached. */
 export async function openRequests({
   weaviate,
   collection,

@@ -120,7 +120,7 @@ export async function* newestRows(
   }
 }
 
-/** Sorts behind every hex digit. */
+/** Sorts after every hex digit. */
 const afterAllHex = 'g';
 
 const atOf = (row: Row | undefined): number => Number(row?.['at']);

@@ -25,7 +25,7 @@ interface RecordsParts {
 export function createRecords(parts: RecordsParts): MemoryRecords {
   const { weaviate, locks, requests, collection, use } = parts;
   // Within this process, writes of one memory run one after the other; `update` also holds its lock among all processes.
-  const inTurn = createKeyLock();
+  const withKeyLocks = createKeyLock();
   const within = async <T>(owner: string, work: (scope: Scope) => Promise<T>): Promise<T> =>
     use(tenantOf(owner), () => work({ collection, tenant: tenantOf(owner) }));
 
@@ -39,7 +39,7 @@ export function createRecords(parts: RecordsParts): MemoryRecords {
   return {
     put: async (owner, memory) => {
       const object = toObject(collection, { owner, memory });
-      return inTurn([object.id], async () => within(owner, async () => putNew(weaviate, object)));
+      return withKeyLocks([object.id], async () => within(owner, async () => putNew(weaviate, object)));
     },
 
     update: async (owner, memoryId, change, request) => {
@@ -57,7 +57,7 @@ export function createRecords(parts: RecordsParts): MemoryRecords {
         const object = toObject(collection, { owner, memory }, request && requestStamp(owner, request));
         return (await weaviate.replace(object)) ? toUpdated(memory) : undefined;
       };
-      return inTurn([id], async () =>
+      return withKeyLocks([id], async () =>
         within(owner, async (scope) => locks.hold(id, async (isHeld) => replace(scope, isHeld))),
       );
     },
@@ -74,7 +74,9 @@ export function createRecords(parts: RecordsParts): MemoryRecords {
     remove: async (owner, memoryIds, request) => {
       const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
       const keys = request ? [requestId(owner, request), ...ids] : ids;
-      return inTurn(keys, async () => within(owner, async (scope) => remove(scope, { owner, memoryIds, request })));
+      return withKeyLocks(keys, async () =>
+        within(owner, async (scope) => remove(scope, { owner, memoryIds, request })),
+      );
     },
 
     list: async (query) => within(query.owner, async (scope) => listMemories(weaviate, scope, query)),

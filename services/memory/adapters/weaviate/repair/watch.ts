@@ -52,7 +52,7 @@ interface Check {
  * Watches for restarts of Weaviate. A Weaviate that was killed has every object, but its vector index may miss the last writes; so after
  * a restart everything written since the last good check is put again. One replica does that, under a lease; the others wait for its
  * mark. Meanwhile searches answer from the incomplete index.
- * @throws Unavailable when Weaviate is away.
+ * @throws Unavailable when Weaviate cannot be reached.
  */
 export async function openWatch(options: WatchOptions): Promise<Watch> {
   const watcher = createWatcher(options);

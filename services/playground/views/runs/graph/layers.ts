@@ -1,6 +1,6 @@
 import type { GraphEdge, GraphShape } from './shape.ts';
 
-/** The nodes of a graph in layers, so that every edge leads downwards but for those that close a cycle. */
+/** The nodes of a graph in layers, so that every edge leads downwards except those that close a cycle. */
 interface Layered {
   /** The layer of each node, from 0. */
   readonly layers: ReadonlyMap<string, number>;

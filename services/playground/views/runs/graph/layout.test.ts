@@ -43,7 +43,7 @@ test('any graph is drawn whole: each node in the box and clear of the others, ea
   );
 });
 
-test('edges lead to a lower layer, but for as few as close a cycle', (t) => {
+test('edges lead to a lower layer, except as few as close a cycle', (t) => {
   fc.assert(
     fc.property(anyGraph, (graph) => {
       const { layers, down, back } = toLayers(graph);

@@ -5,7 +5,7 @@ import { addEvent, createRunLog, type RunLog } from './run-log.ts';
 
 const start = Date.parse('2026-01-01T12:00:00.000Z');
 
-/** Events with numbers and times of their own, each a millisecond behind the one before. */
+/** Events with numbers and times of their own, each a millisecond after the one before. */
 function numbered(list: readonly Partial<RunEvent>[]): RunEvent[] {
   return list.map((event, index) => ({
     id: `run:${String(index + 1)}`,
@@ -178,7 +178,7 @@ const anyEvent = fc.record({
   metadata: fc.record({ node, step: fc.nat(5) }),
 });
 
-test('whatever events come in whatever order, none is lost, counts agree, and nothing is open behind the end', (t) => {
+test('whatever events come in whatever order, none is lost, counts agree, and nothing is open after the end', (t) => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 60 }), fc.boolean(), (list, isLive) => {
       const log = read(list, isLive);

@@ -81,7 +81,7 @@ export const createRunLog = ({ maxListed = 100_000, generation = 0 }: RunLogOpti
 });
 
 /**
- * Adds an event behind those that are there, in constant time. An event of the kind `metadata` is always the first of a log: when
+ * Adds an event after those that are there, in constant time. An event of the kind `metadata` is always the first of a log: when
  * others are there, they are void.
  */
 export function addEvent(log: RunLog, event: RunEvent, { isLive }: { readonly isLive: boolean }): void {

@@ -27,7 +27,7 @@ export interface SegmentSizes {
   /** A log rolls over when the thread's partition has more rows of it than this, or more bytes. */
   readonly maxRows: number;
   readonly maxBytes: number;
-  /** Positions that stay behind. */
+  /** Positions that stay in the thread's partition. */
   readonly keptRows: number;
 }
 
@@ -51,7 +51,7 @@ export interface Plan {
   readonly runs: readonly RunRecord[];
   /** Those of them that it makes, as far as is known. */
   readonly newRuns: readonly RunRecord[];
-  /** What is to happen to the thread's place in the list by recency. `refresh`: it stands there, and but for times as it is. */
+  /** What is to happen to the thread's place in the list by recency. `refresh`: it is there, and only its times change. */
   readonly listing: 'put' | 'refresh' | 'drop' | 'none';
   readonly isMarked: boolean;
   readonly isNewHour: boolean;

@@ -2,7 +2,7 @@ import { types } from 'cassandra-driver';
 import type { Reads, Snapshot, UndoSink } from '../../../ports/changes.ts';
 import type { PlacedEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../../ports/record.ts';
 import type { Row, Session, Statement } from '../client/client.ts';
-import { chunksOf, pagesOf, readAt, inTurn } from '../rows/log.ts';
+import { chunksOf, pagesOf, readAt, mapConcurrently } from '../rows/log.ts';
 import { contextPositions, toolCallId } from './plan.ts';
 import { absent, fromBlob, long, nothing, toResult, toRun, toSeen, toUndo, type Seen } from '../rows/rows.ts';
 import { kinds } from '../rows/schema.ts';
@@ -29,7 +29,7 @@ export async function readSight(session: Session, key: ThreadKey, reads: Reads, 
   if (!seen.head) return { seen, snapshot: { ...nothingThere }, isSteady: true };
 
   const watch = createWatch(seen.stamp);
-  const more = await inTurn(others, async (some) => watch.saw(await readNamed(session, key, some, false)));
+  const more = await mapConcurrently(others, async (some) => watch.saw(await readNamed(session, key, some, false)));
   const snapshot = await complete(session, { key, reads, seen, rows: [...rows, ...more.flat()], watch });
   const isSteady = watch.isSteady() || (isSerial && (await stampOf(session, key)) === seen.stamp);
   return { seen, snapshot, isSteady };
@@ -128,22 +128,22 @@ interface Known {
 /** Adds what the head names. */
 async function complete(session: Session, known: Known): Promise<Snapshot> {
   const { reads, seen, rows } = known;
-  const of = (kind: number): readonly Row[] => rows.filter((row) => row['kind'] === kind);
+  const rowsOf = (kind: number): readonly Row[] => rows.filter((row) => row['kind'] === kind);
   const [active, entries, fields] = await Promise.all([
     readActive(session, known),
-    readNamedEntries(session, known, of(kinds.messageId)),
-    reads.fields === 'all' ? readFields(session, known) : of(kinds.field),
+    readNamedEntries(session, known, rowsOf(kinds.messageId)),
+    reads.fields === 'all' ? readFields(session, known) : rowsOf(kinds.field),
     reads.undosOfActiveRun && readUndos(session, known, reads.undosOfActiveRun()),
   ]);
-  const toolCall = reads.toolCall && toToolCall(reads.toolCall, of(kinds.toolCall)[0]);
+  const toolCall = reads.toolCall && toToolCall(reads.toolCall, rowsOf(kinds.toolCall)[0]);
   return {
     head: seen.head,
-    runs: new Map([...of(kinds.run).map(toRun), ...active].map((run) => [run.runId, run])),
+    runs: new Map([...rowsOf(kinds.run).map(toRun), ...active].map((run) => [run.runId, run])),
     entries,
     fields: toFields(fields, seen.layout?.generation),
     context: reads.context ? contextPositions(seen.layout) : [],
     ...(toolCall ? { toolCall } : {}),
-    ...toApplied(of(kinds.appliedRequest)[0]),
+    ...toApplied(rowsOf(kinds.appliedRequest)[0]),
   };
 }
 

@@ -23,7 +23,7 @@ export interface Statement {
   readonly params: readonly unknown[];
 }
 
-/** What is written before a change, with whatever else is, and may be there in vain. */
+/** What is written before a change, together with other such statements. It stays when the change is then not written. */
 export interface Announcement {
   readonly statements: readonly Statement[];
   readonly onWritten?: () => void;
@@ -46,7 +46,7 @@ export interface SentStatement extends SentRequest<'read' | 'serial read' | 'wri
 }
 
 /**
- * How statements reach the server. All are prepared. Each fails with Unavailable while the server is away or too slow to answer;
+ * How statements reach the server. All are prepared. Each fails with Unavailable while the server cannot be reached or is too slow to answer;
  * then a write may have taken effect, and may still do so.
  */
 export interface Session extends AsyncDisposable {
@@ -160,7 +160,7 @@ const neverAgain = new policies.retry.FallthroughRetryPolicy();
 
 const selectVersion = 'SELECT version FROM schema_version WHERE id = 0';
 
-/** A keyspace that is not migrated yet fails like a server that is away: the caller tries again. */
+/** A keyspace that is not migrated yet fails like a server that is unavailable: the caller tries again. */
 async function connectMigrated(place: CassandraPlace, version: number): Promise<Client> {
   try {
     const client = await connect(place, { keyspace: place.keyspace });
@@ -213,7 +213,7 @@ async function connect(place: CassandraPlace, options: Pick<ClientOptions, 'keys
     },
   });
   searchOneAtATime(client);
-  // When all hosts have been away the driver puts new ones in their places, and lets the old ones try to connect for ever.
+  // When all hosts have been unavailable the driver puts new ones in their places, and lets the old ones try to connect for ever.
   client.on('hostRemove', (host: Stoppable) => void host.shutdown(false));
   try {
     await client.connect();
@@ -252,5 +252,5 @@ function refuse(error: unknown): never {
     error instanceof TypeError;
   // A socket's errors come as they are, of no class of the driver's.
   if (isMisuse) throw error;
-  throw unavailable('the record of threads is away for now', error);
+  throw unavailable('the record of threads is unavailable for now', error);
 }

@@ -5,7 +5,7 @@ import { hourOf } from '../rows/times.ts';
 
 /** The hours in which a list of an owner's has rows: the list has a partition for each, so a page reads as many as it has hours. */
 export interface Hours {
-  /** Called before rows are written there; if they are not written, the hour is listed in vain. */
+  /** Called before rows are written there; if they are not written, the hour is listed without rows. */
   readonly announce: (owner: string, hour: number) => Announcement;
   /** The hours up to `hour`, the newest first: 1, 2, 4 … at once, because most pages are full after the first. */
   readonly upTo: (owner: string, hour: number) => AsyncGenerator<readonly number[]>;

@@ -4,7 +4,7 @@ import type { OwnRunRow, OwnRunsPart, RunMark, ThreadLists } from '../../../port
 import type { Head, RunRecord, ThreadKey } from '../../../ports/record.ts';
 import { runBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Row, Session, Statement } from '../client/client.ts';
-import { chunksOf, inTurn } from '../rows/log.ts';
+import { chunksOf, mapConcurrently } from '../rows/log.ts';
 import { long, toHead, toRunRow } from '../rows/rows.ts';
 import { kinds } from '../rows/schema.ts';
 import { beginOfHour, hourOf } from '../rows/times.ts';
@@ -13,18 +13,18 @@ import { createHours } from './hours.ts';
 /**
  * The list of an owner's runs by the time of their acceptance, and one more of those of each named agent. It has a row per run, which names
  * its thread and is never written again: what becomes of the run stands in the thread's partition alone. The row is written before the
- * change that makes the run, so it may be there in vain; and it is emptied with its thread, which leaves no tombstone.
+ * change that makes the run, so it may be there without that run; and it is emptied with its thread, which leaves no tombstone.
  */
 export interface OwnRuns {
   readonly announce: (
     key: ThreadKey,
-    of: { readonly newRuns: readonly RunRecord[]; readonly head: Pick<Head, 'agent'> },
+    change: { readonly newRuns: readonly RunRecord[]; readonly head: Pick<Head, 'agent'> },
   ) => readonly Announcement[];
   readonly list: ThreadLists['listOwnRuns'];
   /** What empties the rows of a run, but not those that were written since `time` (microseconds). */
-  readonly empty: (of: OwnerAndAgent, mark: RunMark, time: number) => readonly Statement[];
+  readonly empty: (thread: OwnerAndAgent, mark: RunMark, time: number) => readonly Statement[];
   /** Removes the hours of these runs that have no run any more. */
-  readonly prune: (of: OwnerAndAgent, marks: readonly Pick<RunMark, 'createdAt'>[]) => Promise<void>;
+  readonly prune: (thread: OwnerAndAgent, marks: readonly Pick<RunMark, 'createdAt'>[]) => Promise<void>;
 }
 
 /** Whose runs they are, and the agent of their thread, if it has a name. */
@@ -51,13 +51,13 @@ export function createOwnRuns({ session, now, listedSince }: OwnRunsOptions): Ow
   const rows = { table: 'runs_by_owner', column: 'thread_id' };
   const hours = createHours({ session, now, table: 'run_hours_by_owner', rows });
 
-  /** The first places of a list behind `after`, none of them in an hour before `since`. */
+  /** The first places of a list following `after`, none of them in an hour before `since`. */
   const readPlaces = async (list: string, limit: number, after: RunMark, since = 0): Promise<readonly Place[]> => {
     const places: Place[] = [];
     for await (const some of hours.upTo(list, hourOf(after.createdAt))) {
       const left = limit - places.length;
       const params = [long(after.createdAt), after.runId, left];
-      const found = await inTurn(
+      const found = await mapConcurrently(
         some.filter((hour) => hour >= since),
         (hour) => session.read({ cql: selectRows, params: [list, long(hour), ...params] }),
       );
@@ -98,7 +98,7 @@ export function createOwnRuns({ session, now, listedSince }: OwnRunsOptions): Ow
       const places = await readPlacesOf(owner, agent, limit, after);
       const part: OwnRunRow[] = [];
       const isEnough = createQuota(bytes);
-      const isOfUse = (of: Place): boolean => agent === undefined || of.agent === null || of.agent === agent;
+      const isOfUse = (place: Place): boolean => agent === undefined || place.agent === null || place.agent === agent;
       for (const some of chunksOf(places.filter(isOfUse))) {
         const runs = await readRuns(session, owner, some);
         for (const place of some) {
@@ -111,11 +111,11 @@ export function createOwnRuns({ session, now, listedSince }: OwnRunsOptions): Ow
       return endingAt(part, places[limit - 1]);
     },
 
-    empty: (of, mark, time) =>
-      listsOf(of).map((list) => ({ cql: emptyRow, params: [...placeParams(list, mark), long(time)] })),
+    empty: (thread, mark, time) =>
+      listsOf(thread).map((list) => ({ cql: emptyRow, params: [...placeParams(list, mark), long(time)] })),
 
-    prune: async (of, marks) => {
-      for (const list of listsOf(of)) await inTurn(hoursOf(marks), (hour) => hours.prune(list, hour));
+    prune: async (thread, marks) => {
+      for (const list of listsOf(thread)) await mapConcurrently(hoursOf(marks), (hour) => hours.prune(list, hour));
     },
   };
 }
@@ -171,7 +171,7 @@ async function readRuns(
     places.filter(({ threadId }) => threadId !== ''),
     ({ threadId }) => threadId,
   );
-  const found = await inTurn([...byThread], async ([threadId, some]) => {
+  const found = await mapConcurrently([...byThread], async ([threadId, some]) => {
     const names = [
       new types.Tuple(kinds.head, long(0), ''),
       ...some.map(({ runId }) => new types.Tuple(kinds.run, long(0), runId)),

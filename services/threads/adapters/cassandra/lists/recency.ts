@@ -5,7 +5,7 @@ import type { PageLimits, RecencyMark, ThreadRow } from '../../../ports/lists.ts
 import type { Head, ThreadKey } from '../../../ports/record.ts';
 import { threadBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Row, Session, Statement } from '../client/client.ts';
-import { inTurn, pagesOf } from '../rows/log.ts';
+import { mapConcurrently, pagesOf } from '../rows/log.ts';
 import {
   fromListed,
   long,
@@ -26,7 +26,7 @@ import { hourOf, hourOfSlot, slotOf } from '../rows/times.ts';
  * many partitions as it has hours. Writes carry the time that the thread's layout gives, which orders them as their changes were.
  */
 export interface Recency {
-  /** Called before the change is written; if it is not written, the hour is listed in vain. */
+  /** Called before the change is written; if it is not written, the hour is listed without rows. */
   readonly announce: (owner: string, head: Head) => Announcement;
   /** `beside` goes in the same request. */
   readonly put: (key: ThreadKey, head: Head, layout: Layout, beside?: readonly Statement[]) => Promise<void>;
@@ -57,7 +57,7 @@ export function createRecency({ session, now, aside }: RecencyOptions): Recency 
   const rows = { table: 'threads_by_recency', column: 'row' };
   const hours = createHours({ session, now, table: 'hours_by_owner', rows });
 
-  /** Rows in the slots, all empty but for the one of `listed`. */
+  /** Rows in the slots, all empty except the one of `listed`. */
   const write = async (
     key: ThreadKey,
     layout: Layout,
@@ -167,7 +167,7 @@ async function readMetadata(
     rows.filter(({ metadataBytes }) => metadataBytes !== 0),
     ({ slot }) => hourOfSlot(Number(slot)),
   );
-  await inTurn([...byHour], async ([hour, some]) => {
+  await mapConcurrently([...byHour], async ([hour, some]) => {
     const places = some.map(({ slot, thread }) => new types.Tuple(slot, thread.threadId));
     for (const row of await session.read({ cql: selectMetadata, params: [owner, long(hour), places] })) {
       const metadata = toListedMetadata(row);
@@ -190,7 +190,7 @@ const byRecency = (a: RecencyMark, b: RecencyMark): number =>
 async function* slotsOf({ session, hours }: Lists, owner: string, from: number): AsyncGenerator<readonly Row[]> {
   const slot = long(slotOf(from));
   for await (const some of hours.upTo(owner, hourOf(from))) {
-    const pages = await inTurn(some, async (hour) => firstPageOf(session, [owner, long(hour), slot]));
+    const pages = await mapConcurrently(some, async (hour) => firstPageOf(session, [owner, long(hour), slot]));
     for (const page of pages) yield* wholeSlots(page);
   }
 }

@@ -53,7 +53,7 @@ export async function skip(
 /** Every entry at a position of the ranges, ascending. */
 export async function readRanges(session: Session, log: Log, ranges: Ranges): Promise<readonly LogEntry[]> {
   const stretches = bridged(ranges, bridge).flatMap((range) => stretchesOf(log.layout, range));
-  const parts = await inTurn(stretches, async (stretch) => {
+  const parts = await mapConcurrently(stretches, async (stretch) => {
     const entries: LogEntry[] = [];
     for await (const rows of readStretch(session, log, stretch, whole)) {
       for (const row of rows) if (!isGone(row) && within(ranges, positionOf(row))) entries.push(toEntry(row));
@@ -101,7 +101,7 @@ export async function readNewest(session: Session, log: Log, ranges: Ranges, max
   return { entries: newestFirst.reverse(), bottom: 0 };
 }
 
-/** Gaps of up to so many positions are read in vain, which costs less than another read. */
+/** Gaps of up to so many positions are read although nothing in them is needed, which costs less than another read. */
 const bridge = 16;
 
 /** The entries at these positions; positions without an entry are left out. */
@@ -110,13 +110,13 @@ export async function readAt(session: Session, log: Log, positions: readonly num
   const found = new Map<number, Row>();
   const rolled = positions.filter((position) => position < layout.rolledTo);
   const bySegment = Map.groupBy(rolled, (position) => Math.floor(position / layout.width));
-  await inTurn([...bySegment], async ([segment, within]) => {
+  await mapConcurrently([...bySegment], async ([segment, within]) => {
     for (const some of chunksOf(within)) {
       const params = [key.owner, key.threadId, layout.life, long(segment), some.map(long)];
       for (const row of await session.read({ cql: selectSegmentAt, params })) found.set(positionOf(row), row);
     }
   });
-  await inTurn(chunksOf(positions), async (some) => {
+  await mapConcurrently(chunksOf(positions), async (some) => {
     const rows = await session.read({ cql: selectLogAt, params: [key.owner, key.threadId, some.map(long)] });
     log.saw?.(rows);
     for (const row of rows) found.set(positionOf(row), row);
@@ -270,7 +270,11 @@ export const chunksOf = <T>(items: readonly T[], size = keysOfStatement): T[][] 
 const atOnce = 8;
 
 /** What `work` makes of each item, in their order, some at a time. */
-export async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>, most = atOnce): Promise<R[]> {
+export async function mapConcurrently<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+  most = atOnce,
+): Promise<R[]> {
   const results = new Array<R>(items.length);
   const waiting = items.entries();
   const lane = async (): Promise<void> => {

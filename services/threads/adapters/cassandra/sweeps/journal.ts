@@ -13,8 +13,8 @@ export interface Noted extends ThreadKey {
 }
 
 /**
- * The notes that sweeps read across all owners, in buckets of time. A note is written before the change that it is about, so it
- * may be in vain. Notes are never deleted one by one: deleted rows would accumulate where every sweep reads. A note is marked as over
+ * The notes that sweeps read across all owners, in buckets of time. A note is written before the change that it is about, so that
+ * change may be missing. Notes are never deleted one by one: deleted rows would accumulate where every sweep reads. A note is marked as over
  * by the change that ends what it is about; where that mark got lost, a sweep finds out. A bucket is deleted as a whole when it can
  * take no more notes and everything in it is over.
  */
@@ -25,7 +25,7 @@ export interface Journal {
   /** Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. */
   readonly walk: (until: number) => AsyncGenerator<readonly Noted[]>;
   /**
-   * Notes that are not known to be over, one by one, the oldest bucket first and each bucket by owner, thread and id. They begin behind
+   * Notes that are not known to be over, one by one, the oldest bucket first and each bucket by owner, thread and id. They begin after
    * `after` in the bucket of its time, and in buckets that begin at `until` or before. Only what is taken is read.
    */
   readonly inOrder: (after: ThreadKey & { readonly time: number }, until: number) => AsyncGenerator<Noted>;

@@ -7,13 +7,13 @@ import type { OpenRun, OpenRunsPage, SleepingRun, ThreadSweeps, WakeMark } from 
 import { runBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Session, Statement } from '../client/client.ts';
 import { createJournal, type Journal, type Noted } from './journal.ts';
-import { chunksOf, inTurn } from '../rows/log.ts';
+import { chunksOf, mapConcurrently } from '../rows/log.ts';
 import type { Plan } from '../change/plan.ts';
 import type { Seen } from '../rows/rows.ts';
 
 /** Finds open runs, threads to be purged and idle threads across all owners. */
 interface Sweeps {
-  /** Called before the change is written; if it is not written, the notes are in vain. */
+  /** Called before the change is written; if it is not written, the notes are about nothing. */
   readonly announce: (key: ThreadKey, plan: Plan) => readonly Announcement[];
   /** To be written after the change: which runs it has ended. A sweep finds out what was not noted. */
   readonly conclude: (key: ThreadKey, plan: Plan) => readonly Statement[];
@@ -87,7 +87,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
 
   let kept: { readonly at: number; readonly ordered: readonly Noted[] } | undefined;
 
-  /** The notes of open runs behind an id, in the order of the page. */
+  /** The notes of open runs after an id, in the order of the page. */
   const notesBehind = async ({
     after,
     newestFirst,
@@ -134,7 +134,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
         // No more than the page may still need: what is read beyond is read again for the next one.
         const some = ordered.slice(at, at + Math.min(limit - runs.length, readTogether));
         at += some.length;
-        for (const run of await inTurn(some, checkRun, readsAtOnce)) {
+        for (const run of await mapConcurrently(some, checkRun, readsAtOnce)) {
           if (!run) continue;
           runs.push(run);
           if (runs.length === limit || isEnough(runBytes(run))) return runs;
@@ -154,7 +154,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
       notes.sort(([a], [b]) => compareMarks(a, b));
       const runs: SleepingRun[] = [];
       for (const some of chunksOf(notes)) {
-        for (const run of await inTurn(some, ([mark, noted]) => checkSleeping(noted, mark))) {
+        for (const run of await mapConcurrently(some, ([mark, noted]) => checkSleeping(noted, mark))) {
           if (run) runs.push(run);
           if (runs.length === limit) return runs;
         }
@@ -167,7 +167,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
   };
 }
 
-/** The place of the first note whose id and all behind it pass, found in as many steps as the number of notes has bits. */
+/** The place of the first note whose id and all after it pass, found in as many steps as the number of notes has bits. */
 function firstWhere(ordered: readonly Noted[], passes: (id: string) => boolean): number {
   let [low, high] = [0, ordered.length];
   while (low < high) {
@@ -207,7 +207,7 @@ async function find(journal: Journal, { until, limit, check }: Search): Promise<
   const found = new Map<string, ThreadKey>();
   for await (const notes of journal.walk(until)) {
     for (const some of chunksOf(notes)) {
-      const passed = await inTurn(some, check);
+      const passed = await mapConcurrently(some, check);
       for (const [index, { owner, threadId }] of some.entries())
         if (passed[index]) found.set(threadText({ owner, threadId }), { owner, threadId });
       if (found.size >= limit) return [...found.values()].slice(0, limit);

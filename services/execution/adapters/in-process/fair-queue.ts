@@ -1,8 +1,8 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { AgentBacklog, HeldAgents, RunnableRun } from '../../ports/queue.ts';
 
-/** Waiting runs. Agents take turns, and the owners of an agent's runs do. */
-export interface Turns {
+/** The waiting runs, in the order in which workers get them: agents take turns, and among the runs of an agent its owners do. */
+export interface FairQueue {
   /** A run that waits keeps its position; the newest epoch says which claim of it may be taken over. */
   readonly add: (run: RunnableRun) => void;
   /** Removes the run whose turn it is among these pools. */
@@ -31,7 +31,7 @@ interface Pool {
   waiting: number;
 }
 
-export function createTurns(): Turns {
+export function createFairQueue(): FairQueue {
   // Maps keep their keys in order of insertion: the first pool and the first owner have the turn, and a first run is the oldest.
   const pools = new Map<string, Pool>();
 

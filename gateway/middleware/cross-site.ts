@@ -9,7 +9,7 @@ import type { BrowserConfig } from './settings.ts';
  * looked at.
  * @throws PermissionDenied
  */
-export function ownPages({ CORS_ORIGINS: origins }: Pick<BrowserConfig, 'CORS_ORIGINS'>): Middleware {
+export function refuseCrossSite({ CORS_ORIGINS: origins }: Pick<BrowserConfig, 'CORS_ORIGINS'>): Middleware {
   const isListed = listedIn(origins);
   return (ctx, next) => {
     const { origin = '' } = ctx.req.headers;

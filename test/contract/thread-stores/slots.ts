@@ -1,34 +1,34 @@
-/** Ends a turn. */
-type EndTurn = () => void;
+/** Gives the slot back. */
+type FreeSlot = () => void;
 
-/** Lets so many go on at once; whoever has had a turn ends it. Who came last is next: a test of many turns comes to an end. */
-export function createTurns(count: number): () => Promise<EndTurn> {
+/** Gives out so many slots at once. Of those that wait, the last to come is next: a test that takes many slots comes to an end. */
+export function createSlots(count: number): () => Promise<FreeSlot> {
   const waiting: (() => void)[] = [];
-  let free = count;
-  const end = (): void => {
+  let left = count;
+  const free = (): void => {
     const next = waiting.pop();
     if (next) next();
-    else free += 1;
+    else left += 1;
   };
   return async () => {
-    if (free > 0) free -= 1;
+    if (left > 0) left -= 1;
     else await new Promise<void>((resolve) => waiting.push(resolve));
-    return end;
+    return free;
   };
 }
 
-/** Opens in turn what is at a place. Its disposal ends the turn. A test that opens its place twice has one turn. */
-export function inTurns<T extends AsyncDisposable>(
-  takeTurn: () => Promise<EndTurn>,
+/** Opens a place once there is a slot for it. Its disposal frees the slot. A test that opens its place twice takes one slot. */
+export function withSlot<T extends AsyncDisposable>(
+  takeSlot: () => Promise<FreeSlot>,
   open: (place: string) => Promise<T>,
 ): (place: string) => Promise<T> {
   const held = new Set<string>();
   return async (place) => {
-    const end = held.has(place) ? () => undefined : await takeTurn();
+    const free = held.has(place) ? () => undefined : await takeSlot();
     held.add(place);
     const leave = (): void => {
       held.delete(place);
-      end();
+      free();
     };
     try {
       const opened = await open(place);
