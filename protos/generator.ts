@@ -55,9 +55,9 @@ function renderLists(name: string, types: readonly protobuf.Type[]): string {
   const entries = types.flatMap((type) => {
     if (!holders.has(type.name)) return [];
     const fields = type.fieldsArray.flatMap((field) => {
-      const [list, of] = [listOf(field), shortName(field.type)];
+      const [list, messageType] = [listOf(field), shortName(field.type)];
       if (list !== undefined) return [`${field.name}: '${list}'`];
-      return holders.has(of) ? [`${field.name}: { of: '${of}' }`] : [];
+      return holders.has(messageType) ? [`${field.name}: { of: '${messageType}' }`] : [];
     });
     return [`  ${type.name}: { ${fields.join(', ')} },\n`];
   });

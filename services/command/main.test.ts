@@ -32,7 +32,7 @@ test('a version of Node that does not run this tree is refused with one line bef
   t.regex(passed.stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
-test('a start, a check and a migration that are refused end with 1, and a command that is not known with 2', async (t) => {
+test('a start, a check and a migration that are refused end with 1, and what is not known with 2 and what to use instead', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'command-'));
   t.teardown(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, 'service.json'), JSON.stringify({ agent: './absent.ts:graph' }));
@@ -43,7 +43,12 @@ test('a start, a check and a migration that are refused end with 1, and a comman
   }
   t.is((await run(folder, 'migrate')).code, 1, 'there is no such store');
   t.is((await run(folder, 'strat')).code, 2);
-  t.is((await run(folder, 'start', 'gatway')).code, 2);
+  const started = await run(folder, 'start', 'gatway');
+  t.is(started.code, 2);
+  t.regex(started.printed, /^there is no process "gatway": use one of standalone, /);
+  const action = await run(folder, 'agents', 'rout');
+  t.is(action.code, 2);
+  t.regex(action.printed, /^unknown command "agents rout": use register or route\n/);
   t.is((await run(folder, '--help')).code, 0);
 });
 

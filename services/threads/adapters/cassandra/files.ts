@@ -228,5 +228,8 @@ const fromNote = ({ owner: dueAt, threadId: fileId, id: owner }: Noted): DueMark
   dueAt: Number(dueAt),
 });
 
-/** Changes of files of one owner meet in one partition: at the same time they would only make each other try again. */
+/**
+ * The line in which changes of the files of one owner wait for each other, named like a thread: they meet in one partition, and at the same time
+ * would only make each other try again.
+ */
 const lineOf = ({ owner }: FileKey): ThreadKey => ({ owner, threadId: '/files' });

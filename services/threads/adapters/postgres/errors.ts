@@ -4,15 +4,15 @@ import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
 /** The one place that knows the driver's errors: what may pass becomes Unavailable, a fault of ours stays what it is. */
 export function toServiceError(error: unknown): unknown {
   const code = codeOf(error);
-  const isOfAbsence = code !== undefined && unavailableClasses.has(code.slice(0, 2));
-  if (isOfAbsence || isOfConnection(error)) return unavailable(away, error);
+  const isUnavailable = code !== undefined && unavailableClasses.has(code.slice(0, 2));
+  if (isUnavailable || isOfConnection(error)) return unavailable(away, error);
   return code === undefined ? error : new ServiceError('StorageFailed', 'the store failed', { cause: error });
 }
 
 export const away = 'the record of threads is unavailable for now';
 
 /** Whether a transaction failed because another one came first. */
-export function lostToOther(error: unknown): boolean {
+export function isLostToOther(error: unknown): boolean {
   const code = codeOf(error);
   return (code !== undefined && concurrencyCodes.has(code)) || isNewThread(error);
 }

@@ -2,7 +2,7 @@ import type { Pool, PoolClient, QueryResult } from 'pg';
 import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import type { Row } from '../../record/sql-rows.ts';
-import { lostToOther, isOfConnection, toServiceError } from './errors.ts';
+import { isLostToOther, isOfConnection, toServiceError } from './errors.ts';
 import { answerMs } from './connections.ts';
 import { toParams, type Param } from './values.ts';
 
@@ -145,7 +145,7 @@ export const backoff: Backoff = { firstMs: 10, maxMs: 250, jitter: 1 };
 
 function toAttemptError(error: unknown): unknown {
   if (error instanceof CommitInDoubt || error instanceof LostAttempt) return error;
-  if (lostToOther(error)) return new LostAttempt(error, true);
+  if (isLostToOther(error)) return new LostAttempt(error, true);
   if (isOfConnection(error)) return new LostAttempt(error, false);
   return toServiceError(error);
 }

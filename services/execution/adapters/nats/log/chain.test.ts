@@ -101,7 +101,7 @@ const all = [1, 2, 3, 4, 5, 6];
 
 test('a log is whole where the writer before puts back its part while the new one appends', async (t) => {
   const { stored, replaced, chain } = await openLost();
-  // The first message that is refused shows the loss. The second has all that was lost, and comes behind the other writer.
+  // The first message that is refused shows the loss. The second has all that was lost, and comes after the other writer.
   stored.beforeNext(async () => stored.beforeNext(replaced.putBack));
   await chain.put(draftsOf(5, [end(6)]));
   t.deepEqual(stored.events(), all);
@@ -116,7 +116,7 @@ test('a log is whole where both writers put it back at once', async (t) => {
   t.deepEqual(stored.events(), all);
 });
 
-test('a writer that was replaced puts nothing back behind the new one, and its next append is stale', async (t) => {
+test('a writer that was replaced puts nothing back after the new one, and its next append is stale', async (t) => {
   const { stored, replaced, chain } = await openLost();
   stored.beforeNext(async () => {
     await chain.putBack();
