@@ -43,6 +43,22 @@ withServer(test, privateNats(), () => {
     t.deepEqual(await following.all, [1, 2, 3]);
   });
 
+  test.serial('that the stream was created again is noticed once or twice, not by each subscription', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'again');
+    await using writer = await openNatsRunLog({ ...place, retentionMs, log: createLog('test', 'silent') });
+    await using reader = await openLogsOn(server.url, 'again');
+    const runs = Array.from({ length: 30 }, (_, index) => `r${String(index)}`);
+    const followings = runs.map((run) => read(reader, run));
+    for (const run of runs) await writer.append(scopeOf(run), 0, [chunkOf(1)]);
+    for (const { first } of followings) await first;
+    const before = reader.moment();
+    await place.streams.manager.streams.delete(place.streams.names.events);
+    for (const run of runs) await writer.append(scopeOf(run), 1, [eventOf(2, 'on_chain_end', {})]);
+    for (const { all } of followings) t.deepEqual(await all, [1, 2]);
+    t.true(reader.moment() - before <= 2, `${String(reader.moment() - before)} times`);
+  });
+
   test.serial('whoever waits for the end of a run gets it, wherever the run goes on meanwhile', async (t) => {
     await using server = await privateNats().open();
     await using first = await openLogsOn(server.url, 'waited');
