@@ -38,8 +38,12 @@ export interface Listening {
 const longestPauseMs = 30_000;
 /** The longest for a log that is written here and has no readers, as that of a run that sleeps: its writer only has to learn that another one has the run. */
 const longestUnreadMs = 10 * 60_000;
-/** Logs that are looked at in one second, at most, those with readers first. The others have their turn in the next one. */
+/** Logs that are looked at in one second, at most, in the order in which they were due. So each has its turn, however many are due. */
 const checksAtOnce = 32;
+
+/** When a log is due; one without readers gives way to those that have been due for less than half a minute. */
+const turnOf = ({ listeners, quietSince, pauseMs }: Tail): number =>
+  quietSince + pauseMs + (listeners > 0 ? 0 : longestPauseMs);
 
 export function createListening({
   live,
@@ -73,6 +77,8 @@ export function createListening({
   return {
     cover: (tail) => {
       if (!isKnown(tail)) subscribe(tail);
+      // The pause may have grown to that of a log without readers.
+      else if (!tail.subscription) tail.pauseMs = firstPauseMs;
     },
 
     noteFrame,
@@ -96,8 +102,7 @@ export function createListening({
       const time = now();
       // Nothing follows on the end of a log, however long its readers take.
       const due = [...tails].filter(({ ended, quietSince, pauseMs }) => !ended && time - quietSince >= pauseMs);
-      const firstRead = due.sort((one, other) => Number(other.listeners > 0) - Number(one.listeners > 0));
-      for (const tail of firstRead.slice(0, checksAtOnce)) {
+      for (const tail of due.sort((one, other) => turnOf(one) - turnOf(other)).slice(0, checksAtOnce)) {
         const isRead = tail.listeners > 0;
         const isNew = isRead && tail.subscription === undefined;
         const pauseMs = Math.min(tail.pauseMs * 2, isRead ? longestPauseMs : longestUnreadMs);
