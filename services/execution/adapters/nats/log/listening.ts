@@ -41,7 +41,7 @@ const longestUnreadMs = 10 * 60_000;
 /** Logs that are looked at in one second, at most, in the order in which they were due. So each has its turn, however many are due. */
 const checksAtOnce = 32;
 
-/** When a log is due; one without readers gives way to those that have been due for less than half a minute. */
+/** When a log is due. One without readers lets those pass that are due up to half a minute after it. */
 const turnOf = ({ listeners, quietSince, pauseMs }: Tail): number =>
   quietSince + pauseMs + (listeners > 0 ? 0 : longestPauseMs);
 
