@@ -43,6 +43,19 @@ withServer(test, privateNats(), () => {
     t.deepEqual(await following.all, [1, 2, 3]);
   });
 
+  test.serial('an end that somebody else finds is given to readers who wait for it already', async (t) => {
+    await using server = await privateNats().open();
+    await using first = await openLogsOn(server.url, 'found');
+    await using second = await openLogsOn(server.url, 'found');
+    await first.append(scopeOf('r'), 0, [chunkOf(1)]);
+    const following = read(first, 'r');
+    await following.first;
+    t.is(await second.last('r'), 1);
+    await second.append(scopeOf('r'), 1, [eventOf(2, 'on_chain_end', {})]);
+    await until(async () => first.isEnded('r'));
+    t.deepEqual(await following.all, [1, 2]);
+  });
+
   test.serial('that the stream was created again is noticed once or twice, not by each subscription', async (t) => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'again');

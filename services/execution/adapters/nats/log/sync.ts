@@ -7,7 +7,7 @@ import type { Live } from './live.ts';
 import type { LogPlaces } from './places.ts';
 import { emptyAt, positionAt, type LogPosition } from './position.ts';
 import type { LogEnd, Reader } from './reader.ts';
-import { knowForAWhile, neverSynced, type Tail } from './tail.ts';
+import { knowForAWhile, neverSynced, wake, type Tail } from './tail.ts';
 import type { Listening } from './listening.ts';
 
 interface LogSyncOptions {
@@ -139,6 +139,7 @@ export function createLogSync({
 }
 
 function adopt(tail: Tail, { streamSeq, last, ended, origin, frame }: LogPosition): void {
+  const isNews = tail.streamSeq !== streamSeq || tail.last !== last || tail.ended !== ended;
   if (tail.streamSeq !== streamSeq || !ended) tail.end = undefined;
   tail.subject = frame?.subject ?? tail.subject;
   tail.streamSeq = streamSeq;
@@ -147,6 +148,8 @@ function adopt(tail: Tail, { streamSeq, last, ended, origin, frame }: LogPositio
   tail.ended = ended;
   tail.origin = origin;
   if (ended) knowForAWhile(tail);
+  // Of those who wait for news of the log only one has read its end.
+  if (isNews) wake(tail);
 }
 
 /** Whether another attempt may succeed. */
