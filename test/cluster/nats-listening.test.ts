@@ -1,6 +1,8 @@
 import test from 'ava';
+import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
@@ -54,6 +56,25 @@ withServer(test, privateNats(), () => {
     await second.append(scopeOf('r'), 1, [eventOf(2, 'on_chain_end', {})]);
     await until(async () => first.isEnded('r'));
     t.deepEqual(await following.all, [1, 2]);
+  });
+
+  test.serial('a replica that read how another one ended a run does not go on listening to it', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'ended');
+    await using first = await openNatsRunLog({ ...place, retentionMs, log: createLog('test', 'silent') });
+    await using second = await openLogsOn(server.url, 'ended');
+    await first.append(scopeOf('r'), 0, [chunkOf(1)]);
+    const following = read(first, 'r');
+    await following.first;
+    t.is(await second.last('r'), 1);
+    await second.append(scopeOf('r'), 1, [eventOf(2, 'on_chain_end', {})]);
+    await until(async () => first.isEnded('r'));
+    await following.all;
+    const { client, streams } = place;
+    const before = client.connection.stats().inMsgs;
+    client.connection.publish(`${streams.names.liveSubject}.${hashOfAgent(defaultAgent)}.r`);
+    await client.flush(5000);
+    t.is(client.connection.stats().inMsgs, before);
   });
 
   test.serial('that the stream was created again is noticed once or twice, not by each subscription', async (t) => {

@@ -82,21 +82,22 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   };
   const live = ofPool ? withoutLive : await openLive(liveOptions);
 
-  /** Reads the end of a log. Where another replica has gone on with it, this one must not put its frames back any more. */
   const compare = (tail: Tail): void => {
     sync.invalidate(tail);
     wake(tail);
-    const read = async (): Promise<void> => {
-      await sync.refresh(tail);
-      if (isWriting(tail.runId) && tail.writer !== '' && tail.writer !== writerName) retire(tail);
-    };
-    read().catch((error: unknown) =>
-      log.debug({ err: error, runId: tail.runId }, 'the end of a log could not be read'),
-    );
+    sync
+      .refresh(tail)
+      .catch((error: unknown) => log.debug({ err: error, runId: tail.runId }, 'the end of a log could not be read'));
+  };
+
+  /** Where the log has ended, or another replica has gone on with it, this one must not put its frames back any more. */
+  const onRead = (tail: Tail): void => {
+    const isReplaced = tail.writer !== '' && tail.writer !== writerName;
+    if (isWriting(tail.runId) && (tail.ended || isReplaced)) retire(tail);
   };
 
   const listening = createListening({ live, places, isWriting, compare });
-  const sync = createLogSync({ streams, reader, live, listening, places, retentionMs, closing });
+  const sync = createLogSync({ streams, reader, live, listening, places, onRead, retentionMs, closing });
   const isQueued = (runId: string): boolean => writers.get(runId)?.queuedLast() !== undefined;
   const follow = createFollow({ reader, sync, isQueued, onPassedOver: createNotePassedOver(log), closing });
 

@@ -16,6 +16,8 @@ interface LogSyncOptions {
   readonly live: Pick<Live, 'gaps' | 'isLive' | 'lastSeq' | 'recreateStream'>;
   readonly listening: Pick<Listening, 'cover' | 'covers' | 'isInPlace'>;
   readonly places: LogPlaces;
+  /** Called with each tail whose log's end was read. */
+  readonly onRead: (tail: Tail) => void;
   readonly retentionMs: number;
   readonly closing: AbortSignal;
 }
@@ -47,6 +49,7 @@ export function createLogSync({
   live,
   listening,
   places,
+  onRead,
   retentionMs,
   closing,
 }: LogSyncOptions): LogSync {
@@ -89,6 +92,7 @@ export function createLogSync({
     // A subscription that began meanwhile may have begun too late for what was stored behind the read.
     const missedNothing = isCovered && tail.subscription === subscription && listening.isInPlace(tail);
     tail.syncedAtGap = missedNothing || tail.ended ? gap : neverSynced;
+    onRead(tail);
   };
 
   const recreateIfAway = async (error: unknown): Promise<void> => {
