@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
-import { settledWithin } from '@agent-workflow/kit/life';
+import { every, settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { beginsLog } from '../../../ports/log-numbers.ts';
@@ -26,12 +26,20 @@ interface NatsLogOptions {
   /** Replicas that cannot read all that this version writes; absent: there are none. */
   readonly older?: Pick<OlderReplicas, 'areThere' | 'readByShard'>;
   /** For a worker of a pool, which may neither read nor subscribe to the stream: its agents, and who reads for it. */
-  readonly ofPool?: { readonly agents: readonly string[]; readonly reader: Reader } | undefined;
+  readonly ofPool?: OfPool | undefined;
+}
+
+interface OfPool {
+  readonly agents: readonly string[];
+  readonly reader: Reader;
+  /** How long the writer of a run that is quiet is kept, in milliseconds; ten minutes unless given. */
+  readonly quietMs?: number;
 }
 
 /** Bound of the events of all runs that wait to be written while NATS is unavailable, in bytes. */
 const maxPendingBytes = 64 * 1024 * 1024;
 const closingMs = 5000;
+const quietWriterMs = 10 * 60_000;
 
 /** Opens the event logs on a stream, and creates the stream where it is missing, except for a worker of a pool. */
 export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool }: NatsLogOptions): Promise<RunLog> {
@@ -149,6 +157,17 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     tails.release(tail);
   };
 
+  /**
+   * Removes the writers of runs that have been quiet for long. A worker of a pool does not learn that another one has a run, as after a sleep. Where
+   * it goes on with the run itself, it reads the end of the log again.
+   */
+  const releaseQuiet = (quietMs: number): void => {
+    const time = performance.now();
+    for (const tail of tails.inUse()) if (isWriting(tail.runId) && time - tail.quietSince >= quietMs) retire(tail);
+  };
+  const { quietMs = quietWriterMs } = ofPool ?? {};
+  const releases = ofPool && every(quietMs / 10, () => releaseQuiet(quietMs), nothing);
+
   /** Counts the tail as in use until the result is disposed of. */
   const hold = (runId: string, followers: number): Disposable & { readonly tail: Tail } => {
     const tail = tails.of(runId);
@@ -233,7 +252,10 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
       closed.abort(unavailable('the event log is closed'));
       for (const tail of tails.all()) wake(tail);
       for (const tail of tails.inUse()) listening.end(tail);
+      await releases?.[Symbol.asyncDispose]();
       await live[Symbol.asyncDispose]();
     },
   };
 }
+
+const nothing = (): void => undefined;
