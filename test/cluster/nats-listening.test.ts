@@ -79,28 +79,31 @@ withServer(test, privateNats(), () => {
     t.is(client.connection.stats().inMsgs, before);
   });
 
-  test.serial('a worker of a pool does not keep what it has written of a run that is quiet for long, and goes on with it', async (t) => {
-    await using server = await privateNats().open();
-    await using _ground = await openLogsOn(server.url, 'quiet');
-    await using place = await openPlace(server.url, 'quiet');
-    const { client, streams } = place;
-    const reader = createReader(client, streams.names, () => undefined);
-    let asked = 0;
-    const last: Reader['last'] = async (subject) => {
-      asked++;
-      return reader.last(subject);
-    };
-    const quietMs = 200;
-    const ofPool = { agents: [defaultAgent], reader: { ...reader, last }, quietMs };
-    await using log = await openNatsRunLog({ streams, retentionMs, log: createLog('test', 'silent'), ofPool });
-    await log.append(scopeOf('r'), 0, [chunkOf(1)]);
-    await log.append(scopeOf('r'), 1, [chunkOf(2)]);
-    t.is(asked, 0);
-    await wait(quietMs * 2);
-    await log.append(scopeOf('r'), 2, [eventOf(3, 'on_chain_end', {})]);
-    t.is(asked, 1);
-    t.deepEqual(await read(log, 'r').all, [1, 2, 3]);
-  });
+  test.serial(
+    'a worker of a pool does not keep what it has written of a run that is quiet for long, and goes on with it',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using _ground = await openLogsOn(server.url, 'quiet');
+      await using place = await openPlace(server.url, 'quiet');
+      const { client, streams } = place;
+      const reader = createReader(client, streams.names, () => undefined);
+      let asked = 0;
+      const last: Reader['last'] = async (subject) => {
+        asked++;
+        return reader.last(subject);
+      };
+      const quietMs = 200;
+      const ofPool = { agents: [defaultAgent], reader: { ...reader, last }, quietMs };
+      await using log = await openNatsRunLog({ streams, retentionMs, log: createLog('test', 'silent'), ofPool });
+      await log.append(scopeOf('r'), 0, [chunkOf(1)]);
+      await log.append(scopeOf('r'), 1, [chunkOf(2)]);
+      t.is(asked, 0);
+      await wait(quietMs * 2);
+      await log.append(scopeOf('r'), 2, [eventOf(3, 'on_chain_end', {})]);
+      t.is(asked, 1);
+      t.deepEqual(await read(log, 'r').all, [1, 2, 3]);
+    },
+  );
 
   test.serial('that the stream was created again is noticed once or twice, not by each subscription', async (t) => {
     await using server = await privateNats().open();
