@@ -15,6 +15,8 @@ import { withServer } from '../servers/real-suite.ts';
 import { until } from '../until.ts';
 
 const retentionMs = 3_600_000;
+/** Well below the two seconds after which a quiet log is looked at. */
+const soonMs = 1000;
 
 withServer(test, privateNats(), () => {
   test.serial('a replica is sent the events of runs that it has readers of, and of no others', async (t) => {
@@ -120,6 +122,25 @@ withServer(test, privateNats(), () => {
     for (const { all } of followings) t.deepEqual(await all, [1, 2]);
     t.true(reader.moment() - before <= 2, `${String(reader.moment() - before)} times`);
   });
+
+  test.serial(
+    'a reader at the replica where a run fell asleep gets at once what another one writes after it',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using first = await openLogsOn(server.url, 'asleep');
+      await using second = await openLogsOn(server.url, 'asleep');
+      await first.append(scopeOf('r'), 0, [chunkOf(1)]);
+      const following = read(first, 'r');
+      await following.first;
+      await first.append(scopeOf('r'), 1, [chunkOf(2)], { isLeft: true });
+      t.is(await second.last('r'), 2);
+      await second.append(scopeOf('r'), 2, [chunkOf(3)], { isLeft: true });
+      await second.append(scopeOf('r'), 3, [eventOf(4, 'on_chain_end', {})]);
+      const begun = performance.now();
+      t.deepEqual(await following.all, [1, 2, 3, 4]);
+      t.true(performance.now() - begun < soonMs);
+    },
+  );
 
   test.serial('whoever waits for the end of a run gets it, wherever the run goes on meanwhile', async (t) => {
     await using server = await privateNats().open();

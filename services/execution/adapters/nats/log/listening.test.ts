@@ -138,6 +138,22 @@ test('of more quiet logs than there is time for each is looked at in its turn', 
   t.is(new Set(compared).size, tails.length);
 });
 
+test('a log that others may go on with is subscribed to at once, until it is written here again', (t) => {
+  const { listening, subscribed } = open(['r']);
+  const tail = readTail('r');
+  listening.noteFrame(tail);
+  listening.cover(tail);
+  t.is(subscribed.size, 0);
+  listening.leave(tail);
+  t.deepEqual([...subscribed], [tail.subject]);
+  listening.end(tail);
+  listening.cover(tail);
+  t.deepEqual([...subscribed], [tail.subject], 'for readers that come later, too');
+  listening.wrote(tail);
+  listening.cover(tail);
+  t.is(subscribed.size, 0);
+});
+
 test('a log that was rarely looked at, as it had no readers, is soon looked at once it has one', (t) => {
   const { listening, subscribed, compared, pass } = open(['asleep']);
   const tail = tailOf('asleep');

@@ -24,6 +24,8 @@ export interface Listening {
   readonly noteFrame: (tail: Tail) => void;
   /** To be called when a frame of this replica was stored, which says that nobody else has written before it. */
   readonly wrote: (tail: Tail) => void;
+  /** To be called behind a frame of this replica after which others may go on with the run. Its readers do not wait until it is quiet. */
+  readonly leave: (tail: Tail) => void;
   /** To be called when nobody reads or writes a log here any more. */
   readonly end: (tail: Tail) => void;
   /** Whether all that is stored of a log from now on becomes known here. */
@@ -72,7 +74,7 @@ export function createListening({
   };
 
   const isKnown = (tail: Tail): boolean =>
-    now() < tail.knownUntil || (isWriting(tail.runId) && now() - tail.quietSince < firstPauseMs);
+    now() < tail.knownUntil || (isWriting(tail.runId) && !tail.left && now() - tail.quietSince < firstPauseMs);
 
   return {
     cover: (tail) => {
@@ -85,7 +87,14 @@ export function createListening({
 
     wrote: (tail) => {
       noteFrame(tail);
+      tail.left = false;
       unsubscribe(tail);
+    },
+
+    leave: (tail) => {
+      tail.left = true;
+      tail.knownUntil = 0;
+      if (tail.listeners > 0) subscribe(tail);
     },
 
     end: unsubscribe,

@@ -157,6 +157,12 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     tails.release(tail);
   };
 
+  /** Has readers here get what others write of a run from now on. */
+  const leave = (tail: Tail): void => {
+    listening.leave(tail);
+    wake(tail);
+  };
+
   /**
    * Removes the writers of runs that have been quiet for long. A worker of a pool does not learn that another one has a run, as after a sleep. Where
    * it goes on with the run itself, it reads the end of the log again.
@@ -197,6 +203,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
       try {
         await writerOf(tail).append(after, { scope, events }, options);
         if (tail.ended) retire(tail);
+        else if (options?.isLeft === true) leave(tail);
       } catch (error) {
         // A writer that dropped events stays, and refuses those behind them.
         if (isServiceError(error, 'Stale')) {
