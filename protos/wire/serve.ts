@@ -484,7 +484,7 @@ function streaming(answers: SerializedAnswers): handleServerStreamingCall<object
           stream.end();
         },
         (error: unknown) => {
-          // Nobody hears of an error behind a caller that has left, and it is mostly only that.
+          // Nobody receives an error behind a caller that has left, and it is mostly only that.
           stream.emit('error', signal.aborted ? toRefusal(error) : refuse(error));
         },
       );
