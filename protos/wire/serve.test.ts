@@ -48,6 +48,32 @@ test('a failure that is ours is reported to the server with its cause, not to th
   t.is((failures[0]?.cause as Error).message, 'the inside');
 });
 
+test('a caller that leaves a stream which it has not read is no failure of ours', async (t) => {
+  const failures: Error[] = [];
+  const ended = Promise.withResolvers<undefined>();
+  const event = { seq: 1, kind: 'state_chunk', at: 1, data: Buffer.alloc(1024 * 1024) } as const;
+  const execution: Execution = {
+    ...idle,
+    async *follow() {
+      try {
+        for (;;) yield await Promise.resolve({ events: [event] });
+      } finally {
+        ended.resolve(undefined);
+      }
+    },
+  };
+  await using server = await serve({ execution }, { ...options, onFailure: (error) => failures.push(error) });
+  await using client = connect('execution', addressOf(server));
+  const leaving = new AbortController();
+  const call = { ...within(5000), signal: leaving.signal };
+  const following = client.follow({ owner: 'o', runId: 'r', after: 0 }, call)[Symbol.asyncIterator]();
+  await following.next();
+  leaving.abort();
+  await ended.promise;
+  t.is((await client.getGraph({}, within(5000))).graphJson.byteLength, 0);
+  t.deepEqual(failures, []);
+});
+
 async function freePort(): Promise<number> {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');

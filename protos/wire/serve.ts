@@ -476,14 +476,16 @@ function streaming(answers: SerializedAnswers): handleServerStreamingCall<object
       return;
     }
     const context = callOf(stream);
+    const { signal } = context;
     requestContexts.run(contextOfCall(stream), () => {
       const items = method(stream.request, context, from) as AsyncIterable<object>;
-      writeAll(items, stream, { serialize, signal: context.signal }).then(
+      writeAll(items, stream, { serialize, signal }).then(
         () => {
           stream.end();
         },
         (error: unknown) => {
-          stream.emit('error', refuse(error));
+          // Nobody receives an error behind a caller that has left, and it is mostly only that.
+          stream.emit('error', signal.aborted ? toRefusal(error) : refuse(error));
         },
       );
     });

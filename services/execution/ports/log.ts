@@ -20,6 +20,8 @@ export const isTerminal = ({ kind }: Pick<RunEvent, 'kind'>): boolean => termina
 export interface AppendOptions {
   /** Whether the caller waits until the events are written; true unless given. */
   readonly isAwaited?: boolean;
+  /** Whether this process goes on with the run no more than others do, as when it sleeps; false unless given. */
+  readonly isLeft?: boolean;
 }
 
 /**

@@ -127,6 +127,46 @@ test('of many quiet logs each is looked at, a bounded number of them in one seco
   t.is(new Set(compared).size, 100);
 });
 
+test('of more quiet logs than there is time for each is looked at in its turn', (t) => {
+  const { listening, compared, pass } = open(['asleep']);
+  const read = Array.from({ length: 2000 }, (_, index) => readTail(String(index)));
+  const asleep = tailOf('asleep');
+  const tails = [...read, asleep];
+  for (const tail of read) listening.cover(tail);
+  listening.noteFrame(asleep);
+  pass(300, tails, (second) => second);
+  t.is(new Set(compared).size, tails.length);
+});
+
+test('a log that others may go on with is subscribed to at once, until it is written here again', (t) => {
+  const { listening, subscribed } = open(['r']);
+  const tail = readTail('r');
+  listening.noteFrame(tail);
+  listening.cover(tail);
+  t.is(subscribed.size, 0);
+  listening.leave(tail);
+  t.deepEqual([...subscribed], [tail.subject]);
+  listening.end(tail);
+  listening.cover(tail);
+  t.deepEqual([...subscribed], [tail.subject], 'for readers that come later, too');
+  listening.wrote(tail);
+  listening.cover(tail);
+  t.is(subscribed.size, 0);
+});
+
+test('a log that was rarely looked at, as it had no readers, is soon looked at once it has one', (t) => {
+  const { listening, subscribed, compared, pass } = open(['asleep']);
+  const tail = tailOf('asleep');
+  listening.noteFrame(tail);
+  // It is looked at in the last of these seconds, and then not for ten minutes.
+  pass(1622, [tail], (second) => second);
+  const before = compared.length;
+  tail.listeners = 1;
+  listening.cover(tail);
+  pass(3, [tail], (second) => 2000 + second);
+  t.deepEqual([[...subscribed], compared.length], [[tail.subject], before + 1]);
+});
+
 test('a log that was found at another subject is subscribed to there, and is not known up to then', (t) => {
   const { listening, subscribed } = open();
   const tail = readTail('r');

@@ -24,6 +24,8 @@ export interface Listening {
   readonly noteFrame: (tail: Tail) => void;
   /** To be called when a frame of this replica was stored, which says that nobody else has written before it. */
   readonly wrote: (tail: Tail) => void;
+  /** To be called behind a frame of this replica after which others may go on with the run. Its readers do not wait until it is quiet. */
+  readonly leave: (tail: Tail) => void;
   /** To be called when nobody reads or writes a log here any more. */
   readonly end: (tail: Tail) => void;
   /** Whether all that is stored of a log from now on becomes known here. */
@@ -38,8 +40,12 @@ export interface Listening {
 const longestPauseMs = 30_000;
 /** The longest for a log that is written here and has no readers, as that of a run that sleeps: its writer only has to learn that another one has the run. */
 const longestUnreadMs = 10 * 60_000;
-/** Logs that are looked at in one second, at most, those with readers first. The others have their turn in the next one. */
+/** Logs that are looked at in one second, at most, in the order in which they were due. So each has its turn, however many are due. */
 const checksAtOnce = 32;
+
+/** When a log is due. One without readers lets those pass that are due up to half a minute after it. */
+const turnOf = ({ listeners, quietSince, pauseMs }: Tail): number =>
+  quietSince + pauseMs + (listeners > 0 ? 0 : longestPauseMs);
 
 export function createListening({
   live,
@@ -68,18 +74,27 @@ export function createListening({
   };
 
   const isKnown = (tail: Tail): boolean =>
-    now() < tail.knownUntil || (isWriting(tail.runId) && now() - tail.quietSince < firstPauseMs);
+    now() < tail.knownUntil || (isWriting(tail.runId) && !tail.left && now() - tail.quietSince < firstPauseMs);
 
   return {
     cover: (tail) => {
       if (!isKnown(tail)) subscribe(tail);
+      // The pause may have grown to that of a log without readers.
+      else if (!tail.subscription) tail.pauseMs = firstPauseMs;
     },
 
     noteFrame,
 
     wrote: (tail) => {
       noteFrame(tail);
+      tail.left = false;
       unsubscribe(tail);
+    },
+
+    leave: (tail) => {
+      tail.left = true;
+      tail.knownUntil = 0;
+      if (tail.listeners > 0) subscribe(tail);
     },
 
     end: unsubscribe,
@@ -96,8 +111,7 @@ export function createListening({
       const time = now();
       // Nothing follows on the end of a log, however long its readers take.
       const due = [...tails].filter(({ ended, quietSince, pauseMs }) => !ended && time - quietSince >= pauseMs);
-      const firstRead = due.sort((one, other) => Number(other.listeners > 0) - Number(one.listeners > 0));
-      for (const tail of firstRead.slice(0, checksAtOnce)) {
+      for (const tail of due.sort((one, other) => turnOf(one) - turnOf(other)).slice(0, checksAtOnce)) {
         const isRead = tail.listeners > 0;
         const isNew = isRead && tail.subscription === undefined;
         const pauseMs = Math.min(tail.pauseMs * 2, isRead ? longestPauseMs : longestUnreadMs);

@@ -92,6 +92,7 @@ export async function openLive(options: LiveOptions): Promise<Live> {
 
     subscribe: (subject) => {
       let received = 0;
+      let losses = stream.losses();
       const subscription = client.connection.subscribe(
         `${names.liveSubject}${subject.slice(names.eventSubject.length)}`,
         {
@@ -99,8 +100,10 @@ export async function openLive(options: LiveOptions): Promise<Live> {
             try {
               if (error) throw error;
               const sequence = sequenceOf(message);
-              // The server sends what it stores in its order: a lower sequence is one of a stream that was created again.
-              if (sequence <= received) stream.addGap(true);
+              // The server sends what it stores in its order: a lower sequence is one of a stream that was created again. Of all subscriptions
+              // only the first one to see it says so: each time all logs in use are compared.
+              if (losses === stream.losses() && sequence <= received) stream.addGap(true);
+              losses = stream.losses();
               received = sequence;
               receive(message);
             } catch (cause) {
@@ -151,24 +154,29 @@ interface StreamState {
 interface WatchedStream {
   readonly gaps: () => number;
   readonly addGap: (isNew: boolean) => void;
+  /** How often the stream was found to have been created again. */
+  readonly losses: () => number;
   readonly lastSeq: () => number;
   readonly compare: (stream: StreamState) => void;
 }
 
 function watchStream({ onGap, log }: Pick<LiveOptions, 'onGap' | 'log'>): WatchedStream {
   let gaps = 0;
+  let losses = 0;
   let created = '';
   let leader: string | undefined;
   let lastSeq = -1;
 
   const addGap = (isNew: boolean): void => {
     gaps++;
+    if (isNew) losses++;
     onGap(isNew);
   };
 
   return {
     gaps: () => gaps,
     addGap,
+    losses: () => losses,
     lastSeq: () => lastSeq,
 
     compare: (stream) => {

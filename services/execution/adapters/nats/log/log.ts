@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
-import { settledWithin } from '@agent-workflow/kit/life';
+import { every, settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { beginsLog } from '../../../ports/log-numbers.ts';
@@ -26,12 +26,20 @@ interface NatsLogOptions {
   /** Replicas that cannot read all that this version writes; absent: there are none. */
   readonly older?: Pick<OlderReplicas, 'areThere' | 'readByShard'>;
   /** For a worker of a pool, which may neither read nor subscribe to the stream: its agents, and who reads for it. */
-  readonly ofPool?: { readonly agents: readonly string[]; readonly reader: Reader } | undefined;
+  readonly ofPool?: OfPool | undefined;
+}
+
+interface OfPool {
+  readonly agents: readonly string[];
+  readonly reader: Reader;
+  /** How long the writer of a run that is quiet is kept, in milliseconds; ten minutes unless given. */
+  readonly quietMs?: number;
 }
 
 /** Bound of the events of all runs that wait to be written while NATS is unavailable, in bytes. */
 const maxPendingBytes = 64 * 1024 * 1024;
 const closingMs = 5000;
+const quietWriterMs = 10 * 60_000;
 
 /** Opens the event logs on a stream, and creates the stream where it is missing, except for a worker of a pool. */
 export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool }: NatsLogOptions): Promise<RunLog> {
@@ -82,21 +90,22 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   };
   const live = ofPool ? withoutLive : await openLive(liveOptions);
 
-  /** Reads the end of a log. Where another replica has gone on with it, this one must not put its frames back any more. */
   const compare = (tail: Tail): void => {
     sync.invalidate(tail);
     wake(tail);
-    const read = async (): Promise<void> => {
-      await sync.refresh(tail);
-      if (isWriting(tail.runId) && tail.writer !== '' && tail.writer !== writerName) retire(tail);
-    };
-    read().catch((error: unknown) =>
-      log.debug({ err: error, runId: tail.runId }, 'the end of a log could not be read'),
-    );
+    sync
+      .refresh(tail)
+      .catch((error: unknown) => log.debug({ err: error, runId: tail.runId }, 'the end of a log could not be read'));
+  };
+
+  /** Where the log has ended, or another replica has gone on with it, this one must not put its frames back any more. */
+  const onRead = (tail: Tail): void => {
+    const isReplaced = tail.writer !== '' && tail.writer !== writerName;
+    if (isWriting(tail.runId) && (tail.ended || isReplaced)) retire(tail);
   };
 
   const listening = createListening({ live, places, isWriting, compare });
-  const sync = createLogSync({ streams, reader, live, listening, places, retentionMs, closing });
+  const sync = createLogSync({ streams, reader, live, listening, places, onRead, retentionMs, closing });
   const isQueued = (runId: string): boolean => writers.get(runId)?.queuedLast() !== undefined;
   const follow = createFollow({ reader, sync, isQueued, onPassedOver: createNotePassedOver(log), closing });
 
@@ -148,6 +157,23 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     tails.release(tail);
   };
 
+  /** Has readers here get what others write of a run from now on. */
+  const leave = (tail: Tail): void => {
+    listening.leave(tail);
+    wake(tail);
+  };
+
+  /**
+   * Removes the writers of runs that have been quiet for long. A worker of a pool does not learn that another one has a run, as after a sleep. Where
+   * it goes on with the run itself, it reads the end of the log again.
+   */
+  const releaseQuiet = (quietMs: number): void => {
+    const time = performance.now();
+    for (const tail of tails.inUse()) if (isWriting(tail.runId) && time - tail.quietSince >= quietMs) retire(tail);
+  };
+  const { quietMs = quietWriterMs } = ofPool ?? {};
+  const releases = ofPool && every(quietMs / 10, () => releaseQuiet(quietMs), nothing);
+
   /** Counts the tail as in use until the result is disposed of. */
   const hold = (runId: string, followers: number): Disposable & { readonly tail: Tail } => {
     const tail = tails.of(runId);
@@ -177,6 +203,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
       try {
         await writerOf(tail).append(after, { scope, events }, options);
         if (tail.ended) retire(tail);
+        else if (options?.isLeft === true) leave(tail);
       } catch (error) {
         // A writer that dropped events stays, and refuses those after them.
         if (isServiceError(error, 'Stale')) {
@@ -232,7 +259,10 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
       closed.abort(unavailable('the event log is closed'));
       for (const tail of tails.all()) wake(tail);
       for (const tail of tails.inUse()) listening.end(tail);
+      await releases?.[Symbol.asyncDispose]();
       await live[Symbol.asyncDispose]();
     },
   };
 }
+
+const nothing = (): void => undefined;

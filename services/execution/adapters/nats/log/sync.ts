@@ -7,7 +7,7 @@ import type { Live } from './live.ts';
 import type { LogPlaces } from './places.ts';
 import { emptyAt, positionAt, type LogPosition } from './position.ts';
 import type { LogEnd, Reader } from './reader.ts';
-import { knowForAWhile, neverSynced, type Tail } from './tail.ts';
+import { knowForAWhile, neverSynced, wake, type Tail } from './tail.ts';
 import type { Listening } from './listening.ts';
 
 interface LogSyncOptions {
@@ -16,6 +16,8 @@ interface LogSyncOptions {
   readonly live: Pick<Live, 'gaps' | 'isLive' | 'lastSeq' | 'recreateStream'>;
   readonly listening: Pick<Listening, 'cover' | 'covers' | 'isInPlace'>;
   readonly places: LogPlaces;
+  /** Called with each tail whose log's end was read. */
+  readonly onRead: (tail: Tail) => void;
   readonly retentionMs: number;
   readonly closing: AbortSignal;
 }
@@ -47,6 +49,7 @@ export function createLogSync({
   live,
   listening,
   places,
+  onRead,
   retentionMs,
   closing,
 }: LogSyncOptions): LogSync {
@@ -89,6 +92,7 @@ export function createLogSync({
     // A subscription that began meanwhile may have begun too late for what was stored after the read.
     const missedNothing = isCovered && tail.subscription === subscription && listening.isInPlace(tail);
     tail.syncedAtGap = missedNothing || tail.ended ? gap : neverSynced;
+    onRead(tail);
   };
 
   const recreateIfAway = async (error: unknown): Promise<void> => {
@@ -139,6 +143,7 @@ export function createLogSync({
 }
 
 function adopt(tail: Tail, { streamSeq, last, ended, origin, frame }: LogPosition): void {
+  const isNews = tail.streamSeq !== streamSeq || tail.last !== last || tail.ended !== ended;
   if (tail.streamSeq !== streamSeq || !ended) tail.end = undefined;
   tail.subject = frame?.subject ?? tail.subject;
   tail.streamSeq = streamSeq;
@@ -147,6 +152,8 @@ function adopt(tail: Tail, { streamSeq, last, ended, origin, frame }: LogPositio
   tail.ended = ended;
   tail.origin = origin;
   if (ended) knowForAWhile(tail);
+  // Of those who wait for news of the log only one has read its end.
+  if (isNews) wake(tail);
 }
 
 /** Whether another attempt may succeed. */

@@ -44,6 +44,8 @@ export interface Tail {
   followers: number;
   /** Whether a writer here may have to put the newest frames back. */
   written: boolean;
+  /** Whether others may go on with the run as well as the writer here: that it knows its own frames says nothing of theirs. */
+  left: boolean;
   syncing: Promise<void> | undefined;
   readonly waiting: Set<() => void>;
 }
@@ -80,6 +82,7 @@ export const createTail = (runId: string, subject: string): Tail => ({
   listeners: 0,
   followers: 0,
   written: false,
+  left: false,
   syncing: undefined,
   waiting: new Set(),
 });
