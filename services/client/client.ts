@@ -10,6 +10,7 @@ import type {
   Checkpoint,
   FileInfo,
   FileUrl,
+  Forgotten,
   JsonObject,
   Memory,
   MemoryQuery,
@@ -21,6 +22,8 @@ import type {
   NewMessage,
   NewRouting,
   Page,
+  Paged,
+  PastState,
   Run,
   RunRequest,
   RunResult,
@@ -204,7 +207,7 @@ function runsOf(connection: Connection) {
     list: (
       { status, ...query }: RunsQuery = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly runs: readonly Run[]; readonly has_more: boolean; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly runs: readonly Run[] }> =>
       request(connection, {
         method: 'GET',
         path: '/v1/runs',
@@ -225,10 +228,7 @@ function threadsOf(connection: Connection) {
   const at = (threadId: string, rest = '') => ({ path: `/v1/threads/{threadId}${rest}`, ids: { threadId } });
   type Config = RequestOptions & { readonly config?: JsonObject };
   return {
-    list: (
-      query: Page = {},
-      options: RequestOptions = {},
-    ): Promise<{ readonly threads: readonly Thread[]; readonly cursor?: string }> =>
+    list: (query: Page = {}, options: RequestOptions = {}): Promise<Paged & { readonly threads: readonly Thread[] }> =>
       request(connection, { method: 'GET', path: '/v1/threads', query, ...options }),
     get: (threadId: string, options: RequestOptions = {}): Promise<Thread> =>
       request(connection, { method: 'GET', ...at(threadId), ...options }),
@@ -245,7 +245,7 @@ function threadsOf(connection: Connection) {
       threadId: string,
       query: MessagesQuery = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly messages: readonly Message[]; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly messages: readonly Message[] }> =>
       request(connection, { method: 'GET', ...at(threadId, '/messages'), query, ...options }),
     message: (
       threadId: string,
@@ -284,20 +284,16 @@ function threadsOf(connection: Connection) {
       threadId: string,
       query: Page = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly runs: readonly Run[]; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly runs: readonly Run[] }> =>
       request(connection, { method: 'GET', ...at(threadId, '/runs'), query, ...options }),
     checkpoints: (
       threadId: string,
       query: Omit<Page, 'search'> = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly checkpoints: readonly Checkpoint[]; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly checkpoints: readonly Checkpoint[] }> =>
       request(connection, { method: 'GET', ...at(threadId, '/checkpoints'), query, ...options }),
     /** A checkpoint with the state at that point; 404 for one that is no longer kept. */
-    checkpoint: (
-      threadId: string,
-      checkpointId: string,
-      options: RequestOptions = {},
-    ): Promise<{ readonly checkpoint: Checkpoint; readonly state: JsonObject }> =>
+    checkpoint: (threadId: string, checkpointId: string, options: RequestOptions = {}): Promise<PastState> =>
       request(connection, {
         method: 'GET',
         path: '/v1/threads/{threadId}/checkpoints/{checkpointId}',
@@ -327,7 +323,7 @@ function memoriesOf(connection: Connection) {
     list: (
       query: Omit<Page, 'search'> & MemorySelection = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly memories: readonly Memory[]; readonly total?: number; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly memories: readonly Memory[]; readonly total: number }> =>
       request(connection, { method: 'GET', path: root, query, ...options }),
     get: (memoryId: string, options: RequestOptions = {}): Promise<{ readonly memory: Memory }> =>
       request(connection, { method: 'GET', ...at(memoryId), ...options }),
@@ -340,10 +336,7 @@ function memoriesOf(connection: Connection) {
     delete: (memoryId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
       request(connection, { method: 'DELETE', ...at(memoryId), ...options }),
     /** Forgets what the selection names, for good. */
-    forget: (
-      selection: MemorySelection,
-      options: RequestOptions = {},
-    ): Promise<{ readonly deleted_count: number; readonly memory_ids: readonly string[] }> =>
+    forget: (selection: MemorySelection, options: RequestOptions = {}): Promise<Forgotten> =>
       request(connection, { method: 'POST', path: `${root}/forget`, body: selection, ...options }),
   };
 }

@@ -11,10 +11,12 @@ import {
 import type {
   EventKind as ClientEventKind,
   MemoryQuery,
+  Message,
   NewMemory,
   RunRequest,
   RunStatus as ClientRunStatus,
 } from '@agent-workflow/client';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import type {
   DistanceMetric,
@@ -259,6 +261,33 @@ test('agents are listed and described, and a thread stays with the one that it b
   );
   const other = client.invoke({ messages, config: { thread_id: 'chosen', agent: 'echo' } });
   t.is((await t.throwsAsync(other, { instanceOf: RequestError })).status, 409);
+});
+
+type Reply<Call> = Call extends (...given: never[]) => Promise<infer R> ? keyof R : never;
+/** Whether the type of a reply has these fields. */
+type Has<Call, Field> = Field extends Reply<Call> ? true : false;
+
+test("the client's types of lists have the fields by which the service goes on with them", (t) => {
+  const more = {
+    forgetMemories: true satisfies Has<Client['memories']['forget'], 'has_more'>,
+    listCheckpoints: true satisfies Has<Client['threads']['checkpoints'], 'has_more'>,
+    listMemories: true satisfies Has<Client['memories']['list'], 'has_more'>,
+    listMessages: true satisfies Has<Client['threads']['messages'], 'has_more'>,
+    listOwnRuns: true satisfies Has<Client['runs']['list'], 'has_more'>,
+    listRuns: true satisfies Has<Client['threads']['runs'], 'has_more'>,
+    listThreads: true satisfies Has<Client['threads']['list'], 'has_more'>,
+  };
+  const fieldsOf = (reply: object): string[] =>
+    Object.keys(Object('properties' in reply && reply.properties) as object);
+  const fields = new Map(endpoints.map(({ name, reply }) => [name, fieldsOf(reply)]));
+  t.deepEqual(
+    Object.keys(more),
+    [...fields].flatMap(([name, names]) => (names.includes('has_more') ? [name] : [])).toSorted(),
+  );
+  const past: Same<'context_truncated' & Reply<Client['threads']['checkpoint']>, 'context_truncated'> = true;
+  t.is(fields.get('getCheckpoint')?.includes('context_truncated'), past);
+  const message: Same<keyof Message & 'checkpoint_id', 'checkpoint_id'> = true;
+  t.is(fields.get('getMessage')?.includes('checkpoint_id'), message);
 });
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
