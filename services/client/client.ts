@@ -114,7 +114,8 @@ function graphOf(connection: Connection) {
     for (let round = 1; round < maxRounds; round++) {
       const answers = await answerCalls(result, { tools, signal });
       if (answers === undefined) return result;
-      result = await send(toNext(body, result, answers), idempotencyKey && keyOfRound(idempotencyKey, round));
+      const key = idempotencyKey && keyOfRound(idempotencyKey, round);
+      result = joined(result, await send(toNext(body, result, answers), key));
     }
     return result;
   };
@@ -172,6 +173,18 @@ function toNext(
   answers: NewMessage,
 ): RunRequest {
   return { ...body, messages: [answers], config: { ...body.config, thread_id: meta.thread_id } };
+}
+
+/** The result of a run that went on with others, of all of them: each message is there, and the thread is as new as before the first. */
+function joined(before: RunResult, last: RunResult): RunResult {
+  // A run that waits for further calls repeats their message.
+  const messages = new Map([...before.all_messages, ...last.all_messages].map((each) => [each.message_id, each]));
+  return {
+    ...last,
+    all_messages: [...messages.values()],
+    ...(before.all_messages_truncated && { all_messages_truncated: true }),
+    meta: { ...last.meta, is_new_thread: before.meta.is_new_thread },
+  };
 }
 
 function agentsOf(connection: Connection) {

@@ -27,15 +27,20 @@ export const remoteCallsIn = ({ content }: Pick<Message, 'content'>): readonly R
   );
 
 /**
- * A request with the tools declared that the graph does not declare itself.
- * @throws TypeError for a tool without `run`: no call of it could be answered.
+ * A request with the tools declared that the graph does not declare itself, beside its own.
+ * @throws TypeError for a tool without `run`, because no call of it could be answered, and for a name that the request declares, too.
  */
 export function withTools(request: RunRequest, tools: readonly RemoteTool[]): RunRequest {
-  for (const tool of tools) refuseWithoutRun(tool);
+  const own = request.tools ?? [];
+  for (const tool of tools) {
+    refuseWithoutRun(tool);
+    if (own.some(({ name }) => name === tool.name))
+      throw new TypeError(`the tool "${tool.name}" must stand in the request or in the options, and not in both`);
+  }
   const declared = tools
     .filter(({ declaredBy = 'request' }) => declaredBy === 'request')
     .map(({ run: _, declaredBy: __, ...declaration }) => declaration);
-  return declared.length === 0 ? request : { ...request, tools: declared };
+  return declared.length === 0 ? request : { ...request, tools: [...own, ...declared] };
 }
 
 interface Answering {

@@ -155,8 +155,13 @@ test('calls of remote tools are answered until none is open, one that fails with
       return { city: 'Porto' };
     },
   };
-  const { messages, meta } = await client.invoke({ messages: [user('Where am I?')] }, { tools: [tool] });
+  const { messages, all_messages, meta } = await client.invoke({ messages: [user('Where am I?')] }, { tools: [tool] });
   t.is(meta.status, 'completed');
+  t.true(meta.is_new_thread);
+  t.deepEqual(
+    all_messages.map((message) => remoteCallsIn(message).map(({ name }) => name)),
+    [['locate'], []],
+  );
   t.deepEqual(asked, [{ precise: true }]);
   t.regex(messages.map(textOf).join(''), /Porto/);
   const { declaredBy: _, ...declared } = tool;
