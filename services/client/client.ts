@@ -1,6 +1,5 @@
-import { toUnreachable } from './errors.ts';
 import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
-import { request, send, type Connection, type RequestOptions } from './request.ts';
+import { readBody, request, send, type Connection, type RequestOptions } from './request.ts';
 import { keyOfRound } from './round-key.ts';
 import { follow, startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type {
@@ -47,6 +46,8 @@ export interface ClientOptions {
   readonly maxAttempts?: number;
   /** For how long after its first failure a request that did not reach the service, or a stream that was cut, is tried again, in milliseconds: 15,000 unless given. */
   readonly retryMs?: number;
+  /** For how long a connection may bring nothing, in milliseconds: 60,000 unless given. It is then lost. A stream without events has comments. */
+  readonly silenceMs?: number;
 }
 
 interface RunOptions extends RequestOptions {
@@ -69,20 +70,22 @@ export type Client = ReturnType<typeof createClient>;
 
 /**
  * Makes a client. Nothing is sent until it is used.
- * @throws TypeError for a `url` that is no whole address, or none; RangeError for a `retryMs` that is no time.
+ * @throws TypeError for a `url` that is no whole address, or none, or has a user or a password; RangeError for a `retryMs` or a
+ * `silenceMs` that is no time.
  */
 export function createClient(clientOptions: ClientOptions) {
   // A caller without types may leave out the options, and so the address.
   const { url, token, headers = {}, ...options } = Object(clientOptions) as ClientOptions;
-  if (!URL.canParse(url))
-    throw new TypeError(`url must be the address of a gateway, as https://agents.example.com, and is "${url}"`);
-  const { maxAttempts, retryMs } = options;
+  refuseUnfitUrl(url);
+  const { maxAttempts, retryMs, silenceMs = defaultSilenceMs } = options;
   if (retryMs !== undefined && !(typeof retryMs === 'number' && retryMs >= 0))
     throw new RangeError(`retryMs must be a number of milliseconds from 0 on, and is ${String(retryMs)}`);
+  if (!(typeof silenceMs === 'number' && silenceMs > 0))
+    throw new RangeError(`silenceMs must be a number of milliseconds above 0, and is ${String(silenceMs)}`);
   const connection: Connection = {
     url: url.endsWith('/') ? url.slice(0, -1) : url,
     fetch: options.fetch ?? ((...given) => fetch(...given)),
-    ...{ maxAttempts, retryMs },
+    ...{ maxAttempts, retryMs, silenceMs },
     headers: async () => {
       const shown = typeof token === 'function' ? await token() : token;
       return { ...headers, ...(shown !== undefined && { authorization: `Bearer ${shown}` }) };
@@ -98,6 +101,21 @@ export function createClient(clientOptions: ClientOptions) {
   };
 }
 
+/** Four times the pause after which the service sends a comment. */
+const defaultSilenceMs = 60_000;
+
+/** Whether or not it is an address, its value is not shown where it may hold a password. */
+function refuseUnfitUrl(url: unknown): void {
+  const address = String(url);
+  if (!URL.canParse(address)) {
+    const shown = address.includes('@') ? '' : `, and is "${address}"`;
+    throw new TypeError(`url must be the address of a gateway, as https://agents.example.com${shown}`);
+  }
+  const { username, password } = new URL(address);
+  if (username !== '' || password !== '')
+    throw new TypeError('url must have no user and no password: give a token, or headers');
+}
+
 function graphOf(connection: Connection) {
   /** Runs the graph to its end, or to where it waits; calls of the tools given are answered on the way. */
   const invoke = async (body: RunRequest, options: RunOptions = {}): Promise<RunResult> => {
@@ -109,6 +127,7 @@ function graphOf(connection: Connection) {
         body: withTools(next, tools),
         signal,
         idempotencyKey: key,
+        head: 'late',
       });
     let result = await send(body, idempotencyKey);
     for (let round = 1; round < maxRounds; round++) {
@@ -229,7 +248,7 @@ function runsOf(connection: Connection) {
       }),
     /** The result, once the run has ended. */
     wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
-      request(connection, { method: 'GET', ...at(runId, '/wait'), ...options }),
+      request(connection, { method: 'GET', ...at(runId, '/wait'), ...options, head: 'late' }),
     /** Its events behind the one of this id, whether it runs or has ended. */
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, options: RequestOptions = {}): Promise<Run> =>
@@ -366,7 +385,7 @@ function filesOf(connection: Connection) {
       const { data, filename } = toNamedBlob(file);
       const form = new FormData();
       form.append('file', data, filename);
-      return request(connection, { method: 'POST', path: '/v1/files/upload', form, signal });
+      return request(connection, { method: 'POST', path: '/v1/files/upload', form, signal, head: 'late' });
     },
     /**
      * The bytes, from the position `start` on: 0 unless given.
@@ -379,14 +398,9 @@ function filesOf(connection: Connection) {
       if (!Number.isSafeInteger(start) || start < 0)
         throw new RangeError(`start must be a whole number from 0 on, and is ${String(start)}`);
       const headers = start === 0 ? undefined : { range: `bytes=${String(start)}-` };
-      return send(connection, { method: 'GET', ...at(fileId), headers, ...options }, async (response) => {
-        try {
-          return await response.blob();
-        } catch (error) {
-          options.signal?.throwIfAborted();
-          throw toUnreachable(error);
-        }
-      });
+      return send(connection, { method: 'GET', ...at(fileId), headers, ...options }, (response) =>
+        readBody(response, (whole) => whole.blob(), { ...options, connection, what: 'file' }),
+      );
     },
     info: (fileId: string, options: RequestOptions = {}): Promise<FileInfo> =>
       request(connection, { method: 'GET', ...at(fileId, '/info'), ...options }),

@@ -124,3 +124,33 @@ test('the result of a request with tools is of all its rounds: each message once
   );
   t.true(result.all_messages_truncated);
 });
+
+test('a request ends with its signal while a tool is busy, whatever the tool does later', async (t) => {
+  const called = waiting([message('1', 'locate')]);
+  const event = { event: 'on_chain_end', data: called, run_id: 'r' };
+  for (const late of [() => 'here', () => Promise.reject(new Error('too late'))]) {
+    const { client } = serviceOf(called);
+    const streaming = createClient({
+      url: 'http://service.test',
+      fetch: () => Promise.resolve(new Response(`id: r:1\ndata: ${JSON.stringify(event)}\n\n`)),
+    });
+    for (const send of [
+      client.invoke,
+      (...given: Parameters<typeof client.stream>) => drain(streaming.stream(...given)),
+    ]) {
+      const controller = new AbortController();
+      const busy = Promise.withResolvers<undefined>();
+      const run = () => {
+        queueMicrotask(() => controller.abort(new Error('enough')));
+        return busy.promise.then(late);
+      };
+      const sent = send(request, { tools: [{ name: 'locate', run }], signal: controller.signal });
+      await t.throwsAsync(sent, { message: 'enough' });
+      busy.resolve(undefined);
+    }
+  }
+});
+
+async function drain(events: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of events);
+}

@@ -1,4 +1,5 @@
 import type { Block, JsonObject, Message, NewMessage, RunRequest, RunResult, ToolDeclaration } from './shapes.ts';
+import { within } from './within.ts';
 
 /** A tool that runs where the client does: in a browser, say. */
 export interface RemoteTool extends ToolDeclaration {
@@ -67,13 +68,13 @@ export async function answerCalls(
 
 /**
  * Makes one call, and gives the block that answers it: with what the tool gave, or with what it threw. A result that JSON cannot hold is
- * an error of the tool, too.
+ * an error of the tool, too. When the signal fires, what the tool does later is ignored.
  * @throws the signal's reason; TypeError for a tool without `run`.
  */
 export async function answerCall({ id, args }: RemoteCall, tool: RemoteTool, signal?: AbortSignal): Promise<Block> {
   refuseWithoutRun(tool);
   try {
-    const output = (await tool.run(args, signal)) ?? null;
+    const output = (await within(() => tool.run(args, signal), { signal })) ?? null;
     refuseNoJson(output);
     return { type: 'tool_result', call_id: id, output, status: 'completed', is_error: false };
   } catch (error) {

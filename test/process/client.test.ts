@@ -28,6 +28,7 @@ import type {
 } from '@agent-workflow/protos/lists';
 import test from 'ava';
 import { openGate } from '../servers/gate.ts';
+import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
@@ -69,6 +70,32 @@ test('a stream goes on over the death of the process, each event once and in ord
   t.is(events.at(-1)?.event, 'on_chain_end');
   const whole = events.flatMap(({ message }) => (message ? [textOf(message)] : []));
   t.deepEqual(whole, ['before the gate', 'after the gate']);
+});
+
+test('a stream whose connection is open and dead goes on over another one', async (t) => {
+  await using workspace = await makeWorkspace('gated');
+  await using gate = await openGate();
+  await using service = await startStandalone({ ...workspace.env, STREAM_COMMENT_SECONDS: '1' });
+  await using proxy = await openStallingProxy(Number(new URL(service.url).port));
+  const client = createClient({ url: `http://127.0.0.1:${String(proxy.port)}`, retryMs: 60_000, silenceMs: 5000 });
+  const { run_id: runId } = await client.runs.start({ messages: [user('go')], config: { gate: gate.url } });
+  const changes: string[] = [];
+  const onConnection = (change: string): void => {
+    changes.push(change);
+    if (change === 'lost') proxy.resume();
+  };
+  const numbers: number[] = [];
+  for await (const { id, message } of client.runs.follow(runId, { onConnection })) {
+    numbers.push(Number(id.split(':')[1]));
+    if (!message || textOf(message) !== 'before the gate') continue;
+    proxy.stall();
+    gate.open();
+  }
+  t.deepEqual(changes, ['lost', 'resumed']);
+  t.deepEqual(
+    numbers,
+    numbers.map((_, index) => (numbers[0] ?? NaN) + index),
+  );
 });
 
 test('an invoke goes on over the death of the process, and gets the result of its one run', async (t) => {
