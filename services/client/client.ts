@@ -1,6 +1,5 @@
-import { toUnreachable } from './errors.ts';
 import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
-import { request, send, type Connection, type RequestOptions } from './request.ts';
+import { readBody, request, send, type Connection, type RequestOptions } from './request.ts';
 import { keyOfRound } from './round-key.ts';
 import { follow, startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type {
@@ -10,6 +9,7 @@ import type {
   Checkpoint,
   FileInfo,
   FileUrl,
+  Forgotten,
   JsonObject,
   Memory,
   MemoryQuery,
@@ -21,6 +21,8 @@ import type {
   NewMessage,
   NewRouting,
   Page,
+  Paged,
+  PastState,
   Run,
   RunRequest,
   RunResult,
@@ -44,6 +46,8 @@ export interface ClientOptions {
   readonly maxAttempts?: number;
   /** For how long after its first failure a request that did not reach the service, or a stream that was cut, is tried again, in milliseconds: 15,000 unless given. */
   readonly retryMs?: number;
+  /** For how long a connection may bring nothing, in milliseconds: 60,000 unless given. It is then lost. A stream without events has comments. */
+  readonly silenceMs?: number;
 }
 
 interface RunOptions extends RequestOptions {
@@ -66,20 +70,22 @@ export type Client = ReturnType<typeof createClient>;
 
 /**
  * Makes a client. Nothing is sent until it is used.
- * @throws TypeError for a `url` that is no whole address, or none; RangeError for a `retryMs` that is no time.
+ * @throws TypeError for a `url` that is no whole address, or none, or has a user or a password; RangeError for a `retryMs` or a
+ * `silenceMs` that is no time.
  */
 export function createClient(clientOptions: ClientOptions) {
   // A caller without types may leave out the options, and so the address.
   const { url, token, headers = {}, ...options } = Object(clientOptions) as ClientOptions;
-  if (!URL.canParse(url))
-    throw new TypeError(`url must be the address of a gateway, as https://agents.example.com, and is "${url}"`);
-  const { maxAttempts, retryMs } = options;
+  refuseUnfitUrl(url);
+  const { maxAttempts, retryMs, silenceMs = defaultSilenceMs } = options;
   if (retryMs !== undefined && !(typeof retryMs === 'number' && retryMs >= 0))
     throw new RangeError(`retryMs must be a number of milliseconds from 0 on, and is ${String(retryMs)}`);
+  if (!(typeof silenceMs === 'number' && silenceMs > 0))
+    throw new RangeError(`silenceMs must be a number of milliseconds above 0, and is ${String(silenceMs)}`);
   const connection: Connection = {
     url: url.endsWith('/') ? url.slice(0, -1) : url,
     fetch: options.fetch ?? ((...given) => fetch(...given)),
-    ...{ maxAttempts, retryMs },
+    ...{ maxAttempts, retryMs, silenceMs },
     headers: async () => {
       const shown = typeof token === 'function' ? await token() : token;
       return { ...headers, ...(shown !== undefined && { authorization: `Bearer ${shown}` }) };
@@ -95,6 +101,21 @@ export function createClient(clientOptions: ClientOptions) {
   };
 }
 
+/** Four times the pause after which the service sends a comment. */
+const defaultSilenceMs = 60_000;
+
+/** Whether or not it is an address, its value is not shown where it may hold a password. */
+function refuseUnfitUrl(url: unknown): void {
+  const address = String(url);
+  if (!URL.canParse(address)) {
+    const shown = address.includes('@') ? '' : `, and is "${address}"`;
+    throw new TypeError(`url must be the address of a gateway, as https://agents.example.com${shown}`);
+  }
+  const { username, password } = new URL(address);
+  if (username !== '' || password !== '')
+    throw new TypeError('url must have no user and no password: give a token, or headers');
+}
+
 function graphOf(connection: Connection) {
   /** Runs the graph to its end, or to where it waits; calls of the tools given are answered on the way. */
   const invoke = async (body: RunRequest, options: RunOptions = {}): Promise<RunResult> => {
@@ -106,12 +127,14 @@ function graphOf(connection: Connection) {
         body: withTools(next, tools),
         signal,
         idempotencyKey: key,
+        head: 'late',
       });
     let result = await send(body, idempotencyKey);
     for (let round = 1; round < maxRounds; round++) {
       const answers = await answerCalls(result, { tools, signal });
       if (answers === undefined) return result;
-      result = await send(toNext(body, result, answers), idempotencyKey && keyOfRound(idempotencyKey, round));
+      const key = idempotencyKey && keyOfRound(idempotencyKey, round);
+      result = joined(result, await send(toNext(body, result, answers), key));
     }
     return result;
   };
@@ -171,6 +194,18 @@ function toNext(
   return { ...body, messages: [answers], config: { ...body.config, thread_id: meta.thread_id } };
 }
 
+/** The result of a run that went on with others, of all of them: each message is there, and the thread is as new as before the first. */
+function joined(before: RunResult, last: RunResult): RunResult {
+  // A run that waits for further calls repeats their message.
+  const messages = new Map([...before.all_messages, ...last.all_messages].map((each) => [each.message_id, each]));
+  return {
+    ...last,
+    all_messages: [...messages.values()],
+    ...(before.all_messages_truncated && { all_messages_truncated: true }),
+    meta: { ...last.meta, is_new_thread: before.meta.is_new_thread },
+  };
+}
+
 function agentsOf(connection: Connection) {
   return {
     /** The agents of the service, the default first, the others by name. */
@@ -204,7 +239,7 @@ function runsOf(connection: Connection) {
     list: (
       { status, ...query }: RunsQuery = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly runs: readonly Run[]; readonly has_more: boolean; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly runs: readonly Run[] }> =>
       request(connection, {
         method: 'GET',
         path: '/v1/runs',
@@ -213,7 +248,7 @@ function runsOf(connection: Connection) {
       }),
     /** The result, once the run has ended. */
     wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
-      request(connection, { method: 'GET', ...at(runId, '/wait'), ...options }),
+      request(connection, { method: 'GET', ...at(runId, '/wait'), ...options, head: 'late' }),
     /** Its events after the one of this id, whether it runs or has ended. */
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, options: RequestOptions = {}): Promise<Run> =>
@@ -225,10 +260,7 @@ function threadsOf(connection: Connection) {
   const at = (threadId: string, rest = '') => ({ path: `/v1/threads/{threadId}${rest}`, ids: { threadId } });
   type Config = RequestOptions & { readonly config?: JsonObject };
   return {
-    list: (
-      query: Page = {},
-      options: RequestOptions = {},
-    ): Promise<{ readonly threads: readonly Thread[]; readonly cursor?: string }> =>
+    list: (query: Page = {}, options: RequestOptions = {}): Promise<Paged & { readonly threads: readonly Thread[] }> =>
       request(connection, { method: 'GET', path: '/v1/threads', query, ...options }),
     get: (threadId: string, options: RequestOptions = {}): Promise<Thread> =>
       request(connection, { method: 'GET', ...at(threadId), ...options }),
@@ -245,7 +277,7 @@ function threadsOf(connection: Connection) {
       threadId: string,
       query: MessagesQuery = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly messages: readonly Message[]; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly messages: readonly Message[] }> =>
       request(connection, { method: 'GET', ...at(threadId, '/messages'), query, ...options }),
     message: (
       threadId: string,
@@ -284,20 +316,16 @@ function threadsOf(connection: Connection) {
       threadId: string,
       query: Page = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly runs: readonly Run[]; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly runs: readonly Run[] }> =>
       request(connection, { method: 'GET', ...at(threadId, '/runs'), query, ...options }),
     checkpoints: (
       threadId: string,
       query: Omit<Page, 'search'> = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly checkpoints: readonly Checkpoint[]; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly checkpoints: readonly Checkpoint[] }> =>
       request(connection, { method: 'GET', ...at(threadId, '/checkpoints'), query, ...options }),
     /** A checkpoint with the state at that point; 404 for one that is no longer kept. */
-    checkpoint: (
-      threadId: string,
-      checkpointId: string,
-      options: RequestOptions = {},
-    ): Promise<{ readonly checkpoint: Checkpoint; readonly state: JsonObject }> =>
+    checkpoint: (threadId: string, checkpointId: string, options: RequestOptions = {}): Promise<PastState> =>
       request(connection, {
         method: 'GET',
         path: '/v1/threads/{threadId}/checkpoints/{checkpointId}',
@@ -327,7 +355,7 @@ function memoriesOf(connection: Connection) {
     list: (
       query: Omit<Page, 'search'> & MemorySelection = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly memories: readonly Memory[]; readonly total?: number; readonly cursor?: string }> =>
+    ): Promise<Paged & { readonly memories: readonly Memory[]; readonly total: number }> =>
       request(connection, { method: 'GET', path: root, query, ...options }),
     get: (memoryId: string, options: RequestOptions = {}): Promise<{ readonly memory: Memory }> =>
       request(connection, { method: 'GET', ...at(memoryId), ...options }),
@@ -340,10 +368,7 @@ function memoriesOf(connection: Connection) {
     delete: (memoryId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
       request(connection, { method: 'DELETE', ...at(memoryId), ...options }),
     /** Forgets what the selection names, for good. */
-    forget: (
-      selection: MemorySelection,
-      options: RequestOptions = {},
-    ): Promise<{ readonly deleted_count: number; readonly memory_ids: readonly string[] }> =>
+    forget: (selection: MemorySelection, options: RequestOptions = {}): Promise<Forgotten> =>
       request(connection, { method: 'POST', path: `${root}/forget`, body: selection, ...options }),
   };
 }
@@ -360,7 +385,7 @@ function filesOf(connection: Connection) {
       const { data, filename } = toNamedBlob(file);
       const form = new FormData();
       form.append('file', data, filename);
-      return request(connection, { method: 'POST', path: '/v1/files/upload', form, signal });
+      return request(connection, { method: 'POST', path: '/v1/files/upload', form, signal, head: 'late' });
     },
     /**
      * The bytes, from the position `start` on: 0 unless given.
@@ -373,14 +398,9 @@ function filesOf(connection: Connection) {
       if (!Number.isSafeInteger(start) || start < 0)
         throw new RangeError(`start must be a whole number from 0 on, and is ${String(start)}`);
       const headers = start === 0 ? undefined : { range: `bytes=${String(start)}-` };
-      return send(connection, { method: 'GET', ...at(fileId), headers, ...options }, async (response) => {
-        try {
-          return await response.blob();
-        } catch (error) {
-          options.signal?.throwIfAborted();
-          throw toUnreachable(error);
-        }
-      });
+      return send(connection, { method: 'GET', ...at(fileId), headers, ...options }, (response) =>
+        readBody(response, (whole) => whole.blob(), { ...options, connection, what: 'file' }),
+      );
     },
     info: (fileId: string, options: RequestOptions = {}): Promise<FileInfo> =>
       request(connection, { method: 'GET', ...at(fileId, '/info'), ...options }),

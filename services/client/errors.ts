@@ -43,14 +43,29 @@ interface RequestErrorOptions {
 /** The error of a reply that is no success, whatever its body is. */
 export async function toRequestError(response: Response): Promise<RequestError> {
   const body = (await response.json().catch(() => undefined)) as ErrorBody | undefined;
-  const seconds = Number(response.headers.get('retry-after') ?? NaN);
   return new RequestError(body?.error?.message ?? `the service answered ${String(response.status)}`, {
     status: response.status,
     code: body?.error?.code ?? 'UNKNOWN',
     details: body?.error?.details,
-    requestId: response.headers.get('x-request-id') ?? undefined,
-    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+    requestId: requestIdOf(response),
+    retryAfterMs: readRetryAfter(response.headers.get('retry-after')),
   });
+}
+
+/** The error of a success that does not come from the service: of a proxy, or of another server at this address. */
+export const toForeign = (response: Response): RequestError =>
+  new RequestError(
+    `the answer ${String(response.status)} is not of the service: its JSON has no \`data\`. Is \`url\` the address of a gateway?`,
+    { status: response.status, code: 'UNKNOWN', requestId: requestIdOf(response) },
+  );
+
+const requestIdOf = ({ headers }: Response): string | undefined => headers.get('x-request-id') ?? undefined;
+
+/** Milliseconds from now on, of seconds or of a date: 0 for what is over. */
+function readRetryAfter(text: string | null): number | undefined {
+  const seconds = Number(text ?? NaN);
+  const ms = Number.isNaN(seconds) ? Date.parse(text ?? '') - Date.now() : seconds * 1000;
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
 interface ErrorBody {

@@ -1,4 +1,5 @@
 import type { Block, JsonObject, Message, NewMessage, RunRequest, RunResult, ToolDeclaration } from './shapes.ts';
+import { within } from './within.ts';
 
 /** A tool that runs where the client does: in a browser, say. */
 export interface RemoteTool extends ToolDeclaration {
@@ -27,15 +28,20 @@ export const remoteCallsIn = ({ content }: Pick<Message, 'content'>): readonly R
   );
 
 /**
- * A request with the tools declared that the graph does not declare itself.
- * @throws TypeError for a tool without `run`: no call of it could be answered.
+ * A request with the tools declared that the graph does not declare itself, beside its own.
+ * @throws TypeError for a tool without `run`, because no call of it could be answered, and for a name that the request declares, too.
  */
 export function withTools(request: RunRequest, tools: readonly RemoteTool[]): RunRequest {
-  for (const tool of tools) refuseWithoutRun(tool);
+  const own = request.tools ?? [];
+  for (const tool of tools) {
+    refuseWithoutRun(tool);
+    if (own.some(({ name }) => name === tool.name))
+      throw new TypeError(`the tool "${tool.name}" must stand in the request or in the options, and not in both`);
+  }
   const declared = tools
     .filter(({ declaredBy = 'request' }) => declaredBy === 'request')
     .map(({ run: _, declaredBy: __, ...declaration }) => declaration);
-  return declared.length === 0 ? request : { ...request, tools: declared };
+  return declared.length === 0 ? request : { ...request, tools: [...own, ...declared] };
 }
 
 interface Answering {
@@ -62,13 +68,13 @@ export async function answerCalls(
 
 /**
  * Makes one call, and gives the block that answers it: with what the tool gave, or with what it threw. A result that JSON cannot hold is
- * an error of the tool, too.
+ * an error of the tool, too. When the signal fires, what the tool does later is ignored.
  * @throws the signal's reason; TypeError for a tool without `run`.
  */
 export async function answerCall({ id, args }: RemoteCall, tool: RemoteTool, signal?: AbortSignal): Promise<Block> {
   refuseWithoutRun(tool);
   try {
-    const output = (await tool.run(args, signal)) ?? null;
+    const output = (await within(() => tool.run(args, signal), { signal })) ?? null;
     requireJson(output);
     return { type: 'tool_result', call_id: id, output, status: 'completed', is_error: false };
   } catch (error) {

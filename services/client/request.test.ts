@@ -184,6 +184,60 @@ test('an error says whether the service was not reached, or its reply was cut', 
   });
 });
 
+test('a file whose download is cut was answered', async (t) => {
+  const { files } = createClient({
+    url: 'http://service.test',
+    retryMs: 0,
+    fetch: () => {
+      const parts = [() => new TextEncoder().encode('half'), () => Promise.reject(new TypeError('terminated'))];
+      const pull = async (body: ReadableStreamDefaultController) => {
+        body.enqueue(await parts.shift()?.());
+      };
+      return Promise.resolve(new Response(new ReadableStream({ pull })));
+    },
+  });
+  const message = 'the service answered, but its file cannot be read to the end: terminated';
+  await t.throwsAsync(files.get('f'), { ...unreachable, message });
+});
+
+test('a success without the envelope of the service is refused, and not sent again', async (t) => {
+  for (const json of ['{"ok":true}', '[]', 'null', '"pong"']) {
+    let requests = 0;
+    const client = createClient({
+      url: 'http://service.test',
+      fetch: () => {
+        requests += 1;
+        return Promise.resolve(new Response(json, { headers: { 'x-request-id': '7' } }));
+      },
+    });
+    for (const send of [client.ping, () => client.invoke({ messages: [] })]) {
+      const error = await t.throwsAsync(send(), { instanceOf: RequestError });
+      t.like(error, { status: 200, code: 'UNKNOWN', requestId: '7' });
+      t.regex(error.message, /^the answer 200 is not of the service: /);
+    }
+    t.is(requests, 2);
+  }
+});
+
+test('the time after which to try again is read in seconds and as a date, and is never below 0', async (t) => {
+  const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
+  const read = async (text: string): Promise<number | undefined> => {
+    const headers = { 'retry-after': text };
+    const client = createClient({
+      url: 'http://service.test',
+      maxAttempts: 1,
+      fetch: () => Promise.resolve(new Response('{}', { status: 503, headers })),
+    });
+    return (await t.throwsAsync(client.ping(), { instanceOf: RequestError })).retryAfterMs;
+  };
+  t.is(await read('90'), 90_000);
+  const ms = (await read(inAnHour)) ?? 0;
+  t.true(ms > 3_500_000 && ms <= 3_600_000, String(ms));
+  t.is(await read('Thu, 01 Jan 1970 00:00:00 GMT'), 0);
+  t.is(await read('-5'), 0);
+  t.is(await read('soon'), undefined);
+});
+
 const unreachable = { instanceOf: RequestError, code: 'UNREACHABLE' } as const;
 
 test('a client without options is refused as one without an address', (t) => {

@@ -1,12 +1,17 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
-import { RequestError, toCut, toRequestError, toUnreachable } from './errors.ts';
-import { createRetries, type Retries, type RetryBounds } from './retries.ts';
+import { withBounds } from './bytes.ts';
+import { RequestError, toCut, toForeign, toRequestError, toUnreachable } from './errors.ts';
+import { refuseUnfitHeaders, refuseUnfitKey } from './headers.ts';
+import { createRetries, headMs, type HeadTime, type Retries, type RetryBounds } from './retries.ts';
+import { within } from './within.ts';
 
 /** How requests reach the service. */
 export interface Connection extends RetryBounds {
   /** The gateway's address, without a slash at its end. */
   readonly url: string;
   readonly fetch: typeof fetch;
+  /** For how long a connection may bring nothing. */
+  readonly silenceMs: number;
   /** Those of every request, asked for anew each time: a token may have been renewed. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
 }
@@ -29,14 +34,17 @@ interface Sent extends RequestOptions {
   /** In place of a body. It can be sent again: it holds its files, or knows where they are. */
   readonly form?: FormData | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** At once unless given. */
+  readonly head?: HeadTime;
 }
 
 /**
- * Sends a request until its reply is `read`. One that the service could not take (no reply, a reply that is cut, 429, 503, 504)
- * is sent again after a pause, with the same idempotency key, so that its work is done once. Work of several requests hands
+ * Sends a request until its reply is `read`. One that the service could not take (no reply, a reply that is cut, 429, 502, 503,
+ * 504) is sent again after a pause, with the same idempotency key, so that its work is done once. Work of several requests hands
  * each the same `retries`.
  * @throws RequestError for a refusal, when no attempt is left, and when the service asks for a pause of more than a minute; the
- * signal's reason; TypeError for an id that is no text, RangeError for one that a path cannot hold.
+ * signal's reason; before anything is sent TypeError for an id that is no text and for a header that cannot be sent, RangeError for an
+ * id that a path cannot hold.
  */
 export async function send<T>(
   connection: Connection,
@@ -45,6 +53,7 @@ export async function send<T>(
   retries: Retries = createRetries(connection, { signal: sent.signal }),
 ): Promise<T> {
   const path = toPath(sent);
+  refuseUnfitKey(sent.idempotencyKey);
   const key = sent.method === 'GET' || sent.form ? undefined : (sent.idempotencyKey ?? randomUuid());
   for (;;) {
     try {
@@ -72,39 +81,59 @@ function toPart(name: string, id: string | undefined): string {
 
 /** The `data` of a reply. */
 export const request = <T>(connection: Connection, sent: Sent): Promise<T> =>
-  send(connection, sent, (response) => readData<T>(response, sent.signal));
+  send(connection, sent, async (response) => {
+    const body = await readBody<unknown>(response, (whole) => whole.json(), { ...sent, connection, what: 'reply' });
+    if (!hasData(body)) throw toForeign(response);
+    return body.data as T;
+  });
 
-async function readData<T>(response: Response, signal: AbortSignal | undefined): Promise<T> {
+const hasData = (body: unknown): body is { readonly data: unknown } =>
+  typeof body === 'object' && body !== null && 'data' in body;
+
+interface Reading extends Pick<Sent, 'signal'> {
+  readonly connection: Pick<Connection, 'silenceMs'>;
+  /** What is read, in an error that says that it was cut. */
+  readonly what: string;
+}
+
+/** The whole body of a reply. */
+export async function readBody<T>(
+  response: Response,
+  read: (whole: Response) => Promise<T>,
+  { connection: { silenceMs }, signal, what }: Reading,
+): Promise<T> {
   try {
-    return ((await response.json()) as { readonly data: T }).data;
+    return await read(withBounds(response, { silenceMs, signal }));
   } catch (error) {
     signal?.throwIfAborted();
-    throw toCut('its reply cannot be read to the end', error);
+    throw toCut(`its ${what} cannot be read to the end`, error);
   }
 }
 
 async function sendAttempt(connection: Connection, sent: Sent, key: string | undefined): Promise<Response> {
-  const { method, path, query = {}, body, form, headers, signal } = sent;
+  const { method, path, query = {}, body, form, headers, head = 'at once', signal } = sent;
   const address = new URL(connection.url + path);
   for (const [name, value] of Object.entries(query) as [string, unknown][])
     if (value !== undefined) address.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   const given = {
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(key !== undefined && { 'idempotency-key': key }),
-    ...(await connection.headers()),
+    ...(await within(connection.headers, { signal })),
     ...headers,
   };
-  const response = await connection
-    .fetch(address, {
-      method,
-      headers: given,
-      body: body === undefined ? (form ?? null) : JSON.stringify(body),
-      signal: signal ?? null,
-    })
-    .catch((error: unknown) => {
-      signal?.throwIfAborted();
-      throw toUnreachable(error);
-    });
+  refuseUnfitHeaders(given);
+  const content = body === undefined ? (form ?? null) : JSON.stringify(body);
+  const silent = new AbortController();
+  const init = { method, headers: given, body: content, signal: anyOf(signal, silent.signal) };
+  const ms = headMs(connection, head);
+  const response = await within(() => connection.fetch(address, init), { ms, signal }).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    silent.abort();
+    throw toUnreachable(error);
+  });
   if (response.ok) return response;
-  throw await toRequestError(response);
+  throw await toRequestError(withBounds(response, { ...connection, signal }));
 }
+
+const anyOf = (signal: AbortSignal | undefined, other: AbortSignal): AbortSignal =>
+  signal ? AbortSignal.any([signal, other]) : other;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { RequestError } from './errors.ts';
-import { createRetries, type RetryBounds } from './retries.ts';
+import { createRetries, headMs, type RetryBounds } from './retries.ts';
 
 const away = new RequestError('the service is unavailable', { status: 0, code: 'UNREACHABLE' });
 const refused = (status: number, retryAfterMs?: number): RequestError =>
@@ -68,4 +68,22 @@ test('a refusal is tried five times at least, however long the attempts and the 
 
 test('what cannot be mended is not tried again: another status, and a pause of more than a minute', async (t) => {
   for (const error of [refused(422), refused(500), refused(503, 61_000)]) t.is((await failWith(error)).attempts, 1);
+});
+
+test('a proxy that cannot reach the service is tried as a service that is busy', async (t) => {
+  for (const status of [502, 503, 504]) t.is(Math.round((await failWith(refused(status))).ms), 15_000, String(status));
+});
+
+test('the head of a reply is awaited as long as a connection may be silent, that of a stream as long as it is tried again', (t) => {
+  const silenceMs = 60_000;
+  const unset = { maxAttempts: undefined, retryMs: undefined, silenceMs };
+  t.is(headMs(unset, 'at once'), 60_000);
+  t.is(headMs(unset, 'stream'), 15_000);
+  for (const head of ['at once', 'stream'] as const) {
+    t.is(headMs({ ...unset, retryMs: 3000 }, head), 3000);
+    t.is(headMs({ ...unset, retryMs: Infinity }, head), 60_000);
+    t.is(headMs({ ...unset, retryMs: 0 }, head), 2000, 'also a service that is well takes its time');
+    t.is(headMs({ ...unset, retryMs: 0, silenceMs: 500 }, head), 500);
+  }
+  t.is(headMs({ ...unset, retryMs: 3000 }, 'late'), Infinity);
 });

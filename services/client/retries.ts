@@ -62,11 +62,22 @@ export function createRetries(bounds: RetryBounds, options: RetriesOptions = {})
   };
 }
 
+/** When the head of a reply comes: `at once`; also of a `stream`, which is made again; or `late`, when the work is done. */
+export type HeadTime = 'at once' | 'stream' | 'late';
+
+/** How long the head of a reply is awaited. A connection that is dead without an end brings none. */
+export function headMs({ retryMs, silenceMs }: RetryBounds & { readonly silenceMs: number }, head: HeadTime): number {
+  if (head === 'late') return Infinity;
+  return Math.min(silenceMs, Math.max(leastHeadMs, retryMs ?? (head === 'stream' ? defaultRetryMs : Infinity)));
+}
+
 const defaultRetryMs = 15_000;
+/** A service that is well may take as long, when the time of repetition is short or zero. */
+const leastHeadMs = 2000;
 /** Attempts that are made also when the time is over. */
 const leastAttempts = 5;
 
-const retried: ReadonlySet<number> = new Set([0, 429, 503, 504]);
+const retried: ReadonlySet<number> = new Set([0, 429, 502, 503, 504]);
 const mayHelp = ({ status, retryAfterMs = 0 }: RequestError): boolean =>
   retried.has(status) && retryAfterMs <= maxRetryAfterMs;
 

@@ -24,7 +24,11 @@ test('a run with tools goes on under a key of the greatest length', async (t) =>
     fetch: (_address, init) => {
       keys.push(new Headers(init?.headers).get('idempotency-key') ?? '');
       const status = keys.length === 1 ? 'interrupted' : 'completed';
-      const data = { messages: [{ role: 'assistant', content: [call] }], meta: { status, thread_id: 't' } };
+      const data = {
+        messages: [{ role: 'assistant', content: [call] }],
+        all_messages: [],
+        meta: { status, thread_id: 't' },
+      };
       return Promise.resolve(new Response(JSON.stringify({ data })));
     },
   });

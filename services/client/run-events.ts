@@ -1,9 +1,11 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
+import { bytesOf } from './bytes.ts';
 import { RequestError, toCut } from './errors.ts';
 import { send, type Connection, type RequestOptions } from './request.ts';
 import { createRetries, type Retries } from './retries.ts';
 import { readEvents } from '@agent-workflow/kit/sse';
 import type { RunEvent, RunRequest } from './shapes.ts';
+import { isTimeout } from './within.ts';
 
 /** The events of a run. Leaving the loop leaves the run alone: it goes on. */
 export type RunEvents = AsyncGenerator<RunEvent, void>;
@@ -56,7 +58,7 @@ function requireValidAfter(after: unknown): void {
 
 interface Following extends Pick<FollowOptions, 'signal' | 'onConnection'> {
   /** The request that starts the run, for as long as its id is not known. */
-  readonly start?: Omit<Parameters<typeof send>[1], 'headers' | 'signal'> | undefined;
+  readonly start?: Omit<Parameters<typeof send>[1], 'headers' | 'signal' | 'head'> | undefined;
 }
 
 /** What the connections of a reader have in common. */
@@ -83,7 +85,7 @@ async function* followFrom(connection: Connection, from: Position, options: Foll
     const connectedAt = performance.now();
     let cut: RequestError | undefined;
     try {
-      for await (const event of eventsOf(body, signal)) {
+      for await (const event of eventsOf(body, reading)) {
         setLost(false);
         retries.reset();
         position = { runId: event.run_id, after: event.id };
@@ -94,7 +96,8 @@ async function* followFrom(connection: Connection, from: Position, options: Foll
       if (!isCut(error)) throw error;
       cut = error;
     }
-    if (performance.now() - connectedAt >= servedMs) retries.reset();
+    const silentMs = isTimeout(cut?.cause) ? connection.silenceMs : 0;
+    if (performance.now() - connectedAt - silentMs >= servedMs) retries.reset();
     // The reader has no event of this run yet: the one that it named may be the last.
     if (!cut && position === from && (await isBehindLast(reading, position))) {
       setLost(false);
@@ -131,7 +134,7 @@ async function isBehindLast(reading: Reading, { runId, after }: Position): Promi
   for (const place of places) {
     const body = await connect(reading, { runId, after: place });
     try {
-      for await (const event of eventsOf(body, reading.signal)) {
+      for await (const event of eventsOf(body, reading)) {
         if (isLast(event) || numberOf(event.id) >= number) return isLast(event) && numberOf(event.id) <= number;
       }
     } catch (error) {
@@ -151,13 +154,13 @@ function connect({ connection, retries, signal, start }: Reading, { runId, after
   const sent =
     runId === undefined && start ? start : { method: 'GET', path: '/v1/runs/{runId}/stream', ids: { runId } };
   const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) };
-  return send(connection, { ...sent, headers, signal }, ({ body }) => body, retries);
+  return send(connection, { ...sent, headers, signal, head: 'stream' }, ({ body }) => body, retries);
 }
 
-/** The events of one connection. It ends without a last event when the gateway drains. */
-async function* eventsOf(body: Body, signal: AbortSignal | undefined): RunEvents {
+/** The events of one connection. It ends without a last event when the gateway drains, and is cut when it is silent: an idle stream has comments. */
+async function* eventsOf(body: Body, { connection: { silenceMs }, signal }: Reading): RunEvents {
   if (!body) return;
-  const events = readEvents(bytesOf(body));
+  const events = readEvents(bytesOf(body, { silenceMs, signal }));
   try {
     for (;;) {
       const next = await events.next().catch((error: unknown) => {
@@ -169,15 +172,5 @@ async function* eventsOf(body: Body, signal: AbortSignal | undefined): RunEvents
     }
   } finally {
     await events.return(undefined);
-  }
-}
-
-/** Not every browser iterates over a stream. Leaving early ends the connection. */
-async function* bytesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const reader = stream.getReader();
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
-  } finally {
-    await reader.cancel().catch(() => undefined);
   }
 }

@@ -24,6 +24,8 @@ export interface Message {
   readonly content: readonly Block[];
   readonly metadata?: JsonObject;
   readonly timestamp: string;
+  /** In lists and of a single message: where a fork begins after what came with it. Absent when it is not known, as in forks. */
+  readonly checkpoint_id?: string;
 }
 
 /** `config` of a run; nodes see its other fields. */
@@ -238,6 +240,13 @@ export interface ThreadState {
   readonly state: JsonObject;
   /** The agent that the thread belongs to; absent before its first run. */
   readonly agent?: string;
+  /** `state.context` holds only the newest messages, as many as fit the reply. */
+  readonly context_truncated?: boolean;
+}
+
+/** A checkpoint with the state at that point. */
+export interface PastState extends Omit<ThreadState, 'agent'> {
+  readonly checkpoint: Checkpoint;
 }
 
 /** A version of a thread that can be read again and forked. */
@@ -270,6 +279,13 @@ export interface Page {
   readonly search?: string;
   readonly offset?: number;
   readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** What a page of a list says of the next one. */
+export interface Paged {
+  readonly has_more: boolean;
+  /** Absent on the last page. */
   readonly cursor?: string;
 }
 
@@ -331,6 +347,14 @@ export interface MemorySelection {
   readonly filters?: JsonObject;
   readonly config?: JsonObject;
   readonly options?: JsonObject;
+}
+
+/** The memories that were forgotten. */
+export interface Forgotten {
+  readonly deleted_count: number;
+  /** As many as fit the reply; `has_more` says whether there were others. */
+  readonly memory_ids: readonly string[];
+  readonly has_more: boolean;
 }
 
 /** A stored file. */

@@ -132,8 +132,8 @@ const commands: Readonly<Record<string, Command>> = {
 async function runAgents({ positionals: [act, agent], flags }: Given): Promise<number> {
   const textOf = (name: string): string | undefined => flags[name] as string | undefined;
   const [url, tokenFile] = [textOf('url'), textOf('token-file')];
-  if (url !== undefined && !URL.canParse(url))
-    return refuse('--url must be the address of a gateway, as http://127.0.0.1:8000', 'agents');
+  if (url !== undefined && !isAddress(url))
+    return refuse('--url must be the address of a gateway, as http://127.0.0.1:8000, without a user', 'agents');
   if (act === 'route') {
     const { route } = await import('./route.ts');
     if (agent === undefined) return refuse('route must be followed by the name of an agent', 'agents');
@@ -149,6 +149,12 @@ async function runAgents({ positionals: [act, agent], flags }: Given): Promise<n
   if (agent !== undefined) return refuse(`"${agent}" is one argument too many`, 'agents');
   if (routing !== 'auto' && routing !== 'none') return refuse('--routing must be auto or none', 'agents');
   return register(routing, url === undefined ? undefined : { url, tokenFile });
+}
+
+function isAddress(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { username, password } = new URL(url);
+  return username === '' && password === '';
 }
 
 /** @returns the exit code: 0, 1 when the command fails, 2 when it is not understood; `undefined` when the process sets its own. */

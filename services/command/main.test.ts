@@ -194,3 +194,16 @@ test('a check of several agents describes and draws each under its name', async 
   t.regex(checked.printed, /%% support\ngraph TD\n[^]*first[^]*%% office\ngraph TD\n[^]*second/);
   t.regex((await run(folder, 'agents')).printed, /agent {4}support\n[^]*agent {4}office\n/);
 });
+
+test('an address with a password and a file without a token are refused without what they hold', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'token'), 'secret\ntoken\n');
+  const route = ['agents', 'route', 'support', '--current', 'v1', '--url'];
+  const address = await run(folder, ...route, 'http://user:secret@127.0.0.1:1');
+  t.is(address.code, 2);
+  t.regex(address.printed, /^--url must be the address of a gateway, as [^ ]+, without a user\n/);
+  const file = await run(folder, ...route, 'http://127.0.0.1:1', '--token-file', 'token');
+  t.deepEqual(file, { code: 1, printed: '--token-file token must hold a token alone, in one line\n' });
+  t.notRegex(address.printed, /secret/);
+});

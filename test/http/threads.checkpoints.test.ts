@@ -147,6 +147,26 @@ test('a fork begins where the thread stood, and goes its own way', async (t) => 
   t.is((await checkpointsOf(t, id)).at(-1)?.source, 'fork');
 });
 
+test('what replaced a message in a fork is replaced again from the checkpoint of the fork', async (t) => {
+  for (const text of ['one', 'two']) await sendText('edited', text);
+  const before = (await messagesOf(t, 'edited'))[1];
+  const forkOf = async (id: string, checkpointId: string | undefined): Promise<string> => {
+    const forked = send('POST', `/v1/threads/${id}/fork`, { checkpoint_id: checkpointId });
+    return ((await data(t, 'forkThread', forked)) as { readonly thread_id: string }).thread_id;
+  };
+  const fork = await forkOf('edited', before?.checkpoint_id);
+  const copied = await messagesOf(t, fork);
+  t.deepEqual(
+    copied.map(({ checkpoint_id: id }) => id as unknown),
+    [undefined, undefined],
+  );
+  await sendText(fork, 'TWO');
+  t.is((await messagesOf(t, fork)).length, 4);
+  const made = (await checkpointsOf(t, fork)).at(-1);
+  t.is(made?.source, 'fork');
+  t.deepEqual(await messagesOf(t, await forkOf(fork, made?.checkpoint_id)), copied);
+});
+
 test('a fork that is asked for twice under one key is made once', async (t) => {
   await thread('once');
   const [{ checkpoint_id } = { checkpoint_id: '' }] = await checkpointsOf(t, 'once');

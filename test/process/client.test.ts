@@ -11,10 +11,12 @@ import {
 import type {
   EventKind as ClientEventKind,
   MemoryQuery,
+  Message,
   NewMemory,
   RunRequest,
   RunStatus as ClientRunStatus,
 } from '@agent-workflow/client';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import type {
   DistanceMetric,
@@ -26,6 +28,7 @@ import type {
 } from '@agent-workflow/protos/lists';
 import test from 'ava';
 import { openGate } from '../servers/gate.ts';
+import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
 
 const user = (content: string) => ({ role: 'user', content }) as const;
@@ -67,6 +70,32 @@ test('a stream goes on over the death of the process, each event once and in ord
   t.is(events.at(-1)?.event, 'on_chain_end');
   const whole = events.flatMap(({ message }) => (message ? [textOf(message)] : []));
   t.deepEqual(whole, ['before the gate', 'after the gate']);
+});
+
+test('a stream whose connection is open and dead goes on over another one', async (t) => {
+  await using workspace = await makeWorkspace('gated');
+  await using gate = await openGate();
+  await using service = await startStandalone({ ...workspace.env, STREAM_COMMENT_SECONDS: '1' });
+  await using proxy = await openStallingProxy(Number(new URL(service.url).port));
+  const client = createClient({ url: `http://127.0.0.1:${String(proxy.port)}`, retryMs: 60_000, silenceMs: 5000 });
+  const { run_id: runId } = await client.runs.start({ messages: [user('go')], config: { gate: gate.url } });
+  const changes: string[] = [];
+  const onConnection = (change: string): void => {
+    changes.push(change);
+    if (change === 'lost') proxy.resume();
+  };
+  const numbers: number[] = [];
+  for await (const { id, message } of client.runs.follow(runId, { onConnection })) {
+    numbers.push(Number(id.split(':')[1]));
+    if (!message || textOf(message) !== 'before the gate') continue;
+    proxy.stall();
+    gate.open();
+  }
+  t.deepEqual(changes, ['lost', 'resumed']);
+  t.deepEqual(
+    numbers,
+    numbers.map((_, index) => (numbers[0] ?? NaN) + index),
+  );
 });
 
 test('an invoke goes on over the death of the process, and gets the result of its one run', async (t) => {
@@ -153,8 +182,13 @@ test('calls of remote tools are answered until none is open, one that fails with
       return { city: 'Porto' };
     },
   };
-  const { messages, meta } = await client.invoke({ messages: [user('Where am I?')] }, { tools: [tool] });
+  const { messages, all_messages, meta } = await client.invoke({ messages: [user('Where am I?')] }, { tools: [tool] });
   t.is(meta.status, 'completed');
+  t.true(meta.is_new_thread);
+  t.deepEqual(
+    all_messages.map((message) => remoteCallsIn(message).map(({ name }) => name)),
+    [['locate'], []],
+  );
   t.deepEqual(asked, [{ precise: true }]);
   t.regex(messages.map(textOf).join(''), /Porto/);
   const { declaredBy: _, ...declared } = tool;
@@ -259,6 +293,33 @@ test('agents are listed and described, and a thread stays with the one that it b
   );
   const other = client.invoke({ messages, config: { thread_id: 'chosen', agent: 'echo' } });
   t.is((await t.throwsAsync(other, { instanceOf: RequestError })).status, 409);
+});
+
+type Reply<Call> = Call extends (...given: never[]) => Promise<infer R> ? keyof R : never;
+/** Whether the type of a reply has these fields. */
+type Has<Call, Field> = Field extends Reply<Call> ? true : false;
+
+test("the client's types of lists have the fields by which the service goes on with them", (t) => {
+  const more = {
+    forgetMemories: true satisfies Has<Client['memories']['forget'], 'has_more'>,
+    listCheckpoints: true satisfies Has<Client['threads']['checkpoints'], 'has_more'>,
+    listMemories: true satisfies Has<Client['memories']['list'], 'has_more'>,
+    listMessages: true satisfies Has<Client['threads']['messages'], 'has_more'>,
+    listOwnRuns: true satisfies Has<Client['runs']['list'], 'has_more'>,
+    listRuns: true satisfies Has<Client['threads']['runs'], 'has_more'>,
+    listThreads: true satisfies Has<Client['threads']['list'], 'has_more'>,
+  };
+  const fieldsOf = (reply: object): string[] =>
+    Object.keys(Object('properties' in reply && reply.properties) as object);
+  const fields = new Map(endpoints.map(({ name, reply }) => [name, fieldsOf(reply)]));
+  t.deepEqual(
+    Object.keys(more),
+    [...fields].flatMap(([name, names]) => (names.includes('has_more') ? [name] : [])).toSorted(),
+  );
+  const past: Same<'context_truncated' & Reply<Client['threads']['checkpoint']>, 'context_truncated'> = true;
+  t.is(fields.get('getCheckpoint')?.includes('context_truncated'), past);
+  const message: Same<keyof Message & 'checkpoint_id', 'checkpoint_id'> = true;
+  t.is(fields.get('getMessage')?.includes('checkpoint_id'), message);
 });
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;

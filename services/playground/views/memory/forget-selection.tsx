@@ -40,7 +40,7 @@ export function ForgetSelection({ dialogs, selection }: ForgetSelectionProps) {
         </div>
       </Modal>
     );
-  const total = value.total ?? value.memories.length;
+  const total = value.total;
   return (
     <Confirm
       title={`Forget ${memoriesText(total)}?`}

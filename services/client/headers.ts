@@ -1,0 +1,29 @@
+/** The headers whose values callers give in another place. */
+const parts: Readonly<Record<string, string>> = { authorization: 'token', 'last-event-id': 'after' };
+
+/** What RFC 9110 lets a value hold. `fetch` cuts blanks and ends of lines from both sides. */
+const fit = /^[\t\x20-\x7e\x80-\xff]*$/;
+const fitName = /^[!#$%&'*+.^_`|~\w-]+$/;
+
+/**
+ * `fetch` takes such headers for a failure of the connection, and puts them into its message.
+ * @throws TypeError that names the part of the request, and not its value.
+ */
+export function refuseUnfitHeaders(headers: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!fitName.test(name)) throw new TypeError('headers must have names that a header of HTTP can have');
+    if (!fit.test(String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '')))
+      throw new TypeError(
+        `${parts[name.toLowerCase()] ?? `the header "${name}"`} must hold only characters that a header of HTTP can hold`,
+      );
+  }
+}
+
+/**
+ * What the service takes as `Idempotency-Key`.
+ * @throws TypeError for another.
+ */
+export function refuseUnfitKey(key: unknown): void {
+  if (key === undefined || key === null || (typeof key === 'string' && /^[!-~]{1,255}$/.test(key))) return;
+  throw new TypeError('idempotencyKey must be a text of 1 to 255 visible ASCII characters');
+}
