@@ -124,7 +124,7 @@ withServer(test, privateNats(), () => {
   });
 
   test.serial(
-    'a reader at the replica where a run fell asleep gets at once what another one writes after it',
+    'a reader at the replica where a run fell asleep or was stopped gets at once what another one writes after it',
     async (t) => {
       await using server = await privateNats().open();
       await using first = await openLogsOn(server.url, 'asleep');
@@ -132,9 +132,10 @@ withServer(test, privateNats(), () => {
       await first.append(scopeOf('r'), 0, [chunkOf(1)]);
       const following = read(first, 'r');
       await following.first;
-      await first.append(scopeOf('r'), 1, [chunkOf(2)], { isLeft: true });
+      await first.append(scopeOf('r'), 1, [chunkOf(2)]);
+      first.leave('r');
       t.is(await second.last('r'), 2);
-      await second.append(scopeOf('r'), 2, [chunkOf(3)], { isLeft: true });
+      await second.append(scopeOf('r'), 2, [chunkOf(3)]);
       await second.append(scopeOf('r'), 3, [eventOf(4, 'on_chain_end', {})]);
       const begun = performance.now();
       t.deepEqual(await following.all, [1, 2, 3, 4]);

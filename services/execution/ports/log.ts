@@ -20,8 +20,6 @@ export const isTerminal = ({ kind }: Pick<RunEvent, 'kind'>): boolean => termina
 export interface AppendOptions {
   /** Whether the caller waits until the events are written; true unless given. */
   readonly isAwaited?: boolean;
-  /** Whether this process goes on with the run no more than others do, as when it sleeps; false unless given. */
-  readonly isLeft?: boolean;
 }
 
 /**
@@ -55,6 +53,8 @@ export interface RunLog extends AsyncDisposable {
     events: readonly RunEvent[],
     options?: AppendOptions,
   ) => Promise<void>;
+  /** Says that others may write the next events of the run from now on: it sleeps, was stopped or handed off. Without effect on one that has ended. */
+  readonly leave: (runId: string) => void;
   /**
    * Whether events can be written, as far as is known here: false from a refused write on, until one is accepted again. Then no run should be
    * begun: its callers would wait for an end that nobody can write.

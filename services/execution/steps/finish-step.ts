@@ -134,7 +134,7 @@ async function publishStep(
   }
   if (wakeAt !== undefined) {
     const sleeping = result.next.map((node) => sleepingEvent(events, { node, step: ran.step }, { wakeAt, at }));
-    return { ended: { thread, published: append(options, events, [...list, ...sleeping], { isLeft: true }) } };
+    return { ended: { thread, published: append(options, events, [...list, ...sleeping]) } };
   }
   publish(options, events, list);
   const running = early?.confirm();

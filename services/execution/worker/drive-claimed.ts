@@ -135,6 +135,8 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
       } catch (error) {
         cache.forget(owner, threadId);
         if (!signal.aborted) await handleError(run, error);
+      } finally {
+        options.eventLog.leave(runId);
       }
     });
   };

@@ -118,6 +118,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     setAgent: () => undefined,
     // Only this process stores events here. What it has stored since the moment is in a log that it has in use, or has left since.
     moment: left.count,
+    leave: () => undefined,
     beganAfter: (runId, moment) => {
       if (!tails.has(runId) && !left.mayHold(runId, moment)) beginTail(runId, nothingStored);
     },

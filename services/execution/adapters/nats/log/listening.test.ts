@@ -150,6 +150,9 @@ test('a log that others may go on with is subscribed to at once, until it is wri
   listening.cover(tail);
   t.deepEqual([...subscribed], [tail.subject], 'for readers that come later, too');
   listening.wrote(tail);
+  t.is(subscribed.size, 1, 'behind what was on its way');
+  tail.left = false;
+  listening.wrote(tail);
   listening.cover(tail);
   t.is(subscribed.size, 0);
 });

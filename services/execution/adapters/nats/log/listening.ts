@@ -24,7 +24,7 @@ export interface Listening {
   readonly noteFrame: (tail: Tail) => void;
   /** To be called when a frame of this replica was stored, which says that nobody else has written before it. */
   readonly wrote: (tail: Tail) => void;
-  /** To be called behind a frame of this replica after which others may go on with the run. Its readers do not wait until it is quiet. */
+  /** To be called when others may go on with a run that was written here: its readers do not wait until it is quiet. */
   readonly leave: (tail: Tail) => void;
   /** To be called when nobody reads or writes a log here any more. */
   readonly end: (tail: Tail) => void;
@@ -87,8 +87,7 @@ export function createListening({
 
     wrote: (tail) => {
       noteFrame(tail);
-      tail.left = false;
-      unsubscribe(tail);
+      if (!tail.left) unsubscribe(tail);
     },
 
     leave: (tail) => {

@@ -157,12 +157,6 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     tails.release(tail);
   };
 
-  /** Has readers here get what others write of a run from now on. */
-  const leave = (tail: Tail): void => {
-    listening.leave(tail);
-    wake(tail);
-  };
-
   /**
    * Removes the writers of runs that have been quiet for long. A worker of a pool does not learn that another one has a run, as after a sleep. Where
    * it goes on with the run itself, it reads the end of the log again.
@@ -200,10 +194,10 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     append: async (scope, after, events, options) => {
       const { runId } = scope;
       const tail = tails.of(runId);
+      tail.left = false;
       try {
         await writerOf(tail).append(after, { scope, events }, options);
         if (tail.ended) retire(tail);
-        else if (options?.isLeft === true) leave(tail);
       } catch (error) {
         // A writer that dropped events stays, and refuses those after them.
         if (isServiceError(error, 'Stale')) {
@@ -216,6 +210,13 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
         wake(tail);
         throw error;
       }
+    },
+
+    leave: (runId) => {
+      const tail = tails.get(runId);
+      if (!tail || tail.ended || !isWriting(runId)) return;
+      listening.leave(tail);
+      wake(tail);
     },
 
     isEnded: async (runId) => {
