@@ -162,6 +162,28 @@ withServer(test, privateNats(), () => {
   });
 
   test.serial(
+    'of a run that a worker has left nothing is kept there: the log goes on, and a lost one begins anew',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'left');
+      await using log = await openLogsOn(server.url, 'left');
+      await log.append(scopeOf('r'), 0, chunksOf(1, 3));
+      void log.append(scopeOf('r'), 3, [chunkOf(4)], { isAwaited: false });
+      log.leave('r');
+      await until(async () => (await log.last('r')) === 4);
+      await log.append(scopeOf('r'), 4, [chunkOf(5)]);
+      log.leave('r');
+      await log.append(scopeOf('beside'), 0, [chunkOf(1)]);
+      await place.streams.manager.streams.delete(place.streams.names.events);
+      await until(async () => (await messagesOf(place, 'beside').catch(() => 0)) === 1);
+      t.is(await messagesOf(place, 'r'), 0, 'that of a run which nobody left is put back, and this one is not');
+      t.is(await log.last('r'), 0);
+      await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
+      t.deepEqual(await collect(log, 'r'), [1, 2]);
+    },
+  );
+
+  test.serial(
     'a lost log that the writer before has put back, because it does not know yet that it was replaced, is whole again with the next event',
     async (t) => {
       await using server = await privateNats().open();

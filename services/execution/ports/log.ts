@@ -53,7 +53,7 @@ export interface RunLog extends AsyncDisposable {
     events: readonly RunEvent[],
     options?: AppendOptions,
   ) => Promise<void>;
-  /** Says that others may write the next events of the run from now on: it sleeps, was stopped or handed off. Without effect on one that has ended. */
+  /** Says that others may write the next events of the run from now on: it sleeps, was stopped or handed off. What was kept to write them here is released. Without effect on one that has ended. */
   readonly leave: (runId: string) => void;
   /**
    * Whether events can be written, as far as is known here: false from a refused write on, until one is accepted again. Then no run should be

@@ -147,7 +147,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
     return made;
   };
 
-  /** Removes the writer of a run that has ended, or that another writer has. */
+  /** Removes the writer of a run that has ended, that another writer has, or that nobody here goes on with. */
   const retire = (tail: Tail): void => {
     if (isQueued(tail.runId)) return;
     writers.delete(tail.runId);
@@ -217,6 +217,13 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
       if (!tail || tail.ended || !isWriting(runId)) return;
       listening.leave(tail);
       wake(tail);
+      // The process that continues the run reads the log first. So ten thousand sleeping runs hold nothing here.
+      void writers
+        .get(runId)
+        ?.settled()
+        .then(() => {
+          if (tail.left) retire(tail);
+        });
     },
 
     isEnded: async (runId) => {
