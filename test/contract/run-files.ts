@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import type { FileBytes } from '@agent-workflow/gateway/files/port';
 import type { NewRunFile, RunClaim, RunFileInfo, RunFiles } from '@agent-workflow/protos/run-files';
 import type { Threads } from '@agent-workflow/protos/threads';
+import { noise } from '../noise.ts';
 import { until } from '../until.ts';
 import { acceptAndClaim, call, claim as takeOver, commit, completed, owner, refused } from './thread-calls.ts';
 
@@ -43,7 +44,7 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
 
   check('what a run writes is a file of its owner, byte for byte', async (t, opened) => {
     const { runFiles, threads, claim } = opened;
-    const parts = [randomBytes(MiB), randomBytes(17), randomBytes(300_000)];
+    const parts = [noise(MiB), noise(17), noise(300_000)];
     const sha256 = createHash('sha256').update(Buffer.concat(parts)).digest('hex');
     const info = await runFiles.write(claim, { filename: 'ü/b "x".bin', bytes: chunks(...parts) }, signal);
     t.like(info, { filename: 'b "x".bin', contentType: 'application/octet-stream', size: MiB + 300_017, sha256 });
@@ -53,7 +54,7 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
   });
 
   check('a file is read from a byte on, and nothing after its end', async (t, { runFiles, claim }) => {
-    const bytes = randomBytes(MiB + 5);
+    const bytes = noise(MiB + 5);
     const { fileId } = await runFiles.write(claim, { filename: 'a', bytes: chunks(bytes) }, signal);
     for (const from of [1, MiB, MiB + 4, MiB + 5]) {
       const read = Buffer.concat(await Array.fromAsync(runFiles.read(claim, fileId, signal, from)));
@@ -111,7 +112,7 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
 
   check('a file that is too large, or that belies its type, is refused and leaves nothing', async (t, opened) => {
     const { runFiles, threads, claim } = opened;
-    const parts = Array.from({ length: 48 }, () => randomBytes(64 * 1024));
+    const parts = Array.from({ length: 48 }, () => noise(64 * 1024));
     t.is(
       await refused(t, runFiles.write(claim, file(...parts), signal), 'TooLarge'),
       `the file is larger than ${String(2 * MiB)} bytes`,
@@ -130,7 +131,7 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
     const { runFiles, claim } = opened;
     const mayEnd = Promise.withResolvers<undefined>();
     async function* holding(): AsyncGenerator<Uint8Array> {
-      for (let chunk = 0; chunk < 30; chunk++) yield randomBytes(64 * 1024);
+      for (let chunk = 0; chunk < 30; chunk++) yield noise(64 * 1024);
       await mayEnd.promise;
     }
     let probes = 0;
@@ -145,7 +146,7 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
     await until(isFull);
     const more = (): Promise<RunFileInfo> => runFiles.write(claim, { filename: 'c', bytes: holding() }, signal);
     t.regex(await refused(t, more(), 'TooLarge'), /together they may take 4194304 bytes: delete some files first$/);
-    const known = { filename: 'd', size: MiB, bytes: chunks(randomBytes(MiB)) };
+    const known = { filename: 'd', size: MiB, bytes: chunks(noise(MiB)) };
     await refused(t, runFiles.write(claim, known, signal), 'TooLarge');
     mayEnd.resolve(undefined);
     for (const info of await Promise.all(writing)) t.is(info.size, 30 * 64 * 1024);
@@ -168,7 +169,7 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
     const { runFiles, threads, claim } = opened;
     const fault = new Error('the source broke');
     async function* failing(): AsyncGenerator<Uint8Array> {
-      yield randomBytes(100_000);
+      yield noise(100_000);
       throw fault;
     }
     t.is(await t.throwsAsync(runFiles.write(claim, { filename: 'a', bytes: failing() }, signal)), fault);
@@ -180,11 +181,11 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
   });
 
   check('a run that is stopped ends its uploads and downloads', async (t, { runFiles, claim }) => {
-    const info = await runFiles.write(claim, file(randomBytes(2 * MiB)), signal);
+    const info = await runFiles.write(claim, file(noise(2 * MiB)), signal);
     const stop = new AbortController();
     const reason = new Error('stopped');
     async function* endless(): AsyncGenerator<Uint8Array> {
-      yield randomBytes(70_000);
+      yield noise(70_000);
       stop.abort(reason);
       await new Promise<never>(() => undefined);
     }

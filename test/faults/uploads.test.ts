@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
+import { noise } from '../noise.ts';
 import { makeBucket, s3 } from '../servers/s3.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { withFaults, withFaultsOf } from './suite.ts';
@@ -44,7 +45,7 @@ async function upload(url: string, size: number): Promise<Uploaded> {
   });
   const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
   outgoing.write('--x\r\nContent-Disposition: form-data; name="file"; filename="large"\r\n\r\n');
-  const chunk = randomBytes(MiB);
+  const chunk = noise(MiB);
   const hash = createHash('sha256');
   for (let sent = 0; sent < size; sent += chunk.length) {
     hash.update(chunk);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -15,6 +14,7 @@ import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/s
 import { createThreads } from '@agent-workflow/threads/threads';
 import test, { type ExecutionContext } from 'ava';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+import { noise } from '../noise.ts';
 import { until } from '../until.ts';
 
 const log = createLog('test', 'silent');
@@ -50,7 +50,7 @@ async function open(t: ExecutionContext, path = ':memory:', at?: string): Promis
 
 async function upload({ threads, files }: Opened, fileId: string): Promise<void> {
   async function* bytes(): AsyncGenerator<Uint8Array> {
-    yield await Promise.resolve(randomBytes(1000));
+    yield await Promise.resolve(noise(1000));
   }
   const file = { filename: 'a', contentType: undefined, mostBytes: undefined, bytes: bytes(), signal: never };
   await storeFile({ key: { owner: 'u:ada', fileId }, file, call }, { threads, files, log });
@@ -166,7 +166,7 @@ test('a process that is killed during uploads leaves nothing after the sweep', a
     });
     outgoing.on('error', () => undefined);
     outgoing.write('--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n');
-    outgoing.write(randomBytes(300_000));
+    outgoing.write(noise(300_000));
     return outgoing;
   });
   await until(async () => (await filesIn(bytes)).length === 4);
