@@ -1,8 +1,9 @@
 /** The headers whose values callers give in another place. */
 const parts: Readonly<Record<string, string>> = { authorization: 'token', 'last-event-id': 'after' };
 
-/** What RFC 9110 lets a value hold. `fetch` cuts blanks and ends of lines from both sides. */
-const fit = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** What RFC 9110 lets a value hold, and ends of lines, which `fetch` cuts from both sides. */
+const fit = /^[\t\n\r\x20-\x7e\x80-\xff]*$/;
+const fitValue = (value: string): boolean => fit.test(value) && !/[\n\r]/.test(value.trim());
 const fitName = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 /**
@@ -12,7 +13,7 @@ const fitName = /^[!#$%&'*+.^_`|~\w-]+$/;
 export function refuseUnfitHeaders(headers: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(headers)) {
     if (!fitName.test(name)) throw new TypeError('headers must have names that a header of HTTP can have');
-    if (!fit.test(String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '')))
+    if (!fitValue(String(value)))
       throw new TypeError(
         `${parts[name.toLowerCase()] ?? `the header "${name}"`} must hold only characters that a header of HTTP can hold`,
       );
