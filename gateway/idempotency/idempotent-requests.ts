@@ -17,8 +17,16 @@ type Reply = string | JsonParts | RunStream | FileContent;
 type Attempt = Pick<EndpointRequest, 'at' | 'isRepeated' | 'markAccepted'>;
 type Work = (attempt: Attempt) => Promise<Reply> | Reply;
 
+/** Makes the deadline and signal of each call to a service: the work may take longer than one call may. */
+type MakeCall = () => Call;
+
 /** Does the work of a request with an idempotency key, or gives the reply to an earlier request with that key. */
-export type RunIdempotently = (ctx: Context, idempotent: IdempotentRequest, call: Call, work: Work) => Promise<Reply>;
+export type RunIdempotently = (
+  ctx: Context,
+  idempotent: IdempotentRequest,
+  call: MakeCall,
+  work: Work,
+) => Promise<Reply>;
 
 /** The calls that keep and find the reply of a request. */
 type KeptRequests = IdempotencyCalls & Pick<RunReadCalls, 'getRun'> & Pick<ThreadReadCalls, 'getThread'>;
@@ -58,21 +66,21 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
   const begin = async (
     owner: string,
     { key, bodyHash, startsRun }: IdempotentRequest,
-    call: Call,
+    call: MakeCall,
   ): Promise<BeginOnceReply> => {
     for (let waitedMs = 0; ; waitedMs += pollMs) {
-      const begun = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
+      const begun = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call());
       if (begun.isNew || begun.replyJson || startsRun || waitedMs >= maxWaitMs) return begun;
-      await delay(pollMs, undefined, { signal: call.signal });
+      await delay(pollMs, undefined, { signal: call().signal });
     }
   };
 
   /** @throws NotFound when the run or the thread of a stored reply was deleted since. */
-  const checkNotDeleted = async (ctx: Context, idempotent: IdempotentRequest, call: Call): Promise<void> => {
+  const checkNotDeleted = async (ctx: Context, idempotent: IdempotentRequest, call: MakeCall): Promise<void> => {
     const { owner } = ctx.state.principal;
     const { thread_id: threadId } = (ctx.state.params ?? {}) as { readonly thread_id?: string };
-    if (idempotent.startsRun) await threads.getRun({ owner, runId: idMaker(idempotent)('run') }, call);
-    else if (threadId !== undefined && ctx.method !== 'DELETE') await threads.getThread({ owner, threadId }, call);
+    if (idempotent.startsRun) await threads.getRun({ owner, runId: idMaker(idempotent)('run') }, call());
+    else if (threadId !== undefined && ctx.method !== 'DELETE') await threads.getThread({ owner, threadId }, call());
   };
 
   /** Stores the reply; for a refusal that depends on the moment it removes the key instead, so that a retry does the work. */
@@ -80,12 +88,12 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
     owner: string,
     { key, bodyHash }: IdempotentRequest,
     reply: Reply | ServiceError,
-    call: Call,
+    call: MakeCall,
   ): Promise<void> => {
     if (isStream(reply)) return;
     const replyJson = lacksAgent(reply) ? undefined : toStored(reply);
     if (replyJson) {
-      await threads.endOnce({ owner, onceKey: key, replyJson }, call);
+      await threads.endOnce({ owner, onceKey: key, replyJson }, call());
       if (replyJson !== doneMarker) void cache.put(key, { bodyHash, replyJson });
       return;
     }
@@ -106,7 +114,7 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
     if (earlier !== undefined) return earlier;
 
     const markAccepted = async (): Promise<void> => {
-      await threads.endOnce({ owner, onceKey: key, replyJson: doneMarker }, call);
+      await threads.endOnce({ owner, onceKey: key, replyJson: doneMarker }, call());
     };
     const at = new Date(begun?.at ?? Date.now());
     const isRepeatedDelete = ctx.method === 'DELETE' && begun?.isNew === false;

@@ -38,7 +38,12 @@ export function answerer<Services>(
     const idempotent = takesKey ? readIdempotencyKey(ctx, startsRun) : undefined;
     const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms });
     const reply = await (idempotent
-      ? runIdempotently(ctx, idempotent, calls.call(), (attempt) => handle(Object.assign(request, attempt), services))
+      ? runIdempotently(
+          ctx,
+          idempotent,
+          () => calls.call(),
+          (attempt) => handle(Object.assign(request, attempt), services),
+        )
       : handle(request, services));
     // Not awaited: the request and its calls need not stand in memory as long as the stream.
     if (typeof reply === 'object' && 'follow' in reply)

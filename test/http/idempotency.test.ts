@@ -44,6 +44,22 @@ test('an invoke sent twenty times at once under one key runs once, and every rep
   t.deepEqual((await messagesOf(service, 'once-invoke')).map(replyText), ['once', 'you said once']);
 });
 
+const briefly = serve(test, 'gated', { CALL_TIMEOUT_MS: '1000' });
+
+test('an invoke with a key may take longer than a call to a service may', async (t) => {
+  await using gate = await openGate();
+  const body = { messages: [user('go')], config: { gate: gate.url } };
+  const sent = performance.now();
+  const replying = briefly.send('POST', '/v1/graph/invoke', body, key('long-1'));
+  await gate.visited(1);
+  while (performance.now() - sent < 1500) await new Promise((resolve) => setTimeout(resolve, 50));
+  gate.open();
+  const reply = await replying;
+  t.is(reply.status, 200);
+  const again = await briefly.send('POST', '/v1/graph/invoke', body, key('long-1'));
+  t.deepEqual(dataOf(again), dataOf(reply));
+});
+
 test('without a thread named, every attempt means the thread that the first one made', async (t) => {
   const replies = await twenty(service, 'POST', '/v1/graph/invoke', { messages: [user('new')] }, 'invoke-2');
   const threads = new Set(replies.map((reply) => (dataOf(reply) as Turn).meta.thread_id));
