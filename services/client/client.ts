@@ -1,5 +1,6 @@
 import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
-import { readBody, request, send, type Connection, type RequestOptions } from './request.ts';
+import { toForeign } from './errors.ts';
+import { readFile, request, send, type Connection, type RequestOptions } from './request.ts';
 import { keyOfRound } from './round-key.ts';
 import { follow, startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type {
@@ -71,13 +72,15 @@ export type Client = ReturnType<typeof createClient>;
 /**
  * Makes a client. Nothing is sent until it is used.
  * @throws TypeError for a `url` that is no whole address, or none, or has a user or a password; RangeError for a `retryMs` or a
- * `silenceMs` that is no time.
+ * `silenceMs` that is no time, and for a `maxAttempts` below 1.
  */
 export function createClient(clientOptions: ClientOptions) {
   // A caller without types may leave out the options, and so the address.
   const { url, token, headers = {}, ...options } = Object(clientOptions) as ClientOptions;
   refuseUnfitUrl(url);
   const { maxAttempts, retryMs, silenceMs = defaultSilenceMs } = options;
+  if (maxAttempts !== undefined && !(typeof maxAttempts === 'number' && maxAttempts >= 1))
+    throw new RangeError(`maxAttempts must be a number from 1 on, and is ${String(maxAttempts)}`);
   if (retryMs !== undefined && !(typeof retryMs === 'number' && retryMs >= 0))
     throw new RangeError(`retryMs must be a number of milliseconds from 0 on, and is ${String(retryMs)}`);
   if (!(typeof silenceMs === 'number' && silenceMs > 0))
@@ -104,14 +107,14 @@ export function createClient(clientOptions: ClientOptions) {
 /** Four times the pause after which the service sends a comment. */
 const defaultSilenceMs = 60_000;
 
-/** Whether or not it is an address, its value is not shown where it may hold a password. */
+const noUrl = { protocol: '', username: '', password: '', search: '', hash: '' };
+
+/** The value is not shown: it may hold a password. */
 function refuseUnfitUrl(url: unknown): void {
   const address = String(url);
-  if (!URL.canParse(address)) {
-    const shown = address.includes('@') ? '' : `, and is "${address}"`;
-    throw new TypeError(`url must be the address of a gateway, as https://agents.example.com${shown}`);
-  }
-  const { username, password } = new URL(address);
+  const { protocol, username, password, search, hash } = URL.canParse(address) ? new URL(address) : noUrl;
+  if (!/^https?:$/.test(protocol) || address.trim() !== address || search !== '' || hash !== '')
+    throw new TypeError('url must be the address of a gateway, as https://agents.example.com, without a query');
   if (username !== '' || password !== '')
     throw new TypeError('url must have no user and no password: give a token, or headers');
 }
@@ -398,9 +401,11 @@ function filesOf(connection: Connection) {
       if (!Number.isSafeInteger(start) || start < 0)
         throw new RangeError(`start must be a whole number from 0 on, and is ${String(start)}`);
       const headers = start === 0 ? undefined : { range: `bytes=${String(start)}-` };
-      return send(connection, { method: 'GET', ...at(fileId), headers, ...options }, (response) =>
-        readBody(response, (whole) => whole.blob(), { ...options, connection, what: 'file' }),
-      );
+      return send(connection, { method: 'GET', ...at(fileId), headers, ...options }, (response) => {
+        if (start > 0 && response.status !== 206)
+          throw toForeign(response, 'it has not only the part of the file that was asked for');
+        return readFile(response, { ...options, connection });
+      });
     },
     info: (fileId: string, options: RequestOptions = {}): Promise<FileInfo> =>
       request(connection, { method: 'GET', ...at(fileId, '/info'), ...options }),

@@ -41,8 +41,8 @@ interface RequestErrorOptions {
 }
 
 /** The error of a reply that is no success, whatever its body is. */
-export async function toRequestError(response: Response): Promise<RequestError> {
-  const body = (await response.json().catch(() => undefined)) as ErrorBody | undefined;
+export async function toRequestError(response: Response, read: () => Promise<unknown>): Promise<RequestError> {
+  const body = (await read().catch(() => undefined)) as ErrorBody | undefined;
   return new RequestError(body?.error?.message ?? `the service answered ${String(response.status)}`, {
     status: response.status,
     code: body?.error?.code ?? 'UNKNOWN',
@@ -53,9 +53,9 @@ export async function toRequestError(response: Response): Promise<RequestError> 
 }
 
 /** The error of a success that does not come from the service: of a proxy, or of another server at this address. */
-export const toForeign = (response: Response): RequestError =>
+export const toForeign = (response: Response, why = 'its JSON has no `data`'): RequestError =>
   new RequestError(
-    `the answer ${String(response.status)} is not of the service: its JSON has no \`data\`. Is \`url\` the address of a gateway?`,
+    `the answer ${String(response.status)} is not of the service: ${why}. Is \`url\` the address of a gateway?`,
     { status: response.status, code: 'UNKNOWN', requestId: requestIdOf(response) },
   );
 

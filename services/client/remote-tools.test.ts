@@ -41,6 +41,18 @@ test('a run continues after a tool whose result JSON cannot hold', async (t) => 
   t.like(JSON.parse(asked[1] ?? ''), { messages: [{ role: 'tool', content: [{ call_id: 'c', is_error: true }] }] });
 });
 
+test('a tool may throw what has no text', async (t) => {
+  const tool = {
+    name: 'odd',
+    run: () => {
+       
+      throw Object.create(null);
+    },
+  };
+  const { status, output } = await answerCall({ id: 'c1', name: 'odd', args: {} }, tool);
+  t.deepEqual([status, output], ['failed', 'the tool threw a value that has no text']);
+});
+
 test('a tool without a function to run is refused by its name, before anything is sent', async (t) => {
   let requests = 0;
   const client = createClient({

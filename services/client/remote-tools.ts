@@ -104,4 +104,11 @@ function requireJson(output: unknown): void {
 
 const noJson = 'the tool gave a result that JSON cannot hold';
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** A tool may throw anything, also what has no text. */
+function messageOf(error: unknown): string {
+  try {
+    return error instanceof Error ? error.message : String(error);
+  } catch {
+    return 'the tool threw a value that has no text';
+  }
+}

@@ -82,7 +82,7 @@ function toPart(name: string, id: string | undefined): string {
 /** The `data` of a reply. */
 export const request = <T>(connection: Connection, sent: Sent): Promise<T> =>
   send(connection, sent, async (response) => {
-    const body = await readBody<unknown>(response, (whole) => whole.json(), { ...sent, connection, what: 'reply' });
+    const body = await readJson(response, { ...sent, connection });
     if (!hasData(body)) throw toForeign(response);
     return body.data as T;
   });
@@ -92,23 +92,36 @@ const hasData = (body: unknown): body is { readonly data: unknown } =>
 
 interface Reading extends Pick<Sent, 'signal'> {
   readonly connection: Pick<Connection, 'silenceMs'>;
-  /** What is read, in an error that says that it was cut. */
-  readonly what: string;
 }
 
-/** The whole body of a reply. */
-export async function readBody<T>(
-  response: Response,
-  read: (whole: Response) => Promise<T>,
-  { connection: { silenceMs }, signal, what }: Reading,
-): Promise<T> {
+/** The bytes of a file, however long they take, as long as some come. */
+export async function readFile(response: Response, { connection: { silenceMs }, signal }: Reading): Promise<Blob> {
   try {
-    return await read(withBounds(response, { silenceMs, signal }));
+    return await withBounds(response, { silenceMs, signal }).blob();
   } catch (error) {
     signal?.throwIfAborted();
-    throw toCut(`its ${what} cannot be read to the end`, error);
+    throw toCut('its file cannot be read to the end', error);
   }
 }
+
+/** The JSON of a reply. It is read by the browser itself, which is done with the connection by then. */
+async function readJson(response: Response, { connection: { silenceMs }, signal }: Reading): Promise<unknown> {
+  try {
+    // A long list may come slowly: as many milliseconds more as it has bytes.
+    const ms = silenceMs + Number(response.headers.get('content-length') ?? 0);
+    return await within(() => response.json(), { ms, signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    endOf.get(response)?.();
+    // The message of the parser would quote the reply.
+    throw error instanceof SyntaxError
+      ? toCut('its reply is no JSON, or is cut')
+      : toCut('its reply cannot be read to the end', error);
+  }
+}
+
+/** What ends the connections of replies that are not read to their end. */
+const endOf = new WeakMap<Response, () => void>();
 
 async function sendAttempt(connection: Connection, sent: Sent, key: string | undefined): Promise<Response> {
   const { method, path, query = {}, body, form, headers, head = 'at once', signal } = sent;
@@ -125,15 +138,25 @@ async function sendAttempt(connection: Connection, sent: Sent, key: string | und
   const content = body === undefined ? (form ?? null) : JSON.stringify(body);
   const silent = new AbortController();
   const init = { method, headers: given, body: content, signal: anyOf(signal, silent.signal) };
-  const ms = headMs(connection, head);
+  const ms = headMs(connection, head) + uploadMs(content);
   const response = await within(() => connection.fetch(address, init), { ms, signal }).catch((error: unknown) => {
     signal?.throwIfAborted();
     silent.abort();
     throw toUnreachable(error);
   });
+  endOf.set(response, () => silent.abort());
   if (response.ok) return response;
-  throw await toRequestError(withBounds(response, { ...connection, signal }));
+  throw await toRequestError(response, () => readJson(response, { connection, signal })).finally(() =>
+    signal?.throwIfAborted(),
+  );
 }
+
+/**
+ * How long a body may take to be sent, in milliseconds: as long as the service waits for it, which ends bodies that come at less than a KiB a second,
+ * and all of them after two minutes. Nothing says when the last byte has been sent. Forms are sent by requests without a bound.
+ */
+const uploadMs = (content: string | FormData | null): number =>
+  typeof content === 'string' ? Math.min(120_000, content.length) : 0;
 
 const anyOf = (signal: AbortSignal | undefined, other: AbortSignal): AbortSignal =>
   signal ? AbortSignal.any([signal, other]) : other;

@@ -140,3 +140,15 @@ test('a request ends with its signal while its token is made, and nothing is sen
     t.deepEqual(asked, []);
   }
 });
+
+test('a reply may come later by the time that the body of the request takes on its way up', async (t) => {
+  const client = createClient({
+    url: 'http://service.test',
+    silenceMs: 20,
+    maxAttempts: 1,
+    fetch: () => new Promise((resolve) => setTimeout(() => resolve(Response.json({ data: { run_id: 'r' } })), 300)),
+  });
+  const content = 'x'.repeat(20_000);
+  t.is((await client.runs.start({ messages: [{ role: 'user', content }] })).run_id, 'r');
+  await t.throwsAsync(client.runs.start({ messages: [{ role: 'user', content: 'x' }] }), { message: /nothing came/ });
+});
