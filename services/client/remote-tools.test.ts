@@ -45,7 +45,6 @@ test('a tool may throw what has no text', async (t) => {
   const tool = {
     name: 'odd',
     run: () => {
-       
       throw Object.create(null);
     },
   };
