@@ -104,11 +104,10 @@ export async function readFile(response: Response, { connection: { silenceMs }, 
   }
 }
 
-/** The JSON of a reply. It is read by the browser itself, which is done with the connection by then. */
+/** The JSON of a reply. `fetch` itself reads it, and is done with the connection when it is read. */
 async function readJson(response: Response, { connection: { silenceMs }, signal }: Reading): Promise<unknown> {
   try {
-    // A long list may come slowly: as many milliseconds more as it has bytes.
-    const ms = silenceMs + Number(response.headers.get('content-length') ?? 0);
+    const ms = silenceMs + transferMs(Number(response.headers.get('content-length')));
     return await within(() => response.json(), { ms, signal });
   } catch (error) {
     signal?.throwIfAborted();
@@ -138,7 +137,8 @@ async function sendAttempt(connection: Connection, sent: Sent, key: string | und
   const content = body === undefined ? (form ?? null) : JSON.stringify(body);
   const silent = new AbortController();
   const init = { method, headers: given, body: content, signal: anyOf(signal, silent.signal) };
-  const ms = headMs(connection, head) + uploadMs(content);
+  // Nothing says when the last byte has been sent. Forms are sent by requests without a bound.
+  const ms = headMs(connection, head) + transferMs(typeof content === 'string' ? content.length : 0);
   const response = await within(() => connection.fetch(address, init), { ms, signal }).catch((error: unknown) => {
     signal?.throwIfAborted();
     silent.abort();
@@ -152,11 +152,10 @@ async function sendAttempt(connection: Connection, sent: Sent, key: string | und
 }
 
 /**
- * How long a body may take to be sent, in milliseconds: as long as the service waits for it, which ends bodies that come at less than a KiB a second,
- * and all of them after two minutes. Nothing says when the last byte has been sent. Forms are sent by requests without a bound.
+ * How long so many bytes may be on their way, in milliseconds: one for each, two minutes at most. The service waits as long for a body, which must
+ * come at a KiB a second at least.
  */
-const uploadMs = (content: string | FormData | null): number =>
-  typeof content === 'string' ? Math.min(120_000, content.length) : 0;
+const transferMs = (bytes: number): number => (bytes > 0 ? Math.min(120_000, bytes) : 0);
 
 const anyOf = (signal: AbortSignal | undefined, other: AbortSignal): AbortSignal =>
   signal ? AbortSignal.any([signal, other]) : other;

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { createReader, type Reader } from '@agent-workflow/execution/adapters/nats/log/reader';
@@ -40,10 +40,7 @@ withServer(test, privateNats(), () => {
     await using server = await privateNats().open();
     await using first = await openLogsOn(server.url, 'replaced');
     await using second = await openLogsOn(server.url, 'replaced');
-    await first.append(scopeOf('r'), 0, [chunkOf(1)]);
-    const following = read(first, 'r');
-    await following.first;
-    t.is(await second.last('r'), 1);
+    const following = await readFirst(t, first, second);
     await second.append(scopeOf('r'), 1, [chunkOf(2)]);
     await second.append(scopeOf('r'), 2, [eventOf(3, 'on_chain_end', {})]);
     t.deepEqual(await following.all, [1, 2, 3]);
@@ -53,10 +50,7 @@ withServer(test, privateNats(), () => {
     await using server = await privateNats().open();
     await using first = await openLogsOn(server.url, 'found');
     await using second = await openLogsOn(server.url, 'found');
-    await first.append(scopeOf('r'), 0, [chunkOf(1)]);
-    const following = read(first, 'r');
-    await following.first;
-    t.is(await second.last('r'), 1);
+    const following = await readFirst(t, first, second);
     await second.append(scopeOf('r'), 1, [eventOf(2, 'on_chain_end', {})]);
     await until(async () => first.isEnded('r'));
     t.deepEqual(await following.all, [1, 2]);
@@ -67,10 +61,7 @@ withServer(test, privateNats(), () => {
     await using place = await openPlace(server.url, 'ended');
     await using first = await openNatsRunLog({ ...place, retentionMs, log: createLog('test', 'silent') });
     await using second = await openLogsOn(server.url, 'ended');
-    await first.append(scopeOf('r'), 0, [chunkOf(1)]);
-    const following = read(first, 'r');
-    await following.first;
-    t.is(await second.last('r'), 1);
+    const following = await readFirst(t, first, second);
     await second.append(scopeOf('r'), 1, [eventOf(2, 'on_chain_end', {})]);
     await until(async () => first.isEnded('r'));
     await following.all;
@@ -178,4 +169,13 @@ function read(log: RunLog, runId: string): Reading {
     return seen;
   };
   return { first: first.promise, all: gather() };
+}
+
+/** A run whose first event one replica has written and reads, and that another one is about to go on with. */
+async function readFirst(t: ExecutionContext, first: RunLog, second: RunLog): Promise<Reading> {
+  await first.append(scopeOf('r'), 0, [chunkOf(1)]);
+  const following = read(first, 'r');
+  await following.first;
+  t.is(await second.last('r'), 1);
+  return following;
 }

@@ -198,6 +198,21 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(numbers(await rest(slow)), range(2, last + 1));
   });
 
+  check('a log that its writer has left goes on where it stood, and its followers miss nothing', async (t, log) => {
+    const follower = listen(log, 'r');
+    await log.append(scopeOf('r'), 0, chunksOf(1, 2));
+    log.leave('r');
+    t.is(await log.last('r'), 2);
+    await log.append(scopeOf('r'), 2, [chunkOf(3)]);
+    log.leave('r');
+    await stale(t, log.append(scopeOf('r'), 2, [chunkOf(3)]));
+    await log.append(scopeOf('r'), 3, [end(4)]);
+    log.leave('r');
+    log.leave('nobody');
+    t.deepEqual(numbers(await follower.done), [1, 2, 3, 4]);
+    t.true(await log.isEnded('r'));
+  });
+
   check('a follower that leaves takes nothing from the others', async (t, log) => {
     await log.append(scopeOf('r'), 0, chunksOf(1, 2));
     const leaving = log.follow('r', 0, never)[Symbol.asyncIterator]();

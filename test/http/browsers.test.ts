@@ -259,6 +259,7 @@ declare(
       'evil.example.',
       'localhost.evil.example',
       '127.0.0.1.evil.example',
+      '[::1].evil.example',
     ];
     for (const host of foreign)
       for (const path of ['/v1/threads', '/v1/store/memories', '/playground', '/metrics-of-nobody'])
