@@ -33,7 +33,7 @@ const reserved = ['.localhost', '.test', '.internal'];
 /** Whether no owner of a web page can have this name: an address, a name without a domain such as `localhost`, a reserved domain, none at all. */
 function isOfNobody(name: string): boolean {
   if (!name.includes('.') || isIP(name.replace(/^\[|\]$/g, '')) !== 0) return true;
-  return reserved.some((domain) => name.endsWith(domain));
+  return /^[\w.-]*$/.test(name) && reserved.some((domain) => name.endsWith(domain));
 }
 
 const notKnown = (): ServiceError =>

@@ -124,14 +124,18 @@ function graphOf(connection: Connection) {
   const invoke = async (body: RunRequest, options: RunOptions = {}): Promise<RunResult> => {
     const { tools = [], maxRounds = 25, signal, idempotencyKey } = options;
     const send = (next: RunRequest, key?: string): Promise<RunResult> =>
-      request(connection, {
-        method: 'POST',
-        path: '/v1/graph/invoke',
-        body: withTools(next, tools),
-        signal,
-        idempotencyKey: key,
-        head: 'late',
-      });
+      request(
+        connection,
+        {
+          method: 'POST',
+          path: '/v1/graph/invoke',
+          body: withTools(next, tools),
+          signal,
+          idempotencyKey: key,
+          head: 'late',
+        },
+        isResult,
+      );
     let result = await send(body, idempotencyKey);
     for (let round = 1; round < maxRounds; round++) {
       const answers = await answerCalls(result, { tools, signal });
@@ -187,6 +191,10 @@ function graphOf(connection: Connection) {
       request(connection, { method: 'GET', path: '/v1/ping', ...options }),
   };
 }
+
+/** Whether data have what `invoke` itself reads of a result. */
+const isResult = ({ messages, all_messages, meta }: Partial<RunResult>): boolean =>
+  Array.isArray(messages) && Array.isArray(all_messages) && typeof meta === 'object';
 
 /** The request that goes on with a run after its tools: the same, on the same thread, with their results for messages. */
 function toNext(

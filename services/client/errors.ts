@@ -11,9 +11,9 @@ export interface ErrorDetail {
 /** The service refused a request, or could not be reached. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
-  /** The HTTP status; 0 when there was no reply, or one that was cut. */
+  /** The HTTP status; 0 when there was no reply, or one that was cut, and for a redirect in a browser, which hides its status. */
   readonly status: number;
-  /** `VALIDATION_ERROR`, `CONFLICT`, …; `UNREACHABLE` when there was no reply, or one that was cut. */
+  /** `VALIDATION_ERROR`, `CONFLICT`, …; `UNREACHABLE` when there was no reply, or one that was cut; `REDIRECTED` for one that names another address. */
   readonly code: string;
   readonly details: readonly ErrorDetail[];
   /** Names the request in the service's log. */
@@ -58,6 +58,25 @@ export const toForeign = (response: Response, why = 'its JSON has no `data`'): R
     `the answer ${String(response.status)} is not of the service: ${why}. Is \`url\` the address of a gateway?`,
     { status: response.status, code: 'UNKNOWN', requestId: requestIdOf(response) },
   );
+
+/** Whether a reply is a page for people, as a proxy gives one. The endpoints that a client calls give none. */
+export const isPage = ({ headers }: Response): boolean =>
+  headers.get('content-type')?.toLowerCase().startsWith('text/html') === true;
+
+/** Whether a reply only names another address. A browser hides its status. */
+export const isRedirect = ({ status, type, headers }: Response): boolean =>
+  type === 'opaqueredirect' || (status >= 300 && status < 400 && headers.has('location'));
+
+/** The error of a redirect: its target would get the token and the headers of the request. */
+export const toRedirected = (response: Response): RequestError =>
+  new RequestError('the answer is a redirect, which is not followed: `url` must be the address of the gateway itself', {
+    status: response.status,
+    code: redirected,
+    requestId: requestIdOf(response),
+  });
+
+/** The code of the error of a redirect. */
+export const redirected = 'REDIRECTED';
 
 const requestIdOf = ({ headers }: Response): string | undefined => headers.get('x-request-id') ?? undefined;
 

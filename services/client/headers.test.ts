@@ -34,6 +34,11 @@ test('headers that cannot be sent are refused, also the position of a stream', a
   await refuses(t, {}, `after ${unfit}`, ({ runs }) => runs.follow('r', { after: 'r\u200b:1' }).next());
 });
 
+test('headers that belong to the connection are refused by their names', async (t) => {
+  for (const name of ['Expect', 'keep-alive', 'Transfer-Encoding'])
+    await refuses(t, { headers: { [name]: 'secret' } }, `headers must not have "${name}": \`fetch\` sets it itself`);
+});
+
 test('what a header can hold is sent', async (t) => {
   const sent: (string | null)[] = [];
   const client = createClient({

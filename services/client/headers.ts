@@ -6,6 +6,18 @@ const fit = /^[\t\n\r\x20-\x7e\x80-\xff]*$/;
 const fitValue = (value: string): boolean => fit.test(value) && !/[\n\r]/.test(value.trim());
 const fitName = /^[!#$%&'*+.^_`|~\w-]+$/;
 
+/** The headers that belong to the connection. `fetch` sets them itself, and refuses others or drops them. */
+const ofConnection: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
 /**
  * `fetch` takes such headers for a failure of the connection, and puts them into its message.
  * @throws TypeError that names the part of the request, and not its value.
@@ -13,6 +25,8 @@ const fitName = /^[!#$%&'*+.^_`|~\w-]+$/;
 export function refuseUnfitHeaders(headers: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(headers)) {
     if (!fitName.test(name)) throw new TypeError('headers must have names that a header of HTTP can have');
+    if (ofConnection.has(name.toLowerCase()))
+      throw new TypeError(`headers must not have "${name}": \`fetch\` sets it itself`);
     if (!fitValue(String(value)))
       throw new TypeError(
         `${parts[name.toLowerCase()] ?? `the header "${name}"`} must hold only characters that a header of HTTP can hold`,

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { createClient } from './client.ts';
 import { RequestError } from './errors.ts';
@@ -235,6 +238,73 @@ test('a success without the envelope of the service is refused, and not sent aga
     }
     t.is(requests, 2);
   }
+});
+
+test('a page in place of a reply is refused, and not asked for again', async (t) => {
+  let requests = 0;
+  const client = createClient({
+    url: 'http://service.test',
+    fetch: () => {
+      requests += 1;
+      return Promise.resolve(new Response('<p>Sign in', { headers: { 'content-type': 'text/html' } }));
+    },
+  });
+  const body = { messages: [] };
+  for (const send of [client.ping, () => client.invoke(body), () => client.stream(body).next()])
+    await t.throwsAsync(send(), {
+      instanceOf: RequestError,
+      message: /^the answer 200 is not of the service: it is a page\./,
+    });
+  t.is(requests, 3);
+});
+
+test('data that are no result of a run are refused', async (t) => {
+  for (const data of ['{}', 'null', '{"messages":[]}', '{"messages":[],"all_messages":{},"meta":{}}']) {
+    const client = createClient({
+      url: 'http://service.test',
+      fetch: () => Promise.resolve(new Response(`{"data":${data}}`)),
+    });
+    const error = await t.throwsAsync(client.invoke({ messages: [] }), { instanceOf: RequestError });
+    t.like(error, { status: 200, code: 'UNKNOWN' });
+  }
+});
+
+test('a redirect is not followed, so that no other server gets the token', async (t) => {
+  const targets: string[] = [];
+  const target = createServer((request, response) => {
+    targets.push(request.url ?? '');
+    response.end('{"data":"pong"}');
+  }).listen(0, '127.0.0.1');
+  await once(target, 'listening');
+  const gateway = createServer((_request, response) => {
+    response.writeHead(307, { location: `http://127.0.0.1:${(target.address() as AddressInfo).port}/` }).end();
+  }).listen(0, '127.0.0.1');
+  await once(gateway, 'listening');
+  t.teardown(() => {
+    gateway.close();
+    target.close();
+  });
+  const client = createClient({ url: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`, token: 'secret' });
+  for (const send of [client.ping, () => client.invoke({ messages: [] })])
+    await t.throwsAsync(send(), {
+      ...{ instanceOf: RequestError, code: 'REDIRECTED' },
+      message: /must be the address/,
+    });
+  t.deepEqual(targets, []);
+});
+
+test('a redirect whose status a browser hides is not taken for an outage', async (t) => {
+  let requests = 0;
+  const hidden = Object.defineProperties(Response.error(), { type: { value: 'opaqueredirect' } });
+  const client = createClient({
+    url: 'http://service.test',
+    fetch: () => {
+      requests += 1;
+      return Promise.resolve(hidden);
+    },
+  });
+  await t.throwsAsync(client.ping(), { instanceOf: RequestError, code: 'REDIRECTED' });
+  t.is(requests, 1);
 });
 
 test('the time after which to try again is read in seconds and as a date, and is never below 0', async (t) => {

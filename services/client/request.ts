@@ -1,6 +1,15 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
 import { withBounds } from './bytes.ts';
-import { RequestError, toCut, toForeign, toRequestError, toUnreachable } from './errors.ts';
+import {
+  isPage,
+  isRedirect,
+  RequestError,
+  toCut,
+  toForeign,
+  toRedirected,
+  toRequestError,
+  toUnreachable,
+} from './errors.ts';
 import { refuseUnfitHeaders, refuseUnfitKey } from './headers.ts';
 import { createRetries, headMs, type HeadTime, type Retries, type RetryBounds } from './retries.ts';
 import { within } from './within.ts';
@@ -79,11 +88,15 @@ function toPart(name: string, id: string | undefined): string {
   return encodeURIComponent(id);
 }
 
-/** The `data` of a reply. */
-export const request = <T>(connection: Connection, sent: Sent): Promise<T> =>
+/**
+ * The `data` of a reply. `isFit` says whether they are what the caller reads of them; other data are no reply of the service. All are fit
+ * unless it is given.
+ */
+export const request = <T>(connection: Connection, sent: Sent, isFit?: (data: Partial<T>) => boolean): Promise<T> =>
   send(connection, sent, async (response) => {
     const body = await readJson(response, { ...sent, connection });
     if (!hasData(body)) throw toForeign(response);
+    if (isFit && !isFit(Object(body.data) as Partial<T>)) throw toForeign(response, 'its `data` have another shape');
     return body.data as T;
   });
 
@@ -112,6 +125,7 @@ async function readJson(response: Response, { connection: { silenceMs }, signal 
   } catch (error) {
     signal?.throwIfAborted();
     endOf.get(response)?.();
+    if (response.ok && error instanceof SyntaxError && isPage(response)) throw toForeign(response, 'it is a page');
     // The message of the parser would quote the reply.
     throw error instanceof SyntaxError
       ? toCut('its reply is no JSON, or is cut')
@@ -136,7 +150,13 @@ async function sendAttempt(connection: Connection, sent: Sent, key: string | und
   refuseUnfitHeaders(given);
   const content = body === undefined ? (form ?? null) : JSON.stringify(body);
   const silent = new AbortController();
-  const init = { method, headers: given, body: content, signal: anyOf(signal, silent.signal) };
+  const init: RequestInit = {
+    method,
+    headers: given,
+    body: content,
+    redirect: 'manual',
+    signal: anyOf(signal, silent.signal),
+  };
   // Nothing says when the last byte has been sent. Forms are sent by requests without a bound.
   const ms = headMs(connection, head) + transferMs(typeof content === 'string' ? content.length : 0);
   const response = await within(() => connection.fetch(address, init), { ms, signal }).catch((error: unknown) => {
@@ -146,6 +166,10 @@ async function sendAttempt(connection: Connection, sent: Sent, key: string | und
   });
   endOf.set(response, () => silent.abort());
   if (response.ok) return response;
+  if (isRedirect(response)) {
+    silent.abort();
+    throw toRedirected(response);
+  }
   throw await toRequestError(response, () => readJson(response, { connection, signal })).finally(() =>
     signal?.throwIfAborted(),
   );

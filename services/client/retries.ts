@@ -1,4 +1,4 @@
-import type { RequestError } from './errors.ts';
+import { redirected, type RequestError } from './errors.ts';
 
 /** How long, and how often, something is tried again. */
 export interface RetryBounds {
@@ -78,8 +78,8 @@ const leastHeadMs = 2000;
 const leastAttempts = 5;
 
 const retried: ReadonlySet<number> = new Set([0, 429, 502, 503, 504]);
-const mayHelp = ({ status, retryAfterMs = 0 }: RequestError): boolean =>
-  retried.has(status) && retryAfterMs <= maxRetryAfterMs;
+const mayHelp = ({ status, code, retryAfterMs = 0 }: RequestError): boolean =>
+  retried.has(status) && code !== redirected && retryAfterMs <= maxRetryAfterMs;
 
 const firstPauseMs = 200;
 const maxPauseMs = 5000;

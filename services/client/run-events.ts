@@ -1,6 +1,6 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
 import { bytesOf } from './bytes.ts';
-import { RequestError, toCut } from './errors.ts';
+import { isPage, RequestError, toCut, toForeign } from './errors.ts';
 import { send, type Connection, type RequestOptions } from './request.ts';
 import { createRetries, type Retries } from './retries.ts';
 import { readEvents } from '@agent-workflow/kit/sse';
@@ -154,7 +154,13 @@ function connect({ connection, retries, signal, start }: Reading, { runId, after
   const sent =
     runId === undefined && start ? start : { method: 'GET', path: '/v1/runs/{runId}/stream', ids: { runId } };
   const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) };
-  return send(connection, { ...sent, headers, signal, head: 'stream' }, ({ body }) => body, retries);
+  return send(connection, { ...sent, headers, signal, head: 'stream' }, bodyOf, retries);
+}
+
+function bodyOf(response: Response): Body {
+  if (!isPage(response)) return response.body;
+  response.body?.cancel().catch(() => undefined);
+  throw toForeign(response, 'it is a page');
 }
 
 /** The events of one connection. It ends without a last event when the gateway drains, and is cut when it is silent: an idle stream has comments. */

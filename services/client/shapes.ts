@@ -279,7 +279,7 @@ export interface Page {
   readonly search?: string;
   readonly offset?: number;
   readonly limit?: number;
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 /** What a page of a list says of the next one. */
@@ -299,7 +299,7 @@ export interface RunsQuery {
   readonly status?: RunStatus | readonly RunStatus[];
   readonly agent?: string;
   readonly limit?: number;
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
 }
 
 export type MemoryType = 'episodic' | 'semantic' | 'procedural' | 'entity' | 'relationship' | 'custom' | 'declarative';

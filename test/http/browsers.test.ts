@@ -260,6 +260,8 @@ declare(
       'localhost.evil.example',
       '127.0.0.1.evil.example',
       '[::1].evil.example',
+      'evil.example:80.internal',
+      'evil.example/.localhost',
     ];
     for (const host of foreign)
       for (const path of ['/v1/threads', '/v1/store/memories', '/playground', '/metrics-of-nobody'])
