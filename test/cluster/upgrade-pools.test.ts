@@ -29,7 +29,7 @@ const pools = [worker('support', 'v1'), worker('support', 'v2'), worker('support
 /** The workers of the pool `support` at its current revision, by their places. */
 const twins = [1, 2];
 
-/** Replies in a row of a new revision, after which each replica of the record knows it. */
+/** Fit replies in a row, after which each replica of the record knows a registered agent or revision. Until then one may answer 503. */
 const settledAfter = 8;
 /** So that a dead worker is found soon. */
 const leaseMs = 3000;
@@ -64,23 +64,23 @@ if (earlier === undefined) {
 
     const invoke = async (body: object) => client().send('POST', '/v1/graph/invoke', body);
 
-    test.serial('pools of the earlier version serve their agents on its platform', async (t) => {
-      for (const agent of agents) await register(t, agent, 'v1');
-      // Each replica knows them a little later.
-      for (const agent of agents)
-        for (const _ of cluster().gateways)
-          await until(async () => (await invoke({ messages: [user('hi')], config: { agent } })).status === 200);
-      const question = await invoke({ messages: [user('ask')], config: asked });
-      t.like(question.body.data, { meta: { status: 'interrupted' } } as never);
-      await register(t, 'support', 'v2');
-      // Until each replica of the record knows it, requests of that version may be 503.
+    /** Waits until all replicas answer runs of an agent so. */
+    const settles = async (agent: string, isFit: (reply: Awaited<ReturnType<typeof invoke>>) => boolean) => {
       let settled = 0;
       await until(async () => {
-        const { status, body } = await invoke({ messages: [user('hi')], config: { agent: 'support' } });
-        const isOfNew = status === 200 && !JSON.stringify(body).includes(`kept in ${cluster().workers[0]?.pid() ?? 0}`);
-        settled = isOfNew ? settled + 1 : 0;
+        settled = isFit(await invoke({ messages: [user('hi')], config: { agent } })) ? settled + 1 : 0;
         return settled === settledAfter;
       });
+    };
+
+    test.serial('pools of the earlier version serve their agents on its platform', async (t) => {
+      for (const agent of agents) await register(t, agent, 'v1');
+      for (const agent of agents) await settles(agent, ({ status }) => status === 200);
+      const question = await invoke({ messages: [user('ask')], config: asked });
+      t.like(question.body, { data: { meta: { status: 'interrupted' } } } as never);
+      await register(t, 'support', 'v2');
+      const inOld = `kept in ${cluster().workers[0]?.pid() ?? 0}`;
+      await settles('support', ({ status, body }) => status === 200 && !JSON.stringify(body).includes(inOld));
     });
 
     test.serial('the platform is upgraded under load, its pools work on, and no request fails', async (t) => {
