@@ -75,6 +75,27 @@ function serviceOf(log: readonly number[], replies: readonly Reply[] = []) {
   return { followed, asked, lost };
 }
 
+test('each event comes once behind a proxy that takes the header of the last one out', async (t) => {
+  const addresses: string[] = [];
+  const client = createClient({
+    url: 'http://service.test',
+    fetch: (address) => {
+      const { search, searchParams } = new URL(String(address));
+      addresses.push(search);
+      const number = Number(searchParams.get('after') ?? 0) + 1;
+      const event = number === 3 ? 'on_chain_end' : 'messages_chunk';
+      return Promise.resolve(new Response(`id: r:${String(number)}\ndata: {"event":"${event}","run_id":"r"}\n\n`));
+    },
+  });
+  const ids: string[] = [];
+  for await (const { id } of client.stream({ messages: [{ role: 'user', content: 'Hello' }] })) {
+    ids.push(id);
+    if (ids.length > 3) break;
+  }
+  t.deepEqual(ids, ['r:1', 'r:2', 'r:3']);
+  t.deepEqual(addresses, ['', '?after=1', '?after=2']);
+});
+
 type Reply = () => Response;
 const drained: Reply = () => new Response('');
 const deleted: Reply = () =>

@@ -154,7 +154,17 @@ function connect({ connection, retries, signal, start }: Reading, { runId, after
   const sent =
     runId === undefined && start ? start : { method: 'GET', path: '/v1/runs/{runId}/stream', ids: { runId } };
   const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) };
-  return send(connection, { ...sent, headers, signal, head: 'stream' }, bodyOf, retries);
+  const query = after === undefined ? {} : placeOf(after);
+  return send(connection, { ...sent, headers, query, signal, head: 'stream' }, bodyOf, retries);
+}
+
+/**
+ * The place in the query, beside the header: a proxy that takes the header out would have every event come again, with each connection that is
+ * cut. The header counts where both arrive, so that an id of another run is refused.
+ */
+function placeOf(after: string): { readonly after?: number } {
+  const number = numberOf(after);
+  return Number.isSafeInteger(number) && number >= 0 ? { after: number } : {};
 }
 
 function bodyOf(response: Response): Body {
