@@ -1,5 +1,5 @@
 import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
-import { toForeign } from './errors.ts';
+import { isPage, toForeign } from './errors.ts';
 import { readFile, request, send, type Connection, type RequestOptions } from './request.ts';
 import { keyOfRound } from './round-key.ts';
 import { follow, startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
@@ -412,6 +412,7 @@ function filesOf(connection: Connection) {
       return send(connection, { method: 'GET', ...at(fileId), headers, ...options }, (response) => {
         if (start > 0 && response.status !== 206)
           throw toForeign(response, 'it has not only the part of the file that was asked for');
+        if (isPage(response)) throw toForeign(response, 'it is a page');
         return readFile(response, { ...options, connection });
       });
     },

@@ -59,9 +59,17 @@ export const toForeign = (response: Response, why = 'its JSON has no `data`'): R
     { status: response.status, code: 'UNKNOWN', requestId: requestIdOf(response) },
   );
 
-/** Whether a reply is a page for people, as a proxy gives one. The endpoints that a client calls give none. */
-export const isPage = ({ headers }: Response): boolean =>
-  headers.get('content-type')?.toLowerCase().startsWith('text/html') === true;
+/** Whether a reply is a page for people, as a proxy gives one. The endpoints that a client calls give none; files that are pages come as bytes. */
+export const isPage = (response: Response): boolean => hasType(response, 'text/html');
+
+/** Whether a reply says that it is JSON. */
+export const isJson = (response: Response): boolean => hasType(response, 'application/json');
+
+const hasType = ({ headers }: Response, type: string): boolean =>
+  headers.get('content-type')?.toLowerCase().startsWith(type) === true;
+
+/** Whether a success says that nothing follows. Every success of the service has something. */
+export const isEmpty = ({ status }: Response): boolean => status === 204 || status === 205;
 
 /** Whether a reply only names another address. A browser hides its status. */
 export const isRedirect = ({ status, type, headers }: Response): boolean =>

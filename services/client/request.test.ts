@@ -250,12 +250,43 @@ test('a page in place of a reply is refused, and not asked for again', async (t)
     },
   });
   const body = { messages: [] };
-  for (const send of [client.ping, () => client.invoke(body), () => client.stream(body).next()])
+  for (const send of [
+    client.ping,
+    () => client.invoke(body),
+    () => client.stream(body).next(),
+    () => client.files.get('a'),
+  ])
     await t.throwsAsync(send(), {
       instanceOf: RequestError,
       message: /^the answer 200 is not of the service: it is a page\./,
     });
-  t.is(requests, 3);
+  t.is(requests, 4);
+});
+
+test('JSON in place of a stream, and a success without content, are refused, and not asked for again', async (t) => {
+  const json = (): Response => Response.json({ ok: true });
+  const empty = (): Response => new Response(null, { status: 204 });
+  for (const [reply, message] of [
+    [json, 'the answer 200 is not of the service: it is JSON, and no stream. Is `url` the address of a gateway?'],
+    [empty, 'the answer 204 is not of the service: it has no content. Is `url` the address of a gateway?'],
+  ] as const) {
+    let requests = 0;
+    const client = createClient({
+      url: 'http://service.test',
+      fetch: () => {
+        requests += 1;
+        return Promise.resolve(reply());
+      },
+    });
+    const refused = { instanceOf: RequestError, message };
+    await t.throwsAsync(client.stream({ messages: [] }).next(), refused);
+    await t.throwsAsync(client.runs.follow('r').next(), refused);
+    t.is(requests, 2);
+    if (reply === json) continue;
+    await t.throwsAsync(client.ping(), refused);
+    await t.throwsAsync(client.files.get('a'), refused);
+    t.is(requests, 4);
+  }
 });
 
 test('data that are no result of a run are refused', async (t) => {

@@ -1,6 +1,7 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
 import { withBounds } from './bytes.ts';
 import {
+  isEmpty,
   isPage,
   isRedirect,
   RequestError,
@@ -165,6 +166,7 @@ async function sendAttempt(connection: Connection, sent: Sent, key: string | und
     throw toUnreachable(error);
   });
   endOf.set(response, () => silent.abort());
+  if (isEmpty(response)) throw toForeign(response, 'it has no content');
   if (response.ok) return response;
   if (isRedirect(response)) {
     silent.abort();

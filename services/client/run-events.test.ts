@@ -80,7 +80,7 @@ test('each event comes once behind a proxy that takes the header of the last one
   const client = createClient({
     url: 'http://service.test',
     fetch: (address) => {
-      const { search, searchParams } = new URL(String(address));
+      const { search, searchParams } = new URL(address instanceof Request ? address.url : address);
       addresses.push(search);
       const number = Number(searchParams.get('after') ?? 0) + 1;
       const event = number === 3 ? 'on_chain_end' : 'messages_chunk';

@@ -1,6 +1,6 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
 import { bytesOf } from './bytes.ts';
-import { isPage, RequestError, toCut, toForeign } from './errors.ts';
+import { isJson, isPage, RequestError, toCut, toForeign } from './errors.ts';
 import { send, type Connection, type RequestOptions } from './request.ts';
 import { createRetries, type Retries } from './retries.ts';
 import { readEvents } from '@agent-workflow/kit/sse';
@@ -168,9 +168,9 @@ function placeOf(after: string): { readonly after?: number } {
 }
 
 function bodyOf(response: Response): Body {
-  if (!isPage(response)) return response.body;
+  if (!isPage(response) && !isJson(response)) return response.body;
   response.body?.cancel().catch(() => undefined);
-  throw toForeign(response, 'it is a page');
+  throw toForeign(response, isPage(response) ? 'it is a page' : 'it is JSON, and no stream');
 }
 
 /** The events of one connection. It ends without a last event when the gateway drains, and is cut when it is silent: an idle stream has comments. */
