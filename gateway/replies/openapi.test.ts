@@ -33,6 +33,18 @@ test('every reference leads to a component, and every component is used', (t) =>
   t.deepEqual([...used].sort(), Object.keys(document.components.schemas).sort());
 });
 
+test('every array says what it holds, because generators leave out what has one that does not', (t) => {
+  t.deepEqual([...bareArrays(document)], []);
+  t.deepEqual([...bareArrays({ a: { type: ['array', 'null'] }, b: { type: 'array', items: {} } })], ['/a']);
+});
+
+function* bareArrays(value: unknown, at = ''): Generator<string> {
+  if (typeof value !== 'object' || value === null) return;
+  if ('type' in value && [value.type].flat().includes('array') && !('items' in value)) yield at;
+  for (const [key, part] of Object.entries(value))
+    if (!['example', 'examples'].includes(key)) yield* bareArrays(part, `${at}/${key}`);
+}
+
 test('operation ids are unique, and each path parameter is described', (t) => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.values(methods).map((operation) => ({ path, operation })),

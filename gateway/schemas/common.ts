@@ -51,6 +51,13 @@ export const nullable = <T extends TSchema>(schema: T) =>
 export const objectOf = <P extends TProperties>(title: string, description: string, properties: P) =>
   Type.Object(properties, { title, description });
 
+/**
+ * An object that may have further fields. Every object may, but types that are generated from the document take those alone that it names, unless it
+ * says so.
+ */
+export const openObjectOf = <P extends TProperties>(title: string, description: string, properties: P) =>
+  Type.Object(properties, { title, description, additionalProperties: true });
+
 /** A text of a reply. */
 export const text = (description: string) => Type.String({ description });
 

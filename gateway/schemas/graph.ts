@@ -17,6 +17,7 @@ import {
   JsonObject,
   nullable,
   objectOf,
+  openObjectOf,
   Json,
   runId,
   text,
@@ -31,7 +32,7 @@ import { Usage } from './usage.ts';
 import { Type } from './builders.ts';
 
 /** `config` of a run. The service reads these fields; nodes see all fields. */
-const RunConfig = objectOf(
+const RunConfig = openObjectOf(
   'RunConfig',
   'Where and how a run goes. The service reads these fields; the nodes of the graph see all fields. At most 256 KiB.',
   {

@@ -24,7 +24,7 @@ const fieldSchemas: Readonly<Record<BlockFieldType, object>> = {
   name: { type: 'string', minLength: 1 },
   boolean: { type: 'boolean' },
   object: { type: 'object', additionalProperties: true },
-  array: { type: 'array' },
+  array: { type: 'array', items: { description: 'One of them, in the form of its provider' } },
 };
 
 const callFields = {
@@ -88,6 +88,8 @@ const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
       description: `${withMeanings('What the block is', blockTypes)}\n\nA block of another type is kept as it came.`,
     },
   },
+  // Generated types have no other way to its fields: they do not read `allOf` with conditions.
+  additionalProperties: true,
   allOf: Object.entries(blockRules).map(([type, { required, optional, oneOf }]) => ({
     if: { required: ['type'], properties: { type: { const: type, description: `A block of type \`${type}\`` } } },
     then: {

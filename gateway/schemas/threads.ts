@@ -12,6 +12,7 @@ import {
   text,
   threadId,
 } from './common.ts';
+import { Message } from './messages.ts';
 import { Type } from './builders.ts';
 
 export const ThreadParams = Type.Object({ thread_id: pathThreadId });
@@ -78,6 +79,7 @@ export const ThreadState = objectOf('ThreadState', 'The state of a thread.', {
     properties: {
       context: {
         type: 'array',
+        items: Message,
         description: 'The messages that the model sees, oldest first: what was not summarised',
       },
       context_summary: {

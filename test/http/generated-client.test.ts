@@ -44,6 +44,8 @@ test('a client whose types are generated from the document compiles, and takes t
   };
   t.like(await takeTour(service.url), {
     answer: '12 * 7 = 84',
+    inBlocks: '6 * 7 = 42',
+    context: 'I will remember: your favourite tea is sencha.',
     ended: 'completed',
     found: 'The harbour café opens at six',
     threads: ['A tour'],
