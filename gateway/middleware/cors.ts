@@ -6,15 +6,22 @@ import { refuseCredentialsForAll, type BrowserConfig } from './settings.ts';
 /** Request headers that a page may set, beside those that are always allowed and those of `CORS_HEADERS`. */
 const allowHeaders = [
   'Authorization',
+  'Content-Encoding',
   'Content-Type',
   'Idempotency-Key',
+  'If-None-Match',
+  'If-Range',
   'Last-Event-ID',
+  'Range',
   'X-Request-Id',
   'traceparent',
 ];
 
 /** Reply headers that a page may read. */
 const exposeHeaders = [
+  'Content-Disposition',
+  'Content-Range',
+  'ETag',
   'Retry-After',
   'RateLimit-Limit',
   'RateLimit-Remaining',
