@@ -80,8 +80,12 @@ export const StoreMemory = objectOf('StoreMemoryRequest', 'A new memory.', {
   ),
   config,
   options: optionsWith(
-    { dedupe: Type.Optional(flag('When the same content is there already, its id is given and nothing is stored')) },
-    '`{"dedupe": true}`: when the same content is there already, its id is given and nothing is stored',
+    {
+      dedupe: Type.Optional(
+        flag('When the same content was stored with this option, its id is given and nothing is stored'),
+      ),
+    },
+    '`{"dedupe": true}`: when the same content was stored with this option in the same type, category and thread, and not updated since, its id is given and nothing is stored',
   ),
 });
 

@@ -19,6 +19,21 @@ test('the same content stored with dedupe is one memory', async (t) => {
   t.is(new Set([single, again, other, plain].map(({ memory_id: id }) => id)).size, 3);
 });
 
+test('dedupe does not look at a memory that was stored without it, nor at one that was updated since, as the guide says', async (t) => {
+  const leaf = { ...note, content: 'the tea is green' };
+  const options = { dedupe: true };
+  const idOf = async (body: object): Promise<string> => {
+    const stored: Stored = await data(t, 'storeMemory', store(body));
+    return stored.memory_id;
+  };
+  const plain = await idOf(leaf);
+  const first = await idOf({ ...leaf, options });
+  t.is((await send('PUT', `/v1/store/memories/${first}`, { content: 'the tea is black' })).status, 200);
+  const second = await idOf({ ...leaf, options });
+  const black = await idOf({ ...leaf, content: 'the tea is black', options });
+  t.is(new Set([plain, first, second, black]).size, 4);
+});
+
 test('dedupe of another type is 422 and named, and null or another option changes nothing', async (t) => {
   const reply = store({ ...note, options: { dedupe: 'yes' } });
   t.deepEqual(await refused(t, reply, 422, codeOf(422)), [['body', 'options', 'dedupe']]);
