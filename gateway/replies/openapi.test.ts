@@ -8,6 +8,7 @@ interface Operation {
   readonly operationId: string;
   readonly parameters?: readonly { readonly in: string; readonly name: string }[];
   readonly requestBody?: object;
+  readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
 }
 
 const document = JSON.parse(JSON.stringify(toOpenApi(endpoints, { secured: false }))) as {
@@ -44,6 +45,14 @@ function* bareArrays(value: unknown, at = ''): Generator<string> {
   for (const [key, part] of Object.entries(value))
     if (!['example', 'examples'].includes(key)) yield* bareArrays(part, `${at}/${key}`);
 }
+
+test('the bytes of a file come with the headers that ask for a part of them, and that say which part came', (t) => {
+  const { parameters = [], responses } = document.paths['/v1/files/{file_id}']?.['get'] ?? {};
+  const asked = parameters.filter((each) => each.in === 'header').map(({ name }) => name);
+  t.deepEqual(asked, ['Range', 'If-Range', 'If-None-Match']);
+  for (const status of ['200', '206', '304']) t.true('ETag' in (responses?.[status]?.headers ?? {}), status);
+  t.true('Content-Range' in (responses?.['206']?.headers ?? {}));
+});
 
 test('operation ids are unique, and each path parameter is described', (t) => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -10,7 +10,7 @@ import { keyPattern } from '../idempotency/index.ts';
 import { hoist, requiredOf, titlesIn, type Components, type Json } from './components.ts';
 import { introduction, tags } from './introduction.ts';
 import { ndjson } from './ndjson.ts';
-import { headersOf, refusalsOf, sharedReplies } from './refusals.ts';
+import { headersOf, ofFiles, refusalsOf, sharedReplies } from './refusals.ts';
 import { sse } from './sse.ts';
 
 /** The OpenAPI 3.1 document of the endpoints and their aliases. `secured`: callers must authenticate. */
@@ -83,6 +83,7 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
     ...(takesQuery(route) ? queryParameters(row, components) : []),
     ...(row.takesTicket ? [ticketParameter] : []),
     ...(row.takesLastEventId ? [lastEventIdParameter] : []),
+    ...(row.answer === 'content' ? partParameters : []),
     ...(takesIdempotencyKey(row) ? [idempotencyKeyParameter] : []),
   ];
   return {
@@ -99,7 +100,7 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
     responses: {
       [row.status]: {
         description: row.status === 202 ? 'Accepted' : 'Success',
-        headers: headersOf(),
+        headers: headersOf(row.answer === 'content' ? ofFiles : []),
         content: successContent(row, components),
       },
       ...(row.answer === 'content' && partialReplies(row)),
@@ -158,6 +159,14 @@ const lastEventIdParameter: Json = {
   schema: { type: 'string' },
 };
 
+/** What asks for a part of a file, or for bytes that the caller does not have. */
+const partParameters: readonly Json[] = Object.entries({
+  Range:
+    'The part that is asked for: `bytes=100-199`, `bytes=100-` or `bytes=-100`. Several parts, and what is no valid range, are answered with the whole file',
+  'If-Range': 'An `ETag`: the part is given of these bytes alone, else the whole file',
+  'If-None-Match': 'One `ETag` or several that the caller has: 304 for these bytes',
+}).map(([name, description]) => ({ name, in: 'header', description, schema: { type: 'string' } }));
+
 const idempotencyKeyParameter: Json = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -193,10 +202,10 @@ const anyBytes = '*/*';
 const partialReplies = ({ reply, example }: Row): Json => ({
   206: {
     description: 'The part that `Range` names',
-    headers: headersOf(),
+    headers: headersOf([...ofFiles, 'Content-Range']),
     content: { [anyBytes]: { schema: hoist(reply, {}), example: example.reply } },
   },
-  304: { description: 'The caller has these bytes: `If-None-Match` names their `ETag`', headers: headersOf() },
+  304: { description: 'The caller has these bytes: `If-None-Match` names their `ETag`', headers: headersOf(ofFiles) },
 });
 
 function successContent({ answer, reply, example }: Row, components: Components): Json {

@@ -76,6 +76,7 @@ const refusals = {
     description: 'The part that `Range` names lies outside of the file; `Content-Range` has its size',
     codes: ['RANGE_NOT_SATISFIABLE'],
     message: 'the range lies outside of the file, which has 5 bytes',
+    headers: ['Content-Range'],
   },
   422: {
     name: 'Invalid',
@@ -147,7 +148,20 @@ const headers = {
     description: 'After how many seconds the whole limit is free again; absent while there is no limit',
     schema: { type: 'integer', minimum: 0 },
   },
+  ETag: { description: 'The SHA-256 of the whole file, in quotes', schema: { type: 'string' } },
+  'Accept-Ranges': { description: '`bytes`: a part may be asked for', schema: { type: 'string' } },
+  'Content-Range': {
+    description: 'Which bytes the reply has, and of how many: `bytes 0-4/22`; `bytes */22` in a 416',
+    schema: { type: 'string' },
+  },
+  'Content-Disposition': {
+    description: '`inline` for images, sound and films, else `attachment`, with the name of the file',
+    schema: { type: 'string' },
+  },
 } as const;
+
+/** The headers of a file and of a part of it. */
+export const ofFiles = ['ETag', 'Accept-Ranges', 'Content-Disposition'] as const;
 
 const ofEveryReply = ['X-Request-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] as const;
 
