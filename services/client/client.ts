@@ -58,6 +58,8 @@ interface RunOptions extends RequestOptions {
   readonly maxRounds?: number;
 }
 
+interface StreamOptions extends RunOptions, Pick<FollowOptions, 'onConnection'> {}
+
 interface AgentOptions extends RequestOptions {
   /** The agent, where the service has several: the default unless given. */
   readonly agent?: string | undefined;
@@ -147,13 +149,13 @@ function graphOf(connection: Connection) {
   };
 
   /** The events of a run, and of those that go on with it after the calls of the tools given. */
-  async function* stream(body: RunRequest, options: RunOptions = {}): RunEvents {
-    const { tools = [], maxRounds = 25, signal, idempotencyKey } = options;
+  async function* stream(body: RunRequest, options: StreamOptions = {}): RunEvents {
+    const { tools = [], maxRounds = 25, signal, idempotencyKey, onConnection } = options;
     let next = withTools(body, tools);
     let key = idempotencyKey;
     for (let round = 1; ; round++) {
       let result: RunResult | undefined;
-      for await (const event of startAndFollow(connection, next, { signal, idempotencyKey: key })) {
+      for await (const event of startAndFollow(connection, next, { signal, idempotencyKey: key, onConnection })) {
         if (event.event === 'on_chain_end') result = event.data as RunResult;
         yield event;
       }

@@ -48,6 +48,22 @@ test('a cut is announced once, and its end with the next event', async (t) => {
   t.deepEqual(seen, ['metadata', 'lost', 'resumed', 'on_chain_end']);
 });
 
+test('a cut of a run that is started here is announced, too', async (t) => {
+  const replies = [
+    'id: r:1\ndata: {"event":"metadata","run_id":"r"}\n\n',
+    'id: r:2\ndata: {"event":"on_chain_end","run_id":"r","data":{"messages":[],"meta":{"status":"completed"}}}\n\n',
+  ];
+  const client = createClient({
+    url: 'http://service.test',
+    fetch: () => Promise.resolve(new Response(replies.shift())),
+  });
+  const seen: string[] = [];
+  const onConnection = (change: string): number => seen.push(change);
+  const body = { messages: [{ role: 'user', content: 'Hello' }] } as const;
+  for await (const { event } of client.stream(body, { onConnection })) seen.push(event);
+  t.deepEqual(seen, ['metadata', 'lost', 'resumed', 'on_chain_end']);
+});
+
 /** The stream of a run whose log holds events of these numbers, the last of them its end. Some of the first replies are replaced. */
 function serviceOf(log: readonly number[], replies: readonly Reply[] = []) {
   const asked: (string | undefined)[] = [];

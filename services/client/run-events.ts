@@ -35,10 +35,13 @@ interface Position {
  * Starts a run and gives its events to the last. Until the first event is there the start itself is repeated, under its
  * idempotency key, so that one run is made.
  */
-export async function* startAndFollow(connection: Connection, body: RunRequest, options: RequestOptions): RunEvents {
-  const { signal, idempotencyKey = randomUuid() } = options;
+export async function* startAndFollow(
+  connection: Connection,
+  body: RunRequest,
+  { idempotencyKey = randomUuid(), ...options }: RequestOptions & Pick<FollowOptions, 'onConnection'>,
+): RunEvents {
   const start = { method: 'POST', path: '/v1/graph/stream', body, idempotencyKey };
-  yield* followFrom(connection, {}, { signal, start });
+  yield* followFrom(connection, {}, { ...options, start });
 }
 
 /**
