@@ -113,7 +113,7 @@ const noUrl = { protocol: '', username: '', password: '', search: '', hash: '' }
 
 /** The value is not shown: it may hold a password. */
 function refuseUnfitUrl(url: unknown): void {
-  const address = String(url);
+  const address = typeof url === 'string' ? url : '';
   const { protocol, username, password, search, hash } = URL.canParse(address) ? new URL(address) : noUrl;
   if (!/^https?:$/.test(protocol) || address.trim() !== address || search !== '' || hash !== '')
     throw new TypeError('url must be the address of a gateway, as https://agents.example.com, without a query');

@@ -165,6 +165,7 @@ test('an address that is none is refused when the client is made, by its name', 
     'http://h ',
     'http://h/?k=x',
     'http://h/#k',
+    new URL('http://h') as unknown as string,
   ])
     t.throws(() => createClient({ url }), { instanceOf: TypeError, message: mustBeAddress });
 });
