@@ -33,11 +33,12 @@ export async function storeFile(options: StoreFileOptions, parts: StoreFileParts
   const { threads, files } = parts;
   if (files.kind === 'none') throw badRequest('this service stores no files');
   const { maxBytes, ttlMs } = files.limits;
-  const contentType = toMediaType(file.contentType);
+  const declared = toMediaType(file.contentType);
   const { start, all } = await peek(file.bytes, sniffedBytes);
   if (start.byteLength === 0) throw invalidAt(['body', 'file'], 'must not be empty', 'too_short');
   const sniffedType = await sniffType(start);
-  refuseBelied(contentType, sniffedType);
+  if (!file.isUntyped) refuseBelied(declared, sniffedType);
+  const contentType = file.isUntyped && sniffedType !== undefined ? undefined : declared;
   const begin = createBegin({ ...options, contentType }, parts);
   // A file of fewer bytes than were asked for has arrived whole.
   const mostBytes = start.byteLength < sniffedBytes ? start.byteLength : (file.mostBytes ?? firstReservedBytes);

@@ -14,16 +14,24 @@ export const headLimits = { headerSize: maxBytes, headerPairs: maxHeaders };
 const lineEnd = '\r\n';
 const headEnd = '\r\n\r\n';
 
+/** What is looked at of a form before the bytes of its file. */
+interface HeadGuard {
+  readonly read: (chunk: Buffer) => void;
+  /** Whether the part says of what type its file is; known when the first of its bytes come. A parser of forms gives one that says nothing as text. */
+  readonly isTyped: () => boolean;
+}
+
 /**
  * Bounds what a form has before the bytes of its file. The chunks of the form are given as they come, the first first.
  * @throws TooLarge for headers that are too large or too many; BadRequest for headers that are no UTF-8, of which a name of replacement
  * characters would be stored, and for a content type without a boundary.
  */
-export function createHeadGuard(contentType: string): (chunk: Buffer) => void {
+export function createHeadGuard(contentType: string): HeadGuard {
   // A form begins as if a line had ended: the boundary of its first part may be its first line.
   const boundary = `${lineEnd}--${boundaryOf(contentType)}`;
   let head: Buffer | undefined = Buffer.from(lineEnd);
-  return (chunk) => {
+  let isTyped = false;
+  const read = (chunk: Buffer): void => {
     if (!head) return;
     const room = maxBytes + boundary.length - head.byteLength;
     head = Buffer.concat([head, chunk.subarray(0, room)]);
@@ -37,8 +45,10 @@ export function createHeadGuard(contentType: string): (chunk: Buffer) => void {
     const [, ...headers] = lines.toString('latin1').split(lineEnd);
     if (headers.length > maxHeaders) throw tooLarge(`more than ${String(maxHeaders)}`);
     if (!isUtf8(lines)) throw badRequest('the headers of the part of the form are not valid UTF-8');
+    isTyped = headers.some((header) => /^content-type\s*:/i.test(header));
     head = undefined;
   };
+  return { read, isTyped: () => isTyped };
 }
 
 const tooLarge = (why: string): ServiceError =>

@@ -13,8 +13,10 @@ import { createHeadGuard, headLimits } from './form-head.ts';
 export interface IncomingFile {
   /** As its sender has it, without folders. */
   readonly filename: string | undefined;
-  /** As it was declared. */
+  /** As it was declared, else that of a text. */
   readonly contentType: string | undefined;
+  /** No type was declared, as many clients declare none. */
+  readonly isUntyped?: boolean;
   /** The most bytes that it can have, where its sender says so beforehand. */
   readonly mostBytes: number | undefined;
   /** At the pace at which they are read. @throws TooLarge, Timeout, BadRequest for a form that ends early */
@@ -115,6 +117,7 @@ async function readForm<T>({ ctx, maxFileBytes, failed, take }: FormOptions<T>):
     taken = take({
       filename: filename && unescaped(filename),
       contentType,
+      isUntyped: !guardHead.isTyped(),
       mostBytes,
       bytes: chunksOf(stream, signal),
       signal,
@@ -138,8 +141,8 @@ async function readForm<T>({ ctx, maxFileBytes, failed, take }: FormOptions<T>):
 interface ReadOptions {
   readonly req: IncomingMessage;
   readonly form: BusboyInstance;
-  /** Gets each chunk before the form does. @throws what refuses the form */
-  readonly guardHead: (chunk: Buffer) => void;
+  /** Reads each chunk before the form does. @throws what refuses the form */
+  readonly guardHead: Pick<ReturnType<typeof createHeadGuard>, 'read'>;
   /** The most bytes that are read. */
   readonly most: number;
   readonly failed: AbortController;
@@ -154,7 +157,7 @@ async function untilRead({ req, form, guardHead, most, failed }: ReadOptions): P
     size += chunk.byteLength;
     if (size > most) fail(tooLarge(most - maxAroundBytes));
     try {
-      guardHead(chunk);
+      guardHead.read(chunk);
     } catch (error) {
       fail(error);
     }

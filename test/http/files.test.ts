@@ -226,6 +226,23 @@ test('bytes that belie their declared type are refused by name', async (t) => {
     t.is((await post('a,b', 'x', type)).status, 200, type);
 });
 
+test('a file of no declared type is of the type that its bytes show, else a text', async (t) => {
+  for (const [bytes, type] of [
+    [png, 'image/png'],
+    [Buffer.from('plain'), 'text/plain'],
+  ] as const)
+    for (const disposition of ['form-data; name="file"; filename="x"', 'form-data; name="file"']) {
+      const head = `--b\r\nContent-Disposition: ${disposition}\r\n\r\n`;
+      const response = await fetch(`${url()}/v1/files/upload`, {
+        method: 'POST',
+        headers: { 'content-type': 'multipart/form-data; boundary=b' },
+        body: Buffer.concat([Buffer.from(head), bytes, Buffer.from('\r\n--b--\r\n')]),
+      });
+      t.is(response.status, 200);
+      t.is(((await response.json()) as Sent['body']).data.mime_type, type);
+    }
+});
+
 test('a name is shown without its folders, and never part of a path', async (t) => {
   const names: [string, string][] = [
     ['../../etc/passwd', 'passwd'],
