@@ -283,6 +283,23 @@ test('a conditional edge without targets may lead anywhere', (t) => {
   t.false(isCompiledGraph(null));
 });
 
+test('what is added after compile() is in the next graph, and not in the one that was checked', (t) => {
+  const builder = draft().addEdge(START, 'a');
+  const before = builder.compile();
+  builder
+    .addNode('b', nothing, { timeoutMs: 5 })
+    .addNode('c', nothing)
+    .addEdge('a', 'b')
+    .addEdge(['a', 'b'], 'c')
+    .addConditionalEdges('b', () => END, [END]);
+  const sizesOf = ({ nodes, policies, edges, joins, conditional }: typeof before): readonly number[] => [
+    ...[nodes.size, policies.size, edges.size],
+    ...[joins.length, conditional.size],
+  ];
+  t.deepEqual(sizesOf(before), [1, 0, 1, 0, 0]);
+  t.deepEqual(sizesOf(builder.compile()), [3, 1, 2, 1, 1]);
+});
+
 test('a compiled graph is drawn with its kinds of node and edge', (t) => {
   const search = tool({ name: 'search', description: '', parameters: { type: 'object' } }, () => 1);
   const choose = remoteTool({ name: 'choose', description: '', parameters: { type: 'object' } });

@@ -118,18 +118,24 @@ export class StateGraph<F extends Fields> {
     return this;
   }
 
-  /** Checks the graph. @throws Error naming the first node, edge, tool or field with a fault. */
+  /** Checks the graph, and gives it as it is now. @throws Error naming the first node, edge, tool or field with a fault. */
   compile(): CompiledGraph {
     this.#refuseUnknownEnds();
     this.#refuseUnreachable();
     this.#refuseSharedNames();
     this.#refuseBadSchemas();
     this.#refuseSameTools();
-    const parts = { nodes: this.#nodes, edges: this.#edges, joins: this.#joins, conditional: this.#conditional };
+    // Copies: what is added to the builder later is in no graph that was checked before.
+    const parts = {
+      nodes: new Map(this.#nodes),
+      edges: new Map(this.#edges),
+      joins: [...this.#joins],
+      conditional: new Map(this.#conditional),
+    };
     return {
       fields: Object.fromEntries(Object.entries(this.#fields).map(([name, { spec }]) => [name, spec])),
       ...parts,
-      policies: this.#policies,
+      policies: new Map(this.#policies),
       tools: [...new Set([...this.#nodes.values()].flatMap((node) => (typeof node === 'function' ? [] : node.tools)))],
       drawing: drawGraph(parts),
     };
