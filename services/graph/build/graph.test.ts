@@ -246,6 +246,33 @@ for (const [what, build, fault] of [
   ['with a node added twice', () => draft().addNode('a', nothing), 'node "a" is added twice'],
   ['with a node named as START', () => draft().addNode(START, nothing), `"${START}" cannot be the name of a node`],
   [
+    'with a default that a function gives',
+    () =>
+      new StateGraph({ x: field<unknown>({ type: 'any', default: () => [] }) })
+        .addNode('a', nothing)
+        .addEdge(START, 'a')
+        .compile(),
+    'the default of field "x" must be the value itself, not a function that gives it',
+  ],
+  [
+    'with a default of which JSON keeps nothing',
+    () =>
+      new StateGraph({ x: field<unknown>({ type: 'object', default: { seen: new Set() } }) })
+        .addNode('a', nothing)
+        .addEdge(START, 'a')
+        .compile(),
+    'the default of field "x" holds a Set at default.seen, of which JSON keeps nothing',
+  ],
+  [
+    'with a default that is no JSON',
+    () =>
+      new StateGraph({ x: field<unknown>({ type: 'any', default: [1n] }) })
+        .addNode('a', nothing)
+        .addEdge(START, 'a')
+        .compile(),
+    'the default of field "x" holds a value that is not JSON: default[0] is a bigint',
+  ],
+  [
     'with a field that has a name of the service',
     () => new StateGraph({ context: field<string>({ type: 'string' }) }),
     'field "context" is the service\'s own name',

@@ -5,6 +5,7 @@ import { END, nameWithin, START } from './names.ts';
 import { messageOf } from '../state/failure.ts';
 import { fieldTypes, misfit, type Fields, type FieldSpec } from '../state/field.ts';
 import { createJoin, type Join } from './join.ts';
+import { lostPlace, whyNoJson } from '../state/json-value.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
 import type { Send } from './send.ts';
 import { nameOf } from '../state/name-of.ts';
@@ -147,7 +148,7 @@ export class StateGraph<F extends Fields> {
       if (!fieldTypes.includes(spec.type))
         throw new Error(`the type of field "${name}" is none of ${fieldTypes.join(', ')}`);
       if (spec.schema) checkSchema(spec.schema, `the schema of field "${name}"`);
-      const fault = spec.default === undefined ? undefined : misfit(spec, spec.default);
+      const fault = spec.default === undefined ? undefined : (misfit(spec, spec.default) ?? jsonFault(spec.default));
       if (fault !== undefined) throw new Error(`the default of field "${name}" ${fault}`);
     }
     for (const node of this.#nodes.values()) {
@@ -217,6 +218,19 @@ function requireField(name: string, given: unknown): void {
   const spec = typeof given === 'object' && given !== null && 'spec' in given ? given.spec : undefined;
   if (typeof spec !== 'object' || spec === null)
     throw new Error(`field "${name}" must be made by field({ type, default, … })`);
+}
+
+/** Why JSON does not keep a default: nodes would read another value, or none. */
+function jsonFault(value: unknown): string | undefined {
+  if (typeof value === 'function') return 'must be the value itself, not a function that gives it';
+  try {
+    const json = JSON.stringify(value) as string | undefined;
+    if (json === undefined) return `holds a value that ${whyNoJson(undefined, value, 'default')}`;
+    const lost = lostPlace(value, json, 'default');
+    return lost === undefined ? undefined : `holds ${lost}`;
+  } catch (cause) {
+    return `holds a value that ${whyNoJson(cause, value, 'default')}`;
+  }
 }
 
 function requireName(name: unknown): void {
