@@ -250,6 +250,12 @@ function requireNode(name: string, node: unknown): void {
 export const isCompiledGraph = (value: unknown): value is CompiledGraph =>
   typeof value === 'object' && value !== null && 'nodes' in value && value.nodes instanceof Map && 'drawing' in value;
 
+/** Whether a value is a graph that LangGraph.js has compiled, or an agent of the package `langchain`, which holds one. */
+export function isOfLangGraph(value: unknown): boolean {
+  const graph = typeof value === 'object' && value !== null && 'graph' in value ? value.graph : value;
+  return typeof graph === 'object' && graph !== null && 'getSubgraphsAsync' in graph;
+}
+
 function checkSchema(schema: JsonSchema, what: string): void {
   if ((schema as unknown) === null || typeof schema !== 'object')
     throw new Error(`${what} must be a JSON Schema: an object`);
