@@ -1,6 +1,7 @@
 import { loadAgents } from '@agent-workflow/execution/agents/load';
 import type { RoutingChoice } from '@agent-workflow/execution/api/registration';
 import { registerFrom } from '@agent-workflow/execution/register';
+import { catchUncaughtErrors } from '@agent-workflow/execution/watchdog/uncaught-errors';
 import { openAuth } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
 import type { Agent } from '@agent-workflow/execution/record/agents';
@@ -75,7 +76,12 @@ const describe = ({ agent, agents }: ServiceFile, { name, graph }: Agent): reado
 
 const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`);
 
+/** What code of an agent leaves behind stops no start, which logs it. It is caught until the process ends. */
+const warnOfLeftErrors = (): void =>
+  void catchUncaughtErrors(({ err }, what) => process.stderr.write(`warning: ${what}: ${err.stack ?? err.message}\n`));
+
 async function reporting(work: () => Promise<void>): Promise<number> {
+  warnOfLeftErrors();
   try {
     await work();
     return 0;

@@ -166,6 +166,27 @@ test('a check ends, though the agent keeps something open that would hold its pr
   t.regex(printed, /nodes {4}one/);
 });
 
+test('what the code of an agent throws after it was loaded is a warning of a check, as it ends no start', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const graph = new URL('../graph/index.ts', import.meta.url).href;
+  const agent = `import { START, StateGraph } from '${graph}';
+    setTimeout(() => { throw new Error('no database'); });
+    void Promise.reject(new Error('no connection'));
+    export const graph = new StateGraph({}).addNode('one', () => undefined).addEdge(START, 'one').compile();
+    await new Promise((resolve) => setTimeout(resolve, 20));`;
+  await writeFile(join(folder, 'agent.ts'), agent);
+  await writeFile(join(folder, 'service.json'), JSON.stringify({ agent: './agent.ts:graph' }));
+  const { code, printed } = await run(folder, 'check');
+  t.is(code, 0, printed);
+  t.regex(printed, /nodes {4}one/);
+  t.regex(
+    printed,
+    /warning: code of the agent threw an error that nothing catches: Error: no database\n +at .*agent\.ts:2/,
+  );
+  t.regex(printed, /warning: a promise that no code awaits was rejected: Error: no connection\n/);
+});
+
 test('a service without agents passes a check, as it starts, and has none to list', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'command-'));
   t.teardown(() => rm(folder, { recursive: true }));

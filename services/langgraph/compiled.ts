@@ -15,7 +15,13 @@ export interface LangGraph {
 /** A compiled graph, or an agent of the package `langchain`, which holds one. */
 export type LangGraphAgent = LangGraph | { readonly graph: LangGraph };
 
-export const graphOf = (agent: LangGraphAgent): LangGraph => ('graph' in agent ? agent.graph : agent);
+/** @throws TypeError when it is given no object, which JavaScript lets pass. */
+export function graphOf(agent: LangGraphAgent): LangGraph {
+  const given: unknown = agent;
+  if (typeof given === 'object' && given !== null) return 'graph' in agent ? agent.graph : agent;
+  const what = given === null ? 'null' : typeof given;
+  throw new TypeError(`fromLangGraph takes a graph that LangGraph.js has compiled, not ${what}`);
+}
 
 /** @throws Error when the graph lacks a channel of `names`, or has what the adapter cannot keep. */
 export function checkGraph(graph: LangGraph, names: readonly (readonly [option: string, channel: string])[]): void {

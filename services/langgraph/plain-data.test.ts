@@ -56,6 +56,14 @@ test('a value that the serializer cannot write fails its super-step, and the thr
 test('what is no compiled graph, and options that there are not, are refused', (t) => {
   t.throws(() => fromLangGraph({} as never), { message: /call compile\(\)/ });
   t.throws(() => fromLangGraph(new StateGraph(MessagesAnnotation) as never), { message: /call compile\(\)/ });
+  for (const [given, what] of [
+    [undefined, 'undefined'],
+    [null, 'null'],
+    ['graph', 'string'],
+  ] as const)
+    t.throws(() => fromLangGraph(given as never), {
+      message: `fromLangGraph takes a graph that LangGraph.js has compiled, not ${what}`,
+    });
   const graph = new StateGraph(MessagesAnnotation)
     .addNode('a', () => ({}))
     .addEdge(START, 'a')

@@ -216,3 +216,26 @@ test('a crash between any two super-steps, or within one, leads to the same thre
   t.deepEqual(differences, []);
   t.is(crashes, 3);
 });
+
+test('a crash before a question, or after its answer, leads to the same thread: ids of questions are not compared', async (t) => {
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('ask', () => ({ messages: [new AIMessage({ id: 'ask', content: String(interrupt('Go on?')) })] }))
+    .addNode('beside', () => ({ messages: [new AIMessage({ id: 'beside', content: String(interrupt('And you?')) })] }))
+    .addNode('end', () => ({ messages: [new AIMessage({ id: 'end', content: 'end' })] }))
+    .addEdge(START, 'ask')
+    .addEdge(START, 'beside')
+    .addEdge(['ask', 'beside'], 'end')
+    .compile();
+  const ignoredFields = ['langgraph'];
+  const asked = await walkWithCrashes(() => fromLangGraph(graph), { context: [user('Hello')], ignoredFields });
+  t.deepEqual(asked.differences, []);
+  t.true(asked.crashes > 0);
+  const [first, second] = asked.walked.interrupts;
+  const options = { from: asked.walked, ignoredFields };
+  const one = await walkWithCrashes(() => fromLangGraph(graph), { ...options, answers: { [first?.id ?? '']: 'yes' } });
+  t.deepEqual(one.differences, []);
+  const answers = { [first?.id ?? '']: 'yes', [second?.id ?? '']: 'no' };
+  const both = await walkWithCrashes(() => fromLangGraph(graph), { ...options, answers });
+  t.deepEqual(both.differences, []);
+  t.deepEqual(texts(both.walked).slice(-3), ['yes', 'no', 'end']);
+});

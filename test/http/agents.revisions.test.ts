@@ -190,3 +190,52 @@ embeddedOnly(
     t.regex((failed['error'] as { message: string }).message, /v1.*retired/);
   },
 );
+
+/** One agent, `waits`, which is a file of `test/agents`. */
+const at = (agent: string): Readonly<Record<string, unknown>> => ({
+  agents: { waits: agentAt(agent) },
+  default_agent: 'waits',
+});
+
+const answer = { messages: [], resume: 'yes', config: { thread_id: 'asked' } };
+
+embeddedOnly(
+  test,
+  'an answer goes to the revision that asked, also where the build that is here lacks its node',
+  async (t) => {
+    const env = { DATA_DIR: await dataFolder(t) };
+    {
+      await using service = await openEmbedded(null, { ...env, AGENT_REVISION: 'v1' }, at('asking'));
+      const question = { messages: [user('ask')], config: { thread_id: 'asked' } };
+      await createClient(service.url).send('POST', '/v1/graph/invoke', question);
+    }
+    let runId = '';
+    {
+      await using service = await openEmbedded(null, { ...env, AGENT_REVISION: 'v2' }, at('obedient'));
+      const client = createClient(service.url);
+      const { status, body } = await client.send('POST', '/v1/runs', answer);
+      t.is(status, 202, 'no worker of v1 is here, and the answer waits for one');
+      runId = (body.data as { run_id: string }).run_id;
+      t.like((await client.send('GET', `/v1/runs/${runId}`)).body.data, { status: 'queued', revision: 'v1' });
+    }
+    await using service = await openEmbedded(null, { ...env, AGENT_REVISION: 'v1' }, at('asking'));
+    const { body } = await createClient(service.url).send('GET', `/v1/runs/${runId}/wait`);
+    const { meta } = body.data as { meta: { interrupts: readonly object[] } };
+    t.like(meta.interrupts, [{ node: 'ask', value: { question: 'What colour?' } }]);
+  },
+);
+
+embeddedOnly(test, 'an answer to a retired revision whose node is gone is a conflict', async (t) => {
+  const env = { DATA_DIR: await dataFolder(t) };
+  {
+    await using service = await openEmbedded(null, { ...env, AGENT_REVISION: 'v1' }, at('asking'));
+    const question = { messages: [user('ask')], config: { thread_id: 'asked' } };
+    await createClient(service.url).send('POST', '/v1/graph/invoke', question);
+  }
+  await using service = await openEmbedded(null, { ...env, AGENT_REVISION: 'v2' }, at('obedient'));
+  const client = createClient(service.url);
+  t.is((await client.send('POST', '/v1/agents/waits/revisions/v1/retire')).status, 200);
+  const { status, body } = await client.send('POST', '/v1/runs', answer);
+  t.is(status, 409);
+  t.regex((body as { error: { message: string } }).error.message, /which the agent no longer has/);
+});

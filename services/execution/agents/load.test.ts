@@ -47,6 +47,10 @@ test.before(async () => {
   );
   await put('imports.js', `import './gone.js'; export const graph = 1;`);
   await put('empty.js', '');
+  await put(
+    'lang-graph.js',
+    'export const graph = { getSubgraphsAsync() {} };\nexport const agent = { graph };\nexport const builder = { compile() {} };',
+  );
   await put('plain.js', 'export const graph = { nodes: [] };\nexport const other = 1;');
   const manifest = { name: 'esm-agent', type: 'module', exports: { '.': { import: './index.js' } } };
   await put('node_modules/esm-agent/package.json', JSON.stringify(manifest));
@@ -91,6 +95,17 @@ for (const [location, reason] of [
   ['agent.js:draft', `"draft" is not a compiled graph (is .compile() missing?) (${folder}/agent.js:5:12)`],
   ['plain.js:graph', `"graph" is not a compiled graph (is .compile() missing?) (${folder}/plain.js:1:14)`],
   ['plain.js:other', `"other" is not a compiled graph (is .compile() missing?) (${folder}/plain.js:2:14)`],
+  ...(['graph', 'agent'] as const).map(
+    (name, line) =>
+      [
+        `lang-graph.js:${name}`,
+        `"${name}" is a graph of LangGraph.js: give it to fromLangGraph() of @agent-workflow/langgraph (${folder}/lang-graph.js:${line + 1}:14)`,
+      ] as const,
+  ),
+  [
+    'lang-graph.js:builder',
+    `"builder" is not a compiled graph (is .compile() missing?) (${folder}/lang-graph.js:3:14)`,
+  ],
   ['throws.js:graph', `"throws.js" does not load: TypeError: no key is set (${folder}/throws.js:1:7)`],
   ['throws-object.js:graph', `"throws-object.js" does not load: { a: 1, b: [ 'c' ] }`],
   ['throws-text.js:graph', `"throws-text.js" does not load: no key`],

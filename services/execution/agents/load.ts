@@ -3,7 +3,7 @@ import { inFile, loadExport, misnamed } from '@agent-workflow/runtime/load';
 import type { ServiceFile } from '@agent-workflow/runtime/service-file';
 import { namedAgents, unnamedAgent, type Agents } from '../record/agents.ts';
 import { codeOrigins } from '../watchdog/code.ts';
-import { isCompiledGraph, type CompiledGraph } from '@agent-workflow/graph/build/graph';
+import { isCompiledGraph, isOfLangGraph, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 
 /**
  * Loads the agents that `service.json` names.
@@ -37,5 +37,8 @@ async function loadAgent(location: string, folder: string, what = 'agent'): Prom
   const graph = await codeOrigins.run({}, async () => loadExport(named));
   if (isCompiledGraph(graph)) return graph;
   const name = location.slice(location.lastIndexOf(':') + 1);
-  throw misnamed(named, `"${name}" is not a compiled graph (is .compile() missing?)${inFile(named, name)}`);
+  const why = isOfLangGraph(graph)
+    ? 'is a graph of LangGraph.js: give it to fromLangGraph() of @agent-workflow/langgraph'
+    : 'is not a compiled graph (is .compile() missing?)';
+  throw misnamed(named, `"${name}" ${why}${inFile(named, name)}`);
 }

@@ -37,7 +37,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     multitaskStrategy: request.multitaskStrategy,
     ...(request.resumeJson ? { resume: { keys: keysOf(resume) } } : {}),
     granularity: request.granularity,
-    nodes: agent.nodes,
+    ...(agent.nodes && { nodes: agent.nodes }),
     ...(agent.checkedRevision === undefined ? {} : { checkedRevision: agent.checkedRevision }),
     runIdIsNew: request.runIdIsNew === true,
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,

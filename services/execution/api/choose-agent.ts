@@ -59,26 +59,45 @@ export function createChooseAgent(
   };
 
   /**
+   * Offers a run whose node the code that is here lacks for the revision that asked, which has it: the answer waits for its workers. The
+   * refusal stands when that is the revision of the code, or when the record names another to serve the run.
+   */
+  const offerToAsking = async (
+    { request, call, offer }: Offering,
+    { agent: { nodes: _, ...agent }, naming }: ChosenAgent,
+    refusal: unknown,
+  ): Promise<AcceptRunReply> => {
+    const asking = isServiceError(refusal, 'Conflict') ? await revisionBefore(request, call) : undefined;
+    if (asking === undefined || asking === known.heldRevision) throw refusal;
+    const reply = await offer({ agent: { ...agent, checkedRevision: asking }, naming });
+    if (reply.otherRevision !== undefined) throw refusal;
+    return reply;
+  };
+
+  /**
    * Offers the run for the agent at the revision that serves it. What one revision refuses, another may take: the refusal stands when the
    * record names that revision.
    */
   const offerAtRevision = async (
-    { request, call, threadId, offer }: Offering,
+    offering: Offering,
     name: string | undefined,
     namingOf: (agent: string) => ChosenAgent['naming'],
   ): Promise<AcceptRunReply> => {
+    const { request, call, threadId, offer } = offering;
     const refusals = new Map<string, unknown>();
     let meant: RevisionMeant = { thread: { owner: request.owner, threadId } };
     for (let attempt = 0; attempt < attempts; attempt++) {
       const agent = await found(name, meant);
       const { checkedRevision = '' } = agent;
       if (refusals.has(checkedRevision)) throw refusals.get(checkedRevision);
+      const chosen = { agent, naming: namingOf(agent.name) };
       try {
-        const reply = await offer({ agent, naming: namingOf(agent.name) });
+        const reply = await offer(chosen);
         if (reply.otherRevision === undefined) return reply;
         meant = { revision: reply.otherRevision };
       } catch (error) {
-        if (agent.checkedRevision === undefined || !isServiceError(error, 'Invalid')) throw error;
+        if (agent.checkedRevision === undefined) return await offerToAsking(offering, chosen, error);
+        if (!isServiceError(error, 'Invalid')) throw error;
         refusals.set(checkedRevision, error);
         const before = await revisionBefore(request, call);
         if (before === undefined || refusals.has(before)) throw error;

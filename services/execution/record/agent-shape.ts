@@ -19,7 +19,8 @@ export interface AgentShape extends Pick<Agent, 'name' | 'description'> {
   /** Of a registered agent: how long the schema of a field takes for each part of a value, see {@link faultsPerPart}. */
   readonly schemaTimes?: ReadonlyMap<string, number>;
   readonly toolNames: ReadonlySet<string>;
-  readonly nodes: NodeNames;
+  /** Absent: those of the revision that serves the run are not known here. */
+  readonly nodes?: NodeNames;
   /** The nodes of the graph itself, without those of its sub-graphs. */
   readonly ownNodes: ReadonlySet<string>;
   readonly graph: Graph;

@@ -16,6 +16,8 @@ export interface KnownAgents {
   readonly areNamed: boolean;
   /** The name of the agent of new threads whose first run names none. There need be no agent of this name. */
   readonly defaultName: string | undefined;
+  /** The revision of the code that is here, where builds have names. */
+  readonly heldRevision?: string;
   readonly list: () => Promise<readonly AgentShape[]>;
   /**
    * The agent of this name; the default without one. `undefined`: there is none.
@@ -32,6 +34,7 @@ export function heldAgents(agents: Agents): KnownAgents {
   return {
     areNamed: agents.areNamed,
     defaultName: agents.defaultName,
+    ...(agents.revision === undefined ? {} : { heldRevision: agents.revision }),
     list: () => Promise.resolve([...shapes.values()]),
     find: (name) => Promise.resolve(shapes.get(agents.find(name)?.name ?? '')),
     absence: (name) => {

@@ -225,3 +225,30 @@ test('a worker without files, and wrong arguments, are named', async (t) => {
   await t.throwsAsync(bound.write({ filename: 'a', data: 7 as never }), { message: /data of a file must be/ });
   await t.throwsAsync(bound.write({ filename: 'a', data: null as never }), { message: /data of a file must be/ });
 });
+
+test('a stream of texts is refused by what it gives, once, and its source is left', async (t) => {
+  let isLeft = false;
+  let calls = 0;
+  async function* texts(): AsyncGenerator<string> {
+    try {
+      yield 'a';
+      yield 'b';
+    } finally {
+      isLeft = true;
+    }
+  }
+  const files: RunFiles = {
+    ...none,
+    write: async (_, { bytes }) => {
+      calls += 1;
+      await bytes[Symbol.asyncIterator]().next();
+      throw new Error('the stream was taken');
+    },
+  };
+  const data = texts() as unknown as AsyncIterable<Uint8Array>;
+  await t.throwsAsync(bindFiles(files, { claim, signal }).write({ filename: 'a.txt', data }), {
+    instanceOf: TypeError,
+    message: 'a stream of a file must give bytes, not string: encode texts with TextEncoder',
+  });
+  t.deepEqual([calls, isLeft], [1, true]);
+});

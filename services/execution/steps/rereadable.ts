@@ -8,6 +8,12 @@ interface Rereadable {
   readonly close: () => void;
 }
 
+/** What JavaScript lets pass: a stream of texts. */
+function faultOf(chunk: unknown): TypeError | undefined {
+  if (chunk instanceof Uint8Array) return undefined;
+  return new TypeError(`a stream of a file must give bytes, not ${typeof chunk}: encode texts with TextEncoder`);
+}
+
 /** Keeps what is read of `source` until that is more than `maxBytes`. */
 export function rereadable(source: AsyncIterable<Uint8Array>, maxBytes: number): Rereadable {
   const iterator = source[Symbol.asyncIterator]();
@@ -22,6 +28,11 @@ export function rereadable(source: AsyncIterable<Uint8Array>, maxBytes: number):
       const next = await iterator.next();
       isDone = next.done ?? false;
       if (next.done) return;
+      const fault = faultOf(next.value);
+      if (fault) {
+        leave().catch(() => undefined);
+        throw fault;
+      }
       size += next.value.byteLength;
       kept.set(count++, next.value);
     } catch (error) {

@@ -46,7 +46,9 @@ export const unwatched: Watchdog = {
  */
 export const openWatchdog: OpenWatchdog = ({ limitMs, runs, log, isText = false }) => {
   if (!isMainThread) return unwatched;
-  const uncaught = catchUncaughtErrors(log);
+  const uncaught = catchUncaughtErrors((error, what) => {
+    log.error(error, what);
+  });
   let thread: WatchingThread | undefined;
   const begin = (): void => {
     if (limitMs > 0) thread ??= startThread({ limitMs, board: createBoard(runs), log, isText });

@@ -246,6 +246,33 @@ for (const [what, build, fault] of [
   ['with a node added twice', () => draft().addNode('a', nothing), 'node "a" is added twice'],
   ['with a node named as START', () => draft().addNode(START, nothing), `"${START}" cannot be the name of a node`],
   [
+    'with a default that a function gives',
+    () =>
+      new StateGraph({ x: field<unknown>({ type: 'any', default: () => [] }) })
+        .addNode('a', nothing)
+        .addEdge(START, 'a')
+        .compile(),
+    'the default of field "x" must be the value itself, not a function that gives it',
+  ],
+  [
+    'with a default of which JSON keeps nothing',
+    () =>
+      new StateGraph({ x: field<unknown>({ type: 'object', default: { seen: new Set() } }) })
+        .addNode('a', nothing)
+        .addEdge(START, 'a')
+        .compile(),
+    'the default of field "x" holds a Set at default.seen, of which JSON keeps nothing',
+  ],
+  [
+    'with a default that is no JSON',
+    () =>
+      new StateGraph({ x: field<unknown>({ type: 'any', default: [1n] }) })
+        .addNode('a', nothing)
+        .addEdge(START, 'a')
+        .compile(),
+    'the default of field "x" holds a value that is not JSON: default[0] is a bigint',
+  ],
+  [
     'with a field that has a name of the service',
     () => new StateGraph({ context: field<string>({ type: 'string' }) }),
     'field "context" is the service\'s own name',
@@ -281,6 +308,23 @@ test('a conditional edge without targets may lead anywhere', (t) => {
   t.true(isCompiledGraph(graph));
   t.false(isCompiledGraph(draft()));
   t.false(isCompiledGraph(null));
+});
+
+test('what is added after compile() is in the next graph, and not in the one that was checked', (t) => {
+  const builder = draft().addEdge(START, 'a');
+  const before = builder.compile();
+  builder
+    .addNode('b', nothing, { timeoutMs: 5 })
+    .addNode('c', nothing)
+    .addEdge('a', 'b')
+    .addEdge(['a', 'b'], 'c')
+    .addConditionalEdges('b', () => END, [END]);
+  const sizesOf = ({ nodes, policies, edges, joins, conditional }: typeof before): readonly number[] => [
+    ...[nodes.size, policies.size, edges.size],
+    ...[joins.length, conditional.size],
+  ];
+  t.deepEqual(sizesOf(before), [1, 0, 1, 0, 0]);
+  t.deepEqual(sizesOf(builder.compile()), [3, 1, 2, 1, 1]);
 });
 
 test('a compiled graph is drawn with its kinds of node and edge', (t) => {

@@ -5,6 +5,7 @@ import { END, nameWithin, START } from './names.ts';
 import { messageOf } from '../state/failure.ts';
 import { fieldTypes, misfit, type Fields, type FieldSpec } from '../state/field.ts';
 import { createJoin, type Join } from './join.ts';
+import { lostPlace, whyNoJson } from '../state/json-value.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
 import type { Send } from './send.ts';
 import { nameOf } from '../state/name-of.ts';
@@ -118,18 +119,24 @@ export class StateGraph<F extends Fields> {
     return this;
   }
 
-  /** Checks the graph. @throws Error naming the first node, edge, tool or field with a fault. */
+  /** Checks the graph, and gives it as it is now. @throws Error naming the first node, edge, tool or field with a fault. */
   compile(): CompiledGraph {
     this.#refuseUnknownEnds();
     this.#refuseUnreachable();
     this.#refuseSharedNames();
     this.#refuseBadSchemas();
     this.#refuseSameTools();
-    const parts = { nodes: this.#nodes, edges: this.#edges, joins: this.#joins, conditional: this.#conditional };
+    // Copies: what is added to the builder later is in no graph that was checked before.
+    const parts = {
+      nodes: new Map(this.#nodes),
+      edges: new Map(this.#edges),
+      joins: [...this.#joins],
+      conditional: new Map(this.#conditional),
+    };
     return {
       fields: Object.fromEntries(Object.entries(this.#fields).map(([name, { spec }]) => [name, spec])),
       ...parts,
-      policies: this.#policies,
+      policies: new Map(this.#policies),
       tools: [...new Set([...this.#nodes.values()].flatMap((node) => (typeof node === 'function' ? [] : node.tools)))],
       drawing: drawGraph(parts),
     };
@@ -141,7 +148,7 @@ export class StateGraph<F extends Fields> {
       if (!fieldTypes.includes(spec.type))
         throw new Error(`the type of field "${name}" is none of ${fieldTypes.join(', ')}`);
       if (spec.schema) checkSchema(spec.schema, `the schema of field "${name}"`);
-      const fault = spec.default === undefined ? undefined : misfit(spec, spec.default);
+      const fault = spec.default === undefined ? undefined : (misfit(spec, spec.default) ?? jsonFault(spec.default));
       if (fault !== undefined) throw new Error(`the default of field "${name}" ${fault}`);
     }
     for (const node of this.#nodes.values()) {
@@ -213,6 +220,19 @@ function requireField(name: string, given: unknown): void {
     throw new Error(`field "${name}" must be made by field({ type, default, … })`);
 }
 
+/** Why JSON does not keep a default: nodes would read another value, or none. */
+function jsonFault(value: unknown): string | undefined {
+  if (typeof value === 'function') return 'must be the value itself, not a function that gives it';
+  try {
+    const json = JSON.stringify(value) as string | undefined;
+    if (json === undefined) return `holds a value that ${whyNoJson(undefined, value, 'default')}`;
+    const lost = lostPlace(value, json, 'default');
+    return lost === undefined ? undefined : `holds ${lost}`;
+  } catch (cause) {
+    return `holds a value that ${whyNoJson(cause, value, 'default')}`;
+  }
+}
+
 function requireName(name: unknown): void {
   if (typeof name !== 'string') throw new Error(`the name of a node must be a text, not ${nameOf(name)}`);
 }
@@ -229,6 +249,12 @@ function requireNode(name: string, node: unknown): void {
 /** Whether a value is what {@link StateGraph.compile} gives. */
 export const isCompiledGraph = (value: unknown): value is CompiledGraph =>
   typeof value === 'object' && value !== null && 'nodes' in value && value.nodes instanceof Map && 'drawing' in value;
+
+/** Whether a value is a graph that LangGraph.js has compiled, or an agent of the package `langchain`, which holds one. */
+export function isOfLangGraph(value: unknown): boolean {
+  const graph = typeof value === 'object' && value !== null && 'graph' in value ? value.graph : value;
+  return typeof graph === 'object' && graph !== null && 'getSubgraphsAsync' in graph;
+}
 
 function checkSchema(schema: JsonSchema, what: string): void {
   if ((schema as unknown) === null || typeof schema !== 'object')

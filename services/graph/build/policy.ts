@@ -1,5 +1,5 @@
 import type { Backoff } from '@agent-workflow/kit/retry';
-import { isRunFailure } from '../state/failure.ts';
+import { isRunFailure, messageOf } from '../state/failure.ts';
 import { nameOf } from '../state/name-of.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 
@@ -60,9 +60,18 @@ export function toBackoff({
 
 /** Whether a node is tried again after this error. */
 export function mayRetry({ retryOn = () => true }: RetryPolicy, error: unknown): boolean {
-  if (!isRunFailure(error)) return retryOn(error);
+  if (!isRunFailure(error)) return answerOf(retryOn, error);
   // A failure without a cause is a misuse found by the engine, which another attempt would only repeat.
-  return error.code === 'NodeFailed' && error.cause !== undefined && retryOn(error.cause);
+  return error.code === 'NodeFailed' && error.cause !== undefined && answerOf(retryOn, error.cause);
+}
+
+/** @throws Error when `retryOn` gives a promise, which JavaScript lets pass: it would allow every attempt, whatever it says later. */
+function answerOf(retryOn: (error: unknown) => boolean, error: unknown): boolean {
+  const answer: unknown = retryOn(error);
+  if (!(answer instanceof Promise)) return Boolean(answer);
+  answer.catch(() => undefined);
+  const why = 'retry.retryOn gives a promise: it must return at once';
+  throw new Error(`${why}. The attempt failed with: ${messageOf(error)}`, { cause: error });
 }
 
 const policyNames: Readonly<Record<keyof NodePolicy, true>> = {

@@ -8,6 +8,7 @@ import { field } from '../state/field.ts';
 import { fakeModel, user, walk } from '../testing.ts';
 import { modelNode, outputNode, type ModelState } from './model-node.ts';
 import { chatModel } from './chat-model.ts';
+import type { Model } from './model.ts';
 import { createReactAgent } from './react-agent.ts';
 
 const add = tool(
@@ -197,3 +198,20 @@ for (const [what, build, fault] of [
     const error = t.throws(build as () => unknown);
     t.true(error.message.startsWith(fault), error.message);
   });
+
+test('an answer that is no stream of parts fails the node, which would take it for an answer of nothing', async (t) => {
+  const stream = 'the model must give its answer as an async iterable of parts, not';
+  const part = "a part of the model's answer must be an object as { type: 'text', text }, not";
+  for (const [answer, fault] of [
+    [() => 'Hello', `${stream} string`],
+    [() => undefined, `${stream} undefined`],
+    [() => Promise.resolve('Hello'), `${stream} promise`],
+    [() => Promise.reject(new Error('later')), `${stream} promise`],
+    [() => ['Hello'], `${part} string`],
+    [() => ReadableStream.from([{ type: 'text', text: 'He' }, null]), `${part} null`],
+  ] as const) {
+    const model = { answer } as unknown as Model;
+    const message = `node "agent" failed: ${fault}`;
+    await t.throwsAsync(walk(createReactAgent({ model })), { message });
+  }
+});

@@ -11,7 +11,7 @@ import {
   type OutputOf,
   type StandardSchema,
 } from '../state/standard-schema.ts';
-import type { Model, ModelQuestion } from './model.ts';
+import type { AnswerPart, Model, ModelQuestion } from './model.ts';
 
 /** What a model node reads of any graph's state. */
 export interface ModelState {
@@ -40,7 +40,8 @@ export function modelNode<S extends ModelState>(
   requireModel('modelNode', options.model);
   requireValidInstructions('modelNode', options.instructions);
   return async (state, context) => {
-    for await (const part of options.model.answer(questionOf(options, state, context), context.signal)) {
+    for await (const part of partsOf(options.model, questionOf(options, state, context), context.signal)) {
+      requirePart(part);
       if (part.type === 'text') context.emit(part.text);
       if (part.type === 'tool_call') context.emit({ ...part, tool_type: 'function' });
       if (part.type === 'usage') context.usage(part);
@@ -58,6 +59,22 @@ const modelNodeNames: Readonly<Record<keyof ModelNodeOptions<ModelState>, true>>
 export function requireModel(what: string, model: unknown): void {
   if (typeof model === 'object' && model !== null && 'answer' in model && typeof model.answer === 'function') return;
   throw new Error(`the model of ${what} must be one as chatModel() or aiSdkModel() makes it, not ${nameOf(model)}`);
+}
+
+/** What JavaScript lets pass in a model of an author's own: a whole answer in place of its parts, and a promise of them. */
+function partsOf(model: Model, question: ModelQuestion, signal: AbortSignal): AsyncIterable<AnswerPart> {
+  const answer: unknown = model.answer(question, signal);
+  const isStream =
+    typeof answer === 'object' && answer !== null && (Symbol.asyncIterator in answer || Symbol.iterator in answer);
+  if (isStream) return answer as AsyncIterable<AnswerPart>;
+  if (answer instanceof Promise) answer.catch(() => undefined);
+  throw new TypeError(`the model must give its answer as an async iterable of parts, not ${nameOf(answer)}`);
+}
+
+/** What JavaScript lets pass: a text that is no part. It would be an answer of nothing. */
+function requirePart(part: unknown): void {
+  if (typeof part === 'object' && part !== null && 'type' in part) return;
+  throw new TypeError(`a part of the model's answer must be an object as { type: 'text', text }, not ${nameOf(part)}`);
 }
 
 /** What JavaScript lets pass: a message in place of its text. */
@@ -104,7 +121,8 @@ export function outputNode<
   return async (state, context) => {
     const question = { ...questionOf({ ...options, tools: [] }, state, context), schema };
     let text = '';
-    for await (const part of model.answer(question, context.signal)) {
+    for await (const part of partsOf(model, question, context.signal)) {
+      requirePart(part);
       if (part.type === 'text') text += part.text;
       if (part.type === 'usage') context.usage(part);
     }

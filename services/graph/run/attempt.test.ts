@@ -74,6 +74,21 @@ test('a node is not tried again after an error that retryOn refuses', async (t) 
   t.is(tries(), 2);
 });
 
+test('a retryOn that gives a promise fails the node after its first attempt, whatever it says later', async (t) => {
+  for (const given of [async () => Promise.resolve(false), () => Promise.reject(new Error('later'))]) {
+    const retryOn = given as unknown as () => boolean;
+    const { graph, tries } = trying(
+      () => {
+        throw new Error('paid already');
+      },
+      { retry: { maxAttempts: 9, ...soon, retryOn } },
+    );
+    const why = 'retry.retryOn gives a promise: it must return at once. The attempt failed with: paid already';
+    t.is((await failOf(graph)).message, `node "n" failed: ${why}`);
+    t.is(tries(), 1);
+  }
+});
+
 test('a node that returns something invalid is not tried again', async (t) => {
   const { graph, tries } = trying(() => 'text' as never, { retry: { maxAttempts: 9, ...soon } });
   t.is((await failOf(graph)).message, 'node "n" returned no object of fields');

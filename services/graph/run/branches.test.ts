@@ -161,12 +161,17 @@ for (const [what, [target, message]] of Object.entries(mistakes)) {
   });
 }
 
-test('a route that returns a promise fails the run with a reason', async (t) => {
-  const graph = new StateGraph(fields)
-    .addNode('work', () => ({}))
-    .addConditionalEdges(START, (() => Promise.resolve('work')) as unknown as () => string)
-    .compile();
-  await t.throwsAsync(walk(graph), { message: 'the edge from START leads to a promise: a route must return at once' });
+test('a route that returns a promise fails the run with a reason, and leaves no rejection behind', async (t) => {
+  for (const route of [() => Promise.resolve('work'), () => Promise.reject(new Error('later'))]) {
+    const graph = new StateGraph(fields)
+      .addNode('work', () => ({}))
+      .addConditionalEdges(START, route as unknown as () => string)
+      .compile();
+    const message = 'the edge from START leads to a promise: a route must return at once';
+    await t.throwsAsync(walk(graph), { message });
+  }
+  // A rejection that nobody takes is reported after a turn of the event loop, and fails the test.
+  await new Promise((resolve) => setImmediate(resolve));
 });
 
 test('a failed branch is tried again by itself, and reported with its index', async (t) => {

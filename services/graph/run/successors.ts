@@ -105,7 +105,11 @@ function refuseUnknown(graph: CompiledGraph, from: string, target: string | Send
   const refuse = (why: string): RunFailure =>
     new RunFailure('GraphFailed', `the edge from ${from === START ? 'START' : `"${from}"`} ${why}`, { node: from });
   const to: unknown = isSend(target) ? target.node : target;
-  if (to instanceof Promise) throw refuse('leads to a promise: a route must return at once');
+  if (to instanceof Promise) {
+    // What it rejects with later would end the process of a test.
+    to.catch(() => undefined);
+    throw refuse('leads to a promise: a route must return at once');
+  }
   if (to === END && isSend(target)) throw refuse('sends to END, which takes no input');
   if (to === END && !isSend(target)) return;
   const node = typeof to === 'string' ? graph.nodes.get(to) : undefined;

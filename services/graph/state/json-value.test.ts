@@ -124,6 +124,19 @@ test('an object of which JSON keeps nothing is found at any depth, and nothing e
   t.is(found([[Promise.resolve(1)]]), 'a promise that was not awaited at a[0][0], of which JSON keeps nothing');
   t.is(found({ b: /x/ }), 'a RegExp at a.b, of which JSON keeps nothing');
   t.is(
+    found([new Response('x')]),
+    'a Response, whose body is read by json() or text(), at a[0], of which JSON keeps nothing',
+  );
+  for (const [value, what] of [
+    [new Headers({ a: 'b' }), 'Headers'],
+    [new URLSearchParams('a=b'), 'URLSearchParams'],
+    [new FormData(), 'a FormData'],
+    [new Blob(['x']), 'a Blob'],
+    [new File(['x'], 'x'), 'a File'],
+    [new ReadableStream(), 'a ReadableStream'],
+  ] as const)
+    t.is(found({ b: value }), `${what} at a.b, of which JSON keeps nothing`);
+  t.is(
     found({ ['x'.repeat(500)]: new ArrayBuffer(1) }),
     `an ArrayBuffer at a.${'x'.repeat(100)}, of which JSON keeps nothing`,
   );

@@ -157,7 +157,7 @@ function memberPlace(value: object, name: string): string | undefined {
 const isPromise = (value: unknown): boolean => typeof value === 'object' && value instanceof Promise;
 
 /**
- * The first object of a value of which JSON keeps nothing, as an error says it: a `Map`, a `Set`, an error, a promise. JSON makes `{}` of each, so
+ * The first object of a value of which JSON keeps nothing, as an error says it: a `Map`, a `Set`, an error, a promise, a `Response`. JSON makes `{}` of each, so
  * that a value is searched only where its JSON holds one. What has a JSON of its own is left to it.
  */
 export function lostPlace(value: unknown, json: string, name: string): string | undefined {
@@ -172,10 +172,10 @@ export function lostPlace(value: unknown, json: string, name: string): string | 
 
 function lostIn(value: unknown, place: string): string | undefined {
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return undefined;
-  const lost = emptiedClasses.find(([of]) => value instanceof of);
+  const lost = nameOfEmptied(value);
   // An error may have members that JSON keeps.
-  if (lost && Object.keys(value).length === 0)
-    return `${lost[1]} at ${place.slice(0, shownPlace)}, of which JSON keeps nothing`;
+  if (lost !== undefined && Object.keys(value).length === 0)
+    return `${lost} at ${place.slice(0, shownPlace)}, of which JSON keeps nothing`;
   for (const [key, member] of Object.entries(value)) {
     const at = Array.isArray(value) ? `[${key}]` : `.${key.slice(0, shownCharacters)}`;
     const found = lostIn(member, `${place}${at}`);
@@ -193,6 +193,24 @@ const emptiedClasses = [
   [RegExp, 'a RegExp'],
   [ArrayBuffer, 'an ArrayBuffer'],
 ] as const;
+
+/** Such classes of the web platform, by their tags: their names would load what a process may never need. */
+const emptiedTags: ReadonlyMap<string, string> = new Map([
+  ['Response', 'a Response, whose body is read by json() or text(),'],
+  ['Headers', 'Headers'],
+  ['URLSearchParams', 'URLSearchParams'],
+  ['FormData', 'a FormData'],
+  ['Blob', 'a Blob'],
+  ['File', 'a File'],
+  ['ReadableStream', 'a ReadableStream'],
+]);
+
+function nameOfEmptied(value: object): string | undefined {
+  const known = emptiedClasses.find(([of]) => value instanceof of)?.[1];
+  if (known !== undefined) return known;
+  const { [Symbol.toStringTag]: tag } = value as { readonly [Symbol.toStringTag]?: unknown };
+  return typeof tag === 'string' ? emptiedTags.get(tag) : undefined;
+}
 
 /** The most characters of a member's name that a message shows. */
 const shownCharacters = 100;

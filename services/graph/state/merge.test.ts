@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import fc from 'fast-check';
 import type { Message } from '@agent-workflow/protos/message';
@@ -143,6 +144,14 @@ test('a reducer that gives a promise is refused, which JSON would make an empty 
   const late = field<unknown>({ type: 'any', reducer: async (_before, more) => more }).spec;
   const { message } = failureOf([output('a', { late: 1 })], { late });
   t.is(message, 'the reducer of field "late" gives a promise: it must return at once');
+});
+
+test('a reducer that gives a promise which rejects is refused in the same way, and leaves no rejection behind', async (t) => {
+  const late = field<unknown>({ type: 'any', reducer: () => Promise.reject(new Error('later')) }).spec;
+  const { message } = failureOf([output('a', { late: 1 })], { late });
+  t.is(message, 'the reducer of field "late" gives a promise: it must return at once');
+  // A rejection that nobody takes is reported after a turn of the event loop, and fails the test.
+  await setImmediate();
 });
 
 test('a long message of a reducer is shortened as that of a node is', (t) => {

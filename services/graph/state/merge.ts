@@ -134,10 +134,13 @@ interface Reduction {
 function reduceField({ name, spec, current, update, node }: Reduction): unknown {
   const value = spec.reducer ? callReducer(spec.reducer, current, update, name, node) : update;
   // The update itself was searched where the node returned it.
-  if (value instanceof Promise)
+  if (value instanceof Promise) {
+    // What it rejects with later would end the process of a test.
+    value.catch(() => undefined);
     throw new RunFailure('NodeFailed', `the reducer of field "${name}" gives a promise: it must return at once`, {
       node,
     });
+  }
   const fault = misfit(spec, value);
   if (fault !== undefined) throw new RunFailure('NodeFailed', `field "${name}" ${fault}`, { node });
   return value;

@@ -73,6 +73,7 @@ export async function walkToCrash(
     walked = await walkStep(graph, before, stepOptions);
     scope.commit();
     ids.learn(walked.state.context);
+    for (const name of ignoredFields) ids.learnWithin(walked.state.values[name]);
     points.push(...pointsOf(before, walked, own));
     if (moment === 'after commit') {
       graph = startProcess();

@@ -78,7 +78,11 @@ async function gather(data: FileData): Promise<Uint8Array> {
   if (typeof data === 'string' || data instanceof Uint8Array) return toBytes(data);
   if (!isStream(data)) throw new TypeError('data of a file must be a text, bytes, or an async iterable of bytes');
   const chunks: Uint8Array[] = [];
-  for await (const chunk of data) chunks.push(chunk);
+  for await (const chunk of data as AsyncIterable<unknown>) {
+    if (!(chunk instanceof Uint8Array))
+      throw new TypeError(`a stream of a file must give bytes, not ${typeof chunk}: encode texts with TextEncoder`);
+    chunks.push(chunk);
+  }
   return new Uint8Array(Buffer.concat(chunks));
 }
 

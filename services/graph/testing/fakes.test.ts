@@ -180,6 +180,10 @@ test('fake files refuse what the real ones refuse', async (t) => {
   await t.throwsAsync(files.write({ filename: 'b', data: 5 as never }), {
     message: 'data of a file must be a text, bytes, or an async iterable of bytes',
   });
+  const texts = ReadableStream.from(['a']) as unknown as AsyncIterable<Uint8Array>;
+  await t.throwsAsync(files.write({ filename: 'b', data: texts }), {
+    message: 'a stream of a file must give bytes, not string: encode texts with TextEncoder',
+  });
 });
 
 test('fake files of what is no file are refused by what it is', (t) => {

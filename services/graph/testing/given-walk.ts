@@ -1,9 +1,13 @@
-import { isCompiledGraph } from '../build/graph.ts';
+import { isCompiledGraph, isOfLangGraph } from '../build/graph.ts';
 import { nameOf } from '../state/name-of.ts';
 
 /** What JavaScript lets pass as the graph of a walk: one that is not compiled, and none at all. */
 export function requireGraph(graph: unknown): void {
   if (isCompiledGraph(graph)) return;
+  if (isOfLangGraph(graph))
+    throw new Error(
+      'the graph of a walk is one of LangGraph.js: give it to fromLangGraph() of @agent-workflow/langgraph',
+    );
   if (typeof graph === 'object' && graph !== null && 'compile' in graph)
     throw new Error('the graph of a walk is not compiled: give graph.compile()');
   throw new Error(`the graph of a walk must be a compiled graph, not ${nameOf(graph)}`);

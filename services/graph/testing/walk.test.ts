@@ -202,6 +202,12 @@ const must = 'context of a walk must be a list of messages, as user() makes them
 for (const [what, graph, options, message] of [
   ['a graph that is not compiled', new StateGraph({}), {}, 'the graph of a walk is not compiled: give graph.compile()'],
   ['no graph', undefined, {}, 'the graph of a walk must be a compiled graph, not undefined'],
+  [
+    'a graph of LangGraph.js',
+    { getSubgraphsAsync: () => [] },
+    {},
+    'the graph of a walk is one of LangGraph.js: give it to fromLangGraph() of @agent-workflow/langgraph',
+  ],
   ['a text as context', calling(), { context: 'Hello' }, `${must}, not string`],
   ['texts as messages', calling(), { context: [user('Hello'), 'you'] }, `${must}: [1] is string`],
   [
