@@ -24,7 +24,7 @@ export function openFolderFiles(folder: string): FileBytes {
       translated(async () => {
         const path = join(folder, placeOf(key));
         const { bytes: passing, result } = measured(bytes, signal);
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await makeFolder(dirname(path));
         try {
           await writeWhole(partOf(path), passing);
           await rename(partOf(path), path);
@@ -64,6 +64,25 @@ async function refuseUnfit(folder: string): Promise<void> {
     if (!isAbsent(error)) throw error;
     // It is made with the first file, and so is what is missing above it.
     await refuseUnfit(dirname(folder));
+  }
+}
+
+/** Makes the folder and those above it, one after the other: where a file system takes none, as `/proc`, Node's `recursive` tries for ever. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdirUnlessThere(folder);
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+    await makeFolder(dirname(folder));
+    await mkdirUnlessThere(folder);
+  }
+}
+
+async function mkdirUnlessThere(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'EEXIST') throw error;
   }
 }
 

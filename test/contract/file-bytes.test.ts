@@ -49,6 +49,15 @@ test('in a folder: one that cannot be written is not available, and the error na
   await t.throwsAsync(bytes.check(never), { name: 'Unavailable', message: error.message });
 });
 
+const onLinux = process.platform === 'linux' ? test : test.skip;
+onLinux('in a folder: a file system that takes no folders is refused at once', async (t) => {
+  await using bytes = openFolderFiles('/proc/absent');
+  async function* content(): AsyncGenerator<Uint8Array> {
+    yield await Promise.resolve(Buffer.from('x'));
+  }
+  await t.throwsAsync(bytes.write({ owner: 'a', fileId: 'b' }, content(), never), { name: 'Unavailable' });
+});
+
 test('in a folder: one that is full, or cannot be made with the first file, is found before a file is written', async (t) => {
   const disk = await openSmallDisk(1);
   if (typeof disk === 'string') {
