@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -32,6 +32,21 @@ test('a folder that cannot be made is an error, not one that is held', (t) => {
     name: 'ConfigError',
     message: /cannot be opened: the path leads through a file$/,
   });
+});
+
+test('a folder whose name is too long, or whose links lead in a circle, is refused by its reason', (t) => {
+  const folder = temporaryFolder(t);
+  const circle = join(folder, 'circle');
+  symlinkSync(circle, circle);
+  for (const [path, reason] of [
+    [join(folder, 'x'.repeat(300)), 'its name is too long'],
+    [circle, 'its links lead in a circle'],
+    [join(circle, 'below'), 'its links lead in a circle'],
+  ] as const)
+    t.throws(() => openDataFolder(path), {
+      name: 'ConfigError',
+      message: `${join(path, 'lock.sqlite')} cannot be opened: ${reason}`,
+    });
 });
 
 test('a folder is made with those above it, and the place of one that keeps nothing is no path', (t) => {
