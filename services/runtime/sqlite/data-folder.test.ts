@@ -53,6 +53,7 @@ test('a folder is made with those above it, and the place of one that keeps noth
   const folder = join(temporaryFolder(t), 'two', 'levels');
   openDataFolder(folder)[Symbol.dispose]();
   t.true(statSync(join(folder, 'lock.sqlite')).isFile());
+  t.is(statSync(folder).mode & 0o077, 0, 'no other user may look into it');
   t.is(dataPlace(folder), folder);
   t.is(dataPlace(':memory:'), 'in memory, gone when the process ends');
 });
