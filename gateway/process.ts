@@ -8,7 +8,7 @@ import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessChecks, gatewayProcessSettings, hostOf } from './config.ts';
 import { openFileStore, openFileSweep } from './files/index.ts';
-import { createReadinessCheck } from './upstream/readiness.ts';
+import { createReadinessCheck, watchReadiness } from './upstream/readiness.ts';
 import { openServer } from './server.ts';
 import { retryingExecution } from './upstream/retrying-execution.ts';
 import { openGatewayStores } from './stores.ts';
@@ -45,11 +45,11 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
     ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
   });
+  // What is wrong around it is in the log from the start, and not with the first request. A check that runs at the end delays no drain.
+  opened.use(watchReadiness(readiness));
   const server = opened.use(await openServer({ app, host, config: values, log }));
   opened.use(openFileSweep({ threads: calledThreads, files, log }));
   opened.use(observed.serving());
-  // What is wrong around it is in the log from the start, and not with the first request: the check reports it.
-  readiness.check().catch(() => undefined);
   const resources = opened.move();
   return {
     startLines: [auth.summary, files.summary, ...observed.startLines, `gateway listens on ${server.url}`],

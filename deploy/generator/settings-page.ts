@@ -48,7 +48,7 @@ const introduction = `# Settings
 
 A setting is an environment variable. An empty value counts as unset. A value that is not accepted stops the start. The
 message names all variables at once that cannot be read or do not fit together; what depends on \`service.json\`, as the
-settings of an agent, is checked after these. At start each process logs the settings that it took, secrets masked,
+settings of an agent, is checked after these. At start each process logs the settings that it took, secrets and passwords in addresses masked,
 and warns in one line of variables that have no effect on it: settings of other processes, and names that resemble a setting.
 
 \`npm start\` is the process \`standalone\`. In a cluster the processes are \`gateway\`, \`threads\`, \`execution\` and \`memory\`; the

@@ -60,7 +60,7 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
   autoscaling: scaling,
   podDisruptionBudget: closed({
     enabled: flag,
-    maxUnavailable: { type: ['integer', 'string'], pattern: '^[0-9]+%$', minimum: 1 },
+    maxUnavailable: { type: ['integer', 'string'], pattern: '^([1-9][0-9]?|100)%$', minimum: 1 },
   }),
   topologySpread: closed({ topologyKeys: texts, whenUnsatisfiable: choice('ScheduleAnyway', 'DoNotSchedule') }),
   nodeSelector: labels,

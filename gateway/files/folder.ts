@@ -1,5 +1,5 @@
-import { access, constants, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { access, constants, mkdir, open, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { chunksOf } from './chunks.ts';
 import { measured } from './measured.ts';
@@ -24,7 +24,7 @@ export function openFolderFiles(folder: string): FileBytes {
       translated(async () => {
         const path = join(folder, placeOf(key));
         const { bytes: passing, result } = measured(bytes, signal);
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        await makeFolder(dirname(path));
         try {
           await writeWhole(partOf(path), passing);
           await rename(partOf(path), path);
@@ -42,16 +42,7 @@ export function openFolderFiles(folder: string): FileBytes {
         // The stream closes the file when it ends, fails, its reader leaves, or the signal fires before anybody has read.
         return file && chunksOf(file.createReadStream({ ...range, highWaterMark: readBytes, signal }), toServiceError);
       }),
-    check: (signal) =>
-      translated(() =>
-        unless(
-          signal,
-          access(folder, constants.R_OK | constants.W_OK | constants.X_OK).catch((error: unknown) => {
-            // It is made with the first file.
-            if (!isAbsent(error)) throw error;
-          }),
-        ),
-      ),
+    check: (signal) => translated(() => unless(signal, refuseUnfit(resolve(folder)))),
     remove: (key, signal) =>
       translated(async () => {
         const path = join(folder, placeOf(key));
@@ -60,6 +51,39 @@ export function openFolderFiles(folder: string): FileBytes {
       }),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
+}
+
+/** @throws Unavailable, or what the file system throws, when no file can be written there now. */
+async function refuseUnfit(folder: string): Promise<void> {
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    const { blocks, bavail } = await statfs(folder);
+    // A file system that knows no size has no blocks.
+    if (blocks > 0 && bavail === 0) throw fullStore();
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+    // It is made with the first file, and so is what is missing above it.
+    await refuseUnfit(dirname(folder));
+  }
+}
+
+/** Makes the folder and those above it, one after the other: where a file system takes none, as `/proc`, Node's `recursive` tries for ever. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdirUnlessThere(folder);
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+    await makeFolder(dirname(folder));
+    await mkdirUnlessThere(folder);
+  }
+}
+
+async function mkdirUnlessThere(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'EEXIST') throw error;
+  }
 }
 
 const partOf = (path: string): string => `${path}.part`;
@@ -107,10 +131,10 @@ const full = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 /** What the file system threw; other errors, as those of the bytes that were to be written, stay as they are. */
 function toServiceError(error: unknown): unknown {
   if (error instanceof ServiceError || !isSystemError(error)) return error;
-  return full.has(error.code ?? '')
-    ? unavailable('the store of files is full', error, fullRetryMs)
-    : unavailable('the store of files is not available', error);
+  return full.has(error.code ?? '') ? fullStore(error) : unavailable('the store of files is not available', error);
 }
 
 /** A full disk is not emptied within a second. */
 const fullRetryMs = 60_000;
+
+const fullStore = (cause?: unknown): ServiceError => unavailable('the store of files is full', cause, fullRetryMs);

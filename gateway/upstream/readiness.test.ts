@@ -2,7 +2,7 @@ import test from 'ava';
 import { notFound, unavailable } from '@agent-workflow/kit/errors';
 import { createHealth } from '@agent-workflow/runtime/health';
 import { createLog } from '@agent-workflow/kit/log';
-import { createReadinessCheck } from './readiness.ts';
+import { createReadinessCheck, watchReadiness } from './readiness.ts';
 
 const silentLog = createLog('test', 'silent');
 
@@ -44,4 +44,25 @@ test('a store of files that is unavailable, or does not answer, is named, and ch
   const silent = (signal: AbortSignal): Promise<void> =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
   t.deepEqual(await degradedFiles(silent), [{ name: 'files', reason: 'it does not answer in time' }]);
+});
+
+test('what fails, and that it works again, is known although nobody asks', async (t) => {
+  let isAway = true;
+  let onCheck = (): void => undefined;
+  const check = (): Promise<void> => {
+    onCheck();
+    return isAway ? Promise.reject(unavailable('away')) : Promise.resolve();
+  };
+  const health = createHealth(silentLog);
+  // Each has a check of its own, because the result of one is good for a second.
+  const readiness = () => createReadinessCheck({ threads, health, files: { check } }).check();
+  await using _watching = watchReadiness({ check: readiness }, 1);
+  const checkedAgain = async (): Promise<void> => {
+    for (let times = 0; times < 3; times++) await new Promise<void>((resolve) => (onCheck = resolve));
+  };
+  await checkedAgain();
+  t.deepEqual(health.degraded(), [{ name: 'files', reason: 'it is unavailable' }]);
+  isAway = false;
+  await checkedAgain();
+  t.deepEqual(health.degraded(), []);
 });

@@ -1,3 +1,4 @@
+import { every } from '@agent-workflow/kit/life';
 import { fromUnknown, isServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
 import type { Degraded, Health } from '@agent-workflow/runtime/health';
 import { within, type Call } from '@agent-workflow/protos/call';
@@ -8,7 +9,7 @@ import type { SweepCalls } from '@agent-workflow/protos/threads';
 /** Checks the services behind the gateway. */
 export interface ReadinessCheck {
   /**
-   * The parts that fail. The result is cached for a second, so that probes, which need no credentials, cannot load the services.
+   * The parts that fail. What the services answer is cached for a second, so that probes, which need no credentials, cannot load the services.
    * @throws Unavailable when the record cannot be read, or not in time.
    */
   readonly check: () => Promise<readonly Degraded[]>;
@@ -45,7 +46,8 @@ export function createReadinessCheck({ threads, health, files, remote }: Readine
   const record = async (call: Call): Promise<unknown> => threads.listOpenRuns({ limit: 1 }, call);
   const readRecord = remote ? reported(health, 'threads', recordMs, record) : () => record(within(recordMs));
 
-  const check = async (): Promise<readonly Degraded[]> => {
+  /** Lets each report what it finds, and gives what the execution service says of itself. */
+  const checkAll = async (): Promise<readonly Degraded[]> => {
     const [read, execution] = await Promise.allSettled([
       readRecord(),
       others?.execution(),
@@ -54,7 +56,7 @@ export function createReadinessCheck({ threads, health, files, remote }: Readine
     ]);
     // The servers of the execution service are measured by its own metrics; here they are only listed.
     const ofExecution = execution.status === 'fulfilled' ? execution.value?.degraded : undefined;
-    if (read.status === 'fulfilled') return [...health.degraded(), ...(ofExecution ?? [])];
+    if (read.status === 'fulfilled') return ofExecution ?? [];
     throw isServiceError(read.reason, 'Timeout')
       ? unavailable('the record is too slow to answer', read.reason)
       : read.reason;
@@ -62,13 +64,29 @@ export function createReadinessCheck({ threads, health, files, remote }: Readine
 
   let last: { readonly at: number; readonly result: Promise<readonly Degraded[]> } | undefined;
   return {
-    check: () => {
-      if (!last || performance.now() - last.at > cacheMs) {
-        last = { at: performance.now(), result: check() };
-      }
-      return last.result;
+    check: async () => {
+      if (!last || performance.now() - last.at > cacheMs) last = { at: performance.now(), result: checkAll() };
+      const ofExecution = await last.result;
+      return [...health.degraded(), ...ofExecution];
     },
   };
+}
+
+/** Between two checks that nobody asks for, in milliseconds: alerts look every half minute, and a bucket is asked each time. */
+const watchMs = 15_000;
+
+/**
+ * Checks at once and again and again, so that the log and the metrics say what fails although nobody asks: the platform asks `/readyz` only until the
+ * process has begun. A check reports what it finds itself, the record included where it is another process.
+ */
+export function watchReadiness({ check }: ReadinessCheck, everyMs = watchMs): AsyncDisposable {
+  const checkQuietly = (): Promise<void> =>
+    check().then(
+      () => undefined,
+      () => undefined,
+    );
+  void checkQuietly();
+  return every(everyMs, checkQuietly, () => undefined);
 }
 
 /** An owner and a memory that cannot exist: every real owner begins with its kind. */

@@ -46,6 +46,29 @@ test('what a start prints masks secrets and leaves out what is off', (t) => {
   t.deepEqual(printable(settings, values), { HOST: '127.0.0.1', PORT: 8000, LOG_LEVEL: 'info', PIN: '***' });
 });
 
+test('the name and the password in an address are neither printed nor repeated', (t) => {
+  const addresses = {
+    COLLECTOR: text('', 'Where traces go'),
+    MONITORS: text('', 'Addresses, divided by commas'),
+    PLAIN: text('', 'An address without a password'),
+    LEVEL: choice(['one'], 'one', 'A word'),
+  };
+  const values = readEnv(addresses, {
+    COLLECTOR: 'http://ada:letmein@collector:4318/v1',
+    MONITORS: 'http://ada:letme,in@one:8222,http://ada:let@me/in@two:8222',
+    PLAIN: 'https://host/path',
+  });
+  t.deepEqual(printable(addresses, values), {
+    COLLECTOR: 'http://***@collector:4318/v1',
+    MONITORS: 'http://***@two:8222',
+    PLAIN: 'https://host/path',
+    LEVEL: 'one',
+  });
+  t.throws(() => readEnv(addresses, { LEVEL: 'nats://ada:let me in@host' }), {
+    message: 'LEVEL must be one of one, not "nats://***@host"',
+  });
+});
+
 test('what must be set and is not is a fault among the others', (t) => {
   const needed = { ...settings, ADDRESS: required('Where it is') };
   const error = t.throws(() => readEnv(needed, { PORT: 'x', ADDRESS: '' }), { instanceOf: ConfigError });

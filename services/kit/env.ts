@@ -101,7 +101,10 @@ export function readEnv<S extends Settings>(
     }
     const value = setting.read(given);
     if (isProblem(value))
-      faults.set(name, `${name} ${value.problem}, not ${setting.secret ? '(hidden)' : JSON.stringify(given)}`);
+      faults.set(
+        name,
+        `${name} ${value.problem}, not ${setting.secret ? '(hidden)' : JSON.stringify(withoutPassword(given))}`,
+      );
     return [name, value];
   });
   const values = Object.fromEntries(entries) as Values<S>;
@@ -121,14 +124,18 @@ function problemsIn(check: () => unknown): readonly string[] {
   }
 }
 
-/** The values of the settings with secrets masked, for the log line of the start. Settings without a value are left out. */
+/** The values of the settings with secrets and passwords in addresses masked, for the log line of the start. Settings without a value are left out. */
 export function printable<S extends Settings>(settings: S, values: Values<S>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(settings)
       .filter(([name]) => values[name] !== undefined)
-      .map(([name, setting]) => [name, setting.secret ? '***' : values[name]]),
+      .map(([name, setting]) => [name, setting.secret ? '***' : withoutPassword(values[name])]),
   );
 }
+
+/** An address as `https://name:password@host` without its name and password. Of a list of such addresses the last host is left: a password may hold anything. */
+const withoutPassword = <T>(value: T): T | string =>
+  typeof value === 'string' ? value.replace(/\/\/[^]*@/, '//***@') : value;
 
 /** The environment of this process. No other place reads it. */
 export const processEnv = (): Env => process.env;

@@ -6,7 +6,7 @@ import { threadsSettings } from '@agent-workflow/threads/config';
 
 /** The settings of the standalone process: those of every part, and the data folder. */
 export const standaloneSettings = {
-  DATA_DIR: text('.data', 'Folder of the data; `:memory:` keeps nothing'),
+  DATA_DIR: text('.data', 'Folder of the data, made for the user of the process alone; `:memory:` keeps nothing'),
   ...gatewaySettings,
   ...executionSettings,
   ...threadsSettings,

@@ -12,7 +12,7 @@ import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf, type GatewayConfig } from '@agent-workflow/gateway/config';
 import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
-import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
+import { createReadinessCheck, watchReadiness } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway/stores';
 import { dataPlace, openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
@@ -112,15 +112,17 @@ export async function openStandalone(
   opened.defer(() => drain(Math.max(minDrainMs, drainUntil - Date.now())));
   const authLine = `${auth.summary}${file.auth === null ? '' : `; ${await countAnonymousThreads(threads)}`}`;
   const stores = opened.use(await openStores());
+  const readiness = createReadinessCheck({ threads, health, files: files.bytes });
   const app = createApp({
     threads,
     execution: inProcess('execution', link(execution)),
     memory,
     ...stores,
-    readiness: createReadinessCheck({ threads, health, files: files.bytes }),
+    readiness,
     ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
   });
+  opened.use(watchReadiness(readiness));
   const server = opened.use(await openServer({ app, host, config: values, log }));
   opened.defer(() => {
     drainUntil = Date.now() + values.DRAIN_SECONDS * 1000;

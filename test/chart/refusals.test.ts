@@ -42,6 +42,24 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     'memory.resources.limits=null',
     /at '\/resources\/limits': got null, want object/,
   ],
+  [
+    'a memory budget above the limit of the container',
+    small,
+    'gateway.config.MEMORY_BUDGET_MB=600',
+    /gateway: MEMORY_BUDGET_MB \(600\) is more than resources.limits.memory \(512Mi\)/,
+  ],
+  [
+    'a budget of disruptions that lets no node be emptied',
+    small,
+    'gateway.podDisruptionBudget.maxUnavailable=0%',
+    /'\/podDisruptionBudget\/maxUnavailable': '0%' does not match/,
+  ],
+  [
+    'a budget of disruptions of more than all pods',
+    small,
+    'gateway.podDisruptionBudget.maxUnavailable=101%',
+    /'\/podDisruptionBudget\/maxUnavailable': '101%' does not match/,
+  ],
   ['the user root', small, 'gateway.runAsUser=0', /at '\/runAsUser': minimum/],
   ['two replicas of one process', standalone, 'replicas=2', /at '\/replicas': value must be 1/],
   [
@@ -413,6 +431,24 @@ withServer(test, chartTools, () => {
     await t.throwsAsync(set('FILES_QUOTA_MB', max - 1), { message: /FILES_QUOTA_MB \(\d+\) is less/ });
     const both = ['--set', 'config.FILES_MAX_MB=40000,config.FILES_QUOTA_MB=1000000000'];
     await t.notThrowsAsync(render(standalone, { more: both }));
+  });
+
+  test.serial('a memory budget up to the limit is taken, in whatever unit the limit is', async (t) => {
+    for (const limit of ['512Mi', '0.5Gi', '536870912', '536871k', '0.6G'])
+      await t.notThrowsAsync(
+        render(small, {
+          more: ['--set', `gateway.resources.limits.memory=${limit},gateway.config.MEMORY_BUDGET_MB=512`],
+        }),
+        limit,
+      );
+    for (const limit of ['511Mi', '536870911', '0.5G'])
+      await t.throwsAsync(
+        render(small, {
+          more: ['--set', `gateway.resources.limits.memory=${limit},gateway.config.MEMORY_BUDGET_MB=512`],
+        }),
+        { message: /MEMORY_BUDGET_MB \(512\) is more than/ },
+        limit,
+      );
   });
 
   test.serial('origins of every page without credentials, and listed ones with them, are taken', async (t) => {

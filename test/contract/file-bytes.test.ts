@@ -7,6 +7,7 @@ import { openFolderFiles } from '@agent-workflow/gateway/files/folder';
 import { openS3Files } from '@agent-workflow/gateway/files/s3';
 import { never } from '@agent-workflow/protos/call';
 import test, { type ExecutionContext } from 'ava';
+import { openSmallDisk } from '../faults/small-disk.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { makeBucket, privateS3, s3, toS3Client, type S3 } from '../servers/s3.ts';
 import { fileBytesContract } from './file-bytes.ts';
@@ -46,6 +47,38 @@ test('in a folder: one that cannot be written is not available, and the error na
   const error = await t.throwsAsync(bytes.write(key, content(), never), { name: 'Unavailable' });
   t.is(error.message, 'the store of files is not available');
   await t.throwsAsync(bytes.check(never), { name: 'Unavailable', message: error.message });
+});
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+onLinux('in a folder: a file system that takes no folders is refused at once', async (t) => {
+  await using bytes = openFolderFiles('/proc/absent');
+  async function* content(): AsyncGenerator<Uint8Array> {
+    yield await Promise.resolve(Buffer.from('x'));
+  }
+  await t.throwsAsync(bytes.write({ owner: 'a', fileId: 'b' }, content(), never), { name: 'Unavailable' });
+});
+
+test('in a folder: one that is full, or cannot be made with the first file, is found before a file is written', async (t) => {
+  const disk = await openSmallDisk(1);
+  if (typeof disk === 'string') {
+    t.log(disk);
+    t.pass();
+    return;
+  }
+  t.teardown(() => disk[Symbol.asyncDispose]());
+  await using there = openFolderFiles(disk.folder);
+  await using missing = openFolderFiles(join(disk.folder, 'files', 'of', 'callers'));
+  const findings = async (): Promise<unknown[]> =>
+    Promise.all([there, missing].map((bytes) => bytes.check(never).catch(String)));
+  t.deepEqual(await findings(), [undefined, undefined]);
+  disk.fill();
+  const full = 'Unavailable: the store of files is full';
+  t.deepEqual(await findings(), [full, full]);
+  disk.free();
+  t.deepEqual(await findings(), [undefined, undefined]);
+  disk.makeReadOnly();
+  const away = 'Unavailable: the store of files is not available';
+  t.deepEqual(await findings(), [away, away]);
 });
 
 withServer(test, s3, (server) => {

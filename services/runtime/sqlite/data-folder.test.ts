@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -34,10 +34,26 @@ test('a folder that cannot be made is an error, not one that is held', (t) => {
   });
 });
 
+test('a folder whose name is too long, or whose links lead in a circle, is refused by its reason', (t) => {
+  const folder = temporaryFolder(t);
+  const circle = join(folder, 'circle');
+  symlinkSync(circle, circle);
+  for (const [path, reason] of [
+    [join(folder, 'x'.repeat(300)), 'its name is too long'],
+    [circle, 'its links lead in a circle'],
+    [join(circle, 'below'), 'its links lead in a circle'],
+  ] as const)
+    t.throws(() => openDataFolder(path), {
+      name: 'ConfigError',
+      message: `${join(path, 'lock.sqlite')} cannot be opened: ${reason}`,
+    });
+});
+
 test('a folder is made with those above it, and the place of one that keeps nothing is no path', (t) => {
   const folder = join(temporaryFolder(t), 'two', 'levels');
   openDataFolder(folder)[Symbol.dispose]();
   t.true(statSync(join(folder, 'lock.sqlite')).isFile());
+  t.is(statSync(folder).mode & 0o077, 0, 'no other user may look into it');
   t.is(dataPlace(folder), folder);
   t.is(dataPlace(':memory:'), 'in memory, gone when the process ends');
 });

@@ -6,13 +6,15 @@ import { primaryCode } from './errors.ts';
 import { cannotOpen } from './file-reason.ts';
 
 const sqliteBusy = 5;
+/** Threads and memories are in the folder: no other user of the machine may read them. */
+const ownersAlone = 0o700;
 
 /**
  * Holds a folder for this process until disposed or dead: the operating system removes the lock of a dead process.
  * @returns `undefined` when another process holds it.
  */
 function holdFolder(folder: string): Disposable | undefined {
-  makeFolder(folder);
+  makeFolder(folder, ownersAlone);
   const db = new DatabaseSync(`${folder}/lock.sqlite`, { timeout: 0 });
   try {
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;');
@@ -31,12 +33,12 @@ function holdFolder(folder: string): Disposable | undefined {
 /**
  * Makes the folder and those above it, one after the other: where a file system takes none, as `/proc`, Node's `recursive` tries for ever.
  */
-function makeFolder(folder: string): void {
+function makeFolder(folder: string, mode?: number): void {
   if (isFolder(folder)) return;
   const above = dirname(folder);
   if (above !== folder) makeFolder(above);
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT')

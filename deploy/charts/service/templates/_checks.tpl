@@ -94,6 +94,11 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- $problems = append $problems (printf "FILES_QUOTA_MB (%d) is less than FILES_MAX_MB (%d): no file of that size could be stored" (int $files.FILES_QUOTA_MB) (int $files.FILES_MAX_MB)) -}}
 {{- end -}}
 {{- end -}}
+{{- $limit := $c.values.resources.limits.memory -}}
+{{- $budget := get $c.values.config "MEMORY_BUDGET_MB" | int -}}
+{{- if gt (float64 $budget) (include "service.mebibytes" $limit | float64) -}}
+{{- $problems = append $problems (printf "MEMORY_BUDGET_MB (%d) is more than resources.limits.memory (%v): the container would be ended before the process has used it" $budget $limit) -}}
+{{- end -}}
 {{- with $c.values.autoscaling -}}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
 {{- $problems = append $problems (printf "autoscaling.minReplicas (%d) is more than maxReplicas (%d)" (int .minReplicas) (int .maxReplicas)) -}}
@@ -122,4 +127,14 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- if $problems -}}
 {{- fail (printf "\n%s: %s" $where (join (printf "\n%s: " $where) $problems)) -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+An amount of memory, as Kubernetes writes it, in MiB.
+*/}}
+{{- define "service.mebibytes" -}}
+{{- $units := dict "" 1 "m" 0.001 "k" 1e3 "Ki" 1024 "M" 1e6 "Mi" 1048576 "G" 1e9 "Gi" 1073741824 "T" 1e12 "Ti" 1099511627776 -}}
+{{- $amount := toString . -}}
+{{- $unit := regexFind "[A-Za-z]*$" $amount -}}
+{{- divf (mulf (trimSuffix $unit $amount | float64) (get $units $unit)) 1048576 -}}
 {{- end -}}
