@@ -57,6 +57,18 @@ test('the index finds the words of the stored contents after any puts, updates a
   );
 });
 
+test('memories of other owners change no score', async (t) => {
+  await using store = openSqliteMemoryStore({ path: ':memory:', embedder });
+  const contents = ['zebra one', 'the zebra grazes', 'quagga two', 'grass', 'quagga and grass'];
+  for (const [place, content] of contents.entries()) await store.put('ada', record(`m${String(place)}`, content));
+  const search = async () => store.findByKeywords({ owner: 'ada', text: 'zebra quagga', narrowing: {}, limit: 100 });
+  const alone = await search();
+  for (let place = 0; place < 200; place += 1) await store.put('bob', record(`m${String(place)}`, 'zebra one'));
+  const beside = await search();
+  const idsOfHits = (hits: typeof alone): string[] => hits.map(({ head }) => head.memoryId);
+  t.deepEqual(idsOfHits(beside), idsOfHits(alone));
+});
+
 async function idsWith(store: MemoryStore, text: string): Promise<string[]> {
   const hits = await store.findByKeywords({ owner: 'anon', text, narrowing: {}, limit: 100 });
   return hits.map(({ head }) => head.memoryId).sort();

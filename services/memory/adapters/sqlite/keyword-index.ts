@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { createYielder } from '@agent-workflow/kit/yielder';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 
 /** A row's content in the full-text index. */
@@ -20,8 +21,8 @@ export interface KeywordIndex {
   readonly add: (entry: IndexEntry) => void;
   readonly replace: (entry: IndexEntry) => void;
   readonly remove: (seq: number) => void;
-  /** All rows of the owner that have any word of the text, some rows at a time. */
-  readonly find: (owner: string, text: string) => AsyncIterable<readonly KeywordMatch[]>;
+  /** All rows of the owner that have any word of the text. Rows of other owners change no score. */
+  readonly find: (owner: string, text: string) => Promise<KeywordMatch[]>;
 }
 
 /**
@@ -30,13 +31,18 @@ export interface KeywordIndex {
  */
 const waitingAtMost = 32;
 
-/** Matches that one query reads. They are many, because FTS5 counts the rows with a word again in each query. */
+/** Matches of one word that one query reads. They are many, because FTS5 counts the rows with a word again in each query. */
 const matchesAtOnce = 5000;
 
 const insertEntry = 'INSERT INTO memory_words (rowid, owner, content) VALUES (?, ?, ?)';
 const deleteEntry = 'DELETE FROM memory_words WHERE rowid = ?';
 const selectWaiting = 'SELECT seq, owner, content FROM memories WHERE seq > ? ORDER BY seq';
-const selectMatches = `SELECT rowid AS seq, -bm25(memory_words, 0.0, 1.0) AS score
+const countRows = 'SELECT count(*) AS count FROM memories WHERE owner = ?';
+/**
+ * FTS5 multiplies the weight of a word in a row, which is what is wanted here, by how rare the word is among the rows of all owners. The
+ * same with a huge weight of the column is this factor alone, so that their quotient is the weight, from 0 to 1.
+ */
+const selectMatches = `SELECT rowid AS seq, bm25(memory_words, 0.0, 1.0) / bm25(memory_words, 0.0, 1e15) AS weight
   FROM memory_words WHERE memory_words MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?`;
 
 export function createKeywordIndex(db: Sqlite): KeywordIndex {
@@ -53,6 +59,20 @@ export function createKeywordIndex(db: Sqlite): KeywordIndex {
       insert({ seq: until, owner: String(row['owner']), content: String(row['content']) });
     }
     db.prepare('UPDATE indexed SET until = ?').run(until);
+  };
+
+  /** The rows of the owner that have the word, each with the weight of the word in it. */
+  const weightsOf = async (owner: string, word: string): Promise<(readonly [seq: number, weight: number])[]> => {
+    const match = `owner : "${ownerWord(owner)}" AND content : "${word}"`;
+    const weights: (readonly [number, number])[] = [];
+    const yielder = createYielder();
+    for (let after = -1; ;) {
+      const rows = db.prepare(selectMatches).all(match, after, matchesAtOnce);
+      for (const row of rows) weights.push([Number(row['seq']), Number(row['weight'])]);
+      if (rows.length < matchesAtOnce) return weights;
+      after = Number(rows.at(-1)?.['seq']);
+      if (yielder.isDue()) await yielder.yield();
+    }
   };
 
   return {
@@ -72,21 +92,29 @@ export function createKeywordIndex(db: Sqlite): KeywordIndex {
       if (seq <= indexedUntil()) db.prepare(deleteEntry).run(seq);
     },
 
-    find: async function* (owner, text) {
-      const match = toMatch(owner, text);
-      if (match === undefined) return;
+    find: async (owner, text) => {
+      const words = wordsOf(text);
+      if (words.length === 0) return [];
       if (db.prepare(selectWaiting).get(indexedUntil())) await db.write(indexWaiting);
-      for (let after = -1; ;) {
-        const rows = db.prepare(selectMatches).all(match, after, matchesAtOnce);
-        const matches = rows.map((row) => ({ seq: Number(row['seq']), score: Number(row['score']) }));
-        yield matches;
-        const last = matches.at(-1);
-        if (matches.length < matchesAtOnce || !last) return;
-        after = last.seq;
+      const rows = Number(db.prepare(countRows).get(owner)?.['count']);
+      const scores = new Map<number, number>();
+      const yielder = createYielder();
+      for (const word of words) {
+        const weights = await weightsOf(owner, word);
+        const rarity = rarityOf(weights.length, rows);
+        for (const [seq, weight] of weights) {
+          scores.set(seq, (scores.get(seq) ?? 0) + weight * rarity);
+          if (yielder.isDue()) await yielder.yield();
+        }
       }
+      return Array.from(scores, ([seq, score]) => ({ seq, score }));
     },
   };
 }
+
+/** How much a word says by which `withWord` of `rows` are found: BM25's inverse document frequency, as Weaviate has it, above 0. */
+const rarityOf = (withWord: number, rows: number): number =>
+  Math.log(1 + (Math.max(rows - withWord, 0) + 0.5) / (withWord + 0.5));
 
 /** The owner as one word of the index, so that a search reads no other owner's entries. */
 const ownerWord = (owner: string): string => createHash('sha256').update(owner).digest('hex').slice(0, 24);
@@ -94,10 +122,6 @@ const ownerWord = (owner: string): string => createHash('sha256').update(owner).
 /** The words of a query after these are ignored. */
 const maxWords = 64;
 
-/** A text as a query of FTS5: every word in quotes, where nothing is syntax. `undefined` when it has no word. */
-function toMatch(owner: string, text: string): string | undefined {
-  const words = new Set(text.toLowerCase().match(/[\p{L}\p{N}\p{M}\p{Co}]+/gu));
-  if (words.size === 0) return undefined;
-  const quoted = [...words].slice(0, maxWords).map((word) => `"${word}"`);
-  return `owner : "${ownerWord(owner)}" AND content : (${quoted.join(' OR ')})`;
-}
+/** The words of a text, none of which is syntax in quotes. */
+const wordsOf = (text: string): string[] =>
+  [...new Set(text.toLowerCase().match(/[\p{L}\p{N}\p{M}\p{Co}]+/gu))].slice(0, maxWords);

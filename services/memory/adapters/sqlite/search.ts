@@ -53,15 +53,13 @@ export function createSearch({ db, index, readVectors, dimension }: Parts): Memo
     findByKeywords: async ({ owner, narrowing, accepts, limit, text }) => {
       const top = createTop<KeywordHit>(limit, bestScoreFirst);
       const yielder = createYielder();
-      let reading: ReturnType<ReadVectors> | undefined;
-      for await (const matches of index.find(owner, text)) {
-        const cached = await (reading ??= readVectors(owner));
-        for (const { seq, score } of matches) {
-          const head = cached ? cached.headAt(seq) : readHeadAt(owner, seq);
-          const hit = head && isWithin(narrowing, head) && { head, score };
-          if (hit && top.wants(hit) && (accepts === undefined || accepts(hit.head))) top.add(hit);
-          if (yielder.isDue()) await yielder.yield();
-        }
+      const matches = await index.find(owner, text);
+      const cached = matches.length > 0 ? await readVectors(owner) : undefined;
+      for (const { seq, score } of matches) {
+        const head = cached ? cached.headAt(seq) : readHeadAt(owner, seq);
+        const hit = head && isWithin(narrowing, head) && { head, score };
+        if (hit && top.wants(hit) && (accepts === undefined || accepts(hit.head))) top.add(hit);
+        if (yielder.isDue()) await yielder.yield();
       }
       return top.items();
     },
