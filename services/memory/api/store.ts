@@ -3,34 +3,48 @@ import type { Call } from '@agent-workflow/protos/call';
 import { memoryTypes } from '@agent-workflow/protos/lists';
 import type { Memory, StoreRequest } from '@agent-workflow/protos/memory';
 import { oneOf, readMetadata, refuseLate, refuseLong, refuseUnfit } from '../record/checks.ts';
-import { idByContent } from '../record/id-by-content.ts';
+import { idsByContent } from '../record/ids-by-content.ts';
 import { embed, toRecord, type Parts } from './parts.ts';
 
 export const createStore =
   (parts: Parts): Memory['store'] =>
   async (request, call) => {
-    const { owner, content, memoryType, category, metadataJson } = request;
+    const { content, memoryType, category, metadataJson } = request;
     refuseLate(call);
     refuseUnfit(content);
     oneOf(memoryTypes, memoryType, ['memoryType']);
     refuseLong(category, ['category']);
     readMetadata(metadataJson);
-    if (request.dedupe) {
-      const memoryId = idByContent(request);
-      const contentAt = async (): Promise<string | undefined> => (await parts.store.get(owner, [memoryId]))[0]?.content;
-      const known = await contentAt();
-      if (known === content || (known === undefined && (await put(parts, { ...request, memoryId }, call))))
-        return { memoryId };
-      // Either a concurrent request stored the same content, or the memory with this id was changed since.
-      if ((await contentAt()) === content) return { memoryId };
-    }
-    await put(parts, request, call);
+    if (request.dedupe) return { memoryId: await storeUnlessThere(parts, request, call) };
+    await put(parts, { ...request, vector: await embedContent(parts, request, call) }, call);
     return { memoryId: request.memoryId };
   };
 
-async function put(parts: Parts, request: StoreRequest, call: Call): Promise<boolean> {
-  const { owner, memoryId, content, memoryType, category, metadataJson, threadId = '' } = request;
-  const vector = await embed(parts, { field: 'content', text: content }, call);
+/** Stores the content unless one of its ids has it already, and returns the id of the one memory. */
+async function storeUnlessThere(parts: Parts, request: StoreRequest, call: Call): Promise<string> {
+  const { owner, content } = request;
+  const ids = idsByContent(request);
+  const known = await parts.store.get(owner, ids);
+  const same = known.find((memory) => memory.content === content);
+  if (same) return same.memoryId;
+  const vector = await embedContent(parts, request, call);
+  const taken = new Set(known.map(({ memoryId }) => memoryId));
+  for (const memoryId of ids.filter((each) => !taken.has(each))) {
+    if (await put(parts, { ...request, memoryId, vector }, call)) return memoryId;
+    // A concurrent request stored the same content, unless the memory was changed at once.
+    if ((await parts.store.get(owner, [memoryId]))[0]?.content === content) return memoryId;
+  }
+  await put(parts, { ...request, vector }, call);
+  return request.memoryId;
+}
+
+const embedContent = async (parts: Parts, { content }: StoreRequest, call: Call): Promise<Float32Array> =>
+  embed(parts, { field: 'content', text: content }, call);
+
+type Embedded = StoreRequest & { readonly vector: Float32Array };
+
+async function put(parts: Parts, request: Embedded, call: Call): Promise<boolean> {
+  const { owner, memoryId, content, memoryType, category, metadataJson, threadId = '', vector } = request;
   await readCancellation(call);
   const memory = toRecord(parts, { memoryId, content, memoryType, category, metadataJson, threadId, vector });
   return parts.store.put(owner, memory);

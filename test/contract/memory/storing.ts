@@ -54,8 +54,14 @@ export function storingTests(test: TestFn, name: string, open: Opener): void {
     await memory.update({ owner, memoryId: first, content: 'no tea' }, call);
     const again = await store('tea at four', { dedupe: true });
     t.not(again, first);
+    t.deepEqual(
+      await Promise.all(Array.from({ length: 8 }, async () => store('tea at four', { dedupe: true }))),
+      Array.from({ length: 8 }, () => again),
+    );
     t.is((await memory.list({ owner, selection: {}, limit: 1, offset: 0 }, call)).total, 7);
     await memory.delete({ owner, memoryId: first }, call);
+    t.is(await store('tea at four', { dedupe: true }), again);
+    await memory.delete({ owner, memoryId: again }, call);
     t.is(await store('tea at four', { dedupe: true }), first);
   });
 }
