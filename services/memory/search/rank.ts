@@ -13,10 +13,16 @@ interface Metric {
 /** The largest rounding error of a number of about 1. */
 const slack = 1e-12;
 
+/**
+ * How far a vector may be from itself by angle: its numbers have single precision, and its length is not exactly 1 therefore. Measured
+ * are 3e-8 on SQLite and 2.4e-7 on Weaviate.
+ */
+const sameAngle = 1e-6;
+
 const byAngle: Metric = {
   measure: 'dot',
-  scoreOf: (distance) => clamp((1 - distance) / 2),
-  distanceOf: (score) => 1 - 2 * score + slack,
+  scoreOf: (distance) => (distance <= sameAngle - 1 ? 1 : clamp((1 - distance) / 2)),
+  distanceOf: (score) => Math.max(1 - 2 * score + slack, sameAngle - 1),
 };
 const byLength = (measure: Measure): Metric => ({
   measure,

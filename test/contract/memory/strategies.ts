@@ -31,6 +31,19 @@ export function strategyTests(test: TestFn, name: string, open: Opener): void {
     },
   );
 
+  withMemory('a text finds a memory of the same text at threshold 1', async (t, _, { store, search }) => {
+    for (const content of ['prefers', 'Ada prefers green tea', 'the harbour café opens at six', 'a b c d e'])
+      for (const retrievalStrategy of retrievalStrategies.filter((each) => each !== 'relevance')) {
+        const memoryId = await store(content, { memoryId: content });
+        const results = await search(content, { retrievalStrategy, scoreThreshold: 1 });
+        t.deepEqual(
+          results.map(({ memoryId: id, score }) => [id, score]),
+          [[memoryId, 1]],
+          `${content} by ${retrievalStrategy}`,
+        );
+      }
+  });
+
   withMemory('temporal is newest first among those that reach the threshold', async (t, _, { store, find, search }) => {
     for (const content of ['green tea', 'black tea', 'a long walk by the sea', 'tea with milk']) await store(content);
     t.deepEqual(await find('tea', { retrievalStrategy: 'temporal', limit: 2 }), [
