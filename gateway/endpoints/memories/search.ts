@@ -21,7 +21,7 @@ export const searchMemories = endpoint({
   handle: async ({ input, owner, call, addReplyMetadata }, { memory }) => {
     const request = {
       owner,
-      query: input.query,
+      query: input.query.toWellFormed(),
       selection: selectionOf(input),
       limit: Math.min(input.limit, maxLimit),
       scoreThreshold: input.score_threshold,

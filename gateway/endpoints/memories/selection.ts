@@ -19,7 +19,7 @@ export function selectionOf(input: {
   return {
     ...threadOf(config),
     ...(memoryType !== undefined && { memoryType }),
-    ...(category !== undefined && { category }),
+    ...(category !== undefined && { category: category.toWellFormed() }),
     ...(filters && Object.keys(filters).length > 0 && { filtersJson: jsonBytes(filters) }),
   };
 }

@@ -16,7 +16,8 @@ export const storeMemory = endpoint({
   input: StoreMemory,
   reply: StoredMemory,
   handle: async ({ input, owner, newId, call }, { memory }) => {
-    const { content, category, memory_type: memoryType, metadata = {} } = input;
+    const { memory_type: memoryType, metadata = {} } = input;
+    const [content, category] = [input.content.toWellFormed(), input.category.toWellFormed()];
     const memoryId = newId('memory');
     const request = { owner, memoryId, content, category, memoryType, metadataJson: jsonBytes(metadata) };
     const dedupe = input.options?.dedupe === true;

@@ -19,7 +19,13 @@ export const updateMemory = endpoint({
   reply: UpdatedMemory,
   handle: async ({ params, input, owner, idempotency, call }, { memory }) => {
     const metadata = input.metadata && { metadataJson: jsonBytes(input.metadata) };
-    const request = { owner, memoryId: params.memory_id, content: input.content, ...metadata, ...idempotency };
+    const request = {
+      owner,
+      memoryId: params.memory_id,
+      content: input.content.toWellFormed(),
+      ...metadata,
+      ...idempotency,
+    };
     const item = await memory.update(request, call());
     return jsonObject({ memory: memoryText(item, owner), success: 'true' });
   },

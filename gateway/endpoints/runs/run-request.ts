@@ -57,7 +57,7 @@ function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest
   return {
     ...agentOf(config),
     ...(threadId !== undefined && { threadId: idText(threadId) }),
-    ...(threadName !== undefined && { threadName }),
+    ...(threadName !== undefined && { threadName: threadName.toWellFormed() }),
     ...(metadata && { threadMetadataJson: metadataBytes(metadata, ['body', 'config', 'metadata']) }),
   };
 }

@@ -33,7 +33,7 @@ export const forkThread = endpoint({
         threadId: params.thread_id,
         checkpointId: idText(input.checkpoint_id),
         newThreadId,
-        ...(threadName !== undefined && { threadName }),
+        ...(threadName !== undefined && { threadName: threadName.toWellFormed() }),
         ...(metadata && { metadataJson: metadataBytes(metadata, ['body', 'config', 'metadata']) }),
       },
       call(),

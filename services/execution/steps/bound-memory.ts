@@ -29,9 +29,9 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
       const request = {
         owner,
         memoryId: newId(),
-        content,
+        content: wellFormed(content),
         memoryType: oneOf('memoryType', memoryTypes, memoryType),
-        category,
+        category: wellFormed(category),
         metadataJson: Buffer.from(JSON.stringify(metadata)),
         threadId,
       };
@@ -43,9 +43,9 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
       requireQuery(query);
       const request = {
         owner,
-        query,
+        query: wellFormed(query),
         selection: {
-          ...(category === undefined ? {} : { category }),
+          ...(category === undefined ? {} : { category: wellFormed(category) }),
           ...(memoryType === undefined ? {} : { memoryType: oneOf('memoryType', memoryTypes, memoryType) }),
         },
         limit,
@@ -72,6 +72,9 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
     },
   };
 }
+
+/** A text without halves of surrogate pairs, each of which gRPC would send as three signs. The memory service refuses what is no text. */
+const wellFormed = <T>(given: T): T | string => (typeof given === 'string' ? given.toWellFormed() : given);
 
 /** Checks what a node gave to be stored: without its text, the memory service would only find an empty one. */
 function refuseUnfit(item: unknown): void {
