@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { absentAgent } from '@agent-workflow/kit/agents';
-import { fromUnknown, isServiceError, ServiceError } from '@agent-workflow/kit/errors';
+import { fromUnknown, isServiceError, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { BeginOnceReply, IdempotencyCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
@@ -75,12 +75,19 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
     }
   };
 
-  /** @throws NotFound when the run or the thread of a stored reply was deleted since. */
+  /** @throws NotFound when the run or the thread of a stored reply was deleted since, also when a thread of its id was made again. */
   const checkNotDeleted = async (ctx: Context, idempotent: IdempotentRequest, call: MakeCall): Promise<void> => {
     const { owner } = ctx.state.principal;
-    const { thread_id: threadId } = (ctx.state.params ?? {}) as { readonly thread_id?: string };
-    if (idempotent.startsRun) await threads.getRun({ owner, runId: idMaker(idempotent)('run') }, call());
-    else if (threadId !== undefined && ctx.method !== 'DELETE') await threads.getThread({ owner, threadId }, call());
+    const threadId = changedThreadOf(ctx);
+    if (idempotent.startsRun) {
+      await threads.getRun({ owner, runId: idMaker(idempotent)('run') }, call());
+    } else if (threadId !== undefined) {
+      const [{ createdAt }, { at }] = await Promise.all([
+        threads.getThread({ owner, threadId }, call()),
+        begin(owner, idempotent, call),
+      ]);
+      if (createdAt > at + clocksDifferMs) throw notFound(`thread "${threadId}" does not exist`);
+    }
   };
 
   /** Stores the reply; for a refusal that depends on the moment it removes the key instead, so that a retry does the work. */
@@ -124,6 +131,15 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
     return reply;
   };
 }
+
+/** The thread of the path, unless it is the one that the request deletes something of. */
+function changedThreadOf({ method, state }: Context): string | undefined {
+  const { thread_id: threadId } = (state.params ?? {}) as { readonly thread_id?: string };
+  return method === 'DELETE' ? undefined : threadId;
+}
+
+/** How far the clocks of two threads services may differ: one dates a thread, another the request that came after it. */
+const clocksDifferMs = 1000;
 
 /** How long the reply to the same request at another gateway is waited for, and how often the record is read meanwhile. */
 const maxWaitMs = 2000;

@@ -7,6 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+import { until } from '../until.ts';
 import { replyText, serve } from './service.ts';
 import { embeddedOnly } from './shape.ts';
 
@@ -95,6 +96,25 @@ test('what was deleted is not told again by a request sent again', async (t) => 
     t.is(reply.status, 404);
     t.false(JSON.stringify(reply.body).includes('secret'));
   }
+});
+
+test('what was deleted is not told again either when a thread of its id was made again', async (t) => {
+  const path = '/v1/threads/once-again';
+  const make = async (): Promise<Reply> =>
+    service.send('POST', '/v1/graph/invoke', { messages: [user('hello')], config: { thread_id: 'once-again' } });
+  const body = { config: {}, state: { notes: ['secret'] } };
+  const update = async (): Promise<Reply> => service.send('POST', `${path}/state`, body, key('again-1'));
+  await make();
+  t.is((await update()).status, 200);
+  const updatedAt = Date.now();
+  t.is((await update()).status, 200);
+  t.is((await service.send('DELETE', path)).status, 200);
+  await until(() => Date.now() > updatedAt + 1100);
+  await make();
+  const again = await update();
+  t.is(again.status, 404);
+  t.false(JSON.stringify(again.body).includes('secret'));
+  t.false(JSON.stringify((await service.send('GET', `${path}/state`)).body).includes('secret'));
 });
 
 test('the same key with another body is refused, and other paths have keys of their own', async (t) => {
