@@ -93,7 +93,7 @@ export function createApp({
     subjectOf: createSubjectOf(services, config.CALL_TIMEOUT_MS),
     takeStreamSlot: limits.takeStreamSlot,
     forms: { ...files.limits, bufferBytes: files.bytes.bufferBytes, pace: leastPace },
-    runIdempotently: createIdempotency(deps.threads, replyCache),
+    runIdempotently: createIdempotency(deps, replyCache),
     feeds: createFeeds(deps.execution),
   };
   const routes = endpoints.flatMap((row) =>

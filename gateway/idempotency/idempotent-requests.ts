@@ -3,6 +3,7 @@ import { absentAgent } from '@agent-workflow/kit/agents';
 import { fromUnknown, isServiceError, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { within, type Call } from '@agent-workflow/protos/call';
+import type { Memory } from '@agent-workflow/protos/memory';
 import type { BeginOnceReply, IdempotencyCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { FileContent } from '../http/content.ts';
 import type { Context } from '../http/context.ts';
@@ -28,16 +29,19 @@ export type RunIdempotently = (
   work: Work,
 ) => Promise<Reply>;
 
-/** The calls that keep and find the reply of a request. */
-type KeptRequests = IdempotencyCalls & Pick<RunReadCalls, 'getRun'> & Pick<ThreadReadCalls, 'getThread'>;
+/** The calls that keep and find the reply of a request, and those that find what it is about. */
+interface Calls {
+  readonly threads: IdempotencyCalls & Pick<RunReadCalls, 'getRun'> & Pick<ThreadReadCalls, 'getThread'>;
+  readonly memory: Pick<Memory, 'get'>;
+}
 
 /**
  * Does work once for each key. A repeated request gets the reply of the first one, also while the first is under way. The
  * record of the keys is the threads service's; the requests under way in this process and the cache only save calls to it.
  */
-export function createIdempotency(threads: KeptRequests, cache: ReplyCache): RunIdempotently {
+export function createIdempotency(calls: Calls, cache: ReplyCache): RunIdempotently {
   const underWay = createShortLivedMap<string, { readonly bodyHash: string; readonly reply: Promise<Reply> }>();
-  const runFirst = createAttempts(threads, cache);
+  const runFirst = createAttempts(calls, cache);
 
   return async (ctx, idempotent, call, work) => {
     for (let first = underWay.get(idempotent.key); first; first = underWay.get(idempotent.key)) {
@@ -58,7 +62,7 @@ export function createIdempotency(threads: KeptRequests, cache: ReplyCache): Run
 }
 
 /** Does the work of requests whose key no other request of this process uses at the moment. */
-function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotently {
+function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdempotently {
   /**
    * Puts the key on record. When another gateway has put it there and has no reply yet, this waits for the reply, for
    * `maxWaitMs` at most: that gateway may have died.
@@ -75,10 +79,10 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
     }
   };
 
-  /** @throws NotFound when the run or the thread of a stored reply was deleted since, also when a thread of its id was made again. */
+  /** @throws NotFound when what a stored reply is about was deleted since, also when a thread of its id was made again. */
   const checkNotDeleted = async (ctx: Context, idempotent: IdempotentRequest, call: MakeCall): Promise<void> => {
     const { owner } = ctx.state.principal;
-    const threadId = changedThreadOf(ctx);
+    const { threadId, memoryId } = changedOf(ctx);
     if (idempotent.startsRun) {
       await threads.getRun({ owner, runId: idMaker(idempotent)('run') }, call());
     } else if (threadId !== undefined) {
@@ -87,6 +91,8 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
         begin(owner, idempotent, call),
       ]);
       if (createdAt > at + clocksDifferMs) throw notFound(`thread "${threadId}" does not exist`);
+    } else if (memoryId !== undefined) {
+      await memory.get({ owner, memoryId }, call());
     }
   };
 
@@ -132,10 +138,11 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
   };
 }
 
-/** The thread of the path, unless it is the one that the request deletes something of. */
-function changedThreadOf({ method, state }: Context): string | undefined {
-  const { thread_id: threadId } = (state.params ?? {}) as { readonly thread_id?: string };
-  return method === 'DELETE' ? undefined : threadId;
+/** The thread or the memory of the path, of which a request that deletes needs none. */
+function changedOf({ method, state }: Context): { readonly threadId?: string; readonly memoryId?: string } {
+  if (method === 'DELETE') return {};
+  const { thread_id: threadId, memory_id: memoryId } = (state.params ?? {}) as Readonly<Record<string, string>>;
+  return { ...(threadId !== undefined && { threadId }), ...(memoryId !== undefined && { memoryId }) };
 }
 
 /** How far the clocks of two threads services may differ: one dates a thread, another the request that came after it. */

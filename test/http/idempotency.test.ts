@@ -98,6 +98,21 @@ test('what was deleted is not told again by a request sent again', async (t) => 
   }
 });
 
+test('an update of a memory that was deleted is not told again', async (t) => {
+  const stored = await service.send('POST', '/v1/store/memories', {
+    content: 'first',
+    memory_type: 'semantic',
+    category: 'gone',
+  });
+  const path = `/v1/store/memories/${(dataOf(stored) as { memory_id: string }).memory_id}`;
+  const update = async (): Promise<Reply> => service.send('PUT', path, { content: 'secret' }, key('gone-4'));
+  t.deepEqual(dataOf(await update()), dataOf(await update()));
+  t.is((await service.send('POST', '/v1/store/memories/forget', { category: 'gone' })).status, 200);
+  const again = await update();
+  t.is(again.status, 404);
+  t.false(JSON.stringify(again.body).includes('secret'));
+});
+
 test('what was deleted is not told again either when a thread of its id was made again', async (t) => {
   const path = '/v1/threads/once-again';
   const make = async (): Promise<Reply> =>
