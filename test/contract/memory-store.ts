@@ -377,6 +377,12 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
         bounded.toSorted((a, b) => b.head.timestamp - a.head.timestamp),
         measure,
       );
+      const bounds = { narrowing, measure, maxDistance, accepts: passes, order: 'newest' } as const;
+      t.deepEqual(
+        await store.findByVector(near({ ...bounds, limit: 2 })),
+        latest.filter(({ head }) => passes(head)).slice(0, 2),
+        measure,
+      );
     }
     const some = { ...narrowing, metadata: [{ field: 'n', anyOf: [8, 14, 'x'] }] };
     const isSome = (head: { readonly metadata: Readonly<Record<string, unknown>> }): boolean =>

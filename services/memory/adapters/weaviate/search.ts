@@ -101,6 +101,7 @@ async function newestOfAll(weaviate: Weaviate, scope: Scope, query: VectorQuery)
 /** Compares every memory, newest first: for queries that the index cannot answer. */
 async function scan(weaviate: Weaviate, scope: Scope, query: VectorQuery): Promise<VectorHit[]> {
   const { narrowing, order, limit } = query;
+  if (query.accepts) return scanAccepted(weaviate, scope, query);
   const top = createTop<VectorHit>(limit, order === 'nearest' ? nearestFirst : newestFirst);
   const distanceTo = distancesFrom(query.vector, query.measure);
   const rows = newestRows(weaviate, { scope, where: toWhere(narrowing), atOnce: vectorsAtOnce, fields: vectorFields });
@@ -109,6 +110,27 @@ async function scan(weaviate: Weaviate, scope: Scope, query: VectorQuery): Promi
     if (top.wants(hit) && passes(query, hit)) top.add(hit);
     if (order === 'newest' && top.items().length >= limit) break;
   }
+  return top.items();
+}
+
+/** The same, reading the vectors of those memories only that pass the filters: most vectors of a scan are of others, and they are large. */
+async function scanAccepted(weaviate: Weaviate, scope: Scope, query: VectorQuery): Promise<VectorHit[]> {
+  const { narrowing, order, limit } = query;
+  const top = createTop<VectorHit>(limit, order === 'nearest' ? nearestFirst : newestFirst);
+  let wanted: VectorHit[] = [];
+  const compare = async (): Promise<void> => {
+    for (const hit of await measured(weaviate, scope, query, wanted))
+      if (top.wants(hit) && passes(query, hit)) top.add(hit);
+    wanted = [];
+  };
+  for await (const row of newestRows(weaviate, { scope, where: toWhere(narrowing), atOnce: headsAtOnce })) {
+    const head = toHead(row);
+    if (isWanted(query, head)) wanted.push({ head, distance: NaN });
+    if (wanted.length < vectorsAtOnce) continue;
+    await compare();
+    if (order === 'newest' && top.items().length >= limit) break;
+  }
+  await compare();
   return top.items();
 }
 
