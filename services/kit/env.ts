@@ -134,8 +134,11 @@ export function printable<S extends Settings>(settings: S, values: Values<S>): R
 }
 
 /** An address as `https://name:password@host` without its name and password. Of a list of such addresses the last host is left: a password may hold anything. */
-const withoutPassword = <T>(value: T): T | string =>
-  typeof value === 'string' ? value.replace(/\/\/[^]*@/, '//***@') : value;
+function withoutPassword<T>(value: T): T | string {
+  if (typeof value !== 'string') return value;
+  const [begin, end] = [value.indexOf('//'), value.lastIndexOf('@')];
+  return begin < 0 || end < begin ? value : `${value.slice(0, begin)}//***${value.slice(end)}`;
+}
 
 /** The environment of this process. No other place reads it. */
 export const processEnv = (): Env => process.env;

@@ -3,7 +3,7 @@ import { isCall, type Message } from '@agent-workflow/protos/message';
 /** A UUID, as the engine and fakes make it for messages and tool calls: another one in each attempt. */
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** What may be an id: a UUID, or a hash as LangGraph names a question by. */
-const idLike = new RegExp(`${uuid.source}|[0-9a-f]{32}`, 'g');
+const idLike = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}/g;
 
 /**
  * Names for the ids that are new in each attempt: those of messages and of tool calls, and those in fields that are not compared. Two walks that
