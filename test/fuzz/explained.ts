@@ -117,6 +117,12 @@ export const explained: readonly Explained[] = [
     why: 'the id of an event begins with the id of its run',
   },
   {
+    code: 'ST202',
+    status: 416,
+    message: /^the range lies outside of the file, which has \d+ bytes$/,
+    why: 'a range lies within the file or not: that depends on its size',
+  },
+  {
     code: 'ST201',
     status: 431,
     message: /^the request line and headers are too large$/,
