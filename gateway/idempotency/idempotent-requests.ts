@@ -79,8 +79,16 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
     }
   };
 
-  /** @throws NotFound when what a stored reply is about was deleted since, also when a thread of its id was made again. */
-  const checkNotDeleted = async (ctx: Context, idempotent: IdempotentRequest, call: MakeCall): Promise<void> => {
+  /**
+   * `begun` is absent for a reply of the cache, which does not know when its request began.
+   * @throws NotFound when what a stored reply is about was deleted since, also when a thread of its id was made again.
+   */
+  const checkNotDeleted = async (
+    ctx: Context,
+    idempotent: IdempotentRequest,
+    begun: BeginOnceReply | undefined,
+    call: MakeCall,
+  ): Promise<void> => {
     const { owner } = ctx.state.principal;
     const { threadId, memoryId } = changedOf(ctx);
     if (idempotent.startsRun) {
@@ -88,7 +96,7 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
     } else if (threadId !== undefined) {
       const [{ createdAt }, { at }] = await Promise.all([
         threads.getThread({ owner, threadId }, call()),
-        begin(owner, idempotent, call),
+        begun ?? begin(owner, idempotent, call),
       ]);
       if (createdAt > at + clocksDifferMs) throw notFound(`thread "${threadId}" does not exist`);
     } else if (memoryId !== undefined) {
@@ -123,7 +131,7 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
     const stored = cached?.replyJson ?? begun?.replyJson;
     // A stored refusal is thrown here: its request has made no run whose deletion could count.
     const earlier = stored && fromStored(jsonText(stored));
-    if (stored) await checkNotDeleted(ctx, idempotent, call);
+    if (stored) await checkNotDeleted(ctx, idempotent, begun, call);
     if (earlier !== undefined) return earlier;
 
     const markAccepted = async (): Promise<void> => {
