@@ -19,17 +19,15 @@ interface AuthorizationOptions {
 export async function loadAuthorization({ location, folder, timeoutMs }: AuthorizationOptions): Promise<Authorize> {
   const named = { what: 'authorization', location, folder };
   const backend = await loadExport(named);
-  if (!isBackend(backend)) throw misnamed(named, 'must be an object with a function "authorize"');
-  const { needsAgent = false } = backend;
+  const { authorize: decides, needsAgent = false } = (
+    isObject(backend) ? backend : {}
+  ) as Partial<AuthorizationBackend>;
+  if (typeof decides !== 'function') throw misnamed(named, 'must be an object with a function "authorize"');
   if (typeof needsAgent !== 'boolean') throw misnamed(named, 'has a needsAgent that is neither true nor false');
-  const authorize: Authorize = async ({ user = {} }, resource, action, subject) => {
-    const isAllowed = await decide(
-      () =>
-        needsAgent
-          ? backend.authorize(user, resource, action, subject ?? {})
-          : backend.authorize(user, resource, action),
-      timeoutMs,
-    );
+  const authorize: Authorize = async ({ user = {} }, resource, action, subject = {}) => {
+    // Each call has a copy of its own: what the backend changes in it reaches nobody.
+    const given = [structuredClone(user), resource, action, ...(needsAgent ? [{ ...subject }] : [])];
+    const isAllowed = await decide(() => Reflect.apply(decides, backend, given) as unknown, timeoutMs);
     if (typeof isAllowed === 'boolean') return isAllowed;
     throw failed(new TypeError(`authorize returned ${typeof isAllowed}, not a boolean`));
   };
@@ -40,8 +38,7 @@ export async function loadAuthorization({ location, folder, timeoutMs }: Authori
 export const withoutDeployment: Authorize = (_principal, resource, action) =>
   Promise.resolve(resource !== 'agents' || action !== 'deploy');
 
-const isBackend = (value: unknown): value is AuthorizationBackend =>
-  typeof value === 'object' && value !== null && 'authorize' in value && typeof value.authorize === 'function';
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 async function decide(authorize: () => unknown, timeoutMs: number): Promise<unknown> {
   try {

@@ -1,16 +1,14 @@
 import { fromUnknown, ServiceError } from '@agent-workflow/kit/errors';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
 import { loadExport, misnamed, oneLine, type Named } from '@agent-workflow/runtime/load';
-import { sizes } from '@agent-workflow/kit/sizes';
 import type { AuthResponse, UserContext } from './backend.ts';
 import type { Authenticate } from '../http/access.ts';
 import type { Context } from '../http/context.ts';
 import type { Principal } from '../http/principal.ts';
 import { HttpRefusal } from '../http/http-refusal.ts';
-import { jsonBytes } from '../http/json.ts';
 import { bearerOf } from './bearer.ts';
 import { withTimeout } from './with-timeout.ts';
-import { principalOf } from './user.ts';
+import { principalOf, userCopy } from './user.ts';
 
 interface CustomOptions {
   /** `<module>:<class>`, relative to `folder`. */
@@ -31,9 +29,9 @@ export async function loadCustom({ location, folder, timeoutMs }: CustomOptions)
   const takesRequest = method.length === 1;
   return async (ctx) => {
     const args = takesRequest ? [ctx.request] : [responseOf(ctx), credentialsOf(ctx)];
-    const user = await userOf(() => method.apply(backend, args), timeoutMs);
-    if (user === null || user === undefined) throw new ServiceError('Unauthenticated', 'the credentials were refused');
-    return toPrincipal(user, takesRequest);
+    const principal = await withTimeout(() => ask(() => method.apply(backend, args), takesRequest), timeoutMs);
+    if (!principal) throw new ServiceError('Unauthenticated', 'the credentials were refused');
+    return principal;
   };
 }
 
@@ -69,41 +67,48 @@ function credentialsOf(ctx: Context) {
   return credentials === undefined ? null : { scheme: 'Bearer', credentials };
 }
 
-async function userOf(authenticate: () => unknown, timeoutMs: number): Promise<unknown> {
+/** The answer is read at once: before anything else is awaited, which would ask it for a `then` again, and before the backend changes it. */
+async function ask(authenticate: () => unknown, takesRequest: boolean): Promise<Principal | undefined> {
+  let answer: unknown;
   try {
-    return await withTimeout(authenticate, timeoutMs);
+    answer = await authenticate();
   } catch (error) {
-    throw refusalOf(error) ?? fromUnknown(error);
+    throw refusalOf(error) ?? fromUnknown(new Error('authenticate failed', { cause: error }));
+  }
+  return answer === null || answer === undefined ? undefined : toPrincipal(answer, takesRequest);
+}
+
+/** The refusal for a thrown value with a `status` of 400 to 499; `undefined` for any other, and for one that cannot be read. */
+function refusalOf(error: unknown): ServiceError | undefined {
+  try {
+    const { status, message } = error as { readonly status?: unknown; readonly message?: unknown };
+    if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 499) return undefined;
+    return new HttpRefusal(status, typeof message === 'string' && message !== '' ? message : 'refused');
+  } catch {
+    return undefined;
   }
 }
 
-/** The refusal for a thrown value with a `status` of 400 to 499; `undefined` for any other. */
-function refusalOf(error: unknown): ServiceError | undefined {
-  if (typeof error !== 'object' || error === null || !('status' in error)) return undefined;
-  const { status } = error;
-  if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 499) return undefined;
-  const message = 'message' in error && typeof error.message === 'string' ? error.message : '';
-  return new HttpRefusal(status, message || 'refused');
-}
-
-function toPrincipal(user: unknown, takesRequest: boolean): Principal {
+function toPrincipal(answer: unknown, takesRequest: boolean): Principal {
+  const user = userOf(answer);
   if (isObject(user)) {
-    if (!takesRequest && Object.keys(user).length === 0) return { owner: anonymousOwner };
+    if (!takesRequest && isEmpty(answer)) return { owner: anonymousOwner };
     const principal = principalOf(user);
-    if (principal) return bounded(principal);
+    if (principal) return principal;
   }
   throw fromUnknown(new TypeError('authenticate returned a user without a valid user_id or sub'));
 }
 
-/** The user context is stored with every run of the caller, so its size has a limit. Exceeding it is the backend's fault: 500. */
-function bounded(principal: Principal): Principal {
-  const bytes = jsonBytes(principal.user).length;
-  if (bytes <= sizes.metadata) return principal;
-  throw fromUnknown(
-    new RangeError(
-      `authenticate returned a user of ${String(bytes)} bytes as JSON; the limit is ${String(sizes.metadata)}`,
-    ),
-  );
+/** Whether there is nothing in it at all, also nothing that its copy leaves out. */
+const isEmpty = (answer: unknown): boolean => Reflect.ownKeys(answer as object).length === 0;
+
+/** The user context as plain data. What is none is the backend's fault: 500. */
+function userOf(answer: unknown): unknown {
+  try {
+    return userCopy(answer);
+  } catch (error) {
+    throw fromUnknown(new TypeError('authenticate returned what is no plain data', { cause: error }));
+  }
 }
 
 const isObject = (value: unknown): value is UserContext =>

@@ -6,13 +6,13 @@ import { bearerOf } from './bearer.ts';
 import type { Keys } from './keys.ts';
 import type { AuthConfig } from './settings.ts';
 import { readToken } from './token.ts';
-import { principalOf } from './user.ts';
+import { principalOf, userCopy } from './user.ts';
 
-/** The tolerated difference between the clocks of issuer and service. */
+/** How far the clock of the issuer may be ahead: for `nbf` and `iat`. */
 const toleranceSeconds = 30;
 
 interface JwtOptions {
-  readonly config: Pick<AuthConfig, 'JWT_ALGORITHM' | 'JWT_ISSUER' | 'JWT_AUDIENCE'>;
+  readonly config: Pick<AuthConfig, 'JWT_ALGORITHM' | 'JWT_ISSUER' | 'JWT_AUDIENCE' | 'JWT_EXP_TOLERANCE_SECONDS'>;
   readonly keys: Keys;
 }
 
@@ -28,12 +28,21 @@ export function jwtAuthentication({ config, keys }: JwtOptions): Authenticate {
     if (token === undefined) throw new ServiceError('Unauthenticated', 'a bearer token is needed');
     if (!readToken(token)) throw refusal('not a plain signed token');
     const claims = await verify(ctx);
-    if (!isTimely(claims, Date.now() / 1000))
-      throw refusal('exp is missing, or exp, nbf or iat is not a time, or iat is in the future');
-    const principal = principalOf(claims);
+    const fault = timeFault(claims, Date.now() / 1000, config.JWT_EXP_TOLERANCE_SECONDS);
+    if (fault !== undefined) throw refusal(fault);
+    const principal = principalOf(copyOf(claims));
     if (!principal) throw refusal('no claim names a user');
     return principal;
   };
+}
+
+/** Claims have the bounds that any user context has. */
+function copyOf(claims: Claims): Claims {
+  try {
+    return userCopy(claims) as Claims;
+  } catch {
+    throw refusal('the claims are nested too deep, too large, or have the key __proto__');
+  }
 }
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -45,7 +54,8 @@ function verifier({ config, keys }: JwtOptions): (ctx: Context) => Promise<Claim
     getToken: (ctx: Pick<Context, 'req'>) => bearerOf(ctx) ?? null,
     secret: findKey(algorithm, keys),
     algorithms: [algorithm],
-    clockTolerance: toleranceSeconds,
+    // Its only tolerance counts for `nbf` and `exp`.
+    ...{ clockTolerance: toleranceSeconds, ignoreExpiration: true },
     ...(issuer !== undefined && { issuer }),
     ...(audience !== undefined && { audience }),
   };
@@ -84,7 +94,6 @@ function checkOf(cause: unknown): string {
 }
 
 const checks = [
-  'jwt expired',
   'jwt not active',
   'jwt audience invalid',
   'jwt issuer invalid',
@@ -98,8 +107,10 @@ const refusal = (check: string): ServiceError =>
 /** The largest time of a Date, in seconds. */
 const endOfTime = 8.64e12;
 
-/** `exp` is required, and `iat` must not be in the future. Expiry and `nbf` were checked together with the signature. */
-function isTimely({ exp, iat = 0, nbf = 0 }: Claims, now: number): boolean {
+/** Why the times of a token do not hold; `undefined` where they do. `exp` is required. `nbf` was checked together with the signature. */
+function timeFault({ exp, iat = 0, nbf = 0 }: Claims, now: number, expTolerance: number): string | undefined {
   const isTime = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= endOfTime;
-  return isTime(exp) && isTime(nbf) && isTime(iat) && iat <= now + toleranceSeconds;
+  if (!isTime(exp) || !isTime(nbf) || !isTime(iat)) return 'exp is missing, or exp, nbf or iat is not a time';
+  if (now >= exp + expTolerance) return 'jwt expired';
+  return iat > now + toleranceSeconds ? 'iat is in the future' : undefined;
 }

@@ -28,6 +28,11 @@ export const authSettings = {
     min: 1,
     max: 86_400,
   }),
+  JWT_EXP_TOLERANCE_SECONDS: integer(
+    0,
+    'How long after its `exp` a token is still taken, in seconds; more than the clocks differ only lengthens the life of a stolen token',
+    { min: 0, max: 300 },
+  ),
   JWT_ISSUER: text(undefined, 'The `iss` that tokens must carry; unset, any'),
   JWT_AUDIENCE: text(undefined, 'The `aud` that tokens must carry, alone or among others; unset, any'),
 } satisfies Settings;

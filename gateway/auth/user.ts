@@ -1,5 +1,7 @@
 import { ownerOf } from '@agent-workflow/kit/ids';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { Principal } from '../http/principal.ts';
+import { plainCopy } from './plain-copy.ts';
 
 const maxLength = 256;
 
@@ -11,9 +13,16 @@ const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
  * surrounding space, or a safe integer, which counts as its decimal text. `undefined` when there is no such id.
  */
 export function principalOf(user: Readonly<Record<string, unknown>>): Principal | undefined {
-  const id = idText(user['user_id'] ?? user['sub']);
+  const id = idText(ownMember(user, 'user_id') ?? ownMember(user, 'sub'));
   return id === undefined ? undefined : { owner: ownerOf(id), user };
 }
+
+/** What a package adds to the prototype of all objects is nobody's id. */
+const ownMember = (user: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(user, name) ? user[name] : undefined;
+
+/** The plain copy of a user context. It is stored with every run of the caller. @throws what `plainCopy` throws. */
+export const userCopy = (user: unknown): unknown => plainCopy(user, 'the user', sizes.metadata);
 
 function idText(id: unknown): string | undefined {
   if (typeof id === 'number') return Number.isSafeInteger(id) ? String(id) : undefined;

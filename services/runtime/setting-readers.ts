@@ -63,6 +63,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   IN_FLIGHT_MB: ['gateway', 'execution', 'standalone'],
   JWT_ALGORITHM: ['gateway', 'standalone'],
   JWT_AUDIENCE: ['gateway', 'standalone'],
+  JWT_EXP_TOLERANCE_SECONDS: ['gateway', 'standalone'],
   JWT_ISSUER: ['gateway', 'standalone'],
   JWT_JWKS_COOLDOWN_SECONDS: ['gateway', 'standalone'],
   JWT_JWKS_MAX_AGE_SECONDS: ['gateway', 'standalone'],

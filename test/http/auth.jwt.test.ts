@@ -116,17 +116,55 @@ declare('ids that look alike, or like an owner key of the service, are owners of
   }
 });
 
-declare('clocks may be half a minute apart', async (t) => {
+declare('the clock of the issuer may be half a minute ahead, and a token ends at its second', async (t) => {
   const url = await openService(t);
   const status = async (claims: Readonly<Record<string, unknown>>): Promise<number> =>
     (await ping(url, tokenOf({ sub: 'ada', ...claims }))).status;
-  t.is(await status({ exp: inSeconds(-20) }), 200);
-  t.is(await status({ exp: inSeconds(-40) }), 401);
+  t.is(await status({ exp: inSeconds(0) }), 401);
+  t.is(await status({ exp: Date.now() / 1000 }), 401);
+  t.is(await status({ exp: inSeconds(-1) }), 401);
+  t.is(await status({ exp: inSeconds(-20) }), 401);
   t.is(await status({ nbf: inSeconds(20) }), 200);
   t.is(await status({ nbf: inSeconds(40) }), 401);
   t.is(await status({ iat: inSeconds(20) }), 200);
   t.is(await status({ iat: inSeconds(40) }), 401);
-  t.is(await status({ exp: Date.now() / 1000 + 1.5, iat: 0, nbf: 1.5 }), 200);
+  t.is(await status({ exp: Date.now() / 1000 + 60.5, iat: 0, nbf: 1.5 }), 200);
+});
+
+declare('the operator says for how long an expired token is still taken', async (t) => {
+  const url = await openService(t, { JWT_EXP_TOLERANCE_SECONDS: '300' });
+  const status = async (seconds: number): Promise<number> =>
+    (await ping(url, tokenOf({ sub: 'ada', exp: inSeconds(seconds) }))).status;
+  t.is(await status(-200), 200);
+  t.is(await status(-300), 401);
+  const nbf = tokenOf({ sub: 'ada', nbf: inSeconds(40) });
+  t.is((await ping(url, nbf)).status, 401);
+  for (const given of ['-1', '301', '1.5'])
+    await t.throwsAsync(
+      openShape('who', { ...home, JWT_SECRET_KEY: secret, JWT_EXP_TOLERANCE_SECONDS: given }, { auth: 'jwt' }),
+      {
+        message: /JWT_EXP_TOLERANCE_SECONDS/,
+      },
+    );
+});
+
+declare('claims nested deeper than a body may be are 401, and so is the key __proto__', async (t) => {
+  const url = await openService(t);
+  const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+  const status = async (note: unknown): Promise<number> => (await ping(url, tokenOf({ sub: 'ada', note }))).status;
+  t.is(await status(nested(127)), 200);
+  t.is(await status(nested(128)), 401);
+  t.is(await status(JSON.parse('{"__proto__":{"a":1}}')), 401);
+});
+
+declare('no body gives its caller a role, a mail address or a scope that the token does not', async (t) => {
+  const client = createClient(await openService(t), withToken(tokenOf({ sub: 'cy', scope: 'read' })));
+  const config = { role: 'admin', roles: ['admin'], email: 'ada@example.test', scope: 'all', sub: 'ada', mine: 1 };
+  const { body } = await client.send('POST', '/v1/graph/invoke', { messages: [user('who am I?')], config });
+  const { messages } = body.data as { messages: readonly { content: readonly { text: string }[] }[] };
+  const seen = (JSON.parse(messages[0]?.content[0]?.text ?? '') as { config: Record<string, unknown> }).config;
+  t.like(seen, { sub: 'cy', scope: 'read', user_id: 'cy', mine: 1 });
+  for (const name of ['role', 'roles', 'email']) t.false(Object.hasOwn(seen, name), name);
 });
 
 declare('issuer and audience count when they are set, the audience also among others', async (t) => {

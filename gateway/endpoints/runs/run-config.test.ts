@@ -19,6 +19,21 @@ test('a caller who is let in without an id can forge none', (t) => {
   t.deepEqual(configOf({ user_id: 'ada', mine: 1 }, { owner: anonymousOwner }, true), { mine: 1 });
 });
 
+const claims = { role: 'admin', roles: ['admin'], sub: 'bob', email: 'bob@example.test', scope: 'all' };
+
+test('a caller who signs in gives themselves no claim that they do not have', (t) => {
+  const given = { ...claims, Role: 'x', mine: 1 };
+  t.deepEqual(configOf(given, { owner: ownerOf('ada'), user: { user_id: 'ada' } }, true), {
+    Role: 'x',
+    mine: 1,
+    user_id: 'ada',
+  });
+  t.deepEqual(configOf(given, { owner: anonymousOwner }, true), { Role: 'x', mine: 1 });
+  const user = { sub: 'ada', role: null, scope: 'read' };
+  t.deepEqual(configOf(claims, { owner: ownerOf('ada'), user }, true), { ...user, user_id: 'ada' });
+  t.deepEqual(configOf(claims, { owner: anonymousOwner }, false), claims);
+});
+
 test('without authentication the config is the one of the body', (t) => {
   const given = { user_id: 'ada', mine: 1 };
   t.is(configOf(given, { owner: anonymousOwner }, false), given);

@@ -13,9 +13,12 @@ const onlyFromCaller: ReadonlySet<string> = new Set([
   'agent',
 ]);
 
+/** Claims by which code decides what a caller may do: only the user context sets them, never the body. */
+const onlyFromUser: ReadonlySet<string> = new Set(['user_id', 'role', 'roles', 'sub', 'email', 'scope']);
+
 /**
  * The `config` that nodes see. Where callers authenticate, the user context is merged over the body's `config`, and `user_id`
- * is the principal's id, absent for the anonymous one, so that nodes can trust it. Without authentication it is the body's.
+ * is the principal's id, absent for the anonymous one, so that nodes can trust it, as they can the other names of `onlyFromUser`. Without authentication it is the body's.
  */
 export function configOf(
   given: Config | undefined,
@@ -23,8 +26,8 @@ export function configOf(
   secured: boolean,
 ): Config | undefined {
   if (!secured) return given;
-  const { user_id: _ofBody, ...own } = given ?? {};
+  const own = Object.entries(given ?? {}).filter(([name]) => !onlyFromUser.has(name));
   const fromUser = Object.entries(user).filter(([name]) => name !== 'user_id' && !onlyFromCaller.has(name));
   const userId = userIdOf(owner);
-  return { ...own, ...Object.fromEntries(fromUser), ...(userId !== undefined && { user_id: userId }) };
+  return { ...Object.fromEntries([...own, ...fromUser]), ...(userId !== undefined && { user_id: userId }) };
 }
