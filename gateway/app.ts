@@ -19,6 +19,7 @@ import {
 import { leastPace } from './http/arrival.ts';
 import type { Authenticate, Authorize } from './http/access.ts';
 import type { Context, Middleware, RequestState } from './http/context.ts';
+import { oneHost } from './http/host.ts';
 import { readablePath } from './http/path.ts';
 import { routing } from './http/router.ts';
 import { unmatched } from './http/unmatched.ts';
@@ -103,6 +104,7 @@ export function createApp({
   app.setMaxListeners(0);
   const steps = [
     everyRequest({ config, log, meters, spans }),
+    oneHost,
     knownHosts({ ...config, isLocal }),
     cors(config),
     readablePath,

@@ -39,7 +39,7 @@ const limits = {
   /** Milliseconds for the headers to arrive, and between two checks. */
   headersTimeout: 10_000,
   connectionsCheckingInterval: 2000,
-  /** A request without `Host` is refused like others (`http/path.ts`): Node itself answers it without the error envelope. */
+  /** A request without `Host` is refused like others (`http/host.ts`): Node itself answers it without the error envelope. */
   requireHostHeader: false,
   /** Longer than the idle timeout of common load balancers, so that they close connections first. */
   keepAliveTimeout: 72_000,

@@ -6,7 +6,7 @@ import type { Context, Middleware } from './context.ts';
 
 /**
  * Refuses a URL that is too long (414), whose path has broken percent-encoding (400), or whose query encodes bytes that are not UTF-8 (400):
- * they would be read as replacement characters. Also a request of HTTP/1.1 without `Host`. Decodes `%3A`, because clients may encode the colon of `graph:StateSchema`, and takes the
+ * they would be read as replacement characters. Decodes `%3A`, because clients may encode the colon of `graph:StateSchema`, and takes the
  * secret out of the address of a file.
  */
 export const readablePath: Middleware = (ctx, next) => {
@@ -15,9 +15,7 @@ export const readablePath: Middleware = (ctx, next) => {
     writeRefusal(ctx, { status: 414, code: 'PAYLOAD_TOO_LARGE', message });
     return;
   }
-  const { path, querystring, req } = ctx;
-  if (req.headers.host === undefined && req.httpVersion !== '1.0')
-    throw new ServiceError('BadRequest', 'the header Host is missing');
+  const { path, querystring } = ctx;
   if (querystring.includes('%') && !decodes(querystring.replaceAll(loosePercent, '%25')))
     throw new ServiceError('BadRequest', 'the query has percent-encoded bytes that are not UTF-8');
   if (path.includes('%')) {

@@ -1,5 +1,6 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
 import type { Context, Middleware } from '../http/context.ts';
+import { hostOf } from '../http/host.ts';
 import { listedIn } from './cors.ts';
 import type { BrowserConfig } from './settings.ts';
 
@@ -24,11 +25,11 @@ const reads: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const own: ReadonlySet<string> = new Set(['same-origin', 'none']);
 
 /** A browser that does not know `Sec-Fetch-Site`, or does not send it over plain HTTP from another machine, has `Origin` alone. */
-function isOfAnotherPage({ req: { headers } }: Context): boolean {
-  const { origin, host = '', 'sec-fetch-site': site } = headers;
+function isOfAnotherPage(ctx: Context): boolean {
+  const { origin, 'sec-fetch-site': site } = ctx.req.headers;
   if (site !== undefined) return typeof site !== 'string' || !own.has(site);
   // Behind a proxy that ends TLS the scheme is not that of the connection.
-  return origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
+  return origin !== undefined && origin !== `http://${hostOf(ctx)}` && origin !== `https://${hostOf(ctx)}`;
 }
 
 const notOurs = (): ServiceError =>

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import type { Middleware } from '../http/context.ts';
+import { hostOf } from '../http/host.ts';
 import type { BrowserConfig } from './settings.ts';
 
 interface KnownHostsOptions extends Pick<BrowserConfig, 'ALLOWED_HOSTS'> {
@@ -9,7 +10,7 @@ interface KnownHostsOptions extends Pick<BrowserConfig, 'ALLOWED_HOSTS'> {
 }
 
 /**
- * Refuses requests whose `Host` is a name that the gateway does not have; `undefined` where every name will do. The owner of a web page can let
+ * Refuses requests whose host is a name that the gateway does not have; `undefined` where every name will do. The owner of a web page can let
  * the page's own name lead to the loopback address of the reader (DNS rebinding), and the browser then takes the gateway for the page's
  * origin. So where the address alone lets a caller in, a name that anybody can register must be listed.
  * @throws PermissionDenied
@@ -18,13 +19,13 @@ export function knownHosts({ ALLOWED_HOSTS: listed, isLocal }: KnownHostsOptions
   if (listed === undefined ? !isLocal : listed.includes('*')) return undefined;
   const names = new Set(listed);
   return (ctx, next) => {
-    const name = nameOf(ctx.req.headers.host ?? '');
+    const name = nameOf(hostOf(ctx));
     if (!names.has(name) && !isOfNobody(name)) throw notKnown();
     return next() as Promise<unknown>;
   };
 }
 
-/** The name in a `Host` header, without the port and in small letters. */
+/** The name of a host, without the port and in small letters. */
 const nameOf = (host: string): string => host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
 
 /** Top-level domains under which nobody can register a name: RFC 6761, and the one that ICANN keeps for private use. */

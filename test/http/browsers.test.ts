@@ -284,6 +284,61 @@ declare(
   },
 );
 
+/** The status of these request lines, sent as they are. */
+async function statusOfLines(url: string, ...lines: readonly string[]): Promise<number> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.end([...lines, 'Connection: close', '', ''].join('\r\n'));
+  return Number((await text(socket)).slice(9, 12));
+}
+
+declare('two Host headers are 400, in whatever order and on every path', async (t) => {
+  for (const auth of [null, 'jwt'] as const) {
+    const url = await open(t, { CORS_ORIGINS: page }, auth);
+    for (const hosts of [
+      ['localhost', 'evil.example'],
+      ['evil.example', 'localhost'],
+      ['localhost', 'localhost'],
+    ])
+      for (const target of ['/v1/threads', '/healthz', '/playground', '/nothing', 'http://localhost/v1/threads'])
+        for (const first of [`GET ${target} HTTP/1.1`, `GET ${target} HTTP/1.0`, `OPTIONS ${target} HTTP/1.1`]) {
+          const lines = [first, `Origin: ${page}`, 'Access-Control-Request-Method: POST'];
+          t.is(
+            await statusOfLines(url, ...lines, ...hosts.map((host) => `Host: ${host}`)),
+            400,
+            `${first} ${String(hosts)}`,
+          );
+        }
+  }
+});
+
+declare('a target that is a whole address counts by its own name', async (t) => {
+  const url = await open(t, {});
+  const statusOf = (target: string, host: string): Promise<number> =>
+    statusOfLines(url, `GET ${target} HTTP/1.1`, `Host: ${host}`);
+  for (const target of [
+    'http://evil.example/v1/threads',
+    'HTTP://EVIL.example:80/v1/threads',
+    'https://evil.example/v1/threads',
+    'http://localhost@evil.example/v1/threads',
+    'http://localhost:80@evil.example:80/v1/threads',
+    'http://evil.example?/v1/threads',
+    'ftp://evil.example/v1/threads',
+  ])
+    t.true([400, 403].includes(await statusOf(target, 'localhost')), target);
+  t.is(await statusOf('http://evil.example/v1/threads', 'localhost'), 403);
+  t.is(await statusOf('http://localhost/v1/threads', 'localhost'), 200);
+  t.is(await statusOf('http://localhost/v1/threads', 'evil.example'), 200);
+  t.is(await statusOfLines(url, 'GET http://localhost/v1/threads HTTP/1.1'), 400, 'Host is needed all the same');
+  const change = (target: string, origin: string): Promise<number> =>
+    statusOfLines(url, `DELETE ${target} HTTP/1.1`, 'Host: service', `Origin: ${origin}`);
+  t.is(await change('http://localhost/v1/threads/nobody', 'http://service'), 403);
+  t.is(await change('http://localhost/v1/threads/nobody', 'http://localhost'), 404);
+  const closed = await open(t, { ALLOWED_HOSTS: 'agents.example.com' }, 'jwt');
+  const first = 'GET http://evil.example/v1/threads HTTP/1.1';
+  t.is(await statusOfLines(closed, first, 'Host: agents.example.com'), 403);
+});
+
 declare('names that the operator lists are names of the gateway, and `*` is every name', async (t) => {
   const listed = await open(t, { ALLOWED_HOSTS: 'agents.example.com, Other.example.com' });
   for (const host of ['agents.example.com', 'AGENTS.example.com:8000', 'other.example.com', 'localhost'])

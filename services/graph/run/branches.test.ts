@@ -11,6 +11,7 @@ import { field } from '../state/field.ts';
 import { user, walk, type WalkOptions } from '../testing.ts';
 import type { BranchRecords } from './branch-records.ts';
 import { interrupt } from './interrupt.ts';
+import { enterGraph } from './successors.ts';
 
 const fields = {
   done: field<string[]>({ type: 'array', default: [], reducer: (before, more) => [...before, ...more] }),
@@ -426,4 +427,19 @@ test('a tool that asks gets its answer though a node beside it has added a messa
   const { waiting, state } = await walk(graph, { from: half, answers: { [second?.id ?? '']: 'T' } });
   t.false(waiting);
   t.is(state.context.at(-1)?.content[0]?.['output'], 'c T');
+});
+
+test('where a route leads is read once: a target that changes afterwards leads where it was found to lead', async (t) => {
+  let asked = 0;
+  const target = send('work', { item: 1 });
+  const changing = new Proxy(target, {
+    get: (of, name, self) => (name === 'node' && asked++ > 0 ? 'away' : (Reflect.get(of, name, self) as unknown)),
+  });
+  const graph = new StateGraph({})
+    .addNode('work', () => undefined)
+    .addConditionalEdges(START, () => changing, ['work'])
+    .addEdge('work', END)
+    .compile();
+  const { nodes } = enterGraph(graph, { values: {}, context: [] });
+  t.deepEqual(nodes, ['work']);
 });

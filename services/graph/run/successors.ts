@@ -2,7 +2,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { explain, messageOf, RunFailure } from '../state/failure.ts';
 import { END, START } from '../build/names.ts';
 import type { CompiledGraph } from '../build/graph.ts';
-import { isSend, type Send } from '../build/send.ts';
+import { isSend, send, type Send } from '../build/send.ts';
 import { toStrictJson } from '../state/json-value.ts';
 import type { EngineState } from '../state/state.ts';
 import { toContinuation, type Continuation } from './continuation.ts';
@@ -95,11 +95,14 @@ function routed(graph: CompiledGraph, name: string, { values, context }: EngineS
   const edges = graph.conditional.get(name);
   if (!edges) return [];
   return edges.flatMap(({ route }) => {
-    const targets = [callRoute(route, name, { ...values, context })].flat();
+    const targets = [callRoute(route, name, { ...values, context })].flat().map(readOnce);
     for (const target of targets) refuseUnknown(graph, name, target);
     return targets;
   });
 }
+
+/** A target whose node and input do not change when they are read again. */
+const readOnce = (target: string | Send): string | Send => (isSend(target) ? send(target.node, target.input) : target);
 
 function refuseUnknown(graph: CompiledGraph, from: string, target: string | Send): void {
   const refuse = (why: string): RunFailure =>

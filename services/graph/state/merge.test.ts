@@ -245,3 +245,42 @@ for (const [removed, fault] of [
     t.is(failure.node, 'tidy');
   });
 }
+
+/** A value that gives the first of these when it is checked, and the last when it is stored. */
+function changing(...given: readonly unknown[]): unknown {
+  let asked = 0;
+  return {
+    get value(): unknown {
+      return given[Math.min(asked++, given.length - 1)];
+    },
+  };
+}
+
+test('a value fits its field as it is stored, also where its toJSON or a getter gives something else than was checked', (t) => {
+  const schema = { type: 'object', properties: { value: { type: 'integer' } } };
+  const fields = {
+    ...specs,
+    note: field<object>({ type: 'object', schema }).spec,
+    all: field<object>({ type: 'object' }).spec,
+    rows: field<object>({ type: 'array' }).spec,
+  };
+  t.regex(
+    failureOf([output('a', { all: { toJSON: () => 'text' } })], fields).message,
+    /field "all" must be an object, not string as JSON/,
+  );
+  t.regex(
+    failureOf([output('a', { rows: Object.assign([], { toJSON: () => ({}) }) })], fields).message,
+    /field "rows" must be an array, not object as JSON/,
+  );
+  t.regex(
+    failureOf([output('a', { note: { toJSON: () => ({ value: 'x' }) } })], fields).message,
+    /field "note" .*value.* as JSON/,
+  );
+  t.regex(failureOf([output('a', { note: changing(1, 1, 'x') })], fields).message, /field "note" .*value.* as JSON/);
+  const kept = { value: 1, toJSON: () => ({ value: 2 }) };
+  const { state, delta } = mergeOutputs(fields, empty, [output('a', { note: kept })]);
+  t.deepEqual(state.values['note'], { value: 2 });
+  t.is(delta.fields['note'], '{"value":2}');
+  kept.value = 3;
+  t.deepEqual(state.values['note'], { value: 2 });
+});

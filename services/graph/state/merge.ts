@@ -77,7 +77,7 @@ export function mergeOutputs(
   const changed = [...writers.keys()].map(
     (name) => [name, toJsonValue(name, values[name], writers.get(name)?.node)] as const,
   );
-  for (const [name, json] of changed) values[name] = deepFreeze(JSON.parse(json));
+  for (const [name, json] of changed) values[name] = toStored(fields, name, json, writers.get(name)?.node ?? '');
   const messages = outputs.flatMap((output) => output.messages);
   const mayReplace = outputs.some((output) => output.mayReplace);
   const added = withMessages(state.context, messages, mayReplace);
@@ -86,6 +86,18 @@ export function mergeOutputs(
     state: { values: Object.freeze(values), context: withoutMessages(added, removed) },
     delta: { fields: Object.fromEntries(changed), messages, mayReplace, removed },
   };
+}
+
+/**
+ * The value as it is stored. It was checked as the node or the reducer gave it, when its JSON may have been another: `toJSON` and getters
+ * decide anew each time. A check by code of the author is not made again, because it may be about a Date, which is stored as a text.
+ */
+function toStored(specs: Specs, name: string, json: string, node: string): unknown {
+  const value: unknown = JSON.parse(json);
+  const { type, schema } = specOf(specs, name, node);
+  const fault = misfit({ type, ...(schema && { schema }) }, value);
+  if (fault !== undefined) throw new RunFailure('NodeFailed', `field "${name}" ${fault} as JSON`, { node });
+  return deepFreeze(value);
 }
 
 /** A sub-graph gives one output for each node that ran in it, in their order; the last value counts. */
