@@ -29,7 +29,7 @@ export async function loadCustom({ location, folder, timeoutMs }: CustomOptions)
   const takesRequest = method.length === 1;
   return async (ctx) => {
     const args = takesRequest ? [ctx.request] : [responseOf(ctx), credentialsOf(ctx)];
-    const principal = await withTimeout(() => ask(() => method.apply(backend, args), takesRequest), timeoutMs);
+    const principal = await withTimeout(() => principalFrom(() => method.apply(backend, args), takesRequest), timeoutMs);
     if (!principal) throw new ServiceError('Unauthenticated', 'the credentials were refused');
     return principal;
   };
@@ -68,7 +68,7 @@ function credentialsOf(ctx: Context) {
 }
 
 /** The answer is read at once: before anything else is awaited, which would ask it for a `then` again, and before the backend changes it. */
-async function ask(authenticate: () => unknown, takesRequest: boolean): Promise<Principal | undefined> {
+async function principalFrom(authenticate: () => unknown, takesRequest: boolean): Promise<Principal | undefined> {
   let answer: unknown;
   try {
     answer = await authenticate();

@@ -1,3 +1,4 @@
+import * as path from 'node:path';
 import {
   BaseAuth,
   type Answer,
@@ -7,7 +8,6 @@ import {
   type Credentials,
   type UserContext,
 } from '@agent-workflow/gateway/auth';
-import * as itself from './answers.ts';
 
 /** A row as a mapper of a database gives it: a class whose objects have their own fields. */
 class Row {
@@ -219,7 +219,7 @@ export const answers = {
     })(),
   }),
   'a promise inside': () => ({ user_id: 'ada', roles: Promise.resolve(['admin']) }),
-  'a module': () => itself,
+  'a module': () => path,
   'a list': () => [],
   'a list with members': () => Object.assign(['ada'], { user_id: 'ada' }),
   'a list with a hole': () => ({ user_id: 'ada', roles: Array(3) }),

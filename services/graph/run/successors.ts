@@ -95,14 +95,14 @@ function routed(graph: CompiledGraph, name: string, { values, context }: EngineS
   const edges = graph.conditional.get(name);
   if (!edges) return [];
   return edges.flatMap(({ route }) => {
-    const targets = [callRoute(route, name, { ...values, context })].flat().map(readOnce);
+    const targets = [callRoute(route, name, { ...values, context })].flat().map(toTarget);
     for (const target of targets) refuseUnknown(graph, name, target);
     return targets;
   });
 }
 
 /** A target whose node and input do not change when they are read again. */
-const readOnce = (target: string | Send): string | Send => (isSend(target) ? send(target.node, target.input) : target);
+const toTarget = (target: string | Send): string | Send => (isSend(target) ? send(target.node, target.input) : target);
 
 function refuseUnknown(graph: CompiledGraph, from: string, target: string | Send): void {
   const refuse = (why: string): RunFailure =>
