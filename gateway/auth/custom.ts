@@ -29,7 +29,10 @@ export async function loadCustom({ location, folder, timeoutMs }: CustomOptions)
   const takesRequest = method.length === 1;
   return async (ctx) => {
     const args = takesRequest ? [ctx.request] : [responseOf(ctx), credentialsOf(ctx)];
-    const principal = await withTimeout(() => principalFrom(() => method.apply(backend, args), takesRequest), timeoutMs);
+    const principal = await withTimeout(
+      () => principalFrom(() => method.apply(backend, args), takesRequest),
+      timeoutMs,
+    );
     if (!principal) throw new ServiceError('Unauthenticated', 'the credentials were refused');
     return principal;
   };
