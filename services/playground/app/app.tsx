@@ -1,5 +1,6 @@
 import { followAddress, route, toHash, views, type View } from '../session/route.ts';
 import { isReachable, signInReason, token } from '../session/session.ts';
+import { RawOnFault } from '../ui/raw-on-fault.tsx';
 import { AgentsView } from '../views/agents/agents-view.tsx';
 import { ChatView } from '../views/chat/chat-view.tsx';
 import { MemoryView } from '../views/memory/memory-view.tsx';
@@ -64,7 +65,7 @@ export function App() {
         {isReachable.value ? '' : 'The connection is lost. Trying again …'}
       </p>
       <main id="content" tabIndex={-1} aria-label={unknown === undefined ? titles[view] : 'No such page'}>
-        {unknown === undefined ? <Content /> : <NoPage name={unknown} />}
+        <RawOnFault key={view}>{unknown === undefined ? <Content /> : <NoPage name={unknown} />}</RawOnFault>
       </main>
       {signInReason.value && <SignIn reason={signInReason.value} />}
     </>

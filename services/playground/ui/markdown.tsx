@@ -1,160 +1,154 @@
-import type { Token, Tokens } from 'marked';
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useMemo, useRef } from 'preact/hooks';
-import { emptyMarkdown, growMarkdown, partsOf } from './growing-markdown.ts';
-import { safeAddress, withoutEntities } from './safe-text.ts';
+import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks';
+import { RawOnFault } from './raw-on-fault.tsx';
+import type * as Reader from './growing-markdown.ts';
+import type { GrowingMarkdown } from './growing-markdown.ts';
+import type { MarkdownBlock, MarkdownElement, MarkdownNode } from './markdown-tree.ts';
+import { Plain } from './plain.tsx';
+import { safeAddress } from './safe-text.ts';
+
+/** What reads Markdown comes after the first view, which is there sooner without it. Texts are plain until then. */
+const reader = signal<typeof Reader | undefined>(undefined);
+import('./growing-markdown.ts').then(
+  (loaded) => {
+    reader.value = loaded;
+  },
+  () => undefined,
+);
 
 interface MarkdownProps {
   readonly text: string;
-  /** Whether more is to come: then only the end is parsed again. */
+  /** Whether more is to come: then only the end is read again. */
   readonly isGrowing: boolean;
 }
 
-/** A text in Markdown. What is HTML in it is shown as text; nothing is loaded from elsewhere. */
+/**
+ * A text in Markdown, read slice by slice: the page answers between two. What is HTML in it is shown as text; nothing is loaded from
+ * elsewhere.
+ */
 export function Markdown({ text, isGrowing }: MarkdownProps) {
-  const held = useRef(emptyMarkdown);
-  const { settled, offset, tail } = (held.current = growMarkdown(held.current, text, isGrowing));
+  const held = useRef<GrowingMarkdown>();
+  const [, readOn] = useReducer((count: number) => count + 1, 0);
+  const { value: loaded } = reader;
+  if (loaded) held.current = loaded.growMarkdown(held.current ?? loaded.emptyMarkdown, text, isGrowing);
+  useEffect(() => {
+    if (held.current?.state !== 'reading') return undefined;
+    const timer = setTimeout(() => readOn(undefined));
+    return () => clearTimeout(timer);
+  });
+  const { settled, offset, tail } = held.current ?? { settled: [], offset: 0, tail: undefined };
   return (
     <div class="markdown">
-      {settled.map((tokens, index) => (
-        <Blocks key={index} tokens={tokens} />
-      ))}
-      {tail ? <Blocks key="tail" tokens={tail} /> : <Plain key="plain" text={text.slice(offset)} />}
+      <RawOnFault raw={text}>
+        {settled.map((blocks, index) => (
+          <Blocks key={index} blocks={blocks} />
+        ))}
+        {tail ? <Blocks key="tail" blocks={tail} /> : <Plain key="plain" text={text.slice(offset)} />}
+      </RawOnFault>
     </div>
   );
 }
 
-/** A long text as it stands. */
-export function Plain({ text }: { readonly text: string }) {
-  return (
-    <div class="written">
-      {partsOf(text).map((part, index) => (
-        <div key={index}>{part}</div>
-      ))}
-    </div>
-  );
+/** Drawn once for the same blocks. */
+function Blocks({ blocks }: { readonly blocks: readonly MarkdownBlock[] }) {
+  return useMemo(() => <>{blocks.map(({ children }) => drawn(children))}</>, [blocks]);
 }
 
-/** Drawn once for the same tokens. */
-function Blocks({ tokens }: { readonly tokens: readonly Token[] }) {
-  return useMemo(() => <>{nodesOf(tokens)}</>, [tokens]);
-}
+const drawn = (nodes: readonly MarkdownNode[]): ComponentChildren[] =>
+  nodes.map((node, key) => (typeof node === 'string' ? node : toElement(node, key)));
 
-const nodesOf = (tokens: readonly Token[] = []): ComponentChildren[] =>
-  tokens.map((token, index) => toNode(token, index));
+/** Elements that are drawn as they are. */
+const known = new Set(['p', 'blockquote', 'ul', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 'code']);
 
-/** The element of a token. A kind that is not known here is shown as it was written. */
-function toNode(token: Token, key: number): ComponentChildren {
-  const known = token as Tokens.Generic & { readonly tokens?: Token[] };
-  switch (token.type) {
-    case 'space':
-    case 'def':
-      return null;
-    case 'heading':
-      return heading(known as Tokens.Heading, key);
-    case 'paragraph':
-      return <p key={key}>{nodesOf(known.tokens)}</p>;
-    case 'blockquote':
-      return <blockquote key={key}>{nodesOf(known.tokens)}</blockquote>;
-    case 'code':
-      return <CodeBlock key={key} {...(known as Tokens.Code)} />;
-    case 'list':
-      return list(known as Tokens.List, key);
+function toElement(element: MarkdownElement, key: number): ComponentChildren {
+  const { tag, children, start, language } = element;
+  const content = drawn(children);
+  if (known.has(tag)) {
+    const Tag = tag as 'p';
+    return <Tag key={key}>{content}</Tag>;
+  }
+  switch (tag) {
+    case 'ol':
+      return (
+        <ol key={key} start={start}>
+          {content}
+        </ol>
+      );
+    case 'li':
+      return <Item key={key} element={element} />;
+    case 'pre':
+      return <CodeBlock key={key} language={language} content={content} />;
     case 'table':
-      return table(known as Tokens.Table, key);
+      return (
+        <div key={key} class="wide-table" tabIndex={0} role="region" aria-label="Table">
+          <table>{content}</table>
+        </div>
+      );
+    case 's':
+      return <del key={key}>{content}</del>;
     case 'hr':
       return <hr key={key} />;
-    case 'strong':
-      return <strong key={key}>{nodesOf(known.tokens)}</strong>;
-    case 'em':
-      return <em key={key}>{nodesOf(known.tokens)}</em>;
-    case 'del':
-      return <del key={key}>{nodesOf(known.tokens)}</del>;
-    case 'codespan':
-      return <code key={key}>{String(known['text'])}</code>;
     case 'br':
       return <br key={key} />;
-    case 'link':
-      return link(known as Tokens.Link, key);
-    case 'image':
-      return image(known as Tokens.Image, key);
-    case 'text':
-      return known.tokens ? <span key={key}>{nodesOf(known.tokens)}</span> : withoutEntities(String(known['text']));
-    case 'escape':
-      return String(known['text']);
+    case 'a':
+    case 'img':
+      return <Link key={key} element={element} content={content} />;
     default:
-      return token.raw;
+      // All headings of messages stand one below that of the page, whatever levels an agent leaves out; their looks differ.
+      return (
+        <h2 key={key} class={`depth-${tag.slice(1)}`}>
+          {content}
+        </h2>
+      );
   }
 }
 
-/** All headings of messages stand one below that of the page, whatever levels an agent leaves out; their looks differ. */
-const heading = ({ depth, tokens }: Tokens.Heading, key: number) => (
-  <h2 key={key} class={`depth-${String(depth)}`}>
-    {nodesOf(tokens)}
-  </h2>
-);
+interface PartProps {
+  readonly element: MarkdownElement;
+}
 
-function CodeBlock({ text, lang }: Pick<Tokens.Code, 'text' | 'lang'>) {
+const boxes: Readonly<Record<string, string>> = { '[ ] ': '☐ ', '[x] ': '☑ ', '[X] ': '☑ ' };
+
+/** An item of a list; one that begins with a box in brackets is a task. */
+function Item({ element: { children } }: PartProps) {
+  const [first, ...rest] = children;
+  const isLoose = typeof first === 'object' && first.tag === 'p';
+  const text = isLoose ? first.children[0] : first;
+  const box = typeof text === 'string' ? boxes[text.slice(0, 4)] : undefined;
+  if (box === undefined || typeof text !== 'string') return <li>{drawn(children)}</li>;
+  const begun = box + text.slice(4);
+  const start = isLoose ? { ...first, children: [begun, ...first.children.slice(1)] } : begun;
+  return <li class="task">{drawn([start, ...rest])}</li>;
+}
+
+interface CodeBlockProps {
+  readonly language: string | undefined;
+  readonly content: ComponentChildren;
+}
+
+function CodeBlock({ language, content }: CodeBlockProps) {
   return (
-    <pre tabIndex={0} role="region" aria-label={lang ? `Code, ${lang}` : 'Code'}>
-      <code>{text}</code>
+    <pre tabIndex={0} role="region" aria-label={language ? `Code, ${language}` : 'Code'}>
+      <code>{content}</code>
     </pre>
   );
 }
 
-function list({ ordered, start, items }: Tokens.List, key: number) {
-  const content = items.map(({ tokens, task, checked }, index) => (
-    <li key={index} class={task ? 'task' : undefined}>
-      {task ? `${checked ? '☑' : '☐'} ` : null}
-      {nodesOf(tokens.filter(({ type }) => type !== 'checkbox'))}
-    </li>
-  ));
-  return ordered ? (
-    <ol key={key} start={start === '' ? 1 : start}>
-      {content}
-    </ol>
-  ) : (
-    <ul key={key}>{content}</ul>
-  );
-}
-
-function table({ header, rows }: Tokens.Table, key: number) {
-  return (
-    <div key={key} class="wide-table" tabIndex={0} role="region" aria-label="Table">
-      <table>
-        <thead>
-          <tr>
-            {header.map(({ tokens }, index) => (
-              <th key={index}>{nodesOf(tokens)}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((cells, row) => (
-            <tr key={row}>
-              {cells.map(({ tokens }, index) => (
-                <td key={index}>{nodesOf(tokens)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-/** An image is not loaded: its address may be anywhere. */
-const image = ({ href, text }: Tokens.Image, key: number) =>
-  link({ href, tokens: [] }, key, `Image: ${text === '' ? href : text}`);
-
-/** A link that leads nowhere else than to a web page or a mailbox; any other address is text. */
-function link({ href, tokens }: Pick<Tokens.Link, 'href' | 'tokens'>, key: number, label?: string) {
+/**
+ * A link that leads nowhere else than to a web page or a mailbox; any other address is text. An image is such a link and is not
+ * loaded: its address may be anywhere.
+ */
+function Link({
+  element: { tag, href = '', children },
+  content,
+}: PartProps & { readonly content: readonly ComponentChildren[] }) {
   const address = safeAddress(href);
-  const content = label ?? nodesOf(tokens);
-  if (address === undefined) return <span key={key}>{content}</span>;
+  const label = tag === 'img' ? ['Image: ', ...(children.every((child) => child === '') ? [href] : content)] : content;
+  if (address === undefined) return <span>{label}</span>;
   return (
-    <a key={key} href={address} target="_blank" rel="noopener noreferrer">
-      {content}
+    <a href={address} target="_blank" rel="noopener noreferrer">
+      {label}
     </a>
   );
 }

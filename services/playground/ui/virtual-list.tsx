@@ -7,6 +7,7 @@ import {
 } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
+import { RawOnFault } from './raw-on-fault.tsx';
 
 interface VirtualListProps<T> {
   readonly label: string;
@@ -99,7 +100,7 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, ...optio
             ref={measure}
             style={{ transform: `translateY(${String(start)}px)` }}
           >
-            {render(items[index] as T, index)}
+            <RawOnFault raw={items[index]}>{render(items[index] as T, index)}</RawOnFault>
           </li>
         ))}
       </ol>

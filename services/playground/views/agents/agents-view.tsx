@@ -2,6 +2,7 @@ import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { useTitle } from '../../ui/title.ts';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { AgentCard } from './agent-card.tsx';
 
 /** The agents of the service, with the revisions that serve their runs. */
@@ -21,7 +22,9 @@ export function AgentsView() {
       {value === undefined && isLoading && <p class="hint">Reading the agents …</p>}
       {value?.agents.length === 0 && <p class="hint">The service has no agent.</p>}
       {value?.agents.map((agent) => (
-        <AgentCard key={agent.name} agent={agent} isOnly={value.agents.length === 1} />
+        <RawOnFault key={agent.name} raw={agent}>
+          <AgentCard agent={agent} isOnly={value.agents.length === 1} />
+        </RawOnFault>
       ))}
     </div>
   );

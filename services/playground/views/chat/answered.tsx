@@ -1,6 +1,6 @@
+import { digest } from '../../ui/json-start.ts';
 import { JsonView } from '../../ui/json-view.tsx';
-import { Plain } from '../../ui/markdown.tsx';
-import { digest } from './blocks.tsx';
+import { Plain } from '../../ui/plain.tsx';
 import type { AnsweredQuestion } from './conversation.ts';
 import { questionOf } from './question.ts';
 

@@ -1,9 +1,12 @@
 import type { Block } from '@agent-workflow/client';
 import { useEffect, useState } from 'preact/hooks';
 import { client, describe, token } from '../../session/session.ts';
+import { digest } from '../../ui/json-start.ts';
 import { JsonView } from '../../ui/json-view.tsx';
-import { Markdown, Plain } from '../../ui/markdown.tsx';
+import { Markdown } from '../../ui/markdown.tsx';
+import { Plain } from '../../ui/plain.tsx';
 import { safeAddress } from '../../ui/safe-text.ts';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import type { Entry } from './conversation.ts';
 import { labelOf, mediaOf, type MediaSource } from './media.ts';
 
@@ -19,7 +22,9 @@ export function Blocks({ entry: { blocks, role, state }, toolOf }: BlocksProps) 
   return (
     <>
       {blocks.map((block, index) => (
-        <OneBlock key={index} {...{ block, role, toolOf }} isGrowing={isGrowing && index === blocks.length - 1} />
+        <RawOnFault key={index} raw={block}>
+          <OneBlock {...{ block, role, toolOf }} isGrowing={isGrowing && index === blocks.length - 1} />
+        </RawOnFault>
       ))}
     </>
   );
@@ -87,12 +92,6 @@ function Folded({ kind, name, value, isBad = false }: FoldedProps) {
       <JsonView label={`${kind} ${name}`.trim()} value={value} />
     </details>
   );
-}
-
-/** The beginning of a value, for a line. */
-export function digest(value: unknown): string {
-  const json = typeof value === 'string' ? value.slice(0, 200) : JSON.stringify(value ?? null);
-  return json.length > 100 ? `${json.slice(0, 100)} …` : json;
 }
 
 function ToolResult({ block, name }: { readonly block: Block; readonly name: string | undefined }) {

@@ -7,6 +7,7 @@ import { ErrorNote } from '../../ui/error-note.tsx';
 import { useFocusRescue } from '../../ui/focus.ts';
 import { useTitle } from '../../ui/title.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { AgentOfChat, choiceOf } from './agent-picker.tsx';
 import { threadBegunHere, type Chat } from './chat.ts';
 import { Composer } from './composer.tsx';
@@ -35,7 +36,11 @@ export function ChatView() {
   useEffect(() => {
     if (begun !== undefined) go({ view: 'chat', id: begun }, { replace: true });
   }, [begun]);
-  return <Thread key={held.current.chat} {...held.current} />;
+  return (
+    <RawOnFault key={held.current.chat}>
+      <Thread {...held.current} />
+    </RawOnFault>
+  );
 }
 
 function Thread({ chat, forking, writing, answers, results }: Opened) {
@@ -154,7 +159,11 @@ function drawingOf(entry: Entry, actions: MessageActions, drawings: WeakMap<Entr
   const { revision } = entry;
   const known = drawings.get(entry);
   if (known?.revision === revision) return known.node;
-  const node = <Message {...{ entry, revision, actions }} />;
+  const node = (
+    <RawOnFault raw={entry.blocks}>
+      <Message {...{ entry, revision, actions }} />
+    </RawOnFault>
+  );
   drawings.set(entry, { revision, node });
   return node;
 }

@@ -5,6 +5,7 @@ import { toHash } from '../../session/route.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { counted, grouped } from '../../ui/format.ts';
 import { JsonView } from '../../ui/json-view.tsx';
+import { Plain } from '../../ui/plain.tsx';
 import type { Chat } from './chat.ts';
 import { isUnderWay, type RunState } from './conversation.ts';
 import { Retry } from './retry.tsx';
@@ -92,7 +93,7 @@ export function RunBar({ chat }: RunBarProps) {
       {run?.summary !== undefined && run.summary !== '' && (
         <details class="folded">
           <summary>Summary of what left the context</summary>
-          <p class="written">{run.summary}</p>
+          <Plain text={run.summary} />
         </details>
       )}
     </div>

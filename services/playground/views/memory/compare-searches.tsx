@@ -4,6 +4,7 @@ import { useId } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { columnsOf, firstBoxes, type Column, type SearchBoxes } from './comparison.ts';
 import { MemoryCard } from './memory-card.tsx';
 import { useMemoryDialogs, type OpenDialog } from './dialogs.ts';
@@ -85,12 +86,14 @@ function Results({
     <ol class="plain">
       {results.map((memory) => (
         <li key={memory.id}>
-          <MemoryCard
-            memory={memory}
-            isFound
-            onEdit={() => open({ kind: 'edit', memory })}
-            onForget={() => open({ kind: 'forget', memory })}
-          />
+          <RawOnFault raw={memory}>
+            <MemoryCard
+              memory={memory}
+              isFound
+              onEdit={() => open({ kind: 'edit', memory })}
+              onForget={() => open({ kind: 'forget', memory })}
+            />
+          </RawOnFault>
         </li>
       ))}
     </ol>

@@ -1,5 +1,7 @@
 import type { Memory } from '@agent-workflow/client';
 import { toHash } from '../../session/route.ts';
+import { FoldedJson } from '../../ui/folded-json.tsx';
+import { Plain } from '../../ui/plain.tsx';
 import { Time } from '../../ui/time.tsx';
 
 interface MemoryCardProps {
@@ -22,8 +24,10 @@ export function MemoryCard({ memory, isFound, onEdit, onForget }: MemoryCardProp
           <span>{score.toFixed(3)}</span>
         </p>
       )}
-      <p class="memory-content">{content}</p>
-      {Object.keys(metadata).length > 0 && <code class="value small">{JSON.stringify(metadata)}</code>}
+      <div class="memory-content">
+        <Plain text={content} />
+      </div>
+      {Object.keys(metadata).length > 0 && <FoldedJson label={`Metadata of ${name}`} value={metadata} />}
       <div class="memory-foot">
         <p class="hint small">
           {type} · {category} · <Time at={memory.timestamp} />

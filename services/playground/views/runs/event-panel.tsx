@@ -1,10 +1,6 @@
 import type { Signal } from '@preact/signals';
-import { counted, grouped } from '../../ui/format.ts';
 import { JsonView } from '../../ui/json-view.tsx';
 import type { ListedEvent } from './log/run-log.ts';
-
-/** An event of more characters is shown to here: more would hold the page up. */
-const maxCharacters = 200_000;
 
 interface EventPanelProps {
   /** The events that are listed, among which the selected one may not be any more. */
@@ -39,24 +35,8 @@ export function EventPanel({ items, selected }: EventPanelProps) {
           Close
         </button>
       </div>
-      <EventJson item={item} />
+      <JsonView label={`JSON of event ${String(item.seq)}`} value={item.event} />
     </section>
-  );
-}
-
-function EventJson({ item: { event, seq } }: { readonly item: ListedEvent }) {
-  const label = `JSON of event ${String(seq)}`;
-  const length = JSON.stringify(event).length;
-  if (length <= maxCharacters) return <JsonView label={label} value={event} />;
-  return (
-    <>
-      <p class="hint">
-        The event has {counted(length, 'character')}; these are the first {grouped(maxCharacters)}.
-      </p>
-      <pre class="json" tabIndex={0} role="region" aria-label={label}>
-        {JSON.stringify(event, undefined, 2).slice(0, maxCharacters)}
-      </pre>
-    </>
   );
 }
 

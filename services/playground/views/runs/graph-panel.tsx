@@ -3,6 +3,7 @@ import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { duration, grouped } from '../../ui/format.ts';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { GraphDrawing } from './graph/graph-drawing.tsx';
 import { nodeFacts, type NodeFacts } from './graph/node-facts.ts';
 import { labelOf, readGraph, type GraphNode, type GraphShape } from './graph/shape.ts';
@@ -34,7 +35,9 @@ function GraphOfRun({ graph, facts }: { readonly graph: GraphShape; readonly fac
   const nodes = graph.nodes.filter(({ type }) => type !== 'start' && type !== 'end');
   return (
     <>
-      <GraphDrawing graph={graph} facts={facts} />
+      <RawOnFault raw={graph}>
+        <GraphDrawing graph={graph} facts={facts} />
+      </RawOnFault>
       <p class="hint small">A dashed edge is taken when a route says so; a node with a double frame is a sub-graph.</p>
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>Nodes</summary>

@@ -8,6 +8,7 @@ import { go, route } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { useTitle } from '../../ui/title.ts';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { withFirstPage } from './listed-runs.ts';
 import { RunRow } from './run-row.tsx';
 import { isUnderWay, runStatuses, underWay } from './status.tsx';
@@ -120,15 +121,16 @@ function ListedRuns({ chosen, statuses, agent }: ListedRunsProps) {
           </thead>
           <tbody>
             {items.map((run) => (
-              <RunRow
-                key={run.run_id}
-                run={run}
-                now={now}
-                showsAgent={showsAgent}
-                onStop={() => {
-                  stopped.value = run;
-                }}
-              />
+              <RawOnFault key={run.run_id} raw={run}>
+                <RunRow
+                  run={run}
+                  now={now}
+                  showsAgent={showsAgent}
+                  onStop={() => {
+                    stopped.value = run;
+                  }}
+                />
+              </RawOnFault>
             ))}
           </tbody>
         </table>

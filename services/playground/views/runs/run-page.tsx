@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { EventList } from './event-list.tsx';
@@ -76,15 +77,21 @@ function RunBody({ run, followed }: RunBodyProps) {
           { key: 'events', title: `Events (${grouped(log.events.length)})` },
         ]}
       >
-        {open === 'steps' ? (
-          <StepList log={log} isGrowing={isGrowing} now={now} record={record} onShow={showEvents} />
-        ) : (
-          <EventList log={log} isGrowing={isGrowing} items={shown} filter={filter} selected={selected} />
-        )}
+        <RawOnFault key={open}>
+          {open === 'steps' ? (
+            <StepList log={log} isGrowing={isGrowing} now={now} record={record} onShow={showEvents} />
+          ) : (
+            <EventList log={log} isGrowing={isGrowing} items={shown} filter={filter} selected={selected} />
+          )}
+        </RawOnFault>
       </Tabs>
       <aside class="run-side" aria-label="Graph and selected event">
-        <EventPanel items={shown} selected={selected} />
-        <GraphPanel agent={run.agent} log={log} now={now} />
+        <RawOnFault raw={selected.value?.event}>
+          <EventPanel items={shown} selected={selected} />
+        </RawOnFault>
+        <RawOnFault>
+          <GraphPanel agent={run.agent} log={log} now={now} />
+        </RawOnFault>
       </aside>
       {log.unlisted > 0 && (
         <p class="hint">

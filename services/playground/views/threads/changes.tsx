@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { counted, grouped } from '../../ui/format.ts';
+import { FoldedJson } from '../../ui/folded-json.tsx';
 import { diff, pathText, type Change } from './diff.ts';
 
 /** So many changes are drawn; a reader of more reads the states. */
@@ -53,26 +54,15 @@ function ChangeRow({ change }: { readonly change: Change }) {
       <td>
         {change.kind !== 'added' && (
           <del>
-            <Value value={change.before} />
+            <FoldedJson label="Earlier value" value={change.before} maxInline={longText} />
           </del>
         )}
         {change.kind !== 'removed' && (
           <ins>
-            <Value value={change.after} />
+            <FoldedJson label="Later value" value={change.after} maxInline={longText} />
           </ins>
         )}
       </td>
     </tr>
-  );
-}
-
-function Value({ value }: { readonly value: unknown }) {
-  const text = JSON.stringify(value, undefined, 1);
-  if (text.length <= longText) return <code class="value">{text}</code>;
-  return (
-    <details>
-      <summary>{counted(text.length, 'character')}</summary>
-      <code class="value">{text}</code>
-    </details>
   );
 }

@@ -79,3 +79,35 @@ test('a path reads as code does', (t) => {
   t.is(pathText(['context', 2, 'content', 'a b', '0']), 'context[2].content["a b"]["0"]');
   t.is(pathText([]), '');
 });
+
+/** Runs of few different items, as attackers and counters write them. */
+const runs = fc
+  .array(fc.tuple(fc.constantFrom(0, 1, 'a', [0]), fc.integer({ min: 1, max: 30 })), { maxLength: 6 })
+  .map((parts) => parts.flatMap(([item, count]) => Array<unknown>(count).fill(item)));
+
+test('a diff of lists whose items are alike gives the other list', (t) => {
+  fc.assert(fc.property(runs, runs, (before, after) => t.deepEqual(applied(before, diff(before, after)), after)));
+});
+
+test('each value is read once, however deep it is and however alike the items of a list are', (t) => {
+  let reads = 0;
+  const leaf = (value: unknown): object =>
+    Object.defineProperty({}, 'field', {
+      enumerable: true,
+      get: () => {
+        reads += 1;
+        return value;
+      },
+    });
+  const nested = (depth: number, last: unknown): unknown => {
+    let value: unknown = [leaf(last)];
+    for (let level = 0; level < depth; level++) value = [Array.from({ length: 10 }, () => leaf(0)), value];
+    return value;
+  };
+  diff(nested(100, 1), nested(100, 2));
+  t.true(reads < 2 * 100 * 10 * 3, `${String(reads)} reads of deep values`);
+  reads = 0;
+  const alike = (first: number): unknown => [leaf(first), ...Array.from({ length: 5000 }, () => leaf(0))];
+  t.is(diff(alike(1), alike(2)).length, 1);
+  t.true(reads < 2 * 5000 * 3, `${String(reads)} reads of lists`);
+});

@@ -11,33 +11,36 @@ export type Change =
  * What turns `before` into `after`. A list is compared between what both begin and end with, and as a window that slides, so that
  * a message at either end is one change. The position of what a list has lost counts in `before`, of what it has won in `after`.
  */
-export function diff(before: unknown, after: unknown, path: Path = []): Change[] {
-  if (isSame(before, after)) return [];
-  if (Array.isArray(before) && Array.isArray(after)) return diffLists(before, after, path);
-  if (isRecord(before) && isRecord(after)) return diffRecords(before, after, path);
+export const diff = (before: unknown, after: unknown): Change[] => diffAt(before, after, [], createNumbers());
+
+function diffAt(before: unknown, after: unknown, path: Path, numberOf: NumberOf): Change[] {
+  if (before === after) return [];
+  if (Array.isArray(before) && Array.isArray(after)) return diffLists(before, after, path, numberOf);
+  if (isRecord(before) && isRecord(after)) return diffRecords(before, after, path, numberOf);
   return [{ kind: 'changed', path, before, after }];
 }
 
-function diffRecords(before: Fields, after: Fields, path: Path): Change[] {
+function diffRecords(before: Fields, after: Fields, path: Path, numberOf: NumberOf): Change[] {
   const gone = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
   return [
     ...gone.map((name): Change => ({ kind: 'removed', path: [...path, name], before: before[name] })),
     ...Object.keys(after).flatMap((name): Change[] => {
       const at = [...path, name];
       return Object.hasOwn(before, name)
-        ? diff(before[name], after[name], at)
+        ? diffAt(before[name], after[name], at, numberOf)
         : [{ kind: 'added', path: at, after: after[name] }];
     }),
   ];
 }
 
-function diffLists(before: readonly unknown[], after: readonly unknown[], path: Path): Change[] {
+function diffLists(before: readonly unknown[], after: readonly unknown[], path: Path, numberOf: NumberOf): Change[] {
+  const [old, now] = [before.map(numberOf), after.map(numberOf)];
   const shorter = Math.min(before.length, after.length);
   let head = 0;
-  while (head < shorter && isSame(before[head], after[head])) head++;
+  while (head < shorter && old[head] === now[head]) head++;
   let tail = 0;
-  while (tail < shorter - head && isSame(before.at(-1 - tail), after.at(-1 - tail))) tail++;
-  const slid = slideOf(before, after, head);
+  while (tail < shorter - head && old.at(-1 - tail) === now.at(-1 - tail)) tail++;
+  const slid = slideOf(old, now, head);
   if (slid !== undefined) {
     const kept = before.length - slid;
     return [
@@ -52,35 +55,60 @@ function diffLists(before: readonly unknown[], after: readonly unknown[], path: 
   const changes: Change[] = [];
   for (let at = head; at < Math.max(before.length, after.length) - tail; at++) {
     const isBefore = at < before.length - tail;
-    if (isBefore && at < after.length - tail) changes.push(...diff(before[at], after[at], [...path, at]));
+    if (isBefore && at < after.length - tail)
+      for (const change of diffAt(before[at], after[at], [...path, at], numberOf)) changes.push(change);
     else if (isBefore) changes.push({ kind: 'removed', path: [...path, at], before: before[at] });
     else changes.push({ kind: 'added', path: [...path, at], after: after[at] });
   }
   return changes;
 }
 
-/** Where the items of `before` begin that `after` goes on with from `head`, as a window over the newest messages does. */
-function slideOf(before: readonly unknown[], after: readonly unknown[], head: number): number | undefined {
-  for (let start = Math.max(head + 1, before.length + head - after.length); start < before.length; start++)
-    if (before.slice(start).every((item, at) => isSame(item, after[head + at]))) return start;
-  return undefined;
+/**
+ * Where the items of `before` begin that `after` goes on with from `head`, as a window over the newest messages does: the longest end
+ * of the one that the other begins with there. It is found as texts are, in one pass over both.
+ */
+function slideOf(before: readonly number[], after: readonly number[], head: number): number | undefined {
+  const all = [...after.slice(head), -1, ...before.slice(head + 1)];
+  const borders = [0];
+  for (let at = 1; at < all.length; at++) {
+    let border = borders[at - 1] ?? 0;
+    while (border > 0 && all[at] !== all[border]) border = borders[border - 1] ?? 0;
+    borders.push(all[at] === all[border] ? border + 1 : 0);
+  }
+  const kept = before.length > head + 1 ? (borders.at(-1) ?? 0) : 0;
+  return kept === 0 ? undefined : before.length - kept;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether two JSON values are equal, whatever the order of their fields. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (Array.isArray(one) && Array.isArray(other))
-    return one.length === other.length && one.every((item, at) => isSame(item, other[at]));
-  if (!isRecord(one) || !isRecord(other)) return false;
-  const names = Object.keys(one);
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && isSame(one[name], other[name]))
-  );
+/** The number of a JSON value: equal values have the same, whatever the order of their fields. Each is read once. */
+type NumberOf = (value: unknown) => number;
+
+function createNumbers(): NumberOf {
+  const ofObjects = new Map<object, number>();
+  const ofTexts = new Map<string, number>();
+  const numberOfText = (text: string): number => {
+    const known = ofTexts.get(text);
+    if (known === undefined) ofTexts.set(text, ofTexts.size);
+    return known ?? ofTexts.size - 1;
+  };
+  const numberOf = (value: unknown): number => {
+    if (typeof value === 'string') return numberOfText(`"${value}`);
+    if (typeof value !== 'object' || value === null) return numberOfText(String(value));
+    const before = ofObjects.get(value);
+    if (before !== undefined) return before;
+    const number = numberOfText(Array.isArray(value) ? `[${value.map(numberOf).join()}` : `{${fieldsOf(value)}`);
+    ofObjects.set(value, number);
+    return number;
+  };
+  const fieldsOf = (value: object): string =>
+    Object.keys(value)
+      .sort()
+      .map((name) => `${String(name.length)} ${name} ${String(numberOf((value as Fields)[name]))}`)
+      .join();
+  return numberOf;
 }
 
 /** `context[2].content`, as a reader would write it. */

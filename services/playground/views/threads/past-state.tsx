@@ -5,9 +5,11 @@ import { useLoaded } from '../../session/loaded.ts';
 import { go, route } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { FoldedJson } from '../../ui/folded-json.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
 import { RunLink } from '../../ui/run-link.tsx';
 import { Time, timeText } from '../../ui/time.tsx';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { Changes } from './changes.tsx';
 import { keepingText, versionBefore, versionName } from './version-text.ts';
 
@@ -86,7 +88,7 @@ const isNotKept = (error: unknown): boolean => error instanceof RequestError && 
 
 function Origin({ checkpoint: { created_at: at, run_id: run, metadata } }: { readonly checkpoint: Checkpoint }) {
   return (
-    <p class="hint">
+    <div class="hint">
       <Time at={at} />
       {run !== null && (
         <>
@@ -94,8 +96,13 @@ function Origin({ checkpoint: { created_at: at, run_id: run, metadata } }: { rea
           <RunLink id={run} />
         </>
       )}
-      {metadata !== null && <> with metadata {JSON.stringify(metadata)}</>}
-    </p>
+      {metadata !== null && (
+        <>
+          {' '}
+          with metadata <FoldedJson label="Metadata of the version" value={metadata} />
+        </>
+      )}
+    </div>
   );
 }
 
@@ -156,5 +163,9 @@ function Difference({ id, at, other, state }: DifferenceProps) {
   if (!value) return <p class="hint">Loading …</p>;
   const isLater = other === 'now' || Number(other) > Number(at);
   const [before, after] = isLater ? [state, value.state] : [value.state, state];
-  return <Changes before={before} after={after} />;
+  return (
+    <RawOnFault raw={after}>
+      <Changes before={before} after={after} />
+    </RawOnFault>
+  );
 }

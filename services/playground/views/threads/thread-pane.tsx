@@ -10,7 +10,8 @@ import { route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { JsonView } from '../../ui/json-view.tsx';
+import { FoldedJson } from '../../ui/folded-json.tsx';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { RunLink } from '../../ui/run-link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
@@ -70,17 +71,23 @@ export function ThreadPane({ id, search, onDeleted }: ThreadPaneProps) {
       {error !== undefined && <ErrorNote error={error} again={refresh} />}
       {thread && (
         <>
-          <Facts thread={thread} />
+          <RawOnFault raw={thread}>
+            <Facts thread={thread} />
+          </RawOnFault>
           <div class="pane-columns">
             <div class="stack">
-              <Versions versions={versions} openId={at} />
+              <RawOnFault raw={versions.state.value.items}>
+                <Versions versions={versions} openId={at} />
+              </RawOnFault>
               <RunsOfThread id={id} turn={turn.value} />
             </div>
-            {at === undefined ? (
-              <StateNow id={id} agent={thread.agent} turn={turn.value} onWritten={refresh} />
-            ) : (
-              <PastState key={at} id={id} at={at} from={from} versions={versions.state.value.items} />
-            )}
+            <RawOnFault key={at}>
+              {at === undefined ? (
+                <StateNow id={id} agent={thread.agent} turn={turn.value} onWritten={refresh} />
+              ) : (
+                <PastState id={id} at={at} from={from} versions={versions.state.value.items} />
+              )}
+            </RawOnFault>
           </div>
         </>
       )}
@@ -98,14 +105,9 @@ function useHeadingFocus() {
   return heading;
 }
 
-/** Metadata of so many characters stands among the facts; more is folded. */
-const maxInline = 120;
-
 function Facts({ thread }: { readonly thread: Thread }) {
   const { thread_id: id, run_id: runId, metadata } = thread;
   const hasSeveral = useSeveralAgents().length > 0;
-  const metadataText = JSON.stringify(metadata);
-  const isShort = metadata !== null && metadataText.length <= maxInline;
   return (
     <>
       <dl class="facts">
@@ -121,18 +123,12 @@ function Facts({ thread }: { readonly thread: Thread }) {
           <Time at={thread.updated_at} />
         </Fact>
         <Fact name="Newest run">{typeof runId === 'string' ? <RunLink id={runId} /> : 'none'}</Fact>
-        {isShort && (
+        {metadata !== null && (
           <Fact name="Metadata">
-            <code>{metadataText}</code>
+            <FoldedJson label="Metadata of the thread" value={metadata} />
           </Fact>
         )}
       </dl>
-      {metadata !== null && !isShort && (
-        <details>
-          <summary>Metadata</summary>
-          <JsonView label="Metadata of the thread" value={metadata} />
-        </details>
-      )}
     </>
   );
 }

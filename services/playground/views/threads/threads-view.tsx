@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { usePages } from '../../session/pages.ts';
 import { go, route } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { ThreadList } from './thread-list.tsx';
 import { ThreadPane } from './thread-pane.tsx';
@@ -31,7 +32,9 @@ export function ThreadsView() {
   return (
     <div class={id === undefined ? 'browse' : 'browse browse-open'}>
       <ThreadList threads={threads} search={search} openId={id} notice={notice.value} />
-      {id === undefined ? <NoThread /> : <ThreadPane key={id} id={id} search={search} onDeleted={onDeleted} />}
+      <RawOnFault key={id}>
+        {id === undefined ? <NoThread /> : <ThreadPane id={id} search={search} onDeleted={onDeleted} />}
+      </RawOnFault>
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { Json, JsonObject, Message, RunEvent } from '@agent-workflow/client';
 import { clockTime, counted } from '../../../ui/format.ts';
+import { jsonStart } from '../../../ui/json-start.ts';
 import { isObject, statusOf } from './run-log.ts';
 
 /** What a row of the list says of an event. */
@@ -94,5 +95,5 @@ function iterationsText({ iterations, recursion_limit_reached: isLimited }: Json
 
 function asText(value: Json): string {
   if (typeof value === 'string') return value;
-  return value === undefined ? '' : JSON.stringify(value);
+  return value === undefined ? '' : jsonStart(value, maxText + 1).text;
 }
