@@ -327,7 +327,11 @@ export function createChat(opened: string | undefined, run: string | undefined):
       const newest = runs[0] ?? (run === undefined ? undefined : await client.runs.get(run, { signal: ended }));
       const next = takeOldest(runs) ?? (newest && isUnderWay(newest.status) ? newest : undefined);
       if (next) queue.push(next.run_id);
-      else if (newest) setRun(await endStateOf(newest, ended));
+      else if (newest) {
+        // It may have ended after the messages were read.
+        await refresh();
+        setRun(await endStateOf(newest, ended));
+      }
     } catch (error) {
       if (!ended.aborted) failure.value = error;
     }
