@@ -69,7 +69,7 @@ async function lookAt(page: Page, id: string, run: string): Promise<void> {
   await article('You').locator('.written').filter({ hasText: end }).waitFor();
   await article('Agent').locator('.markdown').filter({ hasText: end }).waitFor();
   await article('Tool').getByText('Result of').click();
-  await page.getByRole('region', { name: 'Result of repeat' }).filter({ hasText: end }).waitFor();
+  await page.getByRole('region', { name: 'Result of repeat' }).waitFor();
   await goTo(page, `threads/${id}`);
   await page.getByRole('region', { name: 'Values of the state' }).waitFor();
   await page.getByText('Metadata of the thread').click();
