@@ -14,7 +14,7 @@ const client = (): Client => createClient({ url: service.url() });
 /** What a text ends with, so that a page which shows all of it shows this. */
 const end = 'These are the last words.';
 const length = 126_000;
-const harmless = `${'Some words that mean nothing much. '.repeat(9)}\n\n`;
+const harmless = `${'Some words.\n'.repeat(9)}\n`;
 
 /** Puts a text wherever a page shows text, and gives the run that did. */
 async function store(id: string, text: string, config: object = {}): Promise<string> {
@@ -63,7 +63,7 @@ const goTo = (page: Page, hash: string): Promise<void> =>
   }, `#/${hash}`);
 
 /** Opens every view that shows the text of a thread. */
-async function lookAt(page: Page, id: string, run: string): Promise<void> {
+async function openViews(page: Page, id: string, run: string): Promise<void> {
   await goTo(page, `chat/${id}`);
   const article = (name: string) => messages(page).getByRole('article', { name });
   await article('You').locator('.written').filter({ hasText: end }).waitFor();
@@ -85,9 +85,9 @@ const corpus = Object.entries(markdownTexts).map(([name, make]) => [name, `${mak
 /** Every view of a harmless text of the same length, in the same page: what a busy machine makes longer, it makes longer there as well. */
 async function baseline(page: Page, tasks: Watched): Promise<number> {
   const run = await store('harmless', `${harmless.repeat(length / harmless.length)}${end}`);
-  await lookAt(page, 'harmless', run);
+  await openViews(page, 'harmless', run);
   await tasks.longest();
-  await lookAt(page, 'harmless', run);
+  await openViews(page, 'harmless', run);
   return Math.max(100, await tasks.longest());
 }
 
@@ -99,7 +99,7 @@ browserTest('whatever text a thread holds, each view shows it and answers its re
   for (const [index, [name, text]] of corpus.entries()) {
     const id = `text-${String(index)}`;
     const run = await store(id, text);
-    await t.notThrowsAsync(lookAt(page, id, run), name);
+    await t.notThrowsAsync(openViews(page, id, run), name);
     const ms = await tasks.longest();
     if (ms > worst.ms) worst = { name, ms };
     t.true(ms <= boundOf(usual), `${name}: a task of ${ms.toFixed(0)} ms; of a harmless text: ${usual.toFixed(0)} ms`);
@@ -191,8 +191,8 @@ browserTest(
       const id = `value-${String(index)}`;
       await store(id, 'hello');
       const value = make();
-      await client().threads.writeState(id, { said: Array.isArray(value) ? [0, ...(value as unknown[])] : value });
-      await client().threads.writeState(id, { said: Array.isArray(value) ? [2, ...(value as unknown[])] : [value] });
+      await client().threads.writeState(id, { text: Array.isArray(value) ? [0, ...(value as unknown[])] : value });
+      await client().threads.writeState(id, { text: Array.isArray(value) ? [2, ...(value as unknown[])] : [value] });
       await goTo(page, `threads/${id}`);
       const shown = page.getByRole('region', { name: 'Values of the state' });
       await shown.waitFor();
@@ -202,8 +202,8 @@ browserTest(
           page.waitForEvent('download'),
           page.getByRole('button', { name: 'Save all of it' }).click(),
         ]);
-        const saved = JSON.parse(await readFile(await download.path(), 'utf8')) as { said: unknown };
-        t.is(JSON.stringify(saved.said).length, JSON.stringify(value).length + 2, name);
+        const saved = JSON.parse(await readFile(await download.path(), 'utf8')) as { text: unknown };
+        t.is(JSON.stringify(saved.text).length, JSON.stringify(value).length + 2, name);
       }
       await page.getByRole('table').first().getByRole('link', { name: 'Direct write' }).first().click();
       await page.getByRole('table', { name: /from the earlier state/ }).waitFor();
@@ -248,7 +248,7 @@ browserTest('nothing that a message holds runs, is loaded or can be followed but
     await messages(page).locator('.markdown').filter({ hasText: 'document.title' }).first().waitFor();
     t.deepEqual(await unsafe(page), [], id);
   }
-  await lookAt(page, 'scripts', run);
+  await openViews(page, 'scripts', run);
   t.deepEqual(await unsafe(page), []);
   t.regex(await page.title(), /^Run /);
 });

@@ -11,7 +11,7 @@ function read(text: string): void {
   while (state.state === 'reading');
 }
 
-/** Reads a text as the page does while it comes in pieces of a tenth of it. */
+/** Reads a text as the page does while it comes in ten chunks. */
 function readGrowing(text: string): void {
   let state = emptyMarkdown;
   for (let part = 1; part <= 10; part++) state = growMarkdown(state, text.slice(0, (text.length * part) / 10), true);

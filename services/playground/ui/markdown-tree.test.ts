@@ -1,6 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { maxDepth, maxSteps, readMarkdown, type MarkdownNode } from './markdown-tree.ts';
+import { readMarkdown, type MarkdownNode } from './markdown-tree.ts';
+
+/** The bounds of a reading. */
+const maxDepth = 50;
+const maxSteps = 12_000;
 
 const treeOf = (text: string): readonly MarkdownNode[] | undefined =>
   readMarkdown(text)?.blocks.flatMap(({ children }) => children);

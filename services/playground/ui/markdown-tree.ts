@@ -24,16 +24,16 @@ export interface MarkdownBlock {
   readonly size: number;
 }
 
-export interface MarkdownReading {
+interface MarkdownReading {
   readonly blocks: readonly MarkdownBlock[];
   /** At how many places of the text rules were tried, and how many parts of blocks were made. */
   readonly steps: number;
 }
 
 /** A text that nests deeper is plain text: its drawing is recursive. */
-export const maxDepth = 50;
+const maxDepth = 50;
 /** A text that takes more steps to be read is plain text: 4 KiB of signs take up to 10,000, 64 KiB of sentences some 5,000. */
-export const maxSteps = 12_000;
+const maxSteps = 12_000;
 
 interface Env {
   steps: number;
