@@ -28,6 +28,7 @@ function sending(replay: 'safe' | 'once', calls: string[]): CompiledGraph {
           step: 1,
           messageId: '',
           emit: () => undefined,
+          openMessage: () => ({ messageId: '', emit: () => undefined }),
         },
       );
       return `sent ${String(calls.length)}`;

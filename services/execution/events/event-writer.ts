@@ -2,8 +2,9 @@ import { repeatingData, type EventKind } from '@agent-workflow/protos/event-part
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { MessageChunk } from '@agent-workflow/graph/state/message';
+import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
 import { inOrder, type InvokeResult } from './outcome.ts';
-import { unpublishedChunks, type PublishedMessage } from './published.ts';
+import type { PublishedMessage } from './published.ts';
 
 /** The node, step and message of its run that an event belongs to. */
 export type EventSource = Pick<RunEvent, 'node' | 'step' | 'messageId' | 'role'>;
@@ -68,9 +69,7 @@ export function createEventWriter(
     }),
     message: (message, source, at, published) => {
       const whole = { ...source, messageId: message.message_id, role: message.role };
-      const chunks = unpublishedChunks(message, published).map((chunk) =>
-        write('messages_chunk', chunk, whole, { at }),
-      );
+      const chunks = chunksOf(message, published).map((chunk) => write('messages_chunk', chunk, whole, { at }));
       return [...chunks, write('messages_chunk', '', whole, { at, message })];
     },
   };

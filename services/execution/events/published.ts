@@ -1,15 +1,11 @@
 import { createYielder } from '@agent-workflow/kit/yielder';
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import type { Block, Message } from '@agent-workflow/protos/message';
+import type { PublishedChunks } from '@agent-workflow/graph/state/message-chunks';
 import { fromJson } from '../record/json.ts';
 import type { RunLog } from '../ports/log.ts';
 
 /** How much of one message a log holds. */
-export interface PublishedMessage {
-  /** Characters of text in its chunks. */
-  readonly characters: number;
-  /** Blocks that are not text in its chunks. */
-  readonly blocks: number;
+export interface PublishedMessage extends PublishedChunks {
   /** Whether the whole message followed its chunks. */
   readonly whole: boolean;
 }
@@ -112,26 +108,3 @@ function dataOf({ data }: RunEvent): unknown {
     return undefined;
   }
 }
-
-/** The chunks of a message that are not published yet: its text after the published characters, its blocks after the published ones. */
-export function unpublishedChunks(
-  { content }: Pick<Message, 'content'>,
-  { characters, blocks }: PublishedMessage,
-): unknown[] {
-  let skipCharacters = characters;
-  let skipBlocks = blocks;
-  const chunks: unknown[] = [];
-  for (const block of content) {
-    if (!isText(block)) {
-      if (skipBlocks-- <= 0) chunks.push(block);
-      continue;
-    }
-    const text = block.text.slice(skipCharacters);
-    skipCharacters = Math.max(0, skipCharacters - block.text.length);
-    if (text !== '') chunks.push(text);
-  }
-  return chunks;
-}
-
-const isText = (block: Block): block is Block & { readonly text: string } =>
-  block.type === 'text' && typeof block['text'] === 'string';

@@ -2,7 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { CommitStepReply } from '@agent-workflow/protos/threads';
+import type { Message } from '@agent-workflow/protos/message';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
+import type { Delta } from '@agent-workflow/graph/state/merge';
+import { publishedPart } from '@agent-workflow/graph/state/message-chunks';
 import type { EventWriter } from '../events/event-writer.ts';
 import { toInvokeResult, type Outcome } from '../events/outcome.ts';
 import { allChunksPublished, nothingPublished, type PublishedStep } from '../events/published.ts';
@@ -154,7 +157,12 @@ const eventsOf = (
   events: EventWriter,
   { ran, delta, result, at }: EndedStep,
 ): readonly RunEvent[] =>
-  stepEvents(events, claimed.granularity, toCommitted(ran, delta, result.state, at), publishedWhileRunning(result));
+  stepEvents(
+    events,
+    claimed.granularity,
+    toCommitted(ran, delta, result.state, at),
+    publishedWhileRunning(result, delta),
+  );
 
 /** Says when a node that sleeps continues. It is for followers during the sleep: a log that is rebuilt later has none. */
 const sleepingEvent = (
@@ -188,8 +196,20 @@ const readTimeoutMs = 30_000;
 const readState = async ({ owner, claimed, threads, graph }: DriveOptions): Promise<ThreadState> =>
   fromState(graph, await threads.getState({ owner, threadId: claimed.threadId }, within(readTimeoutMs)));
 
-/** What a step published while it ran: the chunks of the messages that it streamed. */
-const publishedWhileRunning = ({ streamed }: StepResult): PublishedStep => ({
-  message: (id) => (streamed.has(id) ? allChunksPublished : nothingPublished),
-  has: () => false,
-});
+/** What a step published while it ran: the messages that it streamed, as they were then. */
+function publishedWhileRunning({ streamed }: StepResult, { messages, mayReplace }: Delta): PublishedStep {
+  const list = mayReplace ? messages.filter(({ message_id: id }) => streamed.has(id)) : [];
+  const [first, last] = [byId(list.toReversed()), byId(list)];
+  return {
+    message: (id) => {
+      if (!streamed.has(id)) return nothingPublished;
+      const [begun, whole] = [first.get(id), last.get(id)];
+      return begun && whole && begun !== whole ? { ...publishedPart(whole, begun), whole: false } : allChunksPublished;
+    },
+    has: () => false,
+  };
+}
+
+/** Of messages with one id the last. */
+const byId = (messages: readonly Message[]): ReadonlyMap<string, Message> =>
+  new Map(messages.map((message) => [message.message_id, message]));

@@ -1,4 +1,4 @@
-import type { Block } from '@agent-workflow/protos/message';
+import type { Block, Message } from '@agent-workflow/protos/message';
 import type { ModelUsage } from '@agent-workflow/protos/usage';
 
 /** What a model must know to call a tool. */
@@ -117,6 +117,12 @@ export interface NodeContext extends RunContext {
    */
   readonly messageId: string;
   /**
+   * Opens a further message, of the assistant unless a role is given: what its `emit` streams makes that message. For a node that makes
+   * several, as a loop of a model and its tools. The messages of a node are added in the order of their first chunks; a returned message with the
+   * id of one takes its place.
+   */
+  readonly openMessage: (role?: Message['role']) => OpenMessage;
+  /**
    * Publishes data, which must be JSON of at most 64 KiB, to those who follow the run: an event `on_chain_stream` with it as `custom`. It
    * is stored in the event log of the run and not in the thread; a node that runs again publishes it again.
    */
@@ -136,6 +142,12 @@ export interface NodeContext extends RunContext {
   readonly sleep: (ms: number) => Promise<void>;
   /** As `sleep`, until a time. */
   readonly waitUntil: (date: Date) => Promise<void>;
+}
+
+/** A message that a node makes of what it emits. One without a chunk is none. */
+export interface OpenMessage {
+  readonly messageId: string;
+  readonly emit: NodeContext['emit'];
 }
 
 /** The context of a node that is reached by `send` alone. `Input` is the type of what routes send to it, as its author knows it: it is not checked. */

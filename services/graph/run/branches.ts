@@ -31,7 +31,7 @@ export async function runBranches(
   const countBytes = boundBytes(node);
   await underOwnSignal({ signal: step.run.signal }, async (signal) => {
     const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-    const under = { ...step, run: runUnder(step, signal) };
+    const under = { ...step, run: runUnder(step, signal), streamsReturned: true };
     const all = eachOf(branches, maxConcurrency, async (branch) => {
       try {
         signal.throwIfAborted();

@@ -3,6 +3,7 @@ import { answeredCalls, isCall, type Block, type CallBlock, type Message } from 
 import { runAttempts } from './attempt.ts';
 import { openCalls } from '../state/calls.ts';
 import { earliest } from './asleep.ts';
+import { chunksBeforeCommit, chunksOfWhole, collectEmitted } from './emitted-messages.ts';
 import { givenTo, type Continuation, type Earlier, type PendingInterrupt, type PendingSleep } from './continuation.ts';
 import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
 import { explain, isRunFailure, RunFailure } from '../state/failure.ts';
@@ -11,7 +12,7 @@ import { keyOf } from './keys.ts';
 import type { LateCall } from './late-call.ts';
 import { createInterruptScope, inInterruptScope, type InterruptScope } from './interrupt.ts';
 import { promisePlace, toJsonValue } from '../state/json-value.ts';
-import { draftMessage, toMessages } from '../state/message.ts';
+import { toMessages, type MessageChunk } from '../state/message.ts';
 import { nameOfClass } from '../state/name-of.ts';
 import { withInterrupts, withUsage } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
@@ -75,10 +76,14 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   const idempotencyKey = earlier.key ?? keyOf(step, name);
   const scope = createInterruptScope({ ...step, place: idempotencyKey, node: name, earlier });
   const toBlock = (block: Block): Block => markRemote(block, step.isRemote);
-  const draft = draftMessage(toBlock);
   const { signal } = step.run;
   const reports = openUsageReports({ signal, onUsage: step.onUsage });
   const life: Life = { isOver: false, hasReturned: false };
+  const onChunk = (chunk: MessageChunk): void => step.onChunk(name, chunk);
+  const { finish, isOpened, ...messages } = collectEmitted({
+    ...{ toBlock, onChunk },
+    mayEmit: () => mayEmit(step, name, life),
+  });
   const context: NodeContext = {
     ...step.run,
     node: name,
@@ -88,14 +93,8 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     interrupt: scope.interrupt,
     ...sleepCalls(scope),
     usage: reports.usage,
-    messageId: draft.messageId,
+    ...messages,
     progress: progressIn(life, step, { node: name }),
-    emit: (chunk) => {
-      // What a node started and did not await must not add to a message that is finished or dropped.
-      if (signal.aborted || chunk === '') return;
-      if (!life.isOver) step.onChunk(name, draft.add(chunk));
-      else if (life.hasReturned) step.onLate?.({ node: name, what: 'emit' });
-    },
   };
   let update: unknown;
   try {
@@ -112,9 +111,16 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   }
   const left = suspensionOf(scope, { node: name }, earlier, idempotencyKey);
   if (left) return suspended(name, [left]);
-  const result = toResult(name, update ?? {}, draft.finish(), toBlock);
+  const result = toResult(step, name, update ?? {}, { emitted: finish(), isOpened, toBlock });
   life.hasReturned = true;
   return result;
+}
+
+/** What a node started and did not await must not add to a message that is finished or dropped. */
+function mayEmit(step: Step, node: string, { isOver, hasReturned }: Life): boolean {
+  if (step.run.signal.aborted) return false;
+  if (isOver && hasReturned) step.onLate?.({ node, what: 'emit' });
+  return !isOver;
 }
 
 /** Where the code of a node or of a tool call is. What it publishes once it is over is dropped, and is a mistake where it has returned. */
@@ -145,12 +151,13 @@ function refuseChanged(node: string, own: readonly Message[], context: readonly 
   );
 }
 
-function toResult(
-  node: string,
-  update: object,
-  emitted: Message | undefined,
-  toBlock: (block: Block) => Block,
-): NodeResult {
+interface Made {
+  readonly emitted: readonly Message[];
+  readonly isOpened: (messageId: string) => boolean;
+  readonly toBlock: (block: Block) => Block;
+}
+
+function toResult(step: Step, node: string, update: object, { emitted, isOpened, toBlock }: Made): NodeResult {
   requireUpdate(node, update);
   const {
     messages = [],
@@ -160,12 +167,23 @@ function toResult(
   refusePromises(node, fields);
   const whole = toMessages(messages, toBlock);
   const mayReplace = messages.some((message) => message.message_id !== undefined);
-  const stands = emitted && !whole.some(({ message_id: id }) => id === emitted.message_id);
+  const returned = new Set(whole.map(({ message_id: id }) => id));
+  const standing = emitted.filter(({ message_id: id }) => !returned.has(id));
+  const isNew = ({ message_id: id }: Message, index: number): boolean =>
+    isOpened(id) || String(messages[index]?.message_id) !== id;
+  const chunks = chunksBeforeCommit({ emitted, whole, isNew, streamsReturned: step.streamsReturned });
+  publishChunks(step, node, chunks);
   return {
-    outputs: [{ node, fields, messages: stands ? [emitted, ...whole] : whole, mayReplace, removed }],
-    streamed: emitted ? [emitted.message_id] : [],
+    outputs: [{ node, fields, messages: [...standing, ...whole], mayReplace, removed }],
+    streamed: [...new Set([...emitted.map(({ message_id: id }) => id), ...chunks.map(({ messageId }) => messageId)])],
     waiting: false,
   };
+}
+
+function publishChunks(step: Step, node: string, chunks: readonly MessageChunk[]): void {
+  // The result of an attempt that was ended is dropped.
+  if (step.run.signal.aborted) return;
+  for (const chunk of chunks) step.onChunk(node, chunk);
 }
 
 /**
@@ -196,13 +214,14 @@ async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<
   const here = open.filter(({ type, name: tool }) => type !== 'remote_tool_call' && !step.isRemote(tool));
   const results = await Promise.all(here.map(async (call) => runCall(step, name, tools, call)));
   const messages = results.flatMap(({ message }) => message ?? []);
+  const streamed = step.streamsReturned ? messages.map(({ message_id: id }) => id) : [];
   const suspensions = results.flatMap(({ left: own }) => own ?? []);
   const answered = new Set(messages.flatMap(answeredCalls));
   const left = open.filter(({ id }) => !answered.has(id));
   const { wakeAt, ...result } = suspended(name, suspensions, messages);
   // Calls of remote tools are left without a suspension: they wait for the caller.
   const waitsForTime = wakeAt !== undefined && suspensions.length === left.length;
-  return { ...result, waiting: left.length > 0, openCalls: left, ...(waitsForTime && { wakeAt }) };
+  return { ...result, streamed, waiting: left.length > 0, openCalls: left, ...(waitsForTime && { wakeAt }) };
 }
 
 /**
@@ -257,7 +276,9 @@ async function runCall(
   });
   const left = suspensionOf(scope, { node, call: call.id }, earlier, idempotencyKey);
   life.hasReturned = !left && !failed;
-  return left ? { left } : { message };
+  if (left) return { left };
+  if (step.streamsReturned) publishChunks(step, node, chunksOfWhole(message));
+  return { message };
 }
 
 /** What suspends a node or a call: a question without an answer, or a sleep that has not ended. */

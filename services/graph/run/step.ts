@@ -51,7 +51,7 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   if (only !== undefined && step.nodes.length === 1)
     return [await unlessAborted(signal, async () => runNodeOrBranches(step, only))];
   return underOwnSignal({ signal }, async (own) => {
-    const inner = { ...step, run: runUnder(step, own) };
+    const inner = { ...step, run: runUnder(step, own), streamsReturned: true };
     return Promise.all(step.nodes.map(async (name) => runNodeOrBranches(inner, name)));
   });
 }

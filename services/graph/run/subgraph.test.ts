@@ -49,7 +49,10 @@ test('a sub-graph reads and writes what both graphs declare, keeps its other fie
   const reported: unknown[] = [];
   const { state, steps } = await walk(graph, { onChunk: (node, { chunk }) => reported.push([node, chunk]) });
   t.deepEqual(steps, [['before'], ['sub'], ['after']]);
-  t.deepEqual(reported, [['sub', 'a saw before']]);
+  t.deepEqual(reported, [
+    ['sub', 'a saw before'],
+    ['sub', 'whole'],
+  ]);
   t.deepEqual(state.context.map(textOf), ['a saw before', 'whole']);
   t.deepEqual(state.values, {
     list: ['before', 'a', 'b saw before,a and 1'],

@@ -79,6 +79,7 @@ function innerStep(
     number,
     continuation,
     branch: undefined,
+    streamsReturned: true,
     onChunk: (_node, chunk) => step.onChunk(name, chunk),
     onLate: (late) => step.onLate?.({ ...late, node: `${name}/${late.node}` }),
     onProgress: (_node, data) => step.onProgress?.(name, data),

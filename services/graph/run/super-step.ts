@@ -33,8 +33,10 @@ export interface Step {
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
-  /** Called with every chunk as it is emitted. */
+  /** Called with every chunk that is published before the commit. */
   readonly onChunk: (node: string, chunk: MessageChunk) => void;
+  /** Whether the chunks of what nodes return are published at once: in a sub-graph, and beside others, more may be published before the commit. */
+  readonly streamsReturned?: boolean;
   /**
    * Called when a node emits, or it or one of its tools publishes progress, after it has returned: that is dropped. What it throws reaches
    * the code that published. Not called where the node or the tool failed, asks, sleeps or was stopped.

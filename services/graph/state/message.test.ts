@@ -1,7 +1,7 @@
 import type { Block } from '@agent-workflow/protos/message';
 import test from 'ava';
 import { RunFailure } from './failure.ts';
-import { draftMessage, toMessages } from './message.ts';
+import { boundEmitted, draftMessage, toMessages } from './message.ts';
 
 const asItIs = (block: Block): Block => block;
 
@@ -33,8 +33,10 @@ test('the rules for messages of a caller hold for messages of a node', (t) => {
   }
 });
 
+const newDraft = () => draftMessage({ toBlock: asItIs, countEmitted: boundEmitted(), role: 'assistant' });
+
 test('the same rules hold for a block that a node emits', (t) => {
-  const draft = draftMessage(asItIs);
+  const draft = newDraft();
   const failure = t.throws(() => draft.add({ type: 'tool_call', id: '', name: 'b', args: {} }), {
     instanceOf: RunFailure,
   });
@@ -44,7 +46,7 @@ test('the same rules hold for a block that a node emits', (t) => {
 });
 
 test('what is emitted and is neither a text nor a block is refused, and of a promise it says so', (t) => {
-  const emitted = (chunk: unknown): string => t.throws(() => draftMessage(asItIs).add(chunk as Block)).message;
+  const emitted = (chunk: unknown): string => t.throws(() => newDraft().add(chunk as Block)).message;
   t.is(emitted(5), 'the emitted chunk must be a text or an object, not number');
   t.is(emitted(['x']), 'the emitted chunk must be a text or an object, not array');
   t.is(emitted(Promise.resolve('x')), 'the emitted chunk is a promise: await it');

@@ -4,6 +4,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { readBlock, readMessage, type Block, type Message } from '@agent-workflow/protos/message';
 import { RunFailure } from './failure.ts';
 import { misfit, type FieldType } from './field.ts';
+import { isText } from './message-chunks.ts';
 import { nameOf } from './name-of.ts';
 import { deepFreeze, type NewMessage } from './state.ts';
 
@@ -14,8 +15,8 @@ export interface MessageChunk {
   readonly chunk: string | Block;
 }
 
-/** The assistant message that a node's emitted chunks make. */
-interface MessageDraft {
+/** A message that a node's emitted chunks make. */
+export interface MessageDraft {
   readonly messageId: string;
   /** @throws RunFailure when the value is no chunk, or the message becomes too large. */
   readonly add: (chunk: string | Block) => MessageChunk;
@@ -29,20 +30,40 @@ const emittedChunk = 'the emitted chunk';
 const maxChunksPerTurn = 50_000;
 const chunksPerCheck = 1000;
 
-/** Starts a message. `toBlock` may change a block before it is streamed and kept. */
-export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
+/** Counts one emitted chunk of so many characters. @throws RunFailure when a node emits too much. */
+type CountEmitted = (characters: number) => void;
+
+/** Bounds what one node emits, in all its messages together. */
+export function boundEmitted(): CountEmitted {
+  let characters = 0;
+  let chunks = 0;
+  let published = 0;
+  return (more) => {
+    characters += more;
+    if (characters > sizes.step) throw tooLarge('all that the node emitted', characters, 'step');
+    if (++chunks - published > maxChunksPerTurn)
+      throw new RunFailure('NodeFailed', `${maxChunksPerTurn} chunks were emitted in one turn of the event loop`);
+    if (chunks % chunksPerCheck === 0) setImmediate(() => (published = chunks));
+  };
+}
+
+interface DraftOptions {
+  /** May change a block before it is streamed and kept. */
+  readonly toBlock: (block: Block) => Block;
+  readonly countEmitted: CountEmitted;
+  readonly role: Message['role'];
+}
+
+/** Starts a message. */
+export function draftMessage({ toBlock, countEmitted, role }: DraftOptions): MessageDraft {
   const messageId = newId();
   const content: Block[] = [];
   let text = '';
   let characters = 0;
-  let chunks = 0;
-  let published = 0;
   const count = (more: number): void => {
     characters += more;
-    if (characters > sizes.message) throw tooLarge('the emitted message', characters);
-    if (++chunks - published > maxChunksPerTurn)
-      throw new RunFailure('NodeFailed', `${maxChunksPerTurn} chunks were emitted in one turn of the event loop`);
-    if (chunks % chunksPerCheck === 0) setImmediate(() => (published = chunks));
+    if (characters > sizes.message) throw tooLarge('the emitted message', characters, 'message');
+    countEmitted(more);
   };
   const closeText = (): void => {
     if (text !== '') content.push({ type: 'text', text });
@@ -54,7 +75,7 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
       if (typeof chunk === 'string') {
         count(chunk.length);
         text += chunk;
-        return { messageId, role: 'assistant', chunk };
+        return { messageId, role, chunk };
       }
       requireChunk(chunk);
       const json = toBoundedJson(chunk, emittedChunk);
@@ -65,13 +86,12 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
         throw new RunFailure('NodeFailed', `the emitted message has more than ${sizes.blocks} blocks`);
       content.push(block);
       // A text block is streamed as its text, so that the joined chunks are the text of the message.
-      const isText = block.type === 'text' && typeof block['text'] === 'string';
-      return { messageId, role: 'assistant', chunk: isText ? (block['text'] as string) : block };
+      return { messageId, role, chunk: isText(block) ? block.text : block };
     },
     finish: () => {
       closeText();
       if (content.length === 0) return undefined;
-      return deepFreeze({ message_id: messageId, role: 'assistant', content, timestamp: new Date().toISOString() });
+      return deepFreeze({ message_id: messageId, role, content, timestamp: new Date().toISOString() });
     },
   };
 }
@@ -107,7 +127,7 @@ function toMessage(given: unknown, place: string, toBlock: (block: Block) => Blo
 
 /** The content of a message as plain JSON. */
 function plainContent(content: unknown, place: string): unknown {
-  if (typeof content === 'string' && content.length > sizes.message) throw tooLarge(place, content.length);
+  if (typeof content === 'string' && content.length > sizes.message) throw tooLarge(place, content.length, 'message');
   if (!Array.isArray(content)) return content;
   return content.map((block: unknown, index) => {
     mustBe(`${place}[${index}]`, 'object', block);
@@ -144,7 +164,7 @@ function refusePromise(place: string, value: unknown): void {
 /** A value as JSON text within the size limit of a message. */
 function toBoundedJson(value: unknown, place: string): string {
   const json = JSON.stringify(value);
-  if (json.length > sizes.message) throw tooLarge(place, json.length);
+  if (json.length > sizes.message) throw tooLarge(place, json.length, 'message');
   return json;
 }
 
@@ -154,8 +174,8 @@ function mustBe(place: string, type: FieldType, value: unknown): void {
   if (fault !== undefined) throw new RunFailure('NodeFailed', `${place} ${fault}`);
 }
 
-const tooLarge = (what: string, bytes: number): RunFailure =>
+const tooLarge = (what: string, bytes: number, limit: 'message' | 'step'): RunFailure =>
   new RunFailure(
     'NodeFailed',
-    `${what} has ${bytes} bytes or more, and the size limit of a message is ${sizes.message}`,
+    `${what} has ${bytes} bytes or more, and the size limit of a ${limit} is ${sizes[limit]}`,
   );
