@@ -4,6 +4,7 @@ import type { BaseCheckpointSaver } from '@langchain/langgraph';
 export interface LangGraph {
   checkpointer?: BaseCheckpointSaver | boolean | undefined;
   readonly channels: Readonly<Record<string, unknown>>;
+  readonly outputChannels?: unknown;
   readonly interruptBefore?: unknown;
   readonly interruptAfter?: unknown;
   getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<readonly [name: string, graph: unknown]>;
@@ -41,6 +42,24 @@ export function checkGraph(graph: LangGraph, names: readonly (readonly [option: 
 export async function checkSubgraphs(graph: LangGraph): Promise<void> {
   for await (const [name, sub] of graph.getSubgraphsAsync(undefined, true))
     refuseUnkept(sub as LangGraph, ` of the sub-graph "${name}"`);
+}
+
+/**
+ * Tells of which nodes the messages become messages of the graph, by the namespaces that LangGraph gives to their runs: of its own, and of
+ * those in sub-graphs that are nodes and give out the channel. A graph that the code of a node calls is none of these.
+ */
+export async function sharedNamespaces(graph: LangGraph, messagesKey: string): Promise<(namespace: string) => boolean> {
+  const shared = new Set<string>();
+  for await (const [name, sub] of graph.getSubgraphsAsync(undefined, true)) {
+    const { outputChannels } = sub as LangGraph;
+    const given: unknown[] = Array.isArray(outputChannels) ? outputChannels : [outputChannels];
+    if (given.includes(messagesKey)) shared.add(name);
+  }
+  return (namespace) => {
+    // Each part is the name of a node, a colon and the id of its run; the last is the node itself.
+    const path = namespace.split('|').map((part) => part.replace(/:[^:]*$/, ''));
+    return path.slice(0, -1).every((_, index) => shared.has(path.slice(0, index + 1).join('|')));
+  };
 }
 
 function refuseUnkept({ channels, interruptBefore, interruptAfter }: LangGraph, where: string): void {

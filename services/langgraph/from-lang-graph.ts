@@ -22,7 +22,7 @@ export interface LangGraphOptions {
    * graph; after each super-step the field has the value of its channel. Of what happens to updates, the channel's reducer decides.
    */
   readonly fields?: Readonly<Record<string, Field<unknown>>>;
-  /** The LangGraph nodes whose models' text is streamed, those of sub-graphs included; absent: all. */
+  /** The LangGraph nodes whose models and messages are streamed, those of sub-graphs included; absent: all. */
   readonly streamedNodes?: readonly string[];
   /** How a super-step that fails is run again, and how long it may take. */
   readonly policy?: NodePolicy;
@@ -58,7 +58,6 @@ export function fromLangGraph(agent: LangGraphAgent, options: LangGraphOptions =
       const { langgraph: kept, langgraph_answers: answers, context: messages } = values;
       const thread = { kept, answers, messages, values, shown };
       const result = await run({ graph, messagesKey, streamedNodes, ...thread, context });
-      for (const block of result.rest) context.emit(block);
       return {
         ...result.changed,
         ...{ langgraph: bounded(result.kept), messages: result.messages, removed_from_context: result.removed },

@@ -1,12 +1,12 @@
 import { Command } from '@langchain/langgraph';
 import type { Message, NodeContext } from '@agent-workflow/graph';
 import { messageOf, RunFailure } from '@agent-workflow/graph/state/failure';
-import { checkSubgraphs, withSaver, type LangGraph } from './compiled.ts';
+import { checkSubgraphs, sharedNamespaces, withSaver, type LangGraph } from './compiled.ts';
 import type { Kept } from './kept.ts';
 import { ReportedUsage } from './reported-usage.ts';
 import { plainData } from './plain-data.ts';
 import { StateSaver } from './state-saver.ts';
-import { StreamedText } from './streamed-text.ts';
+import { StreamedMessages } from './streamed-messages.ts';
 import { inputOf, messagesIn, updateOf } from './thread-messages.ts';
 
 interface SuperStep {
@@ -58,25 +58,27 @@ interface Opened {
   readonly step: SuperStep;
   readonly graph: LangGraph;
   readonly saver: StateSaver;
-  readonly text: StreamedText;
+  readonly stream: StreamedMessages;
 }
 
 async function open(step: SuperStep): Promise<Opened> {
   const saver = await new StateSaver().load(step.kept?.checkpoints ?? {});
-  const text = new StreamedText(step.context.emit, step.streamedNodes);
-  return { step, graph: withSaver(step.graph, saver), saver, text };
+  const { context, messagesKey, streamedNodes: nodes } = step;
+  const isShared = await sharedNamespaces(step.graph, messagesKey);
+  const stream = new StreamedMessages({ openMessage: context.openMessage, messagesKey, nodes, isShared });
+  return { step, graph: withSaver(step.graph, saver), saver, stream };
 }
 
 async function advance({ ids, ...opened }: Opened & { readonly ids: Kept['ids'] }, input: unknown): Promise<Result> {
-  const { step, graph, saver, text } = opened;
+  const { step, graph, saver, stream } = opened;
   const { messages: context, messagesKey } = step;
   const before = messagesIn(saver.channelValue(messagesKey));
   await drive(opened, input);
   const after = messagesIn(saver.channelValue(messagesKey));
   const { next } = await graph.getState(configOf(step.context));
   const questions = saver.questions();
-  const { messageId } = step.context;
-  const update = updateOf({ context, before, after, ids, streamed: text.streamed(), messageId });
+  const asks = questions.length > 0;
+  const update = updateOf({ context, before, after, ids, streamed: stream.streamed(), asks });
   const isDone = next.length === 0;
   const changed = differing(
     step.shown,
@@ -98,13 +100,13 @@ function differing(names: readonly string[], from: ValueOf, than: ValueOf): Reco
 type ValueOf = (name: string) => unknown;
 
 /** Runs LangGraph until it is to enter its next super-step: it stops before every node that it did not stop before already. */
-async function drive({ step, graph, text }: Opened, input: unknown): Promise<void> {
+async function drive({ step, graph, stream }: Opened, input: unknown): Promise<void> {
   const { context } = step;
   const tasks = new Map<unknown, string>();
   const options = {
     ...configOf(context),
     ...{ signal: context.signal, interruptBefore: '*', durability: 'sync', subgraphs: true },
-    ...{ streamMode: ['custom', 'tasks'], callbacks: [text, new ReportedUsage(context.usage)] },
+    ...{ streamMode: ['custom', 'tasks'], callbacks: [stream, new ReportedUsage(context.usage)] },
   };
   try {
     for await (const part of await graph.stream(input, options)) {

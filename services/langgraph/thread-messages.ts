@@ -1,9 +1,10 @@
 import { RemoveMessage, type BaseMessage } from '@langchain/core/messages';
-import type { Block, Message, NewMessage } from '@agent-workflow/graph';
+import type { Message, NewMessage } from '@agent-workflow/graph';
 import { newId } from '@agent-workflow/kit/ids';
 import { idFault } from '@agent-workflow/protos/message';
 import { fromLangChain } from './from-lang-chain.ts';
 import type { Kept } from './kept.ts';
+import type { Streamed } from './streamed-messages.ts';
 import { toLangChain } from './to-lang-chain.ts';
 
 type Ids = Kept['ids'];
@@ -15,7 +16,8 @@ export function messagesIn(channel: unknown): readonly BaseMessage[] {
   return messages;
 }
 
-const isMessage = (value: unknown): value is BaseMessage =>
+/** Whether a value is a message of LangChain, of whichever copy of the package. */
+export const isMessage = (value: unknown): value is BaseMessage =>
   typeof value === 'object' && value !== null && '_updateId' in value && 'content' in value;
 
 interface Input {
@@ -45,51 +47,67 @@ interface Change {
   readonly before: readonly BaseMessage[];
   readonly after: readonly BaseMessage[];
   readonly ids: Ids;
-  /** The text that was emitted, and the id that its message has in LangGraph. */
-  readonly streamed?: { readonly id: string; readonly text: string } | undefined;
-  /** The id of the emitted message in the thread. */
-  readonly messageId: string;
+  readonly streamed: readonly Streamed[];
+  /** Whether the graph asks: sub-graphs then hold messages that the channel does not have yet. */
+  readonly asks: boolean;
 }
 
 interface ThreadUpdate {
   readonly messages: readonly NewMessage[];
   readonly removed: readonly string[];
   readonly ids: Ids;
-  /** Blocks of the emitted message that were not streamed. */
-  readonly rest: readonly Block[];
 }
 
 /** What a super-step changed in the thread: messages added, replaced and removed in the channel. */
-export function updateOf({ context, before, after, ids, streamed, messageId }: Change): ThreadUpdate {
+export function updateOf({ context, before, after, ids, streamed, asks }: Change): ThreadUpdate {
   const present = new Set(context.map(({ message_id: id }) => id));
-  const emitted = streamed && emittedIn(after, streamed, (message) => !present.has(idIn(ids, message)));
-  const newIds = idsOf(after, ids, emitted && { [idOf(emitted)]: messageId });
+  const { kept, lost } = findStreamed(after, streamed, (message) => !present.has(idIn(ids, message)));
+  const newIds = idsOf(after, ids, kept);
   const earlier = new Map(before.map((message) => [idOf(message), message]));
   const changed = after.filter(
     (message) => !present.has(idIn(newIds, message)) || isOther(message, earlier.get(idOf(message))),
   );
-  const kept = new Set(after.map((message) => idIn(newIds, message)));
-  const left = new Set(before.map((message) => idIn(ids, message)).filter((id) => present.has(id) && !kept.has(id)));
-  const isLost = streamed !== undefined && emitted === undefined;
+  const there = new Set(after.map((message) => idIn(newIds, message)));
+  const left = new Set(before.map((message) => idIn(ids, message)).filter((id) => present.has(id) && !there.has(id)));
   return {
     messages: changed.map((message) => ({ ...fromLangChain(message), message_id: idIn(newIds, message) })),
-    // Text of a model whose message the graph does not keep was seen by followers: it stays in the log alone.
-    removed: [...left, ...(isLost ? [messageId] : [])],
-    ids: isLost ? { ...newIds, [streamed.id]: messageId } : newIds,
-    rest: emitted ? fromLangChain(emitted).content.filter(({ type }) => type !== 'text') : [],
+    // What the graph does not keep of them was seen by followers: it stays in the log alone.
+    removed: [...left, ...lost.map(({ messageId }) => messageId)],
+    ids: {
+      ...(asks ? ids : {}),
+      ...newIds,
+      ...Object.fromEntries(lost.flatMap(({ id, messageId }) => (id === messageId ? [] : [[id, messageId]]))),
+    },
   };
 }
 
-/** The message of the emitted text: the one with its id, or a new one of the same text, which a node made of the model's answer. */
-function emittedIn(
+/**
+ * The streamed messages by their ids in the channel: each is the one with its id, or a new one of the same text, which a node made of a
+ * model's answer. `lost` are not in the channel.
+ */
+function findStreamed(
   after: readonly BaseMessage[],
-  { id, text }: NonNullable<Change['streamed']>,
+  streamed: readonly Streamed[],
   isNew: (message: BaseMessage) => boolean,
-): BaseMessage | undefined {
-  return (
-    after.find((message) => message.id === id) ??
-    after.findLast((message) => message.type === 'ai' && message.text === text && isNew(message))
+): { readonly kept: Ids; readonly lost: readonly Streamed[] } {
+  if (streamed.length === 0) return { kept: {}, lost: [] };
+  const present = new Set(after.map(idOf));
+  const known = new Set(streamed.map(({ id }) => id));
+  const made = new Map(
+    after
+      .filter((message) => message.type === 'ai' && message.text !== '' && !known.has(idOf(message)) && isNew(message))
+      .map((message) => [message.text, idOf(message)]),
   );
+  const found = streamed.map((one) => {
+    if (present.has(one.id)) return { one, id: one.id };
+    const id = made.get(one.text);
+    made.delete(one.text);
+    return { one, id };
+  });
+  return {
+    kept: Object.fromEntries(found.flatMap(({ one, id }) => (id === undefined ? [] : [[id, one.messageId]]))),
+    lost: found.flatMap(({ one, id }) => (id === undefined ? [one] : [])),
+  };
 }
 
 /** The ids that differ in the thread, of the messages that are in the channel. */
@@ -98,7 +116,7 @@ function idsOf(after: readonly BaseMessage[], ids: Ids, emitted: Ids = {}): Ids 
     after.flatMap((message) => {
       const id = idOf(message);
       const other = own(emitted, id) ?? own(ids, id) ?? (mayBeId(id) ? undefined : newId());
-      return other === undefined ? [] : [[id, other]];
+      return other === undefined || other === id ? [] : [[id, other]];
     }),
   );
 }
