@@ -9,7 +9,7 @@ export interface StoredMessage {
 }
 
 /** What is read of a chunk of a stream. */
-export interface StreamedChunk {
+interface StreamedChunk {
   readonly event: string;
   readonly data: unknown;
   readonly message?: unknown;

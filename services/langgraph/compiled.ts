@@ -45,7 +45,7 @@ export async function checkSubgraphs(graph: LangGraph): Promise<void> {
 }
 
 /**
- * Tells of which nodes the messages become messages of the graph, by the namespaces that LangGraph gives to their runs: of its own, and of
+ * Finds the nodes of which the messages become messages of the graph, by the namespaces that LangGraph gives to their runs: of its own, and of
  * those in sub-graphs that are nodes and give out the channel. A graph that the code of a node calls is none of these.
  */
 export async function sharedNamespaces(graph: LangGraph, messagesKey: string): Promise<(namespace: string) => boolean> {

@@ -2,6 +2,10 @@ import { AIMessage, ToolMessage, type BaseMessage } from '@langchain/core/messag
 import type { Block, Message, NewMessage } from '@agent-workflow/graph';
 import { blockRules } from '@agent-workflow/protos/message';
 
+/** Whether a value is a message of LangChain, of whichever copy of the package. */
+export const isMessage = (value: unknown): value is BaseMessage =>
+  typeof value === 'object' && value !== null && '_updateId' in value && 'content' in value;
+
 /** A message of LangChain as the thread keeps it, without its id. */
 export function fromLangChain(message: BaseMessage): Omit<NewMessage, 'message_id'> & { readonly content: Block[] } {
   const { name } = message;

@@ -3,8 +3,7 @@ import type { BaseMessage } from '@langchain/core/messages';
 import type { LLMResult } from '@langchain/core/outputs';
 import type { Block, NodeContext } from '@agent-workflow/graph';
 import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
-import { fromLangChain } from './from-lang-chain.ts';
-import { isMessage } from './thread-messages.ts';
+import { fromLangChain, isMessage } from './from-lang-chain.ts';
 
 type Started = Parameters<NonNullable<BaseCallbackHandler['handleChatModelStart']>>;
 type NodeStarted = Parameters<NonNullable<BaseCallbackHandler['handleChainStart']>>;

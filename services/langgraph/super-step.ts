@@ -77,8 +77,8 @@ async function advance({ ids, ...opened }: Opened & { readonly ids: Kept['ids'] 
   const after = messagesIn(saver.channelValue(messagesKey));
   const { next } = await graph.getState(configOf(step.context));
   const questions = saver.questions();
-  const asks = questions.length > 0;
-  const update = updateOf({ context, before, after, ids, streamed: stream.streamed(), asks });
+  const isAsking = questions.length > 0;
+  const update = updateOf({ context, before, after, ids, streamed: stream.streamed(), isAsking });
   const isDone = next.length === 0;
   const changed = differing(
     step.shown,

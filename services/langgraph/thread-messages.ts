@@ -2,7 +2,7 @@ import { RemoveMessage, type BaseMessage } from '@langchain/core/messages';
 import type { Message, NewMessage } from '@agent-workflow/graph';
 import { newId } from '@agent-workflow/kit/ids';
 import { idFault } from '@agent-workflow/protos/message';
-import { fromLangChain } from './from-lang-chain.ts';
+import { fromLangChain, isMessage } from './from-lang-chain.ts';
 import type { Kept } from './kept.ts';
 import type { Streamed } from './streamed-messages.ts';
 import { toLangChain } from './to-lang-chain.ts';
@@ -15,10 +15,6 @@ export function messagesIn(channel: unknown): readonly BaseMessage[] {
   for (const message of messages) if (!message.id) message._updateId(newId());
   return messages;
 }
-
-/** Whether a value is a message of LangChain, of whichever copy of the package. */
-export const isMessage = (value: unknown): value is BaseMessage =>
-  typeof value === 'object' && value !== null && '_updateId' in value && 'content' in value;
 
 interface Input {
   readonly messages: readonly BaseMessage[];
@@ -49,7 +45,7 @@ interface Change {
   readonly ids: Ids;
   readonly streamed: readonly Streamed[];
   /** Whether the graph asks: sub-graphs then hold messages that the channel does not have yet. */
-  readonly asks: boolean;
+  readonly isAsking: boolean;
 }
 
 interface ThreadUpdate {
@@ -59,7 +55,7 @@ interface ThreadUpdate {
 }
 
 /** What a super-step changed in the thread: messages added, replaced and removed in the channel. */
-export function updateOf({ context, before, after, ids, streamed, asks }: Change): ThreadUpdate {
+export function updateOf({ context, before, after, ids, streamed, isAsking }: Change): ThreadUpdate {
   const present = new Set(context.map(({ message_id: id }) => id));
   const { kept, lost } = findStreamed(after, streamed, (message) => !present.has(idIn(ids, message)));
   const newIds = idsOf(after, ids, kept);
@@ -74,7 +70,7 @@ export function updateOf({ context, before, after, ids, streamed, asks }: Change
     // What the graph does not keep of them was seen by followers: it stays in the log alone.
     removed: [...left, ...lost.map(({ messageId }) => messageId)],
     ids: {
-      ...(asks ? ids : {}),
+      ...(isAsking ? ids : {}),
       ...newIds,
       ...Object.fromEntries(lost.flatMap(({ id, messageId }) => (id === messageId ? [] : [[id, messageId]]))),
     },

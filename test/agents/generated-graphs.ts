@@ -18,7 +18,7 @@ import {
 import fc from 'fast-check';
 
 /** What one node emits and returns. Before anything else it says which messages it has seen. */
-interface Say {
+interface Leaf {
   readonly kind: 'say';
   /** Turns of the event loop before each chunk. */
   readonly turns: number;
@@ -38,17 +38,17 @@ interface Loop {
 }
 
 type Part =
-  | Say
+  | Leaf
   | Loop
   | { readonly kind: 'ask' }
   | { readonly kind: 'sub'; readonly graph: Spec; readonly fails: boolean }
-  | { readonly kind: 'beside'; readonly branches: readonly (Say | Spec)[] }
-  | { readonly kind: 'fan'; readonly branch: Say | Spec; readonly count: number };
+  | { readonly kind: 'beside'; readonly branches: readonly (Leaf | Spec)[] }
+  | { readonly kind: 'fan'; readonly branch: Leaf | Spec; readonly count: number };
 
 /** The parts of a graph, one after the other. */
-export type Spec = readonly Part[];
+type Spec = readonly Part[];
 
-const say: fc.Arbitrary<Say> = fc.record({
+const leaf: fc.Arbitrary<Leaf> = fc.record({
   kind: fc.constant('say' as const),
   turns: fc.nat(3),
   chunks: fc.array(fc.constantFrom('text' as const, 'text' as const, 'block' as const), { maxLength: 4 }),
@@ -62,18 +62,18 @@ const loop: fc.Arbitrary<Loop> = fc.record({
   kind: fc.constant('loop' as const),
   calls: fc.array(fc.nat(3), { minLength: 1, maxLength: 3 }),
 });
-const ask = fc.constant({ kind: 'ask' } as const);
+const question = fc.constant({ kind: 'ask' } as const);
 
 const specOf = (depth: number): fc.Arbitrary<Spec> => {
-  const flat = fc.oneof({ weight: 3, arbitrary: say }, { weight: 3, arbitrary: loop }, ask);
+  const flat = fc.oneof({ weight: 3, arbitrary: leaf }, { weight: 3, arbitrary: loop }, question);
   if (depth === 0) return fc.array(flat, { minLength: 1, maxLength: 3 });
   const graph = specOf(depth - 1);
   const sub = fc.record({ kind: fc.constant('sub' as const), graph, fails: fc.boolean() });
-  const branches = fc.array(fc.oneof(say, graph), { minLength: 2, maxLength: 3 });
+  const branches = fc.array(fc.oneof(leaf, graph), { minLength: 2, maxLength: 3 });
   const beside = fc.record({ kind: fc.constant('beside' as const), branches });
   const fan = fc.record({
     kind: fc.constant('fan' as const),
-    branch: fc.oneof(say, graph),
+    branch: fc.oneof(leaf, graph),
     count: fc.integer({ min: 1, max: 3 }),
   });
   return fc.array(fc.oneof(flat, sub, beside, fan), { minLength: 1, maxLength: 3 });
@@ -87,7 +87,7 @@ export const otherText = 'instead ';
 
 const saw = (context: readonly Message[]): string => `[${context.map(({ message_id: id }) => id).join()}] `;
 
-const isSay = (part: Say | Spec): part is Say => 'kind' in part;
+const isLeaf = (part: Leaf | Spec): part is Leaf => 'kind' in part;
 const retry: NodePolicy = { retry: { maxAttempts: 2, initialDelayMs: 0 } };
 
 /** The first attempt with a key fails. */
@@ -99,7 +99,11 @@ function failFirst(failed: Set<string>, key: string): void {
 
 const failed = new Set<string>();
 
-async function runSay({ turns, chunks, opened, returned, fails }: Say, context: readonly Message[], ctx: NodeContext) {
+async function runLeaf(
+  { turns, chunks, opened, returned, fails }: Leaf,
+  context: readonly Message[],
+  ctx: NodeContext,
+) {
   const seen = saw(context);
   const pause = async (): Promise<void> => {
     for (let turn = 0; turn < turns; turn++) await nextTurn();
@@ -120,7 +124,7 @@ async function runSay({ turns, chunks, opened, returned, fails }: Say, context: 
     ({ role, content }) => role === 'assistant' && content.length > 0 && content.every(({ type }) => type === 'text'),
   );
   const own = chunks.includes('block') ? [] : [{ message_id: ctx.messageId, content: `${emitted}and more` }];
-  const all: Readonly<Record<Say['returned'][number], readonly NewMessage[]>> = {
+  const all: Readonly<Record<Leaf['returned'][number], readonly NewMessage[]>> = {
     new: [{ content: `${seen}whole` }],
     empty: [{ content: [] }],
     blocks: [
@@ -153,7 +157,7 @@ const callOf = (turns: number): Block => ({
   ...(turns === 0 ? { name: 'away', args: { turns: 0 } } : { name: 'wait', args: { turns } }),
 });
 
-const lastFails: Say = { kind: 'say', turns: 0, chunks: [], opened: 0, returned: [], fails: true };
+const lastFails: Leaf = { kind: 'say', turns: 0, chunks: [], opened: 0, returned: [], fails: true };
 const nothing = (): object => ({});
 
 /** The graph that a specification describes. */
@@ -173,9 +177,9 @@ export function buildGraph(spec: Spec): CompiledGraph {
     builder.addEdge(end, name);
     end = name;
   };
-  const addBranch = (name: string, branch: Say | Spec): string =>
-    isSay(branch)
-      ? add(name, ({ context }, ctx) => runSay(branch, context, ctx), branch.fails ? retry : {})
+  const addBranch = (name: string, branch: Leaf | Spec): string =>
+    isLeaf(branch)
+      ? add(name, ({ context }, ctx) => runLeaf(branch, context, ctx), branch.fails ? retry : {})
       : add(name, buildGraph(branch));
   const addPart = (part: Part, name: string): void => {
     switch (part.kind) {

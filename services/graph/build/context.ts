@@ -145,7 +145,7 @@ export interface NodeContext extends RunContext {
 }
 
 /** A message that a node makes of what it emits. One without a chunk is none. */
-export interface OpenMessage {
+interface OpenMessage {
   readonly messageId: string;
   readonly emit: NodeContext['emit'];
 }

@@ -168,13 +168,13 @@ function toResult(step: Step, node: string, update: object, { emitted, isOpened,
   const whole = toMessages(messages, toBlock);
   const mayReplace = messages.some((message) => message.message_id !== undefined);
   const returned = new Set(whole.map(({ message_id: id }) => id));
-  const standing = emitted.filter(({ message_id: id }) => !returned.has(id));
+  const unreturned = emitted.filter(({ message_id: id }) => !returned.has(id));
   const isNew = ({ message_id: id }: Message, index: number): boolean =>
     isOpened(id) || String(messages[index]?.message_id) !== id;
   const chunks = chunksBeforeCommit({ emitted, whole, isNew, streamsReturned: step.streamsReturned });
   publishChunks(step, node, chunks);
   return {
-    outputs: [{ node, fields, messages: [...standing, ...whole], mayReplace, removed }],
+    outputs: [{ node, fields, messages: [...unreturned, ...whole], mayReplace, removed }],
     streamed: [...new Set([...emitted.map(({ message_id: id }) => id), ...chunks.map(({ messageId }) => messageId)])],
     waiting: false,
   };
