@@ -11,6 +11,7 @@ import {
   toolNode,
   type CompiledGraph,
 } from '@agent-workflow/graph';
+import type { RunLog } from '@agent-workflow/execution/ports/log';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { call, endOf, fieldOf, followAll, invoke, logOf, owner, start } from './execution/calls.ts';
 import { resultOf, toChunk } from './execution/chunks.ts';
@@ -100,6 +101,37 @@ test('a run whose workers die within one fan-out goes on with the branches that 
     ...all.map((item) => `did ${String(item)}`),
     `joined ${String(count)}`,
   ]);
+});
+
+test('chunks of a branch that its worker could not publish before it died are published with its result', async (t) => {
+  await using replicas = await openReplicas();
+  const begun = Promise.withResolvers<undefined>();
+  const dying = await replicas.open({
+    graph: fanOut((item) => {
+      if (item < 2) return undefined;
+      begun.resolve(undefined);
+      return never;
+    }),
+    through: ({ eventLog }) => ({
+      eventLog: {
+        ...eventLog,
+        append: (...[scope, after, events, options]: Parameters<RunLog['append']>) =>
+          events.some(({ data }) => Buffer.from(data).includes('did 1'))
+            ? never
+            : eventLog.append(scope, after, events, options),
+      },
+    }),
+  });
+  const { runId } = await start(dying.execution, { threadId: 't1' });
+  await begun.promise;
+  dying.kill();
+  const { execution } = await replicas.open({ graph: fanOut(() => undefined) });
+  t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
+  const texts = new Map<string | undefined, string>();
+  for (const { event, data, metadata } of (await followAll(execution, runId)).map(toChunk))
+    if (event === 'messages_chunk')
+      texts.set(metadata.message_id, `${texts.get(metadata.message_id) ?? ''}${String(data)}`);
+  t.deepEqual([...texts.values()].toSorted(), [...all.map((item) => `did ${String(item)}`), 'joined 6']);
 });
 
 test('a branch whose result cannot be stored for now waits for the record, and is not run again', async (t) => {

@@ -4,7 +4,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { MessageChunk } from '@agent-workflow/graph/state/message';
 import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
 import { inOrder, type InvokeResult } from './outcome.ts';
-import type { PublishedMessage } from './published.ts';
+import { nothingPublished, type PublishedMessage, type PublishedStep } from './published.ts';
 
 /** The node, step and message of its run that an event belongs to. */
 export type EventSource = Pick<RunEvent, 'node' | 'step' | 'messageId' | 'role'>;
@@ -20,6 +20,8 @@ interface Extra {
 export interface EventWriter {
   /** The run whose events these are. */
   readonly scope: RunScope;
+  /** What an earlier claim of the run published of the step that this one begins with. */
+  readonly published: Pick<PublishedStep, 'message'>;
   /** The number of the last event written. */
   readonly last: () => number;
   readonly write: (kind: EventKind, data: unknown, source?: EventSource, extra?: Extra) => RunEvent;
@@ -31,11 +33,14 @@ export interface EventWriter {
   readonly message: (message: Message, source: EventSource, at: number, published: PublishedMessage) => RunEvent[];
 }
 
+const nothingBefore: EventWriter['published'] = { message: () => nothingPublished };
+
 /** The first event that it writes has the number following `after`. `now`: the clock by which events are dated that come with no time. */
 export function createEventWriter(
   { runId, threadId, requestId, isNewThread }: RunScope,
   after: number,
   now: () => number = Date.now,
+  published: EventWriter['published'] = nothingBefore,
 ): EventWriter {
   let seq = after;
 
@@ -60,6 +65,7 @@ export function createEventWriter(
 
   return {
     scope: { runId, threadId, requestId, isNewThread },
+    published,
     last: () => seq,
     write,
     end,

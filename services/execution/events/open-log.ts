@@ -47,7 +47,8 @@ async function takeOverLog(options: OpenLogOptions): Promise<EventWriter> {
     const { published, after } = read;
     // An empty log may be a lost one, whose events a follower has seen.
     const isGone = after === 0;
-    const events = createEventWriter(claimed, isGone ? numbersOfClaim(claimed.epoch) : after, now);
+    const first = isGone ? numbersOfClaim(claimed.epoch) : after;
+    const events = createEventWriter(claimed, first, now, published.step(step));
     const steps = step === 0 ? [] : await listSteps(threads, { owner, runId, fromStep: published.lastStep() ?? 0 });
     const gone = isGone ? ({ rebuilt: true } as const) : {};
     const missing = [

@@ -161,7 +161,7 @@ const eventsOf = (
     events,
     claimed.granularity,
     toCommitted(ran, delta, result.state, at),
-    publishedWhileRunning(result, delta),
+    publishedWhileRunning(result, delta, ran.step === claimed.step ? events.published : undefined),
   );
 
 /** Says when a node that sleeps continues. It is for followers during the sleep: a log that is rebuilt later has none. */
@@ -196,13 +196,20 @@ const readTimeoutMs = 30_000;
 const readState = async ({ owner, claimed, threads, graph }: DriveOptions): Promise<ThreadState> =>
   fromState(graph, await threads.getState({ owner, threadId: claimed.threadId }, within(readTimeoutMs)));
 
-/** What a step published while it ran: the messages that it streamed, as they were then. */
-function publishedWhileRunning({ streamed }: StepResult, { messages, mayReplace }: Delta): PublishedStep {
+/**
+ * What a step published while it ran: the messages that it streamed, as they were then. `before` is what an earlier claim published of it:
+ * branches whose results are on record have the messages of then.
+ */
+function publishedWhileRunning(
+  { streamed }: StepResult,
+  { messages, mayReplace }: Delta,
+  before: EventWriter['published'] | undefined,
+): PublishedStep {
   const list = mayReplace ? messages.filter(({ message_id: id }) => streamed.has(id)) : [];
   const [first, last] = [byId(list.toReversed()), byId(list)];
   return {
     message: (id) => {
-      if (!streamed.has(id)) return nothingPublished;
+      if (!streamed.has(id)) return before?.message(id) ?? nothingPublished;
       const [begun, whole] = [first.get(id), last.get(id)];
       return begun && whole && begun !== whole ? { ...publishedPart(whole, begun), whole: false } : allChunksPublished;
     },

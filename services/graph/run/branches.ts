@@ -77,8 +77,8 @@ async function runBranch(
     const { result: known, usage = [] } = found;
     countBytes(JSON.stringify(known));
     for (const one of usage) report(one);
-    // What it streamed then has the same message ids: readers get the rest, which is the whole message.
-    return deepFreeze(known);
+    // Whether its chunks reached the log before its worker died, the log alone knows.
+    return deepFreeze({ ...known, streamed: [] });
   }
   const result = await runNode(own, node, runStep);
   if (result.waiting) return inBranch(result, index);
