@@ -103,7 +103,7 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly newId: (what: string) => string;
   /** The `Last-Event-ID` header; `undefined` where the row does not take it. */
   readonly lastEventId: string | undefined;
-  /** Adds entries to the `metadata` of the reply, beside message, request id and timestamp. */
+  /** Adds entries to the `metadata` of the reply, beside request id and timestamp; `message` takes the place of the usual one. */
   readonly addReplyMetadata: (entries: Readonly<Record<string, unknown>>) => void;
   /** Reads the file of a row that takes one, and gives what `take` returns. */
   readonly receiveFile: <T>(take: (file: IncomingFile) => Promise<T>) => Promise<T>;

@@ -48,9 +48,10 @@ export function writeJson(ctx: Context, status: number, json: string): void {
   ctx.res.end(json);
 }
 
-function metadata({ state }: Context, message: string): string {
-  const more = state.replyMetadata === undefined ? '' : `,${JSON.stringify(state.replyMetadata).slice(1, -1)}`;
-  return metadataOf(message, state.requestId, more);
+function metadata({ state }: Context, usual: string): string {
+  const { message, ...entries } = state.replyMetadata ?? {};
+  const more = Object.keys(entries).length === 0 ? '' : `,${JSON.stringify(entries).slice(1, -1)}`;
+  return metadataOf(message === undefined ? usual : JSON.stringify(message), state.requestId, more);
 }
 
 const metadataOf = (message: string, requestId: string, more = ''): string =>

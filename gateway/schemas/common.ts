@@ -162,7 +162,7 @@ export const time = (description: string) =>
   Type.String({ format: 'date-time', description: `${description}. ISO 8601, UTC` });
 
 export const ResponseMetadata = objectOf('ResponseMetadata', 'What every reply says about itself.', {
-  message: text('`OK`, or why the request was refused'),
+  message: text('`OK`, why the request was refused, or why nothing was done'),
   request_id: text('The id of the request, as in the header `X-Request-Id` and in the logs of the service'),
   timestamp: time('When the reply was made'),
   incomplete_since: Type.Optional(

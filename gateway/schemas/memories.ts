@@ -167,7 +167,7 @@ export const ListMemories = objectOf('ListMemoriesRequest', 'Which memories are 
 
 export const ForgetMemories = objectOf(
   'ForgetMemoriesRequest',
-  'Which memories are deleted: those that meet every condition. At least one condition is required.',
+  'Which memories are deleted: those that meet every condition. Without a condition none.',
   {
     memory_type: ofType,
     category: ofCategory,
@@ -220,4 +220,5 @@ export const Forgotten = objectOf('ForgottenMemories', 'The memories that were d
   memory_ids: Type.Array(text('The id of a memory'), { description: 'The deleted memories, as many as fit the reply' }),
   success,
   has_more: flag('Whether more were deleted than `memory_ids` names'),
+  message: Type.Optional(text('Where nothing was selected: how memories are selected')),
 });

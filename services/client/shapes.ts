@@ -340,7 +340,7 @@ export interface Memory {
   readonly timestamp: string;
 }
 
-/** What memories are forgotten: at least one of these. */
+/** What memories are forgotten; without any of these none. */
 export interface MemorySelection {
   readonly memory_type?: MemoryType;
   readonly category?: string;
@@ -355,6 +355,8 @@ export interface Forgotten {
   /** As many as fit the reply; `has_more` says whether there were others. */
   readonly memory_ids: readonly string[];
   readonly has_more: boolean;
+  /** Where nothing was selected: how memories are selected. */
+  readonly message?: string;
 }
 
 /** A stored file. */

@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { Reply } from '../servers/client.ts';
 import { codeOf, serve } from './service.ts';
 
 const { send, data, refused } = serve(test);
@@ -25,12 +26,21 @@ test.serial('what matches is forgotten, and named', async (t) => {
   t.is((await send('GET', `/v1/store/memories/${kept}`)).status, 200);
 });
 
-test.serial('nothing that narrows is 422, and nothing is forgotten', async (t) => {
+test.serial('a body without a condition selects nothing, forgets nothing, and says how all is forgotten', async (t) => {
   const id = await store({});
   for (const body of [undefined, {}, { config: {} }, { filters: {} }, { options: {} }, { options: { all: false } }]) {
-    t.deepEqual(await refused(t, forget(body), 422, codeOf(422)), [['body']]);
+    const { message, ...reply } = (await data(t, 'forgetMemories', forget(body))) as { message: string };
+    t.deepEqual(reply as unknown, { deleted_count: 0, has_more: false, memory_ids: [], success: true });
+    t.regex(message, /nothing was deleted.*options \{"all": true\}/);
+    t.is((await forget(body)).body.metadata['message'], message);
   }
   t.is((await send('GET', `/v1/store/memories/${id}`)).status, 200);
+});
+
+test.serial('a request that selects nothing is answered alike when it is sent again', async (t) => {
+  const again = (): Promise<Reply> =>
+    send('POST', '/v1/store/memories/forget', {}, { 'idempotency-key': 'nothing selected' });
+  t.deepEqual((await again()).body.data, (await again()).body.data);
 });
 
 test.serial('all of the owner is forgotten when that is asked for', async (t) => {
