@@ -1,7 +1,8 @@
 import { END, START, StateGraph, callsTools, field, textOf, toolNode } from '@agent-workflow/graph';
 
 /**
- * Does what the last message says: `fail` throws, `rounds 3` works three rounds, `call look` asks for the tool `look`;
+ * Does what the last message says: `fail` throws, `rounds 3` works three rounds, `call look` asks for the tool `look`, under
+ * the id `call-1` or the one that follows;
  * anything else it says back.
  */
 export const graph = new StateGraph({
@@ -15,9 +16,9 @@ export const graph = new StateGraph({
 })
   .addNode('obey', (state, { emit }) => {
     const last = state.context.at(-1);
-    const [order, operand = ''] = last ? textOf(last).split(' ') : [];
+    const [order, operand = '', id = 'call-1'] = last ? textOf(last).split(' ') : [];
     if (order === 'fail') throw new Error('told to');
-    if (order === 'call') emit({ type: 'tool_call', id: 'call-1', name: operand, args: { at: 'noon' } });
+    if (order === 'call') emit({ type: 'tool_call', id, name: operand, args: { at: 'noon' } });
     else if (order !== 'rounds') emit(last?.role === 'tool' ? 'thank you' : `you said ${last ? textOf(last) : ''}`);
     return { rounds: state.rounds + 1 };
   })

@@ -347,6 +347,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
       resumes: 'r0',
       end,
       usage: '[{"model":"ä"}]',
+      options: bytes('{"tools":[]}'),
       revision: 'b@1',
     };
     await put(store, { head: newHead, runs: [ended] });

@@ -49,6 +49,7 @@ import { threadsSizesContract } from './threads-sizes.ts';
 import { threadsEndsContract } from './threads-ends.ts';
 import { threadsSleepContract } from './threads-sleep.ts';
 import { threadsUnreadableContract } from './threads-unreadable.ts';
+import { threadsKeptToolsContract } from './threads-kept-tools.ts';
 import { threadsUsageContract } from './threads-usage.ts';
 
 /** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
@@ -1004,6 +1005,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsAgentsContract(test, name, open);
 
   threadsUnreadableContract(test, name, open);
+  threadsKeptToolsContract(test, name, open);
   threadsUsageContract(test, name, open);
   threadsFusedContract(test, name, open);
 

@@ -26,6 +26,8 @@ interface RemoteToolOption {
   readonly name: string;
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Its owner had set it up; absent: the request declared it. */
+  readonly isSetUp?: boolean;
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -49,8 +51,8 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
     [',"initialState":', initialState ? toJson(initialState) : (initialStateJson ?? emptyObject)],
     ...(resumeJson ? [[',"resume":', resumeJson] as const] : []),
     [',"tools":[', emptyText],
-    ...tools.map(({ nodeName: node, name, description, parametersJson }, index): Part => {
-      const named = JSON.stringify({ node, name, description }).slice(0, -1);
+    ...tools.map(({ nodeName: node, name, description, isSetUp, parametersJson }, index): Part => {
+      const named = JSON.stringify({ node, name, description, ...(isSetUp && { isSetUp }) }).slice(0, -1);
       return [`${index === 0 ? '' : '},'}${named},"parameters":`, parametersJson];
     }),
     [tools.length === 0 ? ']' : '}]', emptyText],

@@ -120,7 +120,7 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
       return;
     }
     const graph = graphOf(claimed);
-    const runOptions = fromOptionsJson(claimed.optionsJson);
+    const runOptions = withFreeNames(graph, fromOptionsJson(claimed.optionsJson));
     options.onClaimed?.(claimed, runOptions);
     const parts = { graph, owner, claimed, cached, replicas, runOptions, signal, promptTools };
     const driveOptions = toDriveOptions(options, parts);
@@ -205,6 +205,12 @@ function firstOfEachNode(signal: AbortSignal, report: (late: LateCall) => void):
     report(late);
   };
 }
+
+/** A tool that was declared before this revision of the graph may have the name of one that the graph has since: the graph's counts. */
+const withFreeNames = ({ tools }: CompiledGraph, options: RunOptions): RunOptions => ({
+  ...options,
+  tools: options.tools.filter(({ name }) => !tools.some((own) => own.name === name)),
+});
 
 const toRunContext = (
   graph: CompiledGraph,

@@ -14,6 +14,7 @@ import { decideEnd } from '../runs/end.ts';
 import { fromKeptAcceptance, fromKeptClaim, toKeptAcceptance, toKeptClaim } from '../runs/kept-claim.ts';
 import { newestOutput } from '../runs/output.ts';
 import { decideRelease } from '../runs/release.ts';
+import { ResumedToRead, type Resumed } from '../runs/kept-tools.ts';
 import { OldRoutings } from '../runs/revision.ts';
 import { aheadOf, earlier } from '../runs/worker-clock.ts';
 import { claimedState } from '../state/read.ts';
@@ -58,6 +59,17 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     }
   };
 
+  /** Changes a thread by its head; where a run goes on from an interrupted one, by the options of that too. */
+  const byResumed = async <T>(owner: string, change: (resumed: Resumed | undefined) => Promise<T>): Promise<T> => {
+    try {
+      return await change(undefined);
+    } catch (error) {
+      if (!(error instanceof ResumedToRead)) throw error;
+      const { runId } = error;
+      return change({ runId, options: (await store.getRun(owner, runId))?.options });
+    }
+  };
+
   /** Changes a thread by what is known here of the fields of its run's revision; where that does not decide it, by what is read then. */
   const byDeclaredFields = async <T>(change: (refuse: RefuseUnfit) => Promise<T>): Promise<T> => {
     try {
@@ -89,9 +101,11 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
         ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
       };
       const outcome = await references.withRequest(key, request.messages, () =>
-        byRoutings((known) =>
-          changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
-            decideAccept(request, { ...snapshot, undone, routings: known }, now()),
+        byResumed(key.owner, (resumed) =>
+          byRoutings((routings) =>
+            changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
+              decideAccept(request, { ...snapshot, undone, routings, resumed }, now()),
+            ),
           ),
         ),
       );
@@ -106,9 +120,11 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const key = keyOf(request);
       const messages = inputIds(await knownRun(store, request.owner, request.runId));
       const reads = { runs: [request.runId], messages };
-      const outcome = await byRoutings((known) =>
-        changeOnRequest({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
-          decideClaim(request, snapshot, { now: now(), routings: known }),
+      const outcome = await byResumed(key.owner, (resumed) =>
+        byRoutings((routings) =>
+          changeOnRequest({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
+            decideClaim(request, snapshot, { now: now(), routings, resumed }),
+          ),
         ),
       );
       const claimed = 'made' in outcome ? outcome.made : await fromKeptClaim(store, key, outcome.kept);

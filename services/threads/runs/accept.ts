@@ -14,6 +14,7 @@ import { requireSize } from '../record/size.ts';
 import { claim, goneNode, matchesInterrupts, namesQuestion, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
+import { withKeptTools, type Resumed } from './kept-tools.ts';
 import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
 import { refuseLargeRollback, rollBack, type Rollback } from './rollback.ts';
 
@@ -21,6 +22,7 @@ import { refuseLargeRollback, rollBack, type Rollback } from './rollback.ts';
 interface AcceptSnapshot extends Snapshot {
   readonly undone: Undone;
   readonly routings: RoutingsByAgent;
+  readonly resumed: Resumed | undefined;
 }
 
 /** Stores a run and gives it the thread, or a place in its queue. */
@@ -76,7 +78,7 @@ const ofAgent = (head: Head, { agent }: AcceptRunRequest): Head =>
   agent === undefined || agent === defaultAgent || agentOf(head) !== undefined ? head : { ...head, agent };
 
 /** What decides about a thread that is there. */
-type HeldSnapshot = Snapshot & { readonly head: Head; readonly routings: RoutingsByAgent };
+type HeldSnapshot = Omit<AcceptSnapshot, 'undone'> & { readonly head: Head };
 
 /** Ends the run that holds the thread, with its steps kept, and begins in its place. */
 function takePlace(
@@ -122,14 +124,15 @@ function begin(
   const free = fixFor(request, snapshot.head, snapshot.routings);
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(accepted, undefined), otherRevision } };
-  const run = servedRun(accepted, free);
+  const isClaimed = request.claim !== undefined && mayServe(request.claim.revision, free);
+  const run = servedRun(isClaimed ? withKeptTools(accepted, free, snapshot.resumed) : accepted, free);
   const head: Head = { ...free, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   const { owner, messages: input, hasNewInput } = request;
   const worker = request.claim?.workerId ?? '';
   // Also a run that a worker claims later is claimed here, for trial: what that claim would refuse, the acceptance refuses.
   const { change, reply, refusal } = claim({ owner, head, run, input, hasNewInput, worker, snapshot, now });
   if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
-  if (!request.claim || !mayServe(request.claim.revision, free)) return beginQueued(request, free, run, now);
+  if (!isClaimed) return beginQueued(request, free, run, now);
   refuseUnmatched(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }

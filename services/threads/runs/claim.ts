@@ -27,7 +27,16 @@ import {
   type Serving,
 } from './revision.ts';
 import { agentOf } from '../record/head.ts';
+import { withKeptTools, type Resumed } from './kept-tools.ts';
 import { placeMessages } from '../record/place.ts';
+
+/** What a decision about a run is made by, beside its thread. */
+interface Deciding {
+  readonly now: number;
+  readonly routings: RoutingsByAgent;
+  /** The run that it goes on from, once that is known. */
+  readonly resumed: Resumed | undefined;
+}
 
 /** After so many claims without a commit the run fails. */
 const maxClaims = 3;
@@ -40,7 +49,7 @@ const maxClaims = 3;
 export function decideClaim(
   request: ClaimRunRequest,
   snapshot: Snapshot,
-  { now, routings }: { readonly now: number; readonly routings: RoutingsByAgent },
+  { now, routings, resumed }: Deciding,
 ): Decision<ClaimedRun> {
   const { head: found } = snapshot;
   const run = snapshot.runs.get(request.runId);
@@ -82,7 +91,8 @@ export function decideClaim(
   const input = run.input ? fromInput(run.input) : [];
   const { owner } = request;
   const { hasNewInput } = run;
-  const { refusal, ...claimed } = claim({ owner, head, run, input, hasNewInput, worker, snapshot, now });
+  const equipped = withKeptTools(run, head, resumed);
+  const { refusal, ...claimed } = claim({ owner, head, run: equipped, input, hasNewInput, worker, snapshot, now });
   return refusal === undefined ? claimed : failed(invalidInput(refusal));
 }
 

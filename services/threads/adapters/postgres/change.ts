@@ -149,7 +149,7 @@ async function putRun({ write }: Transaction, { owner, ref, agent }: ThreadOfRun
   const putting = write(
     `INSERT INTO runs (${names.join(', ')}) VALUES (${placeholders(1, names.length)})
      ON CONFLICT (owner, run_id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,
-       resumes = excluded.resumes, "end" = excluded."end", input = excluded.input, output_from = excluded.output_from,
+       resumes = excluded.resumes, "end" = excluded."end", options = excluded.options, input = excluded.input, output_from = excluded.output_from,
        output_to = excluded.output_to, wake_at = excluded.wake_at, usage = excluded.usage,
        served_by = excluded.served_by, of_agent = excluded.of_agent
        WHERE runs.ref = excluded.ref`,

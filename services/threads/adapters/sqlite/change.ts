@@ -155,7 +155,7 @@ function putRun(db: Sqlite, { ref, owner, agent }: ThreadOfRun, run: RunRecord):
        resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to, wake_at, usage, served_by, agent)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
-       "end" = excluded."end", input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to,
+       "end" = excluded."end", options = excluded.options, input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to,
        wake_at = excluded.wake_at, usage = excluded.usage, served_by = excluded.served_by
        WHERE ref = excluded.ref`,
     )

@@ -1,0 +1,100 @@
+import test from 'ava';
+import { user } from '../servers/client.ts';
+import { serve } from './service.ts';
+
+const { send } = serve(test);
+
+const eye = { name: 'look', description: 'Looks', parameters: { type: 'object', properties: {} } };
+const ear = { ...eye, name: 'listen' };
+
+interface Outcome {
+  readonly messages: readonly { readonly content: readonly { readonly type: string; readonly name?: string }[] }[];
+  readonly meta: { readonly status: string; readonly resumes?: string; readonly thread_id: string };
+}
+
+const invoke = async (body: object): Promise<Outcome> => (await send('POST', '/v1/graph/invoke', body)).body.data;
+
+/** Answers a call; the agent does what `order` says in reply. */
+const answer = (callId: string, order = 'thanks'): object => ({
+  role: 'tool',
+  content: [
+    { type: 'text', text: order },
+    { type: 'tool_result', call_id: callId, output: 'a cat' },
+  ],
+});
+
+const asked = ({ meta, messages }: Outcome): unknown => [
+  meta.status,
+  ...messages.flatMap(({ content }) => content.flatMap(({ type, name }) => (type === 'text' ? [] : [name]))),
+];
+
+test('the loop of the contract goes on round after round with the tools of its first request', async (t) => {
+  const config = { thread_id: 'loop' };
+  let outcome = await invoke({ messages: [user('call look call-1')], tools: [eye], config });
+  for (let round = 1; round < 5; round++) {
+    t.deepEqual(asked(outcome), ['interrupted', 'look'], `round ${String(round)}`);
+    const order = `call look call-${String(round + 1)}`;
+    outcome = await invoke({ messages: [answer(`call-${String(round)}`, order)], config });
+  }
+  t.deepEqual(asked(await invoke({ messages: [answer('call-5')], config })), ['completed']);
+  t.deepEqual(
+    asked(await invoke({ messages: [user('call look call-6')], config })),
+    ['completed'],
+    'it waited for nothing',
+  );
+});
+
+test('a request that declares tools has these and not those of the run that it goes on from', async (t) => {
+  const config = { thread_id: 'others' };
+  await invoke({ messages: [user('call look')], tools: [eye], config });
+  const body = { messages: [answer('call-1', 'call look call-2')], tools: [ear], config };
+  t.deepEqual(asked(await invoke(body)), ['completed']);
+});
+
+test('an empty list declares none, so that those of the run before stay', async (t) => {
+  const config = { thread_id: 'empty' };
+  await invoke({ messages: [user('call look')], tools: [eye], config });
+  const body = { messages: [answer('call-1', 'call look call-2')], tools: [], config };
+  t.deepEqual(asked(await invoke(body)), ['interrupted', 'look']);
+});
+
+test('a user message in place of results keeps the tools', async (t) => {
+  const config = { thread_id: 'instead' };
+  await invoke({ messages: [user('call look')], tools: [eye], config });
+  t.deepEqual(asked(await invoke({ messages: [user('call look call-2')], config })), ['interrupted', 'look']);
+});
+
+test('a run that nobody waits for keeps them too', async (t) => {
+  const config = { thread_id: 'accepted' };
+  await invoke({ messages: [user('call look')], tools: [eye], config });
+  const accepted = await send('POST', '/v1/runs', { messages: [answer('call-1', 'call look call-2')], config });
+  const { run_id: runId } = accepted.body.data as { run_id: string };
+  t.deepEqual(asked((await send('GET', `/v1/runs/${runId}/wait`)).body.data as Outcome), ['interrupted', 'look']);
+});
+
+test.serial(
+  'a run keeps the tools that were set up for the one before, also when another list is set up meanwhile',
+  async (t) => {
+    const config = { thread_id: 'set-up' };
+    await send('POST', '/v1/graph/setup', { tools: [eye] });
+    await invoke({ messages: [user('call look')], config });
+    await send('POST', '/v1/graph/setup', { tools: [ear] });
+    const second = await invoke({ messages: [answer('call-1', 'call look call-2')], config });
+    t.deepEqual(asked(second), ['interrupted', 'look']);
+    const third = await invoke({ messages: [answer('call-2', 'call listen call-3')], config });
+    await send('POST', '/v1/graph/setup', { tools: [] });
+    t.deepEqual(asked(third), ['interrupted', 'listen']);
+  },
+);
+
+test('a fork of a thread that waits goes on with its tools', async (t) => {
+  const config = { thread_id: 'forked' };
+  await invoke({ messages: [user('call look')], tools: [eye], config });
+  const { checkpoints } = (await send('GET', '/v1/threads/forked/checkpoints')).body.data as {
+    checkpoints: readonly { checkpoint_id: string }[];
+  };
+  const fork = await send('POST', '/v1/threads/forked/fork', { checkpoint_id: checkpoints[0]?.checkpoint_id });
+  const { thread_id: threadId } = fork.body.data as { thread_id: string };
+  const body = { messages: [answer('call-1', 'call look call-2')], config: { thread_id: threadId } };
+  t.deepEqual(asked(await invoke(body)), ['interrupted', 'look']);
+});
