@@ -1,5 +1,10 @@
 import type { TSchema } from 'typebox';
+import type { Method } from './endpoint.ts';
+import { invalidAt } from './fields.ts';
 import { guardJson } from './json-guard.ts';
+
+/** Whether the query of a request with this method may hold input. */
+export const takesQuery = (method: Method): boolean => method === 'GET' || method === 'DELETE';
 
 /** A parsed query string: a parameter given twice is an array. */
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -16,6 +21,12 @@ export function readQuery(input: TSchema, query: Query): Record<string, unknown>
     if (text !== undefined) values[name] = readParameter(schema, name, text);
   }
   return values;
+}
+
+/** @throws Invalid naming the first parameter that is not among those known. */
+export function refuseUnknown(query: Query, known: ReadonlySet<string>): void {
+  const unknown = Object.keys(query).find((name) => !known.has(name));
+  if (unknown !== undefined) throw invalidAt(['query', unknown], 'is no parameter of this endpoint', 'extra_forbidden');
 }
 
 /** The fields of an object schema. */

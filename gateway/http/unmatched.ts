@@ -14,7 +14,10 @@ interface Routed {
 export const unmatched: Middleware = (ctx) => {
   const { matched = [], router } = ctx as Context & Routed;
   if (matched.length > 0) {
-    refuseMethod(ctx, [...new Set(matched.flatMap((layer) => layer.methods))].sort());
+    refuseMethod(
+      ctx,
+      matched.flatMap(({ methods }) => methods),
+    );
     return;
   }
   const empty = emptyParameter(ctx, router);
@@ -23,7 +26,8 @@ export const unmatched: Middleware = (ctx) => {
 };
 
 /** Answers 405 with the methods that are allowed. */
-export function refuseMethod(ctx: Context, allowed: readonly string[]): void {
+export function refuseMethod(ctx: Context, methods: readonly string[]): void {
+  const allowed = [...new Set(methods)].sort();
   ctx.set('Allow', allowed.join(', '));
   writeRefusal(ctx, {
     status: 405,

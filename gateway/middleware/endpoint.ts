@@ -8,7 +8,7 @@ import type { RequestConfig } from '../http/settings.ts';
 import { answerer, type AnswerOptions } from './answer.ts';
 import { checkAccess } from './authorize.ts';
 import type { GatewayMeters } from './metrics.ts';
-import { inputChecker } from './validate.ts';
+import { inputChecker, queryChecker } from './validate.ts';
 
 interface EndpointOptions<Services> extends AnswerOptions {
   readonly config: RequestConfig;
@@ -29,23 +29,26 @@ const bodyArrival = { totalMs: 120_000, pace: leastPace };
 /** Handles the requests that match a route of this row. The order of its steps is the order in which a request can be refused. */
 export function endpointSteps<Services>(
   row: Endpoint<Services>,
-  { method, path }: Route,
+  route: Route,
   options: EndpointOptions<Services>,
 ): (ctx: Context) => Promise<void> {
   const { authorize, subjectOf, admission, forms, takeStreamSlot, meters } = options;
   const access: Access | undefined = authorize && accessOf(row);
   const isStream = row.answer === 'events';
-  const route = { name: row.name, path, isStream };
+  const { method, path } = route;
+  const matched = { name: row.name, path, isStream };
   const readBody =
     row.input && method !== 'GET'
       ? bodyReader({ maxBytes: options.config.MAX_BODY_BYTES, arrival: bodyArrival })
       : undefined;
+  const checkQuery = queryChecker(row, route);
   const checkInput = inputChecker(row, method);
   const answer = answerer(row, options.services, options);
 
   return async (ctx) => {
-    ctx.state.route = route;
+    ctx.state.route = matched;
     if (authorize && access && !authorize.needsAgent) await checkAccess(ctx, authorize, access);
+    checkQuery(ctx);
     if (row.takesFile) {
       if (!takesForm(ctx, forms)) return;
       admission.reserve(ctx, forms.bufferBytes);

@@ -1,12 +1,23 @@
-import type { Method, Row } from '../http/endpoint.ts';
+import type { Method, Route, Row } from '../http/endpoint.ts';
 import type { Context } from '../http/context.ts';
 import { nullRemover } from '../http/nulls.ts';
-import { readQuery } from '../http/query.ts';
+import { propertiesOf, readQuery, refuseUnknown, takesQuery } from '../http/query.ts';
 import { validator, type Source } from '../http/validator.ts';
 
 const fromPath = (): Source => 'path';
 const fromQuery = (): Source => 'query';
 const fromBody = (): Source => 'body';
+
+/** Refuses query parameters that the row does not name. Outside of `/v1` they are let be: probes and browsers add some. */
+export function queryChecker({ input, takesTicket }: Row, { method, path }: Route): (ctx: Context) => void {
+  if (!path.startsWith('/v1/')) return () => undefined;
+  const inputs = input && takesQuery(method) ? Object.keys(propertiesOf(input)) : [];
+  // Where a ticket authenticated the caller it is no longer in the query.
+  const known = new Set([...inputs, ...(takesTicket ? ['ticket'] : [])]);
+  return (ctx) => {
+    if (ctx.querystring !== '') refuseUnknown(ctx.query, known);
+  };
+}
 
 /**
  * Checks path parameters and input against the row's schemas, fills in defaults, and puts both into `ctx.state` for the handler.

@@ -24,6 +24,8 @@ export const homeAt =
     return undefined;
   };
 
-/** A browser that opens a page names HTML; programs take any type. */
-const isBrowser = ({ method, req }: Context): boolean =>
-  (method === 'GET' || method === 'HEAD') && /(^|,)\s*text\/html\s*(;|,|$)/i.test(req.headers.accept ?? '');
+/** A browser that opens a page names HTML before anything else; programs take any type. */
+const isBrowser = (ctx: Context): boolean =>
+  (ctx.method === 'GET' || ctx.method === 'HEAD') &&
+  /\btext\/html\b/i.test(ctx.get('Accept')) &&
+  ctx.accepts('text/html', 'application/json') === 'text/html';

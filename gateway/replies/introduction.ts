@@ -4,7 +4,7 @@ export const introduction = `Runs an agent workflow durably and keeps the thread
 **Replies.** A success is \`{data, metadata}\`. A refusal is \`{error: {code, message, details}, metadata}\`; \`code\` is stable, and
 \`x-error-codes\` of this document says when each comes. Times are ISO 8601 in UTC.
 
-**Requests.** Bodies are JSON objects in UTF-8, at most 4 MiB (\`MAX_BODY_BYTES\`), except files, which are uploaded as forms. Fields that are not listed are ignored. \`null\` for
+**Requests.** Bodies are JSON objects in UTF-8, at most 4 MiB (\`MAX_BODY_BYTES\`), except files, which are uploaded as forms. Fields that are not listed are ignored, query parameters that are not listed are refused. \`null\` for
 an optional field counts as its absence. Objects in a query (\`config\`, \`options\`) are URL-encoded JSON.
 
 **Headers of requests.** \`Authorization: Bearer …\` where callers must authenticate. \`X-Request-Id\` names the request in replies and logs

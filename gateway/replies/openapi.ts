@@ -1,7 +1,7 @@
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import { openPaths } from '../http/access.ts';
 import { withNulls } from '../http/nulls.ts';
-import { propertiesOf } from '../http/query.ts';
+import { propertiesOf, takesQuery } from '../http/query.ts';
 import { ResponseMetadata } from '../schemas/common.ts';
 import { errorCodes } from '../schemas/errors.ts';
 import { eventForms, eventMeanings } from '../schemas/events.ts';
@@ -80,7 +80,7 @@ interface OperationOptions {
 function operation({ row, route, id, components, answered }: OperationOptions): Json {
   const parameters = [
     ...pathParameters(row, components),
-    ...(takesQuery(route) ? queryParameters(row, components) : []),
+    ...(takesQuery(route.method) ? queryParameters(row, components) : []),
     ...(row.takesTicket ? [ticketParameter] : []),
     ...(row.takesLastEventId ? [lastEventIdParameter] : []),
     ...(row.answer === 'content' ? partParameters : []),
@@ -108,8 +108,6 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
     },
   };
 }
-
-const takesQuery = ({ method }: Route): boolean => method === 'GET' || method === 'DELETE';
 
 const pathParameters = ({ params, example }: Row, components: Components): Json[] =>
   Object.entries(params ? propertiesOf(params) : {}).map(([name, schema]) => ({

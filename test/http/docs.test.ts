@@ -104,8 +104,16 @@ test('a browser that opens the root is led to the playground, or without it to t
     const { status, headers } = await rootOf(url, method);
     t.deepEqual([status, headers.get('location'), headers.get('vary')], [302, location, 'Accept']);
   }
-  for (const other of ['*/*', 'application/json', 'text/html-or-not'])
-    t.is((await get('/', { headers: { accept: other } })).status, 401, other);
+  const programs = [
+    '',
+    '*/*',
+    'text/*',
+    'application/json',
+    'text/html-or-not',
+    'text/html;q=0, */*',
+    'application/json, text/html;q=0.5',
+  ];
+  for (const other of programs) t.is((await get('/', { headers: { accept: other } })).status, 401, other);
   t.is((await get('/', { method: 'POST', headers: { accept } })).status, 401);
 });
 
