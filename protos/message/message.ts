@@ -1,6 +1,7 @@
 import { invalid, type ErrorDetail, type ServiceError } from '@agent-workflow/kit/errors';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import type { MessageEntry } from '../threads.ts';
+import { readIsoTime } from './iso-time.ts';
 
 /** One block of a message's content; a block of a type not listed here is kept as it came. */
 export interface Block {
@@ -258,24 +259,14 @@ const firstMilliseconds = 100_000_000_000;
 /** The last millisecond of the year 9999. */
 export const lastTime = 253_402_300_799_999;
 
-/** ISO 8601: a date, or a date and a time, with or without an offset from UTC. */
-const iso = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
-const hasOffset = /(?:Z|[+-]\d\d:?\d\d)$/i;
-
 /** A time as ISO 8601 text in UTC; `undefined` when none is given. A text without an offset is read as UTC. */
 function readTimestamp(given: unknown, at: Field): string | undefined {
   if (given === undefined || given === null) return undefined;
   if (typeof given !== 'string' && typeof given !== 'number') throw wrongType(at, 'a string or a number', given);
-  const ms = typeof given === 'number' ? toMilliseconds(given) : toTime(given);
+  const ms = typeof given === 'number' ? toMilliseconds(given) : readIsoTime(given);
   if (!(ms >= 0 && ms <= lastTime))
     throw invalid(at, 'must be an ISO 8601 time, or a number of the years 1970 to 9999', 'datetime_parsing');
   return new Date(ms).toISOString();
 }
 
 const toMilliseconds = (time: number): number => Math.trunc(time < firstMilliseconds ? time * 1000 : time);
-
-function toTime(text: string): number {
-  if (!iso.test(text)) return Number.NaN;
-  const isDate = text.length <= 'YYYY-MM-DD'.length;
-  return Date.parse(isDate || hasOffset.test(text) ? text : `${text}Z`);
-}

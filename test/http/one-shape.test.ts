@@ -86,6 +86,8 @@ const bad: readonly (readonly [what: string, message: unknown, at: Loc])[] = [
   ['tool calls that are an object', { ...good, tools_calls: {} }, ['tools_calls']],
   ['a time that is none', { ...good, timestamp: 'soon' }, ['timestamp']],
   ['a time of a day that is none', { ...good, timestamp: '2026-13-01T00:00:00Z' }, ['timestamp']],
+  ['30 February', { ...good, timestamp: '2026-02-30T00:00:00Z' }, ['timestamp']],
+  ['a time of day that is none', { ...good, timestamp: '2026-01-02T24:00:00+01:00' }, ['timestamp']],
   ['a time before 1970', { ...good, timestamp: -1 }, ['timestamp']],
   ['a time after 9999', { ...good, timestamp: 253_402_300_800_000 }, ['timestamp']],
   ['a time that is true', { ...good, timestamp: true }, ['timestamp']],
