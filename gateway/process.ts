@@ -27,7 +27,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const file = readServiceFile(values.SERVICE_CONFIG);
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation({ service: 'gateway', values, log, file }));
+  const observed = opened.use(await openObservation({ service: 'gateway', values, log, host, file }));
   const { registry, spans, health, calling } = observed;
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
   const threads = opened.use(connect('threads', values.THREADS_ADDRESS, security));

@@ -1,4 +1,5 @@
 import type { Log } from '@agent-workflow/kit/log';
+import { isLoopback } from '@agent-workflow/runtime/loopback';
 import type { ServiceFile } from '@agent-workflow/runtime/service-file';
 import type { Authenticate, Authorize } from '../http/access.ts';
 import { loadAuthorization, withoutDeployment } from './authorization.ts';
@@ -31,7 +32,7 @@ interface AuthOptions {
 export async function openAuth(options: AuthOptions): Promise<Auth> {
   const { authorization, folder, auth } = options.file;
   const timeoutMs = options.config.AUTH_TIMEOUT_MS;
-  const isLocal = loopback.test(options.host);
+  const isLocal = isLoopback(options.host);
   const loaded = authorization && (await loadAuthorization({ location: authorization, folder, timeoutMs }));
   const authorize = loaded ?? (isLocal ? undefined : withoutDeployment);
   const authentication = await openAuthentication(options);
@@ -55,12 +56,10 @@ export const rulesOf = ({ authenticate, authorize, isLocal }: Auth): Omit<Auth, 
 
 type Authentication = Omit<Auth, 'authorize' | 'isLocal'>;
 
-const loopback = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
-
 /** Each mode imports only what it needs. */
 async function openAuthentication({ file: { auth, folder }, config, host, log }: AuthOptions): Promise<Authentication> {
   if (auth === null) {
-    const who = loopback.test(host) ? 'everyone on this machine' : `everyone who reaches ${host}`;
+    const who = isLoopback(host) ? 'everyone on this machine' : `everyone who reaches ${host}`;
     return { authenticate: withoutAuthentication, summary: `none, ${who} is let in as one`, ...nothingOpen };
   }
   if (auth === 'jwt') {

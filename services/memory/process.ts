@@ -21,7 +21,7 @@ export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promis
     env,
   });
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation({ service: 'memory', values, log }));
+  const observed = opened.use(await openObservation({ service: 'memory', values, log, host: values.GRPC_HOST }));
   const { served: around, onUnknownCaller } = observed;
   const measure = measureMemory(observed.registry);
   const embedder = openEmbedder(values, measure.embedder);

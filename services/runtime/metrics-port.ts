@@ -22,6 +22,8 @@ interface MetricsPortOptions {
 /** Listens until it is disposed of. */
 interface MetricsPort extends AsyncDisposable {
   readonly url: string;
+  /** Whether it listens on all interfaces. */
+  readonly isOpen: boolean;
 }
 
 /**
@@ -59,9 +61,10 @@ export async function openMetricsPort({
   // It keeps no process running: one whose start waits for what never comes has nothing left to do, and says so.
   server.unref();
   await once(server, 'listening');
-  const { port: bound } = server.address() as AddressInfo;
+  const { port: bound, address } = server.address() as AddressInfo;
   return {
     url: httpUrl(host, bound),
+    isOpen: address === '0.0.0.0' || address === '::',
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();

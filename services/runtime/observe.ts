@@ -3,6 +3,7 @@ import { integer, text, type Settings, type Values } from '@agent-workflow/kit/e
 import { createHealth, type Health } from './health.ts';
 import type { Log } from '@agent-workflow/kit/log';
 import { gauge, openRegistry, type Registry } from './metrics.ts';
+import { isLoopback } from './loopback.ts';
 import { openMetricsPort } from './metrics-port.ts';
 import { listenHostOf, type AuthMode } from './service-file.ts';
 import { openSpans, type Spans } from './spans.ts';
@@ -16,7 +17,7 @@ export const observeSettings = {
   ),
   METRICS_HOST: text(
     undefined,
-    'Address that this port listens on; unset, `127.0.0.1` in a process that reads `service.json` while `auth` is null, else `0.0.0.0`',
+    'Address that this port listens on; unset, that of `HOST` or `GRPC_HOST` where it is a loopback address, `127.0.0.1` in a process that reads `service.json` while `auth` is null, else `0.0.0.0`',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: text(
     undefined,
@@ -58,12 +59,20 @@ interface ObservationOptions {
   readonly service: string;
   readonly values: Values<typeof observeSettings>;
   readonly log: Log;
+  /** The address that the process serves its callers at. */
+  readonly host: string;
   /** `service.json` of a process that reads it. */
   readonly file?: { readonly auth: AuthMode };
 }
 
 /** @throws ConfigError when the collector's address is none, or what is asked for is not installed. */
-export async function openObservation({ service, values, log, file }: ObservationOptions): Promise<Observation> {
+export async function openObservation({
+  service,
+  values,
+  log,
+  host: own,
+  file,
+}: ObservationOptions): Promise<Observation> {
   await using opened = new AsyncDisposableStack();
   const spans = await openTraces(service, values, log);
   if (spans) opened.use(spans);
@@ -72,7 +81,9 @@ export async function openObservation({ service, values, log, file }: Observatio
   let isReady = false;
   registry?.make(processMetrics).ready.collect(() => (isReady ? 1 : 0));
   const counted = registry && countCalls(registry);
-  const { METRICS_HOST: host = listenHostOf(file?.auth), METRICS_PORT: port = 0 } = values;
+  // Who serves this machine alone shows metrics to nobody else.
+  const unset = isLoopback(own) ? own : listenHostOf(file?.auth);
+  const { METRICS_HOST: host = unset, METRICS_PORT: port = 0 } = values;
   const listening =
     registry &&
     opened.use(await openMetricsPort({ host, port, registry, isReady: () => isReady, degraded: health.degraded }));
@@ -97,10 +108,12 @@ export async function openObservation({ service, values, log, file }: Observatio
         },
       };
     },
-    startLines: listening ? [`metrics are at ${listening.url}/metrics`] : [],
+    startLines: listening ? [`metrics are at ${listening.url}/metrics${listening.isOpen ? openWords : ''}`] : [],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }
+
+const openWords = ' on all interfaces, without authentication';
 
 async function openTraces(
   service: string,

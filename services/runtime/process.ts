@@ -22,6 +22,7 @@ import { stopSignal } from '@agent-workflow/kit/life';
 import { createLog, isLogText, logFormats, logLevels, type Log } from '@agent-workflow/kit/log';
 import { holdHeap } from './heap.ts';
 import { mendJsonKeys } from './json-keys.ts';
+import { isLoopback } from './loopback.ts';
 import { memoryBudget, memoryBudgetOf, memoryBudgetSettings } from './memory-budget.ts';
 import { observeSettings } from './observe.ts';
 import { reasonOf } from './reason.ts';
@@ -130,7 +131,7 @@ function refuseOpenPort({
   SERVICE_TOKEN: tokens,
   TLS_CERT_FILE: certificate,
 }: Values<typeof openPortSettings>): void {
-  if (!tokens && certificate === undefined && !loopback.has(host))
+  if (!tokens && certificate === undefined && !isLoopback(host))
     throw new ConfigError(`SERVICE_TOKEN or the TLS files must be set, because GRPC_HOST ${host} lets others in`);
 }
 
@@ -175,8 +176,6 @@ function logFailedCalls(log: Log): GrpcOptions<never>['onFailure'] {
     else log.debug({ reason, method }, 'a call failed again');
   };
 }
-
-const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 
 /** A process that serves. Disposal drains it. */
 export interface RunningProcess extends AsyncDisposable {

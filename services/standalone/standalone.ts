@@ -68,7 +68,7 @@ export async function openStandalone(
   const file = readServiceFile(values.SERVICE_CONFIG);
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation({ service: 'standalone', values, log, file }));
+  const observed = opened.use(await openObservation({ service: 'standalone', values, log, host, file }));
   const { registry, spans, health, inProcess } = observed;
   const watched = {
     limitMs: values.BLOCK_LIMIT_MS,

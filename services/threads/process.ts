@@ -19,7 +19,7 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   });
   const configured = configureStore(values);
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation({ service: 'threads', values, log }));
+  const observed = opened.use(await openObservation({ service: 'threads', values, log, host: values.GRPC_HOST }));
   const { served: around, onUnknownCaller, registry } = observed;
   const secrets = grantSecretsOf(values);
   const { onPoolRefusal: count, onPoolLimited: countLimited } = observed;
