@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { exampleIds as ids } from '@agent-workflow/gateway/endpoints/example-ids';
 import { openEmbedded, type Embedded } from '../servers/embedded.ts';
@@ -114,6 +114,7 @@ function urlOf(path: string, parameters: readonly Parameter[]): string {
 }
 
 /** What a stream of server-sent events holds: one object per event. */
+/** The events of a stream as their lines say them. */
 const eventsIn = (text: string): Readonly<Record<string, string>>[] =>
   text
     .split('\n\n')
@@ -123,6 +124,15 @@ const eventsIn = (text: string): Readonly<Record<string, string>>[] =>
         event.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
       ),
     );
+
+/** The chunks of a stream of server-sent events. */
+const chunksIn = (t: ExecutionContext, text: string): object[] =>
+  eventsIn(text).map(({ id, event, data = '' }) => {
+    const chunk = JSON.parse(data) as { readonly run_id: string; readonly event: string };
+    t.is(event, chunk.event);
+    t.is(id?.slice(0, id.lastIndexOf(':')), chunk.run_id);
+    return chunk;
+  });
 
 const keysOf = (value: unknown): unknown =>
   typeof value === 'object' && value ? Object.keys(value).sort() : typeof value;
@@ -171,7 +181,7 @@ test('every example works as it is shown, and its reply and the real one are wha
         t.is(text, reply.content['*/*'].example as string, name);
         continue;
       }
-      const real = type === 'text/event-stream' ? eventsIn(text) : [JSON.parse(text) as object];
+      const real = type === 'text/event-stream' ? chunksIn(t, text) : [JSON.parse(text) as object];
       t.true(real.length > 0, name);
       for (const value of [shown, ...real]) t.is(faultOf(at, value), undefined, name);
       const [first] = real;
