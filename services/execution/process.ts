@@ -42,7 +42,9 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const file = readServiceFile(values.SERVICE_CONFIG);
   const isOfPool = values.POOL !== undefined;
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation({ service: 'execution', values, log, host: values.GRPC_HOST, file }));
+  const observed = opened.use(
+    await openObservation({ service: 'execution', values, log, host: values.GRPC_HOST, file }),
+  );
   const { served: around, onUnknownCaller, calling } = observed;
   const { onPoolRefusal: count, onPoolLimited: countLimited } = observed;
   const pools = openPoolCredentials({ values, log, count, countLimited });
