@@ -33,8 +33,8 @@ const reserved = ['.localhost', '.test', '.internal'];
 
 /** Whether no owner of a web page can have this name: an address, a name without a domain such as `localhost`, a reserved domain, none at all. */
 function isOfNobody(name: string): boolean {
-  if (!name.includes('.') || isIP(name.replace(/^\[|\]$/g, '')) !== 0) return true;
-  return /^[\w.-]*$/.test(name) && reserved.some((domain) => name.endsWith(domain));
+  if (isIP(name.replace(/^\[|\]$/g, '')) !== 0) return true;
+  return /^[\w.-]*$/.test(name) && (!name.includes('.') || reserved.some((domain) => name.endsWith(domain)));
 }
 
 const notKnown = (): ServiceError =>

@@ -265,6 +265,8 @@ declare(
       '[::1].evil.example',
       'evil.example:80.internal',
       'evil.example/.localhost',
+      'evil%2eexample',
+      'evil@localhost',
     ];
     for (const host of foreign)
       for (const path of ['/v1/threads', '/v1/store/memories', '/playground', '/metrics-of-nobody'])
@@ -324,6 +326,9 @@ declare('a target that is a whole address counts by its own name', async (t) => 
     'http://localhost:80@evil.example:80/v1/threads',
     'http://evil.example?/v1/threads',
     'ftp://evil.example/v1/threads',
+    'http:///v1/threads',
+    'http://@/v1/threads',
+    'http://evil.example@localhost/v1/threads',
   ])
     t.true([400, 403].includes(await statusOf(target, 'localhost')), target);
   t.is(await statusOf('http://evil.example/v1/threads', 'localhost'), 403);
