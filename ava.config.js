@@ -1,0 +1,23 @@
+import { recordEvents } from './test/ci/record.ts';
+
+// `test/ci/main.ts` names the file that it reads what became of each test from.
+const { TEST_EVENTS: path = '' } = process.env;
+
+export default {
+  files: [
+    'test/**/*.test.ts',
+    '!test/cookbook/**',
+    'protos/**/*.test.ts',
+    'services/**/*.test.ts',
+    '!services/command/init/template/**',
+    'gateway/**/*.test.ts',
+    'deploy/**/*.test.ts',
+  ],
+  extensions: ['ts'],
+  timeout: '5m',
+  workerThreads: false,
+  ...(path !== '' && {
+    nonSemVerExperiments: { observeRunsFromConfig: true },
+    observeRun: ({ events }) => recordEvents(events, path),
+  }),
+};
