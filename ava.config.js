@@ -1,4 +1,5 @@
 import { recordEvents } from './test/ci/record.ts';
+import { patience } from './test/patience.ts';
 
 // `test/ci/main.ts` names the file that it reads what became of each test from.
 const { TEST_EVENTS: path = '' } = process.env;
@@ -14,7 +15,7 @@ export default {
     'deploy/**/*.test.ts',
   ],
   extensions: ['ts'],
-  timeout: '5m',
+  timeout: `${patience(300_000)}ms`,
   workerThreads: false,
   ...(path !== '' && {
     nonSemVerExperiments: { observeRunsFromConfig: true },

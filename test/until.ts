@@ -1,16 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { patience } from './patience.ts';
 
 const pauseMs = 20;
 
-/** Resolves as soon as the condition holds. @throws Error when it does not within `timeoutMs`. */
+/** Resolves as soon as the condition holds. @throws Error when it does not within `timeoutMs`, or longer where the machine is busy. */
 export async function until(
   holds: () => Promise<boolean> | boolean,
   { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {},
 ): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+  const begun = Date.now();
   while (!(await holds())) {
-    if (Date.now() > deadline)
-      throw new Error(`the condition did not hold within ${timeoutMs} ms: ${holds.toString()}`);
+    const waitedMs = Date.now() - begun;
+    if (waitedMs > patience(timeoutMs))
+      throw new Error(`the condition did not hold within ${waitedMs} ms: ${holds.toString()}`);
     await wait(pauseMs);
   }
 }

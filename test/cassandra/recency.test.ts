@@ -8,6 +8,7 @@ import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-ke
 import { cassandra } from '../servers/cassandra.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
 import { large } from './scale.ts';
+import { patience } from '../patience.ts';
 
 const hourMs = 3600 * 1000;
 
@@ -17,7 +18,7 @@ withServerForLong(test, cassandra, (server) => {
   test.after.always(async () => (await opening)?.[Symbol.asyncDispose]());
 
   test(`an owner with ${String(large)} threads is listed page by page, each in a few reads`, async (t) => {
-    t.timeout(600_000);
+    t.timeout(patience(600_000));
     const keyspace = await open();
     const place = { keyspace, owner: 'pages' };
     const asked: SentStatement[] = [];
@@ -44,7 +45,7 @@ withServerForLong(test, cassandra, (server) => {
   });
 
   test(`${String(large)} threads of one hour are listed by their newest in a few reads`, async (t) => {
-    t.timeout(600_000);
+    t.timeout(patience(600_000));
     const keyspace = await open();
     const place = { keyspace, owner: 'hour' };
     const asked: SentStatement[] = [];

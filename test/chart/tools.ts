@@ -1,12 +1,12 @@
-import { provisioned, type ToolName } from '../servers/provisioned.ts';
+import { usable, type ToolName } from '../servers/provisioned.ts';
 import type { Launcher } from '../servers/real.ts';
 
 /** Why these tools cannot be used, in a sentence; `undefined` when all are there. */
 export function absenceOf(...tools: readonly ToolName[]): string | undefined {
-  const absent = tools.filter((tool) => provisioned(tool) === undefined);
+  const absent = tools.filter((tool) => usable(tool) === undefined);
   return absent.length === 0
     ? undefined
-    : `${absent.join(', ')}: absent, and with that what the charts are tried with: run \`npm run servers -- --kubernetes\``;
+    : `${absent.join(', ')}: absent, and with that what the charts are tried with: run \`npm run servers -- --kubernetes\` and set REQUIRE_SERVERS=1`;
 }
 
 /** What renders and validates charts without a cluster: there is nothing to open. */

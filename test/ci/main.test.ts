@@ -74,7 +74,7 @@ export default {
 };`,
   );
   for (const [name, body] of Object.entries(files)) await writeFile(join(project, `${name}.test.js`), header + body);
-  const child = spawn(process.execPath, [fileURLToPath(new URL('./main.ts', import.meta.url))], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./main.ts', import.meta.url)), '*.test.js'], {
     cwd: project,
     env: { ...processEnv(), FLAKY: join(project, 'flaky') },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -31,7 +31,7 @@ if (commit === undefined) {
   if (!hasPools) process.stdout.write('that version registers no agents: it has no pools to test\n');
   const suites = ['upgrade', 'upgrade-workers', ...(hasPools ? ['upgrade-pools'] : [])];
   const files = suites.map((name) => `test/cluster/${name}.test.ts`);
-  const { status } = spawnSync(process.execPath, ['test/ci/main.ts', '--timeout=5m', '--concurrency=1', ...files], {
+  const { status } = spawnSync(process.execPath, ['test/ci/main.ts', '--concurrency=1', ...files], {
     stdio: 'inherit',
   });
   process.exitCode = status === 0 ? 0 : 1;

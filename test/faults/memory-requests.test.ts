@@ -11,6 +11,7 @@ import { freePorts } from '../servers/real-process.ts';
 import { dropCollections, newPrefix } from '../servers/weaviate-collections.ts';
 import { weaviate } from '../servers/weaviate.ts';
 import { withFaultsOf } from './suite.ts';
+import { patience } from '../patience.ts';
 
 const entry = fileURLToPath(import.meta.resolve('@agent-workflow/memory/main'));
 const owners = 3;
@@ -71,7 +72,7 @@ async function answered(send: Send, memory: Memory): Promise<unknown> {
   }
 }
 
-const call = (): ReturnType<typeof within> => within(20_000);
+const call = (): ReturnType<typeof within> => within(patience(20_000));
 const plain = (reply: unknown): unknown =>
   JSON.parse(JSON.stringify(reply, (_, value: unknown) => (value instanceof Uint8Array ? '' : value)));
 
@@ -79,7 +80,7 @@ withFaultsOf(test, weaviate, (server) => {
   test.serial(
     'keyed changes of memories have their effect once while their replicas are killed and frozen',
     async (t) => {
-      t.timeout(150_000);
+      t.timeout(patience(150_000));
       const { each, all, killOne, freezeOne } = await openReplicas(t, (await server()).url);
       const started = performance.now();
       const over = new AbortController();

@@ -8,6 +8,7 @@ import { newPrefix, openTestStore, type WeaviateTestStore } from '../servers/wea
 import type { Private } from '../servers/real.ts';
 import { privateWeaviate, type Weaviate } from '../servers/weaviate.ts';
 import { withFaultsOf } from './suite.ts';
+import { patience } from '../patience.ts';
 
 const embedder = hashEmbedder;
 const owner = 'u:ada';
@@ -78,7 +79,7 @@ withFaultsOf(test, privateWeaviate(), (server) => {
   test.serial(
     'a killed Weaviate is searched at once, and its index is whole no later with three replicas than with one',
     async (t) => {
-      t.timeout(180_000);
+      t.timeout(patience(180_000));
       const repairs: Repair[] = [];
       for (const replicas of [1, 2, 3]) {
         const repair = await killUnder(t, replicas, await server());

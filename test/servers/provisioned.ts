@@ -66,6 +66,15 @@ export function provisioned(server: ServerName | ToolName): string | undefined {
 /** Debian keeps the programs of each version in a folder of its own, beside the PATH; `pg_ctlcluster` tells a Debian. */
 const debianFolder = '/usr/lib/postgresql';
 
+/**
+ * The same, for whoever is about to use it. Tests (ava sets `NODE_ENV`) use what was provisioned only where `REQUIRE_SERVERS=1` asks for it: that some earlier run left
+ * servers behind makes no test slower.
+ */
+export function usable(server: ServerName | ToolName): string | undefined {
+  const { NODE_ENV, REQUIRE_SERVERS } = processEnv();
+  return NODE_ENV === 'test' && REQUIRE_SERVERS !== '1' ? undefined : provisioned(server);
+}
+
 /** The folder of the newest programs; `initdb` and `postgres` stand beside each other. As root they need `setpriv` to run. */
 function postgresPrograms(): string | undefined {
   if (process.getuid?.() === 0 && onPath('setpriv') === undefined) return undefined;

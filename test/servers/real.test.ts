@@ -190,12 +190,26 @@ withServer(test, privateNats(), () => {
   const away = { XDG_CACHE_HOME: project, NATS_URL: '' };
   const optional = await runAva(project, { ...away, REQUIRE_SERVERS: '' });
   t.is(optional.code, 0);
-  t.regex(optional.tap, /^ok 1 - NATS is absent: set NATS_URL or run `npm run servers` # SKIP$/m);
-  t.regex(optional.tap, /^ok 2 - NATS is absent: run `npm run servers` for one that tests may kill # SKIP$/m);
+  t.regex(
+    optional.tap,
+    /^ok 1 - NATS is absent: set NATS_URL, or run `npm run servers` and set REQUIRE_SERVERS=1 # SKIP$/m,
+  );
+  t.regex(
+    optional.tap,
+    /^ok 2 - NATS is absent: run `npm run servers` and set REQUIRE_SERVERS=1 for one that tests may kill # SKIP$/m,
+  );
   t.regex(optional.tap, /^# pass 0\n# skip 2\n# fail 0$/m);
+  const servers = join(project, 'agent-workflow-service', 'servers');
+  await writeProgram(join(servers, `nats-${versions.nats}`, 'nats-server'), 'echo it was started; exit 3');
+  const provisioned = await runAva(project, { ...away, REQUIRE_SERVERS: '' });
+  t.is(provisioned.tap, optional.tap, 'what an earlier run left behind is not used');
+  await rm(servers, { recursive: true });
   const required = await runAva(project, { ...away, REQUIRE_SERVERS: '1' });
   t.is(required.code, 1);
-  t.regex(required.tap, /^not ok 1 - NATS is absent: set NATS_URL or run `npm run servers`$/m);
+  t.regex(
+    required.tap,
+    /^not ok 1 - NATS is absent: set NATS_URL, or run `npm run servers` and set REQUIRE_SERVERS=1$/m,
+  );
   t.regex(required.tap, /^# fail 2$/m);
 });
 

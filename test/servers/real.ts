@@ -1,5 +1,5 @@
 import { processEnv } from '@agent-workflow/kit/env';
-import { provisioned } from './provisioned.ts';
+import { usable } from './provisioned.ts';
 import { leasePrivate, leaseShared, type PrivateLease } from './real-lease.ts';
 import type { Recipe, RunOptions } from './real-process.ts';
 
@@ -33,9 +33,9 @@ export function createLauncher<S>({ recipe, reach, given: { variable, read } }: 
   const { server, title } = recipe;
   const text = (): string => processEnv()[variable]?.trim() ?? '';
   const absence = (): string | undefined =>
-    text() !== '' || provisioned(server) !== undefined
+    text() !== '' || usable(server) !== undefined
       ? undefined
-      : `${title} is absent: set ${variable} or run \`npm run servers\``;
+      : `${title} is absent: set ${variable}, or run \`npm run servers\` and set REQUIRE_SERVERS=1`;
   return {
     title,
     absence,
@@ -56,8 +56,8 @@ interface PrivateOptions<S> extends Pick<LauncherOptions<S>, 'recipe' | 'reach'>
 /** The provisioned server, started once for each `open`: one that the environment names is not ours to kill. */
 export function privately<S>({ recipe: { server, title }, reach, options }: PrivateOptions<S>): Launcher<Private<S>> {
   const absence = (): string | undefined =>
-    provisioned(server) === undefined
-      ? `${title} is absent: run \`npm run servers\` for one that tests may kill`
+    usable(server) === undefined
+      ? `${title} is absent: run \`npm run servers\` and set REQUIRE_SERVERS=1 for one that tests may kill`
       : undefined;
   return {
     title,

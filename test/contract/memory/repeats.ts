@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { call, fromJson, owner, toJson, type MemoryCalls } from './calls.ts';
 import { checksOf, type Opener } from './checks.ts';
+import { patience } from '../../patience.ts';
 
 /** Requests that are sent again, because their outcome is not known. */
 export function repeatTests(test: TestFn, name: string, open: Opener): void {
@@ -41,7 +42,7 @@ export function repeatTests(test: TestFn, name: string, open: Opener): void {
   }
 
   test(`${name}: whatever changes are sent again, and whenever, the memories are as if each had come once`, async (t) => {
-    t.timeout(120_000);
+    t.timeout(patience(120_000));
     const id = fc.constantFrom('x', 'y', 'z');
     const change = fc.oneof(
       fc.record({ kind: fc.constant('store'), id }),

@@ -1,0 +1,24 @@
+/**
+ * Test files that `npm test` leaves to other commands, by the name of the command in `package.json`, which names the same patterns. Most are suites that would
+ * only say there that they are skipped; those of `test:slow` take much processor time for what they say.
+ */
+export const leftOut: Readonly<Record<string, readonly string[]>> = {
+  house: ['test/house/*.test.ts'],
+  'test:campaigns': [
+    'test/cassandra/{faults,long-log,recency,tombstones}.test.ts',
+    'test/chart/install.test.ts',
+    'test/cluster/nats-{queue,cluster}.test.ts',
+    'test/contract/memory-{agreement,repair}.test.ts',
+  ],
+  'test:faults': ['test/faults/*.test.ts'],
+  'test:cluster': [
+    'test/cluster/{replicas,rolling,routing,fair,pools,restricted-pools,pool-tokens,nats-move,played,scale-metric,api-death,traces}.test.ts',
+  ],
+  'test:packages': ['test/packages/*.test.ts'],
+  'test:browser': ['test/browser/*.test.ts'],
+  'test:slow': [
+    'test/chart/image.test.ts',
+    'test/contract/{execution.published,memory-blocks}.test.ts',
+    'test/http/bad-inputs.test.ts',
+  ],
+};
