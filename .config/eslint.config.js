@@ -12,7 +12,15 @@ const noDefaultExport = {
 const noEnum = { selector: 'TSEnumDeclaration', message: 'A union of texts does it, and strips.' };
 
 export default defineConfig(
-  globalIgnores(['**/node_modules/', '**/dist/', '.cache/', '.data/', 'coverage/', 'test/bench/results/']),
+  globalIgnores([
+    '**/node_modules/',
+    '**/dist/',
+    '.cache/',
+    '.data/',
+    'coverage/',
+    'test/bench/results/',
+    'gateway/pages/assets/swagger-ui/',
+  ]),
   {
     files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],

@@ -24,18 +24,9 @@ export interface Publication {
   readonly copied: readonly string[];
   /** Files that are read and not imported, as patterns below the folders of its workspaces. */
   readonly assets: readonly string[];
-  /** Such files of packages of others, with their licences: their paths from the root, and where they stand in the package. */
+  /** Such files that are built: their paths from the root, and where they stand in the package. */
   readonly servedFiles?: Readonly<Record<string, string>>;
 }
-
-/** What of Swagger UI is served; the rest of its package is eight times as large. */
-const swaggerUiFiles = [
-  'swagger-ui-bundle.js',
-  'swagger-ui.css',
-  'swagger-ui-bundle.js.LICENSE.txt',
-  'LICENSE',
-  'NOTICE',
-];
 
 /**
  * What the image runs or loads by its path: each process, each command of an operator, and the agent that is served when no other is
@@ -125,16 +116,9 @@ export const publications: readonly Publication[] = [
       'services/command/init/template/*',
       'gateway/guide/*.md',
       'gateway/pages/*.css',
-      'gateway/pages/assets/*',
+      'gateway/pages/assets/*.{css,js,svg}',
+      'gateway/pages/assets/swagger-ui/*',
     ],
-    servedFiles: {
-      ...Object.fromEntries(
-        swaggerUiFiles.map((name) => [
-          `node_modules/swagger-ui-dist/${name}`,
-          `gateway/pages/assets/swagger-ui/${name}`,
-        ]),
-      ),
-      'services/playground/dist': 'gateway/pages/assets/playground',
-    },
+    servedFiles: { 'services/playground/dist': 'gateway/pages/assets/playground' },
   },
 ];

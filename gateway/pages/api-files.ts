@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { policyOfScripts, toPage, withGzip, type Page } from './page.ts';
 
 const ours = new URL('./assets/', import.meta.url);
 
-/** A package of ours holds copies of the files that are served; the tree has the package of Swagger UI. */
-const copies = new URL('./swagger-ui/', ours);
-const swaggerUi = existsSync(copies) ? copies : new URL('./', import.meta.resolve('swagger-ui-dist/swagger-ui.css'));
+/** What of Swagger UI is served, as its package has it. */
+const swaggerUi = new URL('./swagger-ui/', ours);
 
 /** The page of the reference at `path`, and what it loads, each below `assets`. */
 export async function readApiFiles(path: string, assets: string): Promise<ReadonlyMap<string, Page>> {

@@ -1,5 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { cloneFolder, version } from './version.ts';
+import { cloneFolder, tarballsFolder, version } from './version.ts';
 
 /** A command of `agent-workflow`. */
 interface Command {
@@ -30,7 +30,7 @@ const commands: Readonly<Record<string, Command>> = {
     run: async ({ positionals: [folder = '.'], flags }) => {
       const { init } = await import('./init/init.ts');
       const language = flags['js'] === true ? 'js' : 'ts';
-      return init(folder, { language, version: version(), clone: cloneFolder() });
+      return init(folder, { language, version: version(), clone: cloneFolder(), tarballs: tarballsFolder() });
     },
   },
   dev: {

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 interface Manifest {
@@ -16,3 +17,20 @@ export const version = (): string => manifest().version;
 /** The folder of the clone that this file is part of; `undefined` in a package that was installed. */
 export const cloneFolder = (): string | undefined =>
   manifest().private === true ? fileURLToPath(new URL('../..', import.meta.url)) : undefined;
+
+/** The folder of the tarball that npm installed this file's package from; `undefined` of one from a registry, or whose tarball is gone. */
+export function tarballsFolder(): string | undefined {
+  const place = fileURLToPath(new URL('../..', import.meta.url)).replaceAll('\\', '/');
+  const [, project, path] = /^(.*\/)(node_modules\/.*[^/])\/$/.exec(place) ?? [];
+  const lock = `${project ?? ''}node_modules/.package-lock.json`;
+  if (path === undefined || !existsSync(lock)) return undefined;
+  const { packages } = JSON.parse(readFileSync(lock, 'utf8')) as Installed;
+  const [, tarball] = /^file:(.*\.tgz)$/.exec(packages[path]?.resolved ?? '') ?? [];
+  const file = tarball === undefined ? undefined : resolve(project ?? '', tarball);
+  return file !== undefined && existsSync(file) ? dirname(file) : undefined;
+}
+
+/** What npm writes down of what it installed. */
+interface Installed {
+  readonly packages: Readonly<Record<string, { readonly resolved?: string }>>;
+}

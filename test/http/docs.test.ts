@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { embeddedOnly, openShape } from './shape.ts';
 import { serve } from './service.ts';
@@ -70,6 +72,19 @@ test('large files are compressed for those who read gzip, under a validator of t
   t.true(Number(zipped.headers.get('content-length')) < Number(plain.headers.get('content-length')) / 3);
   t.not(zipped.headers.get('etag'), plain.headers.get('etag'));
   t.is(await zipped.text(), await plain.text());
+});
+
+test('Swagger UI is served as its package has it, and no package of the tree reports installations to its vendor', async (t) => {
+  const digests = {
+    'swagger-ui-bundle.js': 'e6a898692f2d768e807c3ba4626068a69a2c5dd960dd6c76f3e4d3a3de180af2',
+    'swagger-ui.css': '5ed08757e53da3e026d6cbecc61fe5d43585c9560b302d534ad56692519a273d',
+  };
+  for (const [name, digest] of Object.entries(digests)) {
+    const served = await (await get(`/docs/assets/${name}`)).bytes();
+    t.is(createHash('sha256').update(served).digest('hex'), digest, name);
+  }
+  const lock = await readFile(new URL('../../package-lock.json', import.meta.url), 'utf8');
+  t.notRegex(lock, /@scarf\/scarf/);
 });
 
 test('nothing but these files is served, by any spelling of a path', async (t) => {

@@ -11,6 +11,8 @@ interface InitOptions {
   readonly version: string;
   /** The folder of the clone that this command is part of. Its packages need not be in a registry. */
   readonly clone: string | undefined;
+  /** The folder of the tarballs that this command was installed from: its packages need not be in a registry either. */
+  readonly tarballs: string | undefined;
 }
 
 /** Writes a project into a folder that holds none yet. @returns 1 when it holds one, or cannot be written. */
@@ -25,36 +27,43 @@ export function init(folder: string, options: InitOptions): number {
   }
 }
 
-function initAt(target: string, folder: string, { language, version, clone }: InitOptions): number {
+function initAt(target: string, folder: string, options: InitOptions): number {
   const there = existsSync(target) ? readdirSync(target).filter((name) => !harmless.has(name)) : [];
   if (there.length > 0) {
     process.stderr.write(`${target} is not empty: it holds ${there.slice(0, 5).join(', ')}\n`);
     return 1;
   }
-  const files = projectFiles({ name: nameOf(target), language, version });
+  const files = projectFiles({ name: nameOf(target), ...options });
   for (const [path, text] of Object.entries(files)) {
     const file = join(target, path);
     if (existsSync(file)) continue;
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
-  const steps = [
-    ...(clone === undefined ? [] : [packIn(relative(process.cwd(), clone))]),
-    ...(target === process.cwd() ? [] : [`cd ${folder}`]),
-    `npm install${clone === undefined ? '' : ` ${tarballsOf(relative(target, clone), version)}`}`,
-    'npm run dev',
-  ];
-  process.stdout.write(`${Object.keys(files).join('\n')}\n\nNext: ${steps.join(' && ')}\n`);
+  process.stdout.write(
+    `${Object.keys(files).join('\n')}\n\nNext: ${nextSteps(target, folder, options).join(' && ')}\n`,
+  );
   return 0;
 }
 
-const packIn = (clone: string): string => `npm run ${clone === '' ? '' : `--prefix ${clone} `}pack`;
+function nextSteps(target: string, folder: string, { version, clone, tarballs }: InitOptions): readonly string[] {
+  const packages = clone === undefined ? tarballs : join(clone, '.cache', 'packages');
+  return [
+    ...(clone === undefined ? [] : [packIn(relative(process.cwd(), clone))]),
+    ...(target === process.cwd() ? [] : [`cd ${word(folder)}`]),
+    ['npm install', ...(packages === undefined ? [] : tarballsIn(relative(target, packages), version))].join(' '),
+    'npm run dev',
+  ];
+}
 
-/** The packages that a project needs, where `npm run pack` in the clone writes them. */
-const tarballsOf = (clone: string, version: string): string =>
-  ['graph', 'auth', 'client', 'server']
-    .map((name) => join(clone, '.cache', 'packages', `agent-workflow-${name}-${version}.tgz`))
-    .join(' ');
+const packIn = (clone: string): string => `npm run ${clone === '' ? '' : `--prefix ${word(clone)} `}pack`;
+
+/** The packages that a project needs, where `npm run pack` wrote them. */
+const tarballsIn = (folder: string, version: string): readonly string[] =>
+  ['graph', 'auth', 'client', 'server'].map((name) => word(join(folder, `agent-workflow-${name}-${version}.tgz`)));
+
+/** As a shell reads it. */
+const word = (text: string): string => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /** A name that a package may have, from the folder's. */
 const nameOf = (folder: string): string =>

@@ -24,6 +24,7 @@ export function projectFiles(project: Project): Readonly<Record<string, string>>
     Dockerfile: `FROM agent-workflow-service\nCOPY . /app/agents/${name}\n`,
     '.dockerignore': ignored,
     'values.yaml': values(project),
+    'README.md': readme(project),
   };
 }
 
@@ -97,4 +98,34 @@ global:
 # The key that the tokens of callers are signed with, in a Secret that must exist.
 secretEnv:
   JWT_SECRET_KEY: { name: '${name}', key: jwt-secret-key }
+`;
+
+const readme = ({ name, language }: Project): string => `# ${name}
+
+An agent with one tool. It adds two numbers and needs no model and no key.
+
+\`\`\`sh
+npm run dev     # serves it at http://127.0.0.1:8000, and starts over when a file is saved
+npm test        # walks through its graph without a server
+npm run check   # says what would refuse a start
+npm start       # serves it as it is
+\`\`\`
+
+A request, while it is served:
+
+\`\`\`sh
+curl -s 127.0.0.1:8000/v1/graph/invoke -H 'content-type: application/json' -d '{
+  "messages": [{"role": "user", "content": "What is 2 + 3?"}],
+  "config": {"thread_id": "one"}
+}'
+\`\`\`
+
+\`/playground\` is a page to talk to it, \`/docs\` the guide for callers. The README of \`@agent-workflow/graph\`, in \`node_modules\`, says how agents are written.
+
+| file | what it is |
+|---|---|
+| \`agent.${language}\`, \`agent.test.${language}\` | the agent and its test |
+| \`service.json\` | which agent is served, and how callers sign in |
+| \`.env.example\` | settings; a copy named \`.env\` is read by \`npm run dev\` |
+| \`Dockerfile\`, \`values.yaml\` | its image, and the values of the chart \`standalone\` |
 `;
