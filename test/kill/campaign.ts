@@ -1,5 +1,6 @@
 import { user, createClient, type Client } from '../servers/client.ts';
 import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
+import { patience } from '../patience.ts';
 import { checkRun, checkThread } from './check.ts';
 import { generator } from './random.ts';
 
@@ -27,7 +28,7 @@ interface Findings {
 const killsPerReport = 100;
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
-/** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed. */
+/** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed, also on a busy machine. */
 const shortestLifeMs = 100;
 const longestLifeMs = 300;
 
@@ -51,7 +52,7 @@ export async function runCampaign({ seed, kills, runs, agent, onProgress }: Camp
       );
       // Counted from the first acceptance: however slow the machine, there is something under way to kill.
       await Promise.race([...sending, ...(open > 0 ? [Promise.resolve()] : [])]);
-      await aliveFor(service, shortestLifeMs + random() * (longestLifeMs - shortestLifeMs));
+      await aliveFor(service, patience(shortestLifeMs + random() * (longestLifeMs - shortestLifeMs)));
       await service.stop('SIGKILL');
       await Promise.all(sending);
       service = await startStandalone(workspace.env);

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { patience } from '../patience.ts';
 import { createClient, type Client, type Reply } from '../servers/client.ts';
 
 /** How a user's program speaks to a service of several gateways that come and go. */
 export interface SturdyClient extends Client {
   /** Follows a run to its last event, and resumes at another gateway whenever the stream is cut. */
   readonly follow: (runId: string) => Promise<Followed>;
+  /** What came, but late, each in a sentence: slow is not broken. */
+  readonly late: readonly string[];
 }
 
 export interface Followed {
@@ -14,8 +17,15 @@ export interface Followed {
   readonly cuts: number;
 }
 
-/** How long a request is tried before it counts as failed, in milliseconds. */
-const timeoutMs = 90_000;
+/** In milliseconds of a machine with nothing else to do. */
+interface Bounds {
+  /** What takes longer is late. */
+  readonly lateMs: number;
+  /** What has not come by then is lost: nobody waits for ever. */
+  readonly lostMs: number;
+}
+
+const usualBounds: Bounds = { lateMs: 90_000, lostMs: 450_000 };
 const pauseMs = 50;
 /** Of a gateway whose services are unavailable, or that was too busy to read the request in time: it may be repeated. */
 const away = new Set([408, 502, 503, 504]);
@@ -24,55 +34,80 @@ const away = new Set([408, 502, 503, 504]);
  * Speaks to the gateways in turn. A connection that is refused or reset is tried at the next one; with `insists`, so is what is
  * answered with 503, as a program does that has time. What must not be done twice needs a key.
  */
-export function createSturdyClient(urls: readonly string[], insists: boolean): SturdyClient {
+export function createSturdyClient(
+  urls: readonly string[],
+  insists: boolean,
+  { lateMs, lostMs }: Bounds = usualBounds,
+): SturdyClient {
   let turn = 0;
   const nextUrl = (): string => urls[turn++ % urls.length] as string;
   const clients = urls.map((url) => createClient(url));
+  const late: string[] = [];
+  const isLost = (begun: number): boolean => performance.now() - begun > patience(lostMs);
+  const noteIfLate = (what: string, begun: number): void => {
+    const ms = performance.now() - begun;
+    if (ms > patience(lateMs)) late.push(`${what} took ${Math.round(ms / 1000)} s`);
+  };
   const send: Client['send'] = async (...request) => {
-    const until = performance.now() + timeoutMs;
+    const begun = performance.now();
     for (;;) {
-      const reply = await (clients[turn++ % clients.length] as Client).send(...request).catch(onBroken(until));
-      if (reply && !(insists && away.has(reply.status) && performance.now() < until)) return reply;
+      const reply = await (clients[turn++ % clients.length] as Client)
+        .send(...request)
+        .catch(passUnless(() => isLost(begun)));
+      if (reply && !(insists && away.has(reply.status) && !isLost(begun))) {
+        noteIfLate(`${request[0]} ${request[1]}`, begun);
+        return reply;
+      }
       await delay(pauseMs);
     }
   };
   return {
+    late,
     send,
     stream: () => {
       throw new Error('a stream that may be cut is followed by its run');
     },
-    follow: async (runId) => followFrom(nextUrl, runId),
+    follow: async (runId) => {
+      const begun = performance.now();
+      const followed = await followFrom(runId, { nextUrl, lateMs, isLost: () => isLost(begun) });
+      noteIfLate(`following run ${runId}`, begun);
+      return followed;
+    },
   };
 }
 
 /** Lets a broken connection pass until the patience is over; a reply that is no JSON broke off in the middle. */
-const onBroken =
-  (until: number) =>
+const passUnless =
+  (isLost: () => boolean) =>
   (error: unknown): Reply | undefined => {
-    if (performance.now() > until) throw error;
+    if (isLost()) throw error;
     return undefined;
   };
 
-async function followFrom(nextUrl: () => string, runId: string): Promise<Followed> {
+interface Following {
+  readonly nextUrl: () => string;
+  readonly lateMs: number;
+  readonly isLost: () => boolean;
+}
+
+async function followFrom(runId: string, { nextUrl, lateMs, isLost }: Following): Promise<Followed> {
   let text = '';
   let last = '';
   for (let cuts = 0; ; cuts++) {
-    const until = performance.now() + timeoutMs;
-    for await (const event of eventsAfter(`${nextUrl()}/v1/runs/${runId}/stream`, last)) {
+    for await (const event of eventsAfter(`${nextUrl()}/v1/runs/${runId}/stream`, last, lateMs)) {
       text += `${event}\n\n`;
       last = /^id: (.*)$/m.exec(event)?.[1] ?? last;
       if (/^event: (on_chain_end|error)$/m.test(event)) return { text, cuts };
-      if (performance.now() > until) throw new Error(`run ${runId} does not end`);
     }
-    if (cuts > timeoutMs / pauseMs) throw new Error(`run ${runId} could not be followed after "${last}"`);
+    if (isLost()) throw new Error(`run ${runId} could not be followed to its end after "${last}", with ${cuts} cuts`);
     await delay(pauseMs);
   }
 }
 
 /** Whole events until the stream ends, is cut, or could not be had. */
-async function* eventsAfter(address: string, last: string): AsyncGenerator<string> {
+async function* eventsAfter(address: string, last: string, lateMs: number): AsyncGenerator<string> {
   try {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.timeout(patience(lateMs));
     const response = await fetch(address, { headers: last === '' ? {} : { 'last-event-id': last }, signal });
     if (!response.ok || !response.body) {
       await response.arrayBuffer();
@@ -90,5 +125,6 @@ async function* eventsAfter(address: string, last: string): AsyncGenerator<strin
   }
 }
 
-/** What `fetch` says of a connection that is refused, reset or ends in the middle. */
-const isBroken = (error: unknown): boolean => error instanceof TypeError;
+/** What `fetch` says of a connection that is refused, reset or ends in the middle, and of a stream that is left because it takes long: it is resumed. */
+const isBroken = (error: unknown): boolean =>
+  error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError');

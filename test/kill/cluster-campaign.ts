@@ -26,6 +26,8 @@ interface ClusterFindings {
   readonly accepted: number;
   /** What does not hold, each in a sentence; empty when all does. */
   readonly faults: readonly string[];
+  /** What came, but late: no fault. */
+  readonly late: readonly string[];
   readonly injected: Readonly<Record<FaultKind, number>>;
   /** Steps that were begun again after a death. */
   readonly restarted: number;
@@ -87,7 +89,7 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
   const dead = cluster.replicas
     .filter((replica) => !replica.isRunning())
     .map(({ name }) => `${name} has ended by itself`);
-  return { ...found, injected: faults.done, faults: [...failures, ...dead, ...found.faults] };
+  return { ...found, late: client.late, injected: faults.done, faults: [...failures, ...dead, ...found.faults] };
 }
 
 interface Load {
@@ -201,7 +203,7 @@ async function check(
   client: SturdyClient,
   url: string,
   runs: readonly Run[],
-): Promise<Omit<ClusterFindings, 'injected'>> {
+): Promise<Omit<ClusterFindings, 'injected' | 'late'>> {
   const faults: string[] = [];
   const sums = { restarted: 0, givenUp: 0, rebuilt: 0, cuts: 0, followedAcrossLoss: 0 };
   for (const { runId, cuts, restarted, mayBeRebuilt, isAcrossLoss, untold } of runs) {

@@ -11,15 +11,26 @@ const isSound = ({ accepted, faults, restarted, givenUp }: Figures): boolean =>
 interface Figures {
   readonly accepted: number;
   readonly faults: readonly string[];
+  /** Absent of a campaign whose callers wait for nothing. */
+  readonly late?: readonly string[];
   readonly restarted: number;
   readonly givenUp: number;
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
-const report = (seed: number, broken: string, { accepted, faults, restarted, givenUp }: Figures, more = ''): void => {
+const printLate = (late: readonly string[]): void => {
+  for (const what of late) print(`late: ${what}`);
+};
+const report = (
+  seed: number,
+  broken: string,
+  { accepted, faults, late = [], restarted, givenUp }: Figures,
+  more = '',
+): void => {
+  printLate(late);
   for (const fault of faults) print(fault);
   print(
-    `seed ${seed}: ${broken}, ${accepted} accepted runs, ${restarted} steps begun again, ${givenUp} runs given up, ${more}${faults.length} faults`,
+    `seed ${seed}: ${broken}, ${accepted} accepted runs, ${restarted} steps begun again, ${givenUp} runs given up, ${more}${late.length} late, ${faults.length} faults`,
   );
 };
 
@@ -45,10 +56,11 @@ async function breakCluster({ seed, faults, clients, agent, leaseMs, only, isVer
 
 async function switchRevisions({ seed, runs = 600, clients, isVerbose }: KillOptions): Promise<boolean> {
   const found = await runRevisionCampaign({ seed, runs, clients, ...(isVerbose ? { onProgress: print } : {}) });
+  printLate(found.late);
   for (const fault of found.faults) print(fault);
   for (const share of found.shares) print(share);
   const counts = Object.entries(found.counts).map(([what, count]) => `${count} ${what}`);
-  print(`seed ${seed}: ${counts.join(', ')}, ${found.faults.length} faults`);
+  print(`seed ${seed}: ${counts.join(', ')}, ${found.late.length} late, ${found.faults.length} faults`);
   return found.faults.length === 0 && Object.values(found.counts).every((count) => count > 0);
 }
 

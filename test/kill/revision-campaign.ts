@@ -22,6 +22,8 @@ interface RevisionCampaign {
 interface RevisionFindings {
   /** What does not hold, each in a sentence; empty when all does. */
   readonly faults: readonly string[];
+  /** What came, but late: no fault. */
+  readonly late: readonly string[];
   /** The share of the threads that a ramping revision served, beside the one that was asked for, in percent. */
   readonly shares: readonly string[];
   /** How often each thing happened. What is checked must have happened. */
@@ -64,6 +66,7 @@ export async function runRevisionCampaign(campaign: RevisionCampaign): Promise<R
   const { faults, shares, ...counts } = checkRuns(load.runs, phases);
   const refused = answers.filter(({ isRefused }) => isRefused).length;
   return {
+    late: client.late,
     shares,
     faults: [
       ...failures,

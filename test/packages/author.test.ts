@@ -161,12 +161,12 @@ async function isWritten(
   await npmInstalls(folder, 'install', ...usual(tarballs));
   clock.did('npm install <the tarballs>');
   const made = await run(folder, 'npx', 'agent-workflow', 'init', 'demo', ...(language === 'js' ? ['--js'] : []));
-  const [, install = ''] = /\nNext: cd demo && npm (install .*) && npm run dev\n$/.exec(made) ?? [];
+  const [, packages = ''] = /\nNext: cd demo && npm install (.*) && npm run dev\n$/.exec(made) ?? [];
   clock.did('npx agent-workflow init demo');
   const again = run(folder, 'npx', 'agent-workflow', 'init');
   await t.throwsAsync(again, { message: /is not empty: it holds/ }, 'a folder that holds a project is left as it is');
   const project = join(folder, 'demo');
-  await npmInstalls(project, ...install.split(' '));
+  await npmInstalls(project, 'install', ...packages.split(' '));
   clock.did('npm install, as init said');
 
   const agent = join(project, `agent.${language}`);
