@@ -1,5 +1,5 @@
 import { recordEvents } from './test/ci/record.ts';
-import { patience } from './test/patience.ts';
+import { byLoad } from './test/by-load.ts';
 
 // `test/ci/main.ts` names the file that it reads what became of each test from.
 const { TEST_EVENTS: path = '' } = process.env;
@@ -15,7 +15,7 @@ export default {
     'deploy/**/*.test.ts',
   ],
   extensions: ['ts'],
-  timeout: `${patience(300_000)}ms`,
+  timeout: `${byLoad(300_000)}ms`,
   workerThreads: false,
   ...(path !== '' && {
     nonSemVerExperiments: { observeRunsFromConfig: true },

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { patience } from './patience.ts';
+import { byLoad } from './by-load.ts';
 
 const pauseMs = 20;
 
@@ -11,7 +11,7 @@ export async function until(
   const begun = Date.now();
   while (!(await holds())) {
     const waitedMs = Date.now() - begun;
-    if (waitedMs > patience(timeoutMs))
+    if (waitedMs > byLoad(timeoutMs))
       throw new Error(`the condition did not hold within ${waitedMs} ms: ${holds.toString()}`);
     await wait(pauseMs);
   }

@@ -2,10 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import test from 'ava';
 import { cookbook, cookbookResult, testCookbook } from '../cookbook.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 test('every test of the cookbook passes', async (t) => {
-  t.timeout(patience(120_000));
+  t.timeout(byLoad(120_000));
   t.deepEqual(await testCookbook(cookbook), cookbookResult);
 });
 

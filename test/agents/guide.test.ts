@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import ts from 'typescript';
 import { startOpenaiChat } from '../servers/openai-chat.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -53,7 +53,7 @@ const runExample = (text: string): SpawnSyncReturns<string> =>
   spawnSync(process.execPath, ['--input-type=module-typescript', '--eval', text], { cwd: root, encoding: 'utf8' });
 
 test('every module that the guides show type-checks', (t) => {
-  t.timeout(patience(120_000));
+  t.timeout(byLoad(120_000));
   t.is(faultsIn([`import { END } from '@agent-workflow/graph'; export const end: number = END;`]).length, 1);
   const examples = pages.flatMap(examplesIn);
   t.true(examples.length >= 30);

@@ -10,7 +10,7 @@ import { cassandra, privateCassandra } from '../servers/cassandra.ts';
 import { openCqlProxy, type CqlProxy, type Fate } from '../servers/cql-proxy.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
 import { faultsOf, newTally, playHistory, type History, type Tally } from './histories.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** More versions than any history makes: each of its steps is to be found. */
 const keep = 100_000;
@@ -18,7 +18,7 @@ const threadsOn = (store: ThreadStore): Threads => link(createThreads({ store, k
 
 withServerForLong(test, privateCassandra(), (launched) => {
   test('a server that is killed under load and comes back has lost nothing it acknowledged, and callers need no restart', async (t) => {
-    t.timeout(patience(240_000));
+    t.timeout(byLoad(240_000));
     const server = await launched();
     await using keyspace = await openKeyspace(server);
     const limits = { requestTimeoutMs: 1000, deadlineMs: 3000 };
@@ -58,7 +58,7 @@ const seed = 20_6;
 
 withServerForLong(test, cassandra, (server) => {
   test(`${historyCount * runsEach} seeded runs hold while replies come late, get lost, and connections break`, async (t) => {
-    t.timeout(patience(300_000));
+    t.timeout(byLoad(300_000));
     await using keyspace = await openKeyspace(await server());
     const injected = { drop: 0, cut: 0, delay: 0, dark: 0, lostWrites: 0 };
     const tally = newTally();

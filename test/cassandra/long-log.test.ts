@@ -8,7 +8,7 @@ import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-ke
 import { cassandra } from '../servers/cassandra.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
 import { large } from './scale.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** Small, so that a log rolls over many times. */
 const sizes = { width: 8, maxRows: 24, maxBytes: 1024 * 1024, keptRows: 8 };
@@ -78,7 +78,7 @@ withServerForLong(test, cassandra, (server) => {
   });
 
   test(`a page of a log of ${String(large)} costs as much at its beginning and in its middle as at its end`, async (t) => {
-    t.timeout(patience(600_000));
+    t.timeout(byLoad(600_000));
     const keyspace = await open();
     const key = { owner, threadId: 'long' };
     const asked: SentStatement[] = [];

@@ -7,7 +7,7 @@ import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
 import { openCqlProxy, type CqlProxy, type Exchange, type Fate } from '../servers/cql-proxy.ts';
 import { withServer } from '../servers/real-suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 withServer(test, cassandra, (server) => {
   let opening: Promise<Keyspace> | undefined;
@@ -141,7 +141,7 @@ withServer(test, cassandra, (server) => {
     const begun = Date.now();
     const error = await t.throwsAsync<Error & { code?: string }>(count(store, at));
     t.is(error.code, 'Unavailable');
-    t.true(Date.now() - begun < patience(5000));
+    t.true(Date.now() - begun < byLoad(5000));
     proxy.judge = () => 'pass';
     t.is(await eventually(() => count(store, at)), 2);
   });

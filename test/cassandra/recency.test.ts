@@ -8,7 +8,7 @@ import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-ke
 import { cassandra } from '../servers/cassandra.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
 import { large } from './scale.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const hourMs = 3600 * 1000;
 
@@ -18,7 +18,7 @@ withServerForLong(test, cassandra, (server) => {
   test.after.always(async () => (await opening)?.[Symbol.asyncDispose]());
 
   test(`an owner with ${String(large)} threads is listed page by page, each in a few reads`, async (t) => {
-    t.timeout(patience(600_000));
+    t.timeout(byLoad(600_000));
     const keyspace = await open();
     const place = { keyspace, owner: 'pages' };
     const asked: SentStatement[] = [];
@@ -45,7 +45,7 @@ withServerForLong(test, cassandra, (server) => {
   });
 
   test(`${String(large)} threads of one hour are listed by their newest in a few reads`, async (t) => {
-    t.timeout(patience(600_000));
+    t.timeout(byLoad(600_000));
     const keyspace = await open();
     const place = { keyspace, owner: 'hour' };
     const asked: SentStatement[] = [];

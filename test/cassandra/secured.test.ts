@@ -10,7 +10,7 @@ import { privateCassandra, type Cassandra } from '../servers/cassandra.ts';
 import { openAuthorities, toTlsFiles, type Authority } from '../servers/certificates.ts';
 import type { Launcher, Private } from '../servers/real.ts';
 import { withServer } from '../servers/real-suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const key = { owner, threadId: 'secured' };
 const credentials = { username: 'cassandra', password: 'cassandra' };
@@ -35,7 +35,7 @@ const secured: Launcher<Private<Cassandra>> = {
 
 withServer(test, secured, (launched) => {
   test('a record that asks for a password and a certificate is reached with both, and not when one is wrong', async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     const [authority, foreign] = await authorities;
     const { contactPoints, localDataCenter } = await launched();
     const limits = { requestTimeoutMs: 10_000, deadlineMs: 30_000, checkpointTtl: 0 };

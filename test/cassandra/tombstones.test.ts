@@ -5,11 +5,11 @@ import { call, finishedTurn, owner, thread1, user } from '../contract/thread-cal
 import { openKeyspace } from '../servers/cassandra-keyspace.ts';
 import { privateCassandra } from '../servers/cassandra.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 withServerForLong(test, privateCassandra(), (server) => {
   test('1,000 times of adding and deleting a message leave nothing that Cassandra warns of', async (t) => {
-    t.timeout(patience(180_000));
+    t.timeout(byLoad(180_000));
     const real = await server();
     await using keyspace = await openKeyspace(real);
     await using store = await keyspace.open();

@@ -14,7 +14,7 @@ import { weaviate } from '../servers/weaviate.ts';
 import { openImage, type Image } from './image.ts';
 import { root } from './root.ts';
 import { addContainerfile, addTeam } from './team.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** Packages are fetched, or at least unpacked. */
 const layoutMs = 300_000;
@@ -26,7 +26,7 @@ test.after.always(async () => (await opening?.catch(() => undefined))?.[Symbol.a
 test.serial(
   'the image holds the code and what it needs, and nothing that builds, tests or may be written to',
   async (t) => {
-    t.timeout(patience(layoutMs));
+    t.timeout(byLoad(layoutMs));
     const { folder, size } = await image();
     t.log(size);
     const page = await readFile(join(root, 'deploy/README.md'), 'utf8');
@@ -58,7 +58,7 @@ test.serial(
 test.serial(
   'its packages are those of the lock, byte by byte, and ours are installed from their tarballs',
   async (t) => {
-    t.timeout(patience(layoutMs));
+    t.timeout(byLoad(layoutMs));
     const { folder } = await image();
     const locked = await readPackages(join(root, 'package-lock.json'));
     const ours: string[] = [];
@@ -76,7 +76,7 @@ test.serial(
 );
 
 test.serial('it has what charts, jobs and service files name, by its name in the tree, too', async (t) => {
-  t.timeout(patience(layoutMs));
+  t.timeout(byLoad(layoutMs));
   const { folder } = await image();
   const golden = await Promise.all(
     globSync('test/chart/golden/*.yaml', { cwd: root }).map((file) => readFile(join(root, file), 'utf8')),
@@ -93,7 +93,7 @@ test.serial('it has what charts, jobs and service files name, by its name in the
 });
 
 test.serial('its Node is the one that package.json pins', async (t) => {
-  t.timeout(patience(layoutMs));
+  t.timeout(byLoad(layoutMs));
   const { run } = await image();
   const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     readonly dependencies: { readonly node: string };
@@ -102,7 +102,7 @@ test.serial('its Node is the one that package.json pins', async (t) => {
 });
 
 test.serial('the one process serves from the image, as somebody who may write nothing but its data', async (t) => {
-  t.timeout(patience(layoutMs));
+  t.timeout(byLoad(layoutMs));
   const { start, run, makeFolder } = await image();
   const began = performance.now();
   await using process = await start('services/standalone/main.js', {
@@ -129,7 +129,7 @@ test.serial('the one process serves from the image, as somebody who may write no
 });
 
 test.serial('it brings the code that its processes compile at their start', async (t) => {
-  t.timeout(patience(layoutMs));
+  t.timeout(byLoad(layoutMs));
   const { run } = await image();
   for (const part of ['gateway', 'services/threads', 'services/execution', 'services/memory', 'services/standalone']) {
     // It ends once it has loaded what it serves with.
@@ -146,7 +146,7 @@ for (const { name, library, brings } of [
   { name: 'a copy of the library of its own', library: '@agent-workflow/graph', brings: true },
 ])
   test.serial(`the image serves the agent of a team with a package of its own and ${name}`, async (t) => {
-    t.timeout(patience(layoutMs));
+    t.timeout(byLoad(layoutMs));
     const opened = await image();
     const folder = brings ? 'bringing' : 'sharing';
     const service = await addTeam(opened, folder, {
@@ -168,7 +168,7 @@ for (const { name, library, brings } of [
   });
 
 test.serial('the image serves the agent that the Containerfile of deploy/team puts on top of it', async (t) => {
-  t.timeout(patience(layoutMs));
+  t.timeout(byLoad(layoutMs));
   const opened = await image();
   const env = await addContainerfile(opened, join(root, 'deploy/team/Containerfile'));
   const command = 'node_modules/.bin/agent-workflow';
@@ -216,7 +216,7 @@ withServer(test, cassandra, (record) => {
     withServer(test, redis, (edge) => {
       withServer(test, weaviate, (memories) => {
         test.serial('every process of a cluster serves from the image, and all of them a request', async (t) => {
-          t.timeout(patience(layoutMs));
+          t.timeout(byLoad(layoutMs));
           const { start, run } = await image();
           await using opened = new AsyncDisposableStack();
           const name = `image_${randomUUID().replaceAll('-', '')}`;

@@ -11,7 +11,7 @@ import { workloadsOf } from './pods.ts';
 import { manifestsOf, runHelm, type Helm, type Manifest } from './render.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 import { root } from './root.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** All that a scenario takes: several times that on a machine that is busy with other tests. */
 const scenarioMs = 240_000;
@@ -19,13 +19,13 @@ const waitSeconds = 120;
 
 withServerForLong(test, kubernetes, (server) => {
   test.before(async (t) => {
-    t.timeout(patience(scenarioMs));
+    t.timeout(byLoad(scenarioMs));
     await extend((await server()).api);
   });
 
   for (const scenario of scenarios) {
     test.serial(`${scenario.title}: is installed, upgraded, rolled back and taken away`, async (t) => {
-      t.timeout(patience(scenarioMs));
+      t.timeout(byLoad(scenarioMs));
       const plane = await server();
       const namespace = await makeNamespace(plane.api, scenario.title);
       await live(t, { plane, scenario, namespace, helm: 'helm' });
@@ -33,7 +33,7 @@ withServerForLong(test, kubernetes, (server) => {
   }
 
   test.serial('a pool gets a revision by an upgrade, and its new runs go back by a rollback', async (t) => {
-    t.timeout(patience(scenarioMs));
+    t.timeout(byLoad(scenarioMs));
     const plane = await server();
     for (const helm of ['helm', 'helm3'] as const) {
       const scenario = scenarios.find(({ title }) => title === 'agent-two-revisions');
@@ -44,7 +44,7 @@ withServerForLong(test, kubernetes, (server) => {
   });
 
   test.serial('an older Helm installs, upgrades, rolls back and takes away as well', async (t) => {
-    t.timeout(patience(scenarioMs));
+    t.timeout(byLoad(scenarioMs));
     const plane = await server();
     const [scenario] = scenarios;
     if (!scenario) return t.fail();
@@ -53,7 +53,7 @@ withServerForLong(test, kubernetes, (server) => {
   });
 
   test.serial('whoever installs may do so in its own namespace only, and may not hand out rights', async (t) => {
-    t.timeout(patience(scenarioMs));
+    t.timeout(byLoad(scenarioMs));
     const plane = await server();
     const namespace = await makeNamespace(plane.api, 'rights');
     const [scenario] = scenarios;

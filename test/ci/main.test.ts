@@ -66,8 +66,7 @@ async function runTests(t: ExecutionContext, files: Readonly<Record<string, stri
   const record = JSON.stringify(import.meta.resolve('./record.ts'));
   await writeFile(
     join(project, 'ava.config.js'),
-    `import { recordEvents } from ${record};
-export default {
+    `import { recordEvents } from ${record}; export default {
   files: ['*.test.js'],
   nonSemVerExperiments: { observeRunsFromConfig: true },
   observeRun: ({ events }) => recordEvents(events, process.env.TEST_EVENTS),

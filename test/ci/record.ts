@@ -23,7 +23,7 @@ interface Failure {
 }
 
 /** What ava says of a run as it goes on: of its events those fields that are read here. */
-export interface AvaEvent {
+interface AvaEvent {
   readonly type: string;
   readonly testFile?: string;
   readonly title?: string;

@@ -28,7 +28,7 @@ export function filesToRepeat(outcomes: readonly Outcome[], flakyBefore: number)
   return isFinal || failed.length + flakyBefore > mostFlaky ? [] : failed;
 }
 
-export interface Counts {
+interface Counts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;

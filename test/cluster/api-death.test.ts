@@ -4,7 +4,7 @@ import { withCluster } from '../servers/cluster-suite.ts';
 import { openGate } from '../servers/gate.ts';
 import { until } from '../until.ts';
 import { besideBacklog, knowsBilling, registerBoth } from './backlog.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** Runs of an agent without a worker: beside so many, sweeps for their own sake come half a minute apart. */
 const backlog = 3000;
@@ -46,7 +46,7 @@ withCluster(test, besideBacklog({ backlog, slots: 64 }), (cluster) => {
   });
 
   test.serial('a stream goes on without a gap when the api process that it is followed at is killed', async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     await using gate = await openGate();
     const following = Array.fromAsync(
       client().stream({ messages: [user('go')], config: { agent: 'support', gate: gate.url } }),
@@ -70,7 +70,7 @@ withCluster(test, besideBacklog({ backlog, slots: 64 }), (cluster) => {
   test.serial(
     'runs that were accepted by an api process that is killed are executed as soon as its lease is over, also beside a backlog',
     async (t) => {
-      t.timeout(patience(600_000));
+      t.timeout(byLoad(600_000));
       await acceptWhile('billing', (accepted) => accepted >= backlog);
       const times: number[] = [];
       for (let turn = 0; turn < kills; turn++) {

@@ -3,7 +3,7 @@ import { createClient, user, type Client, type Sent } from '../servers/client.ts
 import { withCluster } from '../servers/cluster-suite.ts';
 import { openGate } from '../servers/gate.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const secret = 's'.repeat(32);
 const as = (owner: string): Sent => ({
@@ -19,7 +19,7 @@ const env = { JWT_SECRET_KEY: secret, RATE_LIMIT_REQUESTS: '0', RUN_CONCURRENCY:
 
 withCluster(test, { agent: 'gated', executions: 2, env, service: { auth: 'jwt' } }, (cluster) => {
   test('behind a thousand runs of one owner, another owner waits for a few of them only', async (t) => {
-    t.timeout(patience(240_000));
+    t.timeout(byLoad(240_000));
     await using noise = await openGate();
     await using quiet = await openGate();
     quiet.open();

@@ -10,7 +10,7 @@ import { openNatsAt, openNatsWithAccounts, poolsPrefix } from '../servers/nats-p
 import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const log = createLog('test', 'silent');
 const names = namesOf(poolsPrefix);
@@ -39,7 +39,7 @@ withServer(test, privateNats(), () => {
         const { headers } = await attacker.request(nextOf(lane), Buffer.from(JSON.stringify(forged)));
         t.is(headers?.code, 409, JSON.stringify(forged));
       }
-    const taking = worker.queue.take(support, AbortSignal.timeout(patience(10_000)));
+    const taking = worker.queue.take(support, AbortSignal.timeout(byLoad(10_000)));
     await api.queue.enqueue(run);
     const taken = await taking;
     t.is(taken.run.runId, run.runId);
@@ -93,7 +93,7 @@ withServer(test, privateNats(), () => {
   test.serial(
     'a run that pull requests without an expiry take from the workers reaches one soon after it is put again, and the log says why',
     async (t) => {
-      t.timeout(patience(120_000));
+      t.timeout(byLoad(120_000));
       await using server = await openNatsWithAccounts(['support']);
       const warned: unknown[][] = [];
       const warn = (...what: unknown[]): void => void warned.push(what);
@@ -110,7 +110,7 @@ withServer(test, privateNats(), () => {
       await attacker[Symbol.asyncDispose]();
       const taken: string[] = [];
       const taking = worker.queue
-        .take(support, AbortSignal.timeout(patience(60_000)))
+        .take(support, AbortSignal.timeout(byLoad(60_000)))
         .then(({ run: { runId }, settle }) => {
           taken.push(runId);
           settle();

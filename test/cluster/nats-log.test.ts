@@ -19,7 +19,7 @@ import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { until } from '../until.ts';
 import { eventOf, scopeOf } from '../events.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const silentLog = createLog('test', 'silent');
 
@@ -376,7 +376,7 @@ withServer(test, privateNats(), () => {
     const started = performance.now();
     t.true(isServiceError(await t.throwsAsync(log.last('unknown')), 'Unavailable'));
     t.true(isServiceError(await t.throwsAsync(log.isEnded('unknown')), 'Unavailable'));
-    t.true(performance.now() - started < patience(6000));
+    t.true(performance.now() - started < byLoad(6000));
     await t.throwsAsync(log.end('r', AbortSignal.timeout(100)), { name: 'TimeoutError' });
     const writing = log.append(scopeOf('r'), 2, [end(3)]);
     await server.restart();

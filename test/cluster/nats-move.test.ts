@@ -11,7 +11,7 @@ import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { agentAt } from '../servers/standalone.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /*
  * An installation with one NATS user, whose streams are in the account `$G`, is given accounts: one for the service and one for the pool.
@@ -68,7 +68,7 @@ async function streamsByAccount(): Promise<Readonly<Record<string, readonly stri
 
 withCluster(test, open, (cluster) => {
   test.serial('runs that waited in streams of before are executed once the server has accounts', async (t) => {
-    t.timeout(patience(180_000));
+    t.timeout(byLoad(180_000));
     const client = createClient(cluster().urls[0] ?? '');
     const [worker] = cluster().workers;
     const start = async (): Promise<string> => {

@@ -21,7 +21,7 @@ import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { until } from '../until.ts';
 import { foreignRights } from './foreign-rights.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const revision = 'v1';
 const { rules, names } = rulesWith(poolsPrefix);
@@ -108,7 +108,7 @@ withServer(test, privateNats(), () => {
       const text = 'x'.repeat(1_500_000);
       const reduced = await api.codeCalls.reduce(
         { agent: 'support', revision, current: {}, given: { text } },
-        within(patience(30_000)),
+        within(byLoad(30_000)),
       );
       t.is(JSON.parse(Buffer.from(reduced?.['text'] ?? []).toString()), text);
       await tap.flush();

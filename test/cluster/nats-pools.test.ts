@@ -29,7 +29,7 @@ import { openNatsAt, openNatsWithAccounts, openNatsWithPools, poolsPrefix } from
 import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const silentLog = createLog('test', 'silent');
 
@@ -114,7 +114,7 @@ const places = { 'with a user of its own': openNatsWithPools, 'with an account o
 withServer(test, privateNats(), () => {
   for (const [place, openServer] of Object.entries(places)) {
     test.serial(`${place}: a worker runs, streams, stops and continues runs, and is refused nothing`, async (t) => {
-      t.timeout(patience(120_000));
+      t.timeout(byLoad(120_000));
       await using ground = await openGround(openServer);
       await using api = await openProcess(ground);
       const { execution } = api;
@@ -148,7 +148,7 @@ withServer(test, privateNats(), () => {
     test.serial(
       `${place}: the api alone takes over the runs of a dead worker of a pool, and the next worker continues the log`,
       async (t) => {
-        t.timeout(patience(120_000));
+        t.timeout(byLoad(120_000));
         await using ground = await openGround(openServer);
         await using api = await openProcess(ground);
         const { execution } = api;
@@ -170,7 +170,7 @@ withServer(test, privateNats(), () => {
     );
 
     test.serial(`${place}: what a pool puts among the events of its ended runs harms no follower`, async (t) => {
-      t.timeout(patience(120_000));
+      t.timeout(byLoad(120_000));
       await using ground = await openGround(openServer);
       await using api = await openProcess(ground);
       await using _worker = await openProcess(ground, support);

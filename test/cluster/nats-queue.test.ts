@@ -16,7 +16,7 @@ import { withServerForLong } from '../servers/real-suite.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { until } from '../until.ts';
 import { eventOf, scopeOf } from '../events.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const { own, bulk } = laneCountsOf({ agent: 'default' });
 const allLanes = own + bulk;
@@ -145,7 +145,7 @@ withServerForLong(test, privateNats(), () => {
       const seen = new Set<string>();
       for (const _ of owners) seen.add(await takeOne(free));
       t.is(seen.size, owners.length);
-      t.true(performance.now() - started < patience(2000));
+      t.true(performance.now() - started < byLoad(2000));
     },
   );
 
@@ -208,7 +208,7 @@ withServerForLong(test, privateNats(), () => {
     }
     const started = performance.now();
     t.is(await takeOne(other), 'r1');
-    t.true(performance.now() - started < patience(5000));
+    t.true(performance.now() - started < byLoad(5000));
   });
 
   test.serial(

@@ -14,7 +14,7 @@ import { withServer } from '../servers/real-suite.ts';
 import { agentAt } from '../servers/standalone.ts';
 import { weaviate } from '../servers/weaviate.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** A cluster as `npm run cluster` starts it. */
 interface Played extends AsyncDisposable {
@@ -101,7 +101,7 @@ const suite = (): void =>
     test.serial(
       'a cluster to play with ramps to its second revision, and a worker of one’s own joins it',
       async (t) => {
-        t.timeout(patience(300_000));
+        t.timeout(byLoad(300_000));
         await memories();
         await using cluster = await play();
         const { client, commandWith } = cluster;
@@ -145,7 +145,7 @@ const suite = (): void =>
     test.serial(
       'with --pools the agents of a service.json are in a pool, and no other process holds them',
       async (t) => {
-        t.timeout(patience(300_000));
+        t.timeout(byLoad(300_000));
         await memories();
         const folder = await projectOf(t, 'mine');
         await using cluster = await play('--config', join(folder, 'service.json'), '--pools');

@@ -13,7 +13,7 @@ import { freePorts } from '../servers/real-process.ts';
 import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { uploadTo } from '../servers/uploads.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** Each worker process is of a pool with a token and a NATS account of its own, and holds one agent. */
 const revision = 'v1';
@@ -119,7 +119,7 @@ withCluster(test, options, (cluster) => {
     const [threads, execution] = [cluster().threads[0]?.address ?? '', cluster().executions[0]?.address ?? ''];
     await using record = connect('threads', threads, { token: tokenOf('support') });
     await using api = connect('execution', execution, { token: tokenOf('support') });
-    const call = () => within(patience(10_000));
+    const call = () => within(byLoad(10_000));
     await t.throwsAsync(record.listOpenRuns({ limit: 10 }, call()), { code: 'PermissionDenied' });
     await t.throwsAsync(record.getState({ owner: 'anon', threadId: 't' }, call()), { code: 'PermissionDenied' });
     await t.throwsAsync(api.listAgents({}, call()), { code: 'PermissionDenied' });

@@ -7,7 +7,7 @@ import { withCluster } from '../servers/cluster-suite.ts';
 import { serviceToken } from '../servers/cluster.ts';
 import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** Each worker process holds one of the agents; the API holds none, and knows both by their registration. */
 const revision = 'v1';
@@ -206,7 +206,7 @@ withCluster(test, options, (cluster) => {
   };
 
   test.serial('a thousand runs of an agent without a worker delay no other agent’s, and none is lost', async (t) => {
-    t.timeout(patience(600_000));
+    t.timeout(byLoad(600_000));
     const [, billing] = cluster().workers;
     await timesOf('support', 2 * few);
     const quiet = [await timesOf('support')];

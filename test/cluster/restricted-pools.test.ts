@@ -4,7 +4,7 @@ import { withCluster } from '../servers/cluster-suite.ts';
 import { openGate } from '../servers/gate.ts';
 import { openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
 import { agentAt } from '../servers/standalone.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const agents = { support: agentAt('working'), billing: agentAt('working'), dunning: agentAt('held') };
 const refusals: string[] = [];
@@ -33,7 +33,7 @@ withCluster(test, open, (cluster) => {
   test.serial(
     'processes whose NATS users may do only what their agents need serve these, also after kills',
     async (t) => {
-      t.timeout(patience(120_000));
+      t.timeout(byLoad(120_000));
       const client = createClient(cluster().urls[0] ?? '');
       const bodyFor = (agent: string): object => ({ messages: [user('go')], config: { agent } });
       const ranIn = async (agent: string): Promise<number> => {
@@ -57,7 +57,7 @@ withCluster(test, open, (cluster) => {
   test.serial(
     'the deletion of a thread stops its run at once, also in a worker that receives only what names its agent',
     async (t) => {
-      t.timeout(patience(60_000));
+      t.timeout(byLoad(60_000));
       const client = createClient(cluster().urls[0] ?? '');
       await using gate = await openGate();
       // The tool waits for the gate without an event or a commit.

@@ -5,7 +5,7 @@ import { serviceToken } from '../servers/cluster.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
 import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** Two replicas of the threads service, each of which knows a change of routing up to two seconds later. */
 const revisions = ['v1', 'v2'];
@@ -19,7 +19,7 @@ const atOnce = 10;
 
 withCluster(test, { ...options, env: { RATE_LIMIT_REQUESTS: '0' } }, (cluster) => {
   test.serial('a run that is accepted while replicas of the record differ on the routing is served', async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     const { send } = createClient(cluster().urls[0] ?? '');
     const invoke = async () => send('POST', '/v1/graph/invoke', { messages: [user('go')] });
     await using workspace = await makeWorkspace(null, held);

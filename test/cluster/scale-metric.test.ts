@@ -6,7 +6,7 @@ import { freePorts } from '../servers/real-process.ts';
 import { until } from '../until.ts';
 import { besideBacklog, knowsBilling, registerBoth, revision } from './backlog.ts';
 import { valueIn } from './keda.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const openRuns = 10_000;
 const held = 40;
@@ -18,7 +18,7 @@ withCluster(test, besideBacklog({ backlog: openRuns, slots: held }), (cluster) =
   test.serial(
     'what scales a pool is at most five seconds old beside ten thousand runs of another, at each replica',
     async (t) => {
-      t.timeout(patience(600_000));
+      t.timeout(byLoad(600_000));
       await registerBoth(cluster());
       const ports = await freePorts(cluster().executions.length);
       for (const [index, api] of cluster().executions.entries()) {

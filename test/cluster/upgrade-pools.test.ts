@@ -11,7 +11,7 @@ import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 import { allHolds, replace, startLoad } from './load.ts';
 import { isAsFast, medianAlone, nothingIsLost, pooledCallers } from './pool-load.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** A project with the packages of an earlier version: `npm run test:upgrade` makes it of a commit. */
 const earlier = processEnv()['EARLIER'];
@@ -85,7 +85,7 @@ if (earlier === undefined) {
     });
 
     test.serial('the platform is upgraded under load, its pools work on, and no request fails', async (t) => {
-      t.timeout(patience(240_000));
+      t.timeout(byLoad(240_000));
       const { rolls } = await readUpgrade(drainSeconds);
       const before = await medianAlone(client(), agents);
       const load = await startLoad(cluster(), pooledCallers('upgrade', agents));
@@ -161,7 +161,7 @@ if (earlier === undefined) {
     });
 
     test.serial('then the pools are upgraded worker by worker, and no request fails', async (t) => {
-      t.timeout(patience(240_000));
+      t.timeout(byLoad(240_000));
       const load = await startLoad(cluster(), pooledCallers('pools', agents));
       for (const each of cluster().workers) {
         t.is(await each.stop(), 0, each.name);

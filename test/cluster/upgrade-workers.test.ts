@@ -6,7 +6,7 @@ import { withCluster } from '../servers/cluster-suite.ts';
 import { agentAt } from '../servers/standalone.ts';
 import { allHolds, replace, startLoad, type Load } from './load.ts';
 import { isAsFast, medianAlone, nothingIsLost, pooledCallers } from './pool-load.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** A project with the packages of an earlier version: `npm run test:upgrade` makes it of a commit. */
 const earlier = processEnv()['EARLIER'];
@@ -30,7 +30,7 @@ if (earlier === undefined) {
     };
 
     test.serial('workers of the only agent go on, and as fast, while all else is upgraded under load', async (t) => {
-      t.timeout(patience(240_000));
+      t.timeout(byLoad(240_000));
       const { rolls } = await readUpgrade(drainSeconds);
       const before = await medianAlone(client(), [undefined]);
       const load = await startLoad(cluster(), pooledCallers('platform', [undefined]));
@@ -42,7 +42,7 @@ if (earlier === undefined) {
     });
 
     test.serial('then they are upgraded one by one, and no request fails', async (t) => {
-      t.timeout(patience(240_000));
+      t.timeout(byLoad(240_000));
       const load = await startLoad(cluster(), pooledCallers('workers', [undefined]));
       for (const each of cluster().workers) {
         t.is(await each.stop(), 0, each.name);

@@ -3,7 +3,7 @@ import { processEnv } from '@agent-workflow/kit/env';
 import { readUpgrade } from '../chart/upgrade-order.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
 import { allHolds, replace, startLoad, usualCallers } from './load.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** A project with the packages of an earlier version: `npm run test:upgrade` makes it of a commit. */
 const earlier = processEnv()['EARLIER'];
@@ -17,7 +17,7 @@ if (earlier === undefined) {
     test.serial(
       'under load the gateways are upgraded, then all other parts at once, and no request fails',
       async (t) => {
-        t.timeout(patience(240_000));
+        t.timeout(byLoad(240_000));
         const { rolls } = await readUpgrade(drainSeconds);
         const load = await startLoad(cluster(), usualCallers('upgrade'));
         const isGateway = ({ component }: (typeof rolls)[number]): boolean => component === 'gateway';

@@ -5,7 +5,7 @@ import { openCodeCallsOn } from '../servers/nats-adapters.ts';
 import { nats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { codeCallsContract } from './code-calls.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 codeCallsContract(test, 'in memory', async () => {
   const calls = openInProcessCodeCalls();
@@ -35,7 +35,7 @@ withServer(test, nats, (server) => {
       atOnce--;
       return {};
     });
-    await Promise.all(Array.from({ length: 20 }, async () => ground.calls.reduce(request, within(patience(60_000)))));
+    await Promise.all(Array.from({ length: 20 }, async () => ground.calls.reduce(request, within(byLoad(60_000)))));
     t.true(most <= 2);
   });
 
@@ -54,12 +54,12 @@ withServer(test, nats, (server) => {
     for (const text of ['not json', '[]', `{"fields":{"n":${'['.repeat(deep)}${']'.repeat(deep)}}}`]) {
       await using ground = await openCodeCallsOn((await server()).url);
       await ground.replyRaw(text);
-      t.is(await ground.calls.reduce(request, within(patience(60_000))), undefined);
+      t.is(await ground.calls.reduce(request, within(byLoad(60_000))), undefined);
     }
     for (const total of [2 ** 40, 1]) {
       await using ground = await openCodeCallsOn((await server()).url);
       await ground.replyRaw('{"fields":{"n":1}}', { total, partBytes: 5 });
-      await t.throwsAsync(ground.calls.reduce(request, within(patience(60_000))), { code: 'Unavailable' });
+      await t.throwsAsync(ground.calls.reduce(request, within(byLoad(60_000))), { code: 'Unavailable' });
     }
   });
 
@@ -75,6 +75,6 @@ withServer(test, nats, (server) => {
       [{ total: '2', left: '1000' }, '[]'],
     ] as const)
       await ground.sendRaw(headers, data);
-    t.deepEqual(await ground.calls.reduce(request, within(patience(60_000))), {});
+    t.deepEqual(await ground.calls.reduce(request, within(byLoad(60_000))), {});
   });
 });

@@ -6,7 +6,7 @@ import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';
 import { counterContract } from './counter.ts';
 import { openRedisKeys, type RedisKeys } from './redis-keys.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const silentLog = createLog('test', 'silent');
 
@@ -111,7 +111,7 @@ withServer(test, redis, (server) => {
     const begin = performance.now();
     const { retryAfterMs } = await counter.take('short', rate, 0);
     t.true(retryAfterMs <= 300, String(retryAfterMs));
-    while (!(await counter.take('short', rate)).allowed) t.true(performance.now() - begin < patience(10_000));
+    while (!(await counter.take('short', rate)).allowed) t.true(performance.now() - begin < byLoad(10_000));
     // Half an interval is left to rounding.
     t.true(performance.now() - begin >= retryAfterMs / 2 - 2);
   });

@@ -6,7 +6,7 @@ import type { Embedder } from '@agent-workflow/memory/ports/embedder';
 import { within } from '@agent-workflow/protos/call';
 import { startOpenaiEmbeddings, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
 import { embedderContract } from './embedder.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const dimension = 8;
 
@@ -25,7 +25,7 @@ test('the texts of many callers go in few requests, and each caller gets its own
   await using server = await startOpenaiEmbeddings({ dimension });
   const pool = poolOf(server, { maxUnderWay: 2, maxTexts: 50 });
   const texts = Array.from({ length: 120 }, (_, n) => 'a'.repeat(n % 7) + 'b'.repeat(n % 5));
-  const vectors = await Promise.all(texts.map(async (text) => pool.embed([text], within(patience(10_000)))));
+  const vectors = await Promise.all(texts.map(async (text) => pool.embed([text], within(byLoad(10_000)))));
   t.deepEqual(
     vectors.map(([vector]) => [...(vector ?? [])]),
     texts.map(server.vectorOf),
@@ -36,7 +36,7 @@ test('the texts of many callers go in few requests, and each caller gets its own
 test('a request that the endpoint is too busy for is sent again', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   server.behave({ kind: 'status', status: 503 });
-  const embedding = poolOf(server, { firstWaitMs: 400 }).embed(['ab'], within(patience(10_000)));
+  const embedding = poolOf(server, { firstWaitMs: 400 }).embed(['ab'], within(byLoad(10_000)));
   while (server.requests.length === 0) await new Promise(setImmediate);
   server.behave({ kind: 'answer' });
   t.deepEqual(
@@ -49,11 +49,11 @@ test('a request that the endpoint is too busy for is sent again', async (t) => {
 test('an endpoint that cannot be reached is Unavailable after a few attempts; one that refuses is asked once', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   server.behave({ kind: 'status', status: 500 });
-  const away = await t.throwsAsync(poolOf(server).embed(['a'], within(patience(10_000))));
+  const away = await t.throwsAsync(poolOf(server).embed(['a'], within(byLoad(10_000))));
   t.true(isServiceError(away, 'Unavailable'));
   t.is(server.requests.length, 3);
   server.behave({ kind: 'status', status: 401 });
-  const refused = await t.throwsAsync(poolOf(server).embed(['a'], within(patience(10_000))));
+  const refused = await t.throwsAsync(poolOf(server).embed(['a'], within(byLoad(10_000))));
   t.true(isServiceError(refused, 'Internal'));
   t.is(server.requests.length, 4);
 });
@@ -62,7 +62,7 @@ test('one text that has no usable vector is not the failure of the texts that go
   const vectorOf = (text: string): number[] => Array.from({ length: text === 'bad' ? 3 : dimension }, () => 1);
   await using server = await startOpenaiEmbeddings({ dimension, vectorOf });
   const pool = poolOf(server);
-  const asked = ['a', 'bad', 'b'].map(async (text) => pool.embed([text], within(patience(10_000))));
+  const asked = ['a', 'bad', 'b'].map(async (text) => pool.embed([text], within(byLoad(10_000))));
   const [a, bad, b] = await Promise.allSettled(asked);
   t.deepEqual([a?.status, b?.status], ['fulfilled', 'fulfilled']);
   t.true(bad?.status === 'rejected' && isServiceError(bad.reason, 'Invalid'));
@@ -71,7 +71,7 @@ test('one text that has no usable vector is not the failure of the texts that go
 test('a wait of half a minute that the endpoint asks for is returned to the caller at once', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   server.behave({ kind: 'status', status: 429, headers: { 'retry-after': '30' } });
-  const error = await t.throwsAsync(poolOf(server).embed(['a'], within(patience(10_000))));
+  const error = await t.throwsAsync(poolOf(server).embed(['a'], within(byLoad(10_000))));
   t.is(isServiceError(error, 'Unavailable') ? error.retryAfterMs : undefined, 30_000);
   t.is(server.requests.length, 1);
 });
@@ -93,7 +93,7 @@ test('each caller has its own deadline, whatever others wait for', async (t) => 
 test('more texts than may wait are refused', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   const pool = poolOf(server, { maxWaiting: 2 });
-  const error = await t.throwsAsync(pool.embed(['a', 'b', 'c'], within(patience(10_000))));
+  const error = await t.throwsAsync(pool.embed(['a', 'b', 'c'], within(byLoad(10_000))));
   t.true(isServiceError(error, 'Unavailable'));
-  t.is((await pool.embed(['a', 'b'], within(patience(10_000)))).length, 2);
+  t.is((await pool.embed(['a', 'b'], within(byLoad(10_000)))).length, 2);
 });

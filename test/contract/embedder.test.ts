@@ -12,14 +12,14 @@ import { createClient } from '../servers/client.ts';
 import { openEmbedded } from '../servers/embedded.ts';
 import { startOpenaiEmbeddings, type Behaviour, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
 import { embedderContract } from './embedder.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const dimension = 8;
 
 const embedderOf = ({ url }: Pick<OpenaiEmbeddings, 'url'>, timeoutMs = 10_000): Embedder =>
   createOpenaiEmbedder({ baseUrl: url, apiKey: 'sesame', model: 'letters', dimension, timeoutMs });
 
-const embed = async (embedder: Embedder, call = within(patience(10_000))): Promise<Float32Array[]> =>
+const embed = async (embedder: Embedder, call = within(byLoad(10_000))): Promise<Float32Array[]> =>
   embedder.embed(['a text'], call);
 
 embedderContract(test, 'hash', async () => {
@@ -35,7 +35,7 @@ embedderContract(test, 'openai', async () => {
 test('many texts go in batches, with model and key', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   const texts = Array.from({ length: 129 }, (_, n) => 'a'.repeat(n % 5));
-  const vectors = await embedderOf(server).embed(texts, within(patience(10_000)));
+  const vectors = await embedderOf(server).embed(texts, within(byLoad(10_000)));
   t.deepEqual(
     vectors.map((vector) => [...vector]),
     texts.map(server.vectorOf),
@@ -125,8 +125,8 @@ test('memories are stored and found through the endpoint, and nothing is stored 
   await using opened = await openMemory({ path: ':memory:', values: readEnv(memorySettings, env) });
   const { memory } = opened;
   const parts = { owner: 'anon', memoryType: 'semantic' as const, category: '', metadataJson: Buffer.from('{}') };
-  await memory.store({ ...parts, memoryId: 'a', content: 'aaa' }, within(patience(10_000)));
-  await memory.store({ ...parts, memoryId: 'b', content: 'bbb' }, within(patience(10_000)));
+  await memory.store({ ...parts, memoryId: 'a', content: 'aaa' }, within(byLoad(10_000)));
+  await memory.store({ ...parts, memoryId: 'b', content: 'bbb' }, within(byLoad(10_000)));
   const query = {
     selection: {},
     limit: 1,
@@ -135,7 +135,7 @@ test('memories are stored and found through the endpoint, and nothing is stored 
     distanceMetric: 'cosine' as const,
     maxTokens: 10,
   };
-  const { results } = await memory.search({ owner: 'anon', query: 'b', ...query }, within(patience(10_000)));
+  const { results } = await memory.search({ owner: 'anon', query: 'b', ...query }, within(byLoad(10_000)));
   t.deepEqual(
     results.map(({ memoryId, score, vectorJson }) => [memoryId, score, Buffer.from(vectorJson).toString()]),
     [['b', 1, '[0,1,0,0,0,0,0,0]']],
@@ -143,9 +143,9 @@ test('memories are stored and found through the endpoint, and nothing is stored 
   t.is(server.requests[0]?.authorization, undefined);
 
   server.behave({ kind: 'status', status: 503 });
-  const error = await t.throwsAsync(memory.store({ ...parts, memoryId: 'c', content: 'c' }, within(patience(10_000))));
+  const error = await t.throwsAsync(memory.store({ ...parts, memoryId: 'c', content: 'c' }, within(byLoad(10_000))));
   t.true(isServiceError(error, 'Unavailable'));
-  t.is((await memory.list({ owner: 'anon', selection: {}, limit: 10, offset: 0 }, within(patience(10_000)))).total, 2);
+  t.is((await memory.list({ owner: 'anon', selection: {}, limit: 10, offset: 0 }, within(byLoad(10_000)))).total, 2);
 });
 
 test('a wrong address of the embeddings endpoint stops the start', (t) => {

@@ -15,7 +15,7 @@ import { followAll, owner, start } from './execution/calls.ts';
 import { toChunk, type Chunk } from './execution/chunks.ts';
 import { user } from './execution/messages.ts';
 import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });
 
@@ -306,14 +306,12 @@ test('an end cannot be waited for as long as something else always writes to the
   const through = (): Partial<Ground> => ({ eventLog: overtaken });
   const { execution } = await replicas.open({ graph: failingAtOnce, through });
   const { runId } = await start(execution, { messages: [user('hi')] });
-  await until(
-    async () => (await replicas.threads.getRun({ owner, runId }, within(patience(60_000)))).end !== undefined,
-  );
+  await until(async () => (await replicas.threads.getRun({ owner, runId }, within(byLoad(60_000)))).end !== undefined);
   const other = await replicas.open({
     graph: failingAtOnce,
     through: (ground) => ({ ...withoutTaking(ground), ...through() }),
   });
-  await t.throwsAsync(other.execution.wait({ owner, runId }, within(patience(60_000))), {
+  await t.throwsAsync(other.execution.wait({ owner, runId }, within(byLoad(60_000))), {
     code: 'Unavailable',
     message: /the end of the run cannot be published right now/,
   });
@@ -324,9 +322,7 @@ test('an end whose time on record is of a clock that is an hour ahead is publish
   const silent: RunLog = { ...replicas.eventLog, append: () => Promise.reject(stale('its worker is gone')) };
   const { execution } = await replicas.open({ graph: failingAtOnce, through: () => ({ eventLog: silent }) });
   const { runId } = await start(execution, { messages: [user('hi')] });
-  await until(
-    async () => (await replicas.threads.getRun({ owner, runId }, within(patience(60_000)))).end !== undefined,
-  );
+  await until(async () => (await replicas.threads.getRun({ owner, runId }, within(byLoad(60_000)))).end !== undefined);
   const { threads } = replicas;
   const ahead: Ground['threads'] = {
     ...threads,
@@ -339,7 +335,7 @@ test('an end whose time on record is of a clock that is an hour ahead is publish
     graph: failingAtOnce,
     through: (ground) => ({ ...withoutTaking(ground), threads: ahead }),
   });
-  const end = toChunk(await other.execution.wait({ owner, runId }, within(patience(30_000))));
+  const end = toChunk(await other.execution.wait({ owner, runId }, within(byLoad(30_000))));
   t.is(end.event, 'error');
 });
 
@@ -385,7 +381,7 @@ test('a rebuilt log has the state that the run left, whatever came after it', as
 });
 
 test.serial('rebuilding a log of large events from the record blocks no other work for long', async (t) => {
-  t.timeout(patience(120_000));
+  t.timeout(byLoad(120_000));
   await using replicas = await openReplicas();
   const { execution } = await replicas.open({ graph: boulders });
   const { runId } = await start(execution, { granularity: 'full' });
@@ -394,7 +390,7 @@ test.serial('rebuilding a log of large events from the record blocks no other wo
   let bytes = 0;
   let last: number | undefined;
   const blockMs = await longestBlockMs(async () => {
-    for await (const { events } of execution.follow({ owner, runId, after: 0 }, within(patience(60_000))))
+    for await (const { events } of execution.follow({ owner, runId, after: 0 }, within(byLoad(60_000))))
       for (const { data } of events) bytes += last = data.byteLength;
   });
   t.is(last, kept);

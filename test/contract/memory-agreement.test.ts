@@ -22,11 +22,11 @@ import {
   type Query,
   type Scored,
 } from './memory-agreement.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const begin = Date.UTC(2025, 0, 1);
 const now = begin + 90 * 86_400_000;
-const call = within(patience(600_000));
+const call = within(byLoad(600_000));
 const tie = 1e-5;
 
 /** Two owners: one of whom everything is looked at, and one with more than the strategies that blend look at. */
@@ -80,7 +80,7 @@ const overlap = (a: readonly Scored[], b: readonly Scored[]): number => {
 
 withServerForLong(test, weaviate, (server) => {
   test('SQLite and Weaviate find what a look at every memory finds, in the same order', async (t) => {
-    t.timeout(patience(180_000));
+    t.timeout(byLoad(180_000));
     await using opened = new AsyncDisposableStack();
     let time = begin;
     const subjectOf = (name: string, store: MemoryStore): Subject => ({

@@ -4,7 +4,7 @@ import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 import { within } from '@agent-workflow/protos/call';
 import type { MemoryType } from '@agent-workflow/protos/lists';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 // Memories and queries that two stores are asked about, and what a look at every memory says to them.
 
@@ -141,7 +141,7 @@ export async function storeNotes(memory: Memory, owner: string, notes: readonly 
   await Promise.all(
     notes.map(async ({ metadata: given, ...fields }, place) => {
       const memoryId = `m${String(from + place).padStart(6, '0')}`;
-      await memory.store({ owner, memoryId, ...fields, metadataJson: toJson(given) }, within(patience(60_000)));
+      await memory.store({ owner, memoryId, ...fields, metadataJson: toJson(given) }, within(byLoad(60_000)));
     }),
   );
 }
@@ -158,7 +158,7 @@ export async function readAll(memory: Memory, owner: string): Promise<Known[]> {
   do {
     const page = await memory.list(
       { owner, selection: {}, limit: 1000, offset: 0, ...(cursor !== undefined && { cursor }) },
-      within(patience(60_000)),
+      within(byLoad(60_000)),
     );
     for (const item of page.memories) {
       const parse = (json: Uint8Array): unknown => JSON.parse(Buffer.from(json).toString());

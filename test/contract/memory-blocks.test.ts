@@ -4,7 +4,7 @@ import type { VectorQuery } from '@agent-workflow/memory/ports/search';
 import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 import test from 'ava';
 import { generousMs, longestBlockMs } from '../longest-block.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const dimension = 256;
 const count = 50_000;
@@ -47,7 +47,7 @@ for (const [where, cacheBytes] of [
   ['in the file', 0],
 ] as const) {
   test.serial(`nothing that is asked of ${String(count)} memories ${where} holds up others for long`, async (t) => {
-    t.timeout(patience(180_000));
+    t.timeout(byLoad(180_000));
     const store = openSqliteMemoryStore({ path: ':memory:', embedder: { model: 'any', dimension }, cacheBytes });
     t.teardown(() => store[Symbol.asyncDispose]());
     for (let from = 0; from < count; from += 1000)

@@ -8,10 +8,10 @@ import type { RetrievalStrategy } from '@agent-workflow/protos/lists';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { startOpenaiEmbeddings } from '../servers/openai-embeddings.ts';
 import { paraphrases, synonyms } from './memory-paraphrases.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const owner = 'u:ada';
-const call = within(patience(120_000));
+const call = within(byLoad(120_000));
 
 /** Share of the questions whose fact is among the first five. */
 async function hitsAtFive(

@@ -16,7 +16,7 @@ import { runToEnd } from '../servers/process.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
 import { newPrefix, openTestStore, type WeaviateTestStore } from '../servers/weaviate-collections.ts';
 import { privateWeaviate } from '../servers/weaviate.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const embedder = hashEmbedder;
 const owner = 'u:ada';
@@ -86,7 +86,7 @@ function startWriting(t: ExecutionContext, store: MemoryStore, into: Memories) {
 
 withServerForLong(test, privateWeaviate(), (server) => {
   test.serial('a Weaviate killed while memories are written finds every one of them after the repair', async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     const { url, kill, restart } = await server();
     const prefix = newPrefix();
     const repairs: number[] = [];
@@ -138,7 +138,7 @@ withServerForLong(test, privateWeaviate(), (server) => {
   });
 
   test.serial('reindex makes a damaged index anew; export and import bring all into an empty Weaviate', async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     const { url, kill, restart } = await server();
     const prefix = newPrefix();
     const folder = await mkdtemp(join(tmpdir(), 'memory-export-'));

@@ -15,12 +15,12 @@ import type { Memory, SearchRequest } from '@agent-workflow/protos/memory';
 import { withServer } from '../servers/real-suite.ts';
 import { dropCollections, newPrefix, openTestStore } from '../servers/weaviate-collections.ts';
 import { weaviate } from '../servers/weaviate.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const embedder = hashEmbedder;
 const memoryOn = (store: MemoryStore): Memory => link(createMemories({ store, embedder, halfLifeDays: 30 }));
 const note = { memoryType: 'semantic' as const, category: 'notes', metadataJson: Buffer.from('{}') };
-const call = (): ReturnType<typeof within> => within(patience(60_000));
+const call = (): ReturnType<typeof within> => within(byLoad(60_000));
 /** Time that services have to begin, in milliseconds. */
 const openMs = 120_000;
 const search = (owner: string, query: string): SearchRequest => ({

@@ -15,7 +15,7 @@ import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { openTestStore, partOf } from '../servers/weaviate-collections.ts';
 import { weaviate } from '../servers/weaviate.ts';
 import { memoryContract } from './memory/index.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const open = (): ReturnType<typeof openMemory> => openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) });
 
@@ -59,7 +59,7 @@ test('a memory whose caller gave up while the replica was paused is not stored w
     metadataJson: Buffer.from('{}'),
   };
   const total = async (): Promise<number> =>
-    (await client.list({ owner: 'u:ada', selection: {}, limit: 1, offset: 0 }, within(patience(60_000)))).total;
+    (await client.list({ owner: 'u:ada', selection: {}, limit: 1, offset: 0 }, within(byLoad(60_000)))).total;
   for (let round = 1; round <= 5; round += 1) {
     t.is(await total(), round - 1);
     way.stall();
@@ -74,7 +74,7 @@ test('a memory whose caller gave up while the replica was paused is not stored w
     await t.throwsAsync(given, { name: 'Cancelled' });
     await leave();
     way.resume();
-    await client.store({ ...note, memoryId: `kept ${String(round)}` }, within(patience(60_000)));
+    await client.store({ ...note, memoryId: `kept ${String(round)}` }, within(byLoad(60_000)));
   }
   t.is(await total(), 5);
 });

@@ -8,7 +8,7 @@ import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import { definitionOf, methodName, poolRuleOf, type Context } from '@agent-workflow/protos/wire/definitions';
 import { accept, bytes } from './thread-calls.ts';
 import { grantSecrets, openPoolGround, platformToken, tokenOf } from './pool-ground.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** Every RPC of every service, as a pool may call it. A new one is in this matrix by itself. */
 const rpcs = (['threads', 'execution', 'memory'] as const).flatMap((context) =>
@@ -53,7 +53,7 @@ const claimAs = async (
   threads: Threads,
   run: Omit<Run, 'grant' | 'ids'> & { ids: Omit<Run['ids'], 'epoch'> },
 ): Promise<ClaimedRun> =>
-  threads.claimRun({ ...run.ids, agent: run.agent, workerId: `worker of ${run.agent}` }, within(patience(30_000)));
+  threads.claimRun({ ...run.ids, agent: run.agent, workerId: `worker of ${run.agent}` }, within(byLoad(30_000)));
 
 async function openMatrix(t: ExecutionContext): Promise<Matrix> {
   const reached: string[] = [];
@@ -78,7 +78,7 @@ async function openMatrix(t: ExecutionContext): Promise<Matrix> {
     ...{ reached, ground, own, foreign },
     codeOf: async ({ context, method, responseStream }, request, { grant, pool = 'billing' } = {}) => {
       const client = clientOf(context, pool) as Readonly<Record<string, AnyMethod>>;
-      const result = client[method]?.(request, { ...within(patience(30_000)), grant });
+      const result = client[method]?.(request, { ...within(byLoad(30_000)), grant });
       try {
         if (responseStream) await (result as AsyncIterable<object>)[Symbol.asyncIterator]().next();
         else await (result as Promise<object>);
@@ -215,7 +215,7 @@ test('a pool that names its own agent claims no run of another, and hears nothin
   await accept(platform, waiting.runId, { ...waiting, agent: 'support' });
   t.is(await codeOf(claim, { ...naming({ ids: waiting, agent: 'billing' }) }), 'Stale');
   t.is(await codeOf(claim, { ...waiting, workerId: 'w' }), 'PermissionDenied', 'without a name it is the default');
-  const { status } = await platform.getRun({ owner: waiting.owner, runId: waiting.runId }, within(patience(30_000)));
+  const { status } = await platform.getRun({ owner: waiting.owner, runId: waiting.runId }, within(byLoad(30_000)));
   t.is(status, 'queued');
 });
 
@@ -225,7 +225,7 @@ test('after a takeover the grant of the claim before is not renewed, and fenced 
   const { epoch: takeoverEpoch, ...ids } = own.ids;
   const taken = await twin.claimRun(
     { ...ids, agent: 'billing', workerId: 'w2', takeoverEpoch },
-    within(patience(30_000)),
+    within(byLoad(30_000)),
   );
   t.true(taken.epoch > takeoverEpoch);
   const byName = (name: string) => rpcs.find((rpc) => rpc.name === name) as (typeof rpcs)[number];
@@ -239,7 +239,7 @@ test('after a takeover the grant of the claim before is not renewed, and fenced 
 test('the grant of a run that has ended opens what its end is published from until it expires, and changes nothing', async (t) => {
   const { ground, own, codeOf } = await openMatrix(t);
   const { owner, runId } = own.ids;
-  await ground.as('threads', platformToken).endRun({ owner, runId, status: 'stopped' }, within(patience(30_000)));
+  await ground.as('threads', platformToken).endRun({ owner, runId, status: 'stopped' }, within(byLoad(30_000)));
   const byName = (name: string) => rpcs.find((rpc) => rpc.name === `threads.${name}`) as (typeof rpcs)[number];
   for (const name of ['getRun', 'getState', 'listRunMessages', 'listRunSteps', 'listCheckpoints'])
     t.is(await codeOf(byName(name), naming(own), { grant: own.grant }), 'ok', name);
@@ -251,7 +251,7 @@ test('a pool that is taken out of the file is refused, also on the streams that 
   const { ground, own } = await openMatrix(t);
   const threads = ground.as('threads', tokenOf('billing'));
   const renew = async (): Promise<object> =>
-    threads.renewGrant(own.ids, { ...within(patience(30_000)), grant: own.grant });
+    threads.renewGrant(own.ids, { ...within(byLoad(30_000)), grant: own.grant });
   for (let turn = 0; turn < 20; turn++) await renew();
   ground.remove('billing');
   await t.throwsAsync(renew());
@@ -293,7 +293,7 @@ test('texts of a pool that are no JSON are refused before they come to a service
       .as('threads', platformToken)
       .noteToolResult(
         { ...own.ids, epoch: own.ids.epoch + 1, step: 0, callKey: 'k', resultJson: junk },
-        within(patience(30_000)),
+        within(byLoad(30_000)),
       ),
     { code: 'Stale' },
   );

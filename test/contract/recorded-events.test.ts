@@ -24,7 +24,7 @@ import type { Execution, RunEvent, RunScope } from '@agent-workflow/protos/execu
 import type { Message } from '@agent-workflow/protos/message';
 import { readsOldReplicas, servesOldGateways } from '@agent-workflow/protos/old-events';
 import { definitionOf } from '@agent-workflow/protos/wire/definitions';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /**
  * What the version before events had parts wrote, recorded from its own code: the JSON of events of every kind, the rows and the
@@ -210,12 +210,12 @@ for (const name of names) {
       },
     } as Partial<Execution> as Execution);
     const events: RunEvent[] = [];
-    for await (const batch of service.follow({ owner: 'o', runId: scope.runId, after: 0 }, within(patience(60_000)))) {
+    for await (const batch of service.follow({ owner: 'o', runId: scope.runId, after: 0 }, within(byLoad(60_000)))) {
       t.deepEqual(batch.scope, scope);
       events.push(...batch.events);
     }
     holdsStreams(t, name, scope, events);
-    const end = await service.wait({ owner: 'o', runId: scope.runId }, within(patience(60_000)));
+    const end = await service.wait({ owner: 'o', runId: scope.runId }, within(byLoad(60_000)));
     t.deepEqual(plain([end]), plain(events.slice(-1)));
     const [last] = bytesOf(log.ndjson).toString().split('\n').slice(-2);
     const { data } = JSON.parse(last ?? '') as { readonly data: unknown };
@@ -233,15 +233,15 @@ for (const name of names) {
     } as Partial<Execution> as Execution);
     const request = { owner: 'o', runId: scope.runId };
     const read: unknown[] = [];
-    for await (const batch of follow({ ...request, after: 0 }, within(patience(60_000))))
+    for await (const batch of follow({ ...request, after: 0 }, within(byLoad(60_000))))
       read.push(...(decode('Follow', oldEvents, batch)['events'] as unknown[]));
     t.deepEqual(read, asOld(log.events));
     t.deepEqual(
-      decode('Wait', oldEvent, await wait(request, within(patience(60_000)))),
+      decode('Wait', oldEvent, await wait(request, within(byLoad(60_000)))),
       asOld(log.events).at(-1) as never,
     );
     // One of this version is given the parts.
-    t.is(await wait({ ...request, eventParts: true }, within(patience(60_000))), events.at(-1) as RunEvent);
+    t.is(await wait({ ...request, eventParts: true }, within(byLoad(60_000))), events.at(-1) as RunEvent);
   });
 }
 

@@ -14,11 +14,11 @@ import type {
   State,
   Threads,
 } from '@agent-workflow/protos/threads';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 export const owner = 'u:ada';
 export const thread1 = { owner, threadId: 't1' };
-export const call = (): ReturnType<typeof within> => within(patience(120_000));
+export const call = (): ReturnType<typeof within> => within(byLoad(120_000));
 
 export const bytes = (value: string): Uint8Array => new Uint8Array(Buffer.from(value));
 export const text = (json: Uint8Array | undefined): string | undefined => json && Buffer.from(json).toString();

@@ -6,12 +6,12 @@ import { createThreads } from '@agent-workflow/threads/threads';
 import { assistant, call, finishedTurn, owner, thread1, user } from './thread-calls.ts';
 import type { TestedStore } from './thread-stores/tested.ts';
 import { happening, openStory } from './thread-story.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** What a record promises of the size of a thread that stands in its head. */
 export function threadSizesContract(test: TestFn, { name, openPart: open, sizeStories: stories }: TestedStore): void {
   test(`${name}: whatever happens to a thread, its head holds the size of its fields and context`, async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     await fc.assert(
       fc.asyncProperty(
         fc.array(happening, { minLength: 5, maxLength: 30 }),

@@ -20,7 +20,7 @@ import {
   user,
 } from './thread-calls.ts';
 import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** A page of any list: names of its items, how many bytes they take, and where the list goes on. */
 interface Walked {
@@ -40,7 +40,7 @@ export function threadsPagesContract(
   const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
     // One after the other: they hold the process, and with it the other tests of the file, for long.
     test.serial(`${name}: ${title}`, async (t) => {
-      t.timeout(patience(240_000));
+      t.timeout(byLoad(240_000));
       await using threads = await open();
       await body(t, threads);
     });
@@ -49,7 +49,7 @@ export function threadsPagesContract(
   test.serial(
     `${name}: whatever messages weigh, walks by cursor and by offset give each once, in order, in pages that end by bytes`,
     async (t) => {
-      t.timeout(patience(240_000));
+      t.timeout(byLoad(240_000));
       const size = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(700_000, 1_300_000, 1_900_000));
       await fc.assert(
         fc.asyncProperty(

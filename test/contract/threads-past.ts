@@ -34,7 +34,7 @@ import {
 } from './thread-calls.ts';
 import { happening, openStory, rememberThread, type Memory } from './thread-story.ts';
 import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** A fork takes as long as filling the thread did, give or take: its statements are other ones. */
 const maxForkRatio = 8;
@@ -61,7 +61,7 @@ export function threadsPastContract(
   // Whatever happens
 
   test(`${name}: whatever happens to a thread, each version reads and forks as it was, and each run's steps as committed`, async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 30 }), async (happenings) => {
         await using threads = await open();

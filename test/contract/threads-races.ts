@@ -22,7 +22,7 @@ import {
 } from './thread-calls.ts';
 import { newModel, threadCommand } from './thread-model.ts';
 import { checkOn, type OpenThreads, type Scale } from './thread-stores/threads-open.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** What the record promises when many want the same thread: who has it, who is told what, and what nobody may do twice. */
 export function threadsRacesContract(
@@ -33,7 +33,7 @@ export function threadsRacesContract(
   const check = checkOn(test, name, open);
 
   test(`${name}: in whatever order runs are accepted, claimed, committed, stopped, taken over and deleted, each ends once and every receipt is true`, async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     await fc.assert(
       fc.asyncProperty(fc.commands(threadCommand(t), { maxCommands: 40, size: 'max' }), async (commands) => {
         await using threads = await open();

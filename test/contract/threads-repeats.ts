@@ -25,7 +25,7 @@ import {
   user,
 } from './thread-calls.ts';
 import { checkOn, type OpenThreads, type Scale } from './thread-stores/threads-open.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** How a request names itself: by an attempt of its caller, or by the key of a request that is done once. */
 interface Naming {
@@ -372,7 +372,7 @@ export function threadsRepeatsContract(
   });
 
   test(`${name}: whatever direct writes are sent again, and whenever, the thread is as if each had come once`, async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     await fc.assert(
       fc.asyncProperty(
         fc.array(write, { maxLength: 8 }),

@@ -18,14 +18,14 @@ import {
   user,
 } from './thread-calls.ts';
 import type { OpenThreads } from './thread-stores/threads-open.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** What the record promises of sizes: what may grow to where, and what is refused by name beyond that. */
 export function threadsSizesContract(test: TestFn, name: string, { open }: { readonly open: OpenThreads }): void {
   const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
     // Before all others: what moves many megabytes would hold up those that run beside it.
     test.serial(`${name}: ${title}`, async (t) => {
-      t.timeout(patience(180_000));
+      t.timeout(byLoad(180_000));
       await using threads = await open();
       await body(t, threads);
     });

@@ -5,7 +5,7 @@ import { within } from '@agent-workflow/protos/call';
 import { exchangePath } from '@agent-workflow/protos/wire/call-messages';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import test, { type ExecutionContext } from 'ava';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const { HTTP2_HEADER_STATUS: statusHeader, NGHTTP2_INTERNAL_ERROR: internalError } = constants;
 
@@ -71,14 +71,14 @@ for (const [way, cut] of Object.entries(cuts)) {
   test(`a call that may be repeated is made again when ${way} before its reply`, async (t) => {
     const { address, asked } = await openCutting(t, cut, 1);
     await using execution = connect('execution', address);
-    await execution.deleteThread({ owner: 'ada', threadId: 't' }, within(patience(20_000)));
+    await execution.deleteThread({ owner: 'ada', threadId: 't' }, within(byLoad(20_000)));
     t.is(asked(), 2);
   });
 
   test(`a stream is Unavailable when ${way} before its first event`, async (t) => {
     const { address } = await openCutting(t, cut, 1);
     await using execution = connect('execution', address);
-    const events = execution.follow({ owner: 'ada', runId: 'r', after: 0 }, within(patience(20_000)));
+    const events = execution.follow({ owner: 'ada', runId: 'r', after: 0 }, within(byLoad(20_000)));
     const read = async (): Promise<void> => {
       for await (const _ of events) t.fail('there is no event');
     };
@@ -105,6 +105,6 @@ test('a call whose only server keeps refusing it as not begun fails with what th
     else refuse();
   });
   await using execution = connect('execution', address);
-  const error = await t.throwsAsync(execution.getGraph({}, within(patience(20_000))), { code: 'Unavailable' });
+  const error = await t.throwsAsync(execution.getGraph({}, within(byLoad(20_000))), { code: 'Unavailable' });
   t.is(error.message, 'the service is starting', String((error.cause as Error | undefined)?.message));
 });

@@ -14,7 +14,7 @@ import { awaitReply, slowMs } from '@agent-workflow/protos/wire/unary';
 import { eventOf } from '../events.ts';
 import test, { type ExecutionContext } from 'ava';
 import { openStallingProxy, type StallingProxy } from '../servers/stalling-proxy.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** One replica behind a way that can be blocked: to its callers it is frozen then, for its connections stay open. */
 interface Replica {
@@ -37,7 +37,7 @@ const waited = { owner: 'anon', runId: 'r' };
 
 async function openReplica(t: ExecutionContext): Promise<Replica> {
   // Time for a machine that is busy.
-  t.timeout(patience(60_000));
+  t.timeout(byLoad(60_000));
   const seen: Omit<Replica, 'way'> = { updates: [], calls: new Map(), hangs: false, isWithoutStore: false, left: 0 };
   const answer = async <T>(method: string, signal: AbortSignal, reply: T): Promise<T> => {
     seen.calls.set(method, (seen.calls.get(method) ?? 0) + 1);
@@ -93,7 +93,7 @@ async function openPair(
   const client = connect('execution', addressOf([first, second]));
   t.teardown(async () => client[Symbol.asyncDispose]());
   while (!first.calls.has('getGraph') || !second.calls.has('getGraph'))
-    await client.getGraph({}, within(patience(60_000)));
+    await client.getGraph({}, within(byLoad(60_000)));
   return { first, second, client };
 }
 
@@ -113,27 +113,27 @@ test('calls that go to a replica which is frozen are answered by another', async
   const { first, client } = await openPair(t);
   first.way.stall();
   const calls = await Promise.all(
-    Array.from({ length: 40 }, async () => timed(client.getGraph({}, within(patience(60_000))))),
+    Array.from({ length: 40 }, async () => timed(client.getGraph({}, within(byLoad(60_000))))),
   );
   const slowest = Math.max(...calls.map(({ ms }) => ms));
   t.log(`40 calls while one of two replicas is frozen: the slowest took ${slowest.toFixed(0)} ms`);
   t.true(slowest < boundMs);
   const { ms } = await timed(
-    Promise.all(Array.from({ length: 40 }, async () => client.getGraph({}, within(patience(60_000))))),
+    Promise.all(Array.from({ length: 40 }, async () => client.getGraph({}, within(byLoad(60_000))))),
   );
   t.log(`40 more, once it is known: ${ms.toFixed(0)} ms`);
   t.true(ms < boundMs);
 
   first.way.resume();
   const before = countOf(first, 'getGraph');
-  while (countOf(first, 'getGraph') === before) await client.getGraph({}, within(patience(60_000)));
+  while (countOf(first, 'getGraph') === before) await client.getGraph({}, within(byLoad(60_000)));
   t.pass('a replica that goes on is called again');
 });
 
 test('whoever waits at a replica that freezes in the middle has the answer of another', async (t) => {
   const { first, second, client } = await openPair(t);
   for (const replica of [first, second]) replica.hangs = true;
-  const waiting = timed(client.wait(waited, within(patience(60_000))));
+  const waiting = timed(client.wait(waited, within(byLoad(60_000))));
   while (countOf(first, 'wait') + countOf(second, 'wait') === 0) await turn();
   const [asked, other] = countOf(first, 'wait') > 0 ? [first, second] : [second, first];
   other.hangs = false;
@@ -149,7 +149,7 @@ test('a stream that a frozen replica cuts off goes on at another after its last 
   for (const replica of [first, second]) replica.hangs = true;
   const seen: number[] = [];
   let stalledAt = 0;
-  for await (const { events } of retryingExecution(client).follow({ ...waited, after: 0 }, within(patience(60_000)))) {
+  for await (const { events } of retryingExecution(client).follow({ ...waited, after: 0 }, within(byLoad(60_000)))) {
     seen.push(...events.map(({ seq }) => seq));
     if (seen.length !== 3) continue;
     while (countOf(first, 'follow') + countOf(second, 'follow') === 0) await turn();
@@ -167,7 +167,7 @@ test('a stream that a frozen replica cuts off goes on at another after its last 
 test('a call that takes long is made at another replica as soon as its own is silent, and none is kept there', async (t) => {
   const { first, second, client } = await openPair(t);
   for (const replica of [first, second]) replica.hangs = true;
-  const deleting = timed(client.deleteThread({ owner: 'anon', threadId: 't' }, within(patience(60_000))));
+  const deleting = timed(client.deleteThread({ owner: 'anon', threadId: 't' }, within(byLoad(60_000))));
   while (countOf(first, 'deleteThread') + countOf(second, 'deleteThread') === 0) await turn();
   const [asked, other] = countOf(first, 'deleteThread') > 0 ? [first, second] : [second, first];
   other.hangs = false;
@@ -176,13 +176,13 @@ test('a call that takes long is made at another replica as soon as its own is si
   t.log(`it took ${ms.toFixed(0)} ms`);
   t.true(ms < keepaliveMs);
   const calls = await Promise.all(
-    Array.from({ length: 20 }, async () => timed(client.getGraph({}, within(patience(60_000))))),
+    Array.from({ length: 20 }, async () => timed(client.getGraph({}, within(byLoad(60_000))))),
   );
   t.true(Math.max(...calls.map((call) => call.ms)) < slowMs, 'no call goes to the replica that is silent');
   asked.way.resume();
   asked.hangs = false;
   const before = countOf(asked, 'getGraph');
-  while (countOf(asked, 'getGraph') === before) await client.getGraph({}, within(patience(60_000)));
+  while (countOf(asked, 'getGraph') === before) await client.getGraph({}, within(byLoad(60_000)));
   t.pass('a replica that answers again is called again');
 });
 
@@ -190,8 +190,8 @@ test('a call that a replica takes and never answers is made at another, under th
   const { first, second, client } = await openPair(t);
   first.hangs = true;
   const replies = await Promise.all([
-    timed(client.updateState(update, within(patience(60_000)))),
-    timed(client.updateState(update, within(patience(60_000)))),
+    timed(client.updateState(update, within(byLoad(60_000)))),
+    timed(client.updateState(update, within(byLoad(60_000)))),
   ]);
   t.true(Math.max(...replies.map(({ ms }) => ms)) < boundMs);
   const [hung] = first.updates;
@@ -206,7 +206,7 @@ test('a call that a replica takes and never answers is made at another, under th
 
 test('the attempt id that a caller gives is kept', async (t) => {
   const { first, second, client } = await openPair(t);
-  await client.updateState({ ...update, attemptId: 'mine' }, within(patience(60_000)));
+  await client.updateState({ ...update, attemptId: 'mine' }, within(byLoad(60_000)));
   t.deepEqual(
     [...first.updates, ...second.updates].map(({ attemptId }) => attemptId),
     ['mine'],
@@ -252,7 +252,7 @@ test('a call that is marked never is not made again, neither because it is slow 
     request: update,
   };
   const failed = timed(
-    t.throwsAsync(awaitReply({ ...parts, call: within(patience(60_000)) }), {
+    t.throwsAsync(awaitReply({ ...parts, call: within(byLoad(60_000)) }), {
       code: 'Unavailable',
       message: /is unavailable/,
     }),
@@ -278,13 +278,13 @@ test.serial('a process that was paused itself loses no call and drops no connect
   const { first, second, client } = await openPair(t);
   const connections = (): number => first.way.connections() + second.way.connections();
   const before = connections();
-  const calls = Array.from({ length: 10 }, async () => client.updateState(update, within(patience(60_000))));
+  const calls = Array.from({ length: 10 }, async () => client.updateState(update, within(byLoad(60_000))));
   // The first stop makes a ping due, which is on its way during the second.
   standStill(1200);
   for (let turns = 0; turns < 2; turns += 1) await new Promise(setImmediate);
   standStill(2500);
   t.is((await Promise.all(calls)).length, 10);
-  t.is((await client.updateState(update, within(patience(60_000)))).version, 1);
+  t.is((await client.updateState(update, within(byLoad(60_000)))).version, 1);
   t.is(connections(), before);
 });
 
@@ -308,7 +308,7 @@ test("a client that is closed while a call waits asks for nobody's health any mo
   const only = await openReplica(t);
   only.hangs = true;
   const client = connect('execution', addressOf([only]));
-  const waiting = t.throwsAsync(client.wait(waited, within(patience(60_000))), { code: 'Unavailable' });
+  const waiting = t.throwsAsync(client.wait(waited, within(byLoad(60_000))), { code: 'Unavailable' });
   while (countOf(only, 'wait') === 0) await turn();
   await client[Symbol.asyncDispose]();
   // What would be thrown by a timer meanwhile fails the test.
@@ -318,7 +318,7 @@ test("a client that is closed while a call waits asks for nobody's health any mo
 test('a client that is closed while a replica is silent does not wait for that', async (t) => {
   const { first, second, client } = await openPair(t);
   for (const replica of [first, second]) replica.hangs = true;
-  const waiting = client.wait(waited, within(patience(60_000)));
+  const waiting = client.wait(waited, within(byLoad(60_000)));
   while (countOf(first, 'wait') + countOf(second, 'wait') === 0) await turn();
   const [asked, other] = countOf(first, 'wait') > 0 ? [first, second] : [second, first];
   other.hangs = false;
@@ -346,7 +346,7 @@ test('calls that share their replicas go where the first of them went, streams t
   const { first, second, client } = await openPair(t);
   for (let round = 0; round < 10; round++) {
     const before = [first, second].map(sharedOf);
-    const call = { ...within(patience(60_000)), replicas: new Map<string, string>() };
+    const call = { ...within(byLoad(60_000)), replicas: new Map<string, string>() };
     await client.getGraph({}, call);
     await client.wait(waited, call);
     for await (const { events } of client.follow({ ...waited, after: 0 }, call)) if (events.at(-1)?.seq === 4) break;
@@ -368,7 +368,7 @@ test('calls that share a replica which is frozen are answered by another', async
   const replicas = new Map([['execution', `127.0.0.1:${String(first.way.port)}`]]);
   const before = countOf(second, 'getGraph');
   first.way.stall();
-  const { ms } = await timed(client.getGraph({}, { ...within(patience(60_000)), replicas }));
+  const { ms } = await timed(client.getGraph({}, { ...within(byLoad(60_000)), replicas }));
   t.true(ms < boundMs);
   t.is(countOf(second, 'getGraph'), before + 1);
   t.is(replicas.get('execution'), `127.0.0.1:${String(second.way.port)}`);
@@ -382,14 +382,14 @@ test('a replica that cannot answer is not preferred by later calls, and takes it
   const outcomes: boolean[] = [];
   while (outcomes.length < 3)
     outcomes.push(
-      await client.getGraph({}, { ...within(patience(60_000)), replicas }).then(
+      await client.getGraph({}, { ...within(byLoad(60_000)), replicas }).then(
         () => true,
         () => false,
       ),
     );
   t.true(outcomes.includes(true));
   t.is(replicas.get('execution'), `127.0.0.1:${String(second.way.port)}`);
-  for await (const { events } of client.follow({ ...waited, after: 0 }, { ...within(patience(60_000)), replicas }))
+  for await (const { events } of client.follow({ ...waited, after: 0 }, { ...within(byLoad(60_000)), replicas }))
     if (events.at(-1)?.seq === 4) break;
   t.is(countOf(second, 'follow'), 1);
 });
@@ -398,7 +398,7 @@ test('pairs of calls that share their replicas begin at every replica in turn', 
   const { first, second, client } = await openPair(t);
   const before = [first, second].map((replica) => countOf(replica, 'getGraph'));
   for (let pair = 0; pair < 10; pair++) {
-    const call = { ...within(patience(60_000)), replicas: new Map<string, string>() };
+    const call = { ...within(byLoad(60_000)), replicas: new Map<string, string>() };
     await client.getGraph({}, call);
     await client.wait(waited, call);
   }

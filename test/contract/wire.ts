@@ -4,7 +4,7 @@ import { within, type Call } from '@agent-workflow/protos/call';
 import type { Execution, RunEvents, StartRequest } from '@agent-workflow/protos/execution';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { serve } from '@agent-workflow/protos/wire/serve';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** One transport: gives the service back as its caller would see it. */
 type OpenWire = (service: Execution) => Promise<Execution & AsyncDisposable>;
@@ -28,10 +28,7 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
 
   check('a payload of 3 MiB passes both ways', async (t, { client }) => {
     const bytes = new Uint8Array(3 * 1024 * 1024).fill(97);
-    const state = await client.updateState(
-      { owner: 'anon', threadId: 't', stateJson: bytes },
-      within(patience(10_000)),
-    );
+    const state = await client.updateState({ owner: 'anon', threadId: 't', stateJson: bytes }, within(byLoad(10_000)));
     t.is(Buffer.compare(state.contextJson, bytes), 0);
   });
 
@@ -133,9 +130,7 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
   });
 
   check('a reader that is slow makes the service wait', async (t, { client, service }) => {
-    const stream = client
-      .follow({ ...followRequest, runId: 'heavy' }, within(patience(10_000)))
-      [Symbol.asyncIterator]();
+    const stream = client.follow({ ...followRequest, runId: 'heavy' }, within(byLoad(10_000)))[Symbol.asyncIterator]();
     await stream.next();
     const sent = await settledCount(() => service.yielded);
     t.true(sent < largeItems, `${String(sent)} of ${String(largeItems)} were made for a reader that took one`);

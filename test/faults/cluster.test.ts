@@ -6,7 +6,7 @@ import { callMs, frozenServer } from './cluster/frozen-server.ts';
 import { goneNode } from './cluster/gone-node.ts';
 import { killedGateway, streams } from './cluster/killed-gateway.ts';
 import { withFaultsOfCluster } from './suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** A dozen processes and four servers on a machine that is busy. */
 const startMs = 120_000;
@@ -18,7 +18,7 @@ withFaultsOfCluster(test, () => {
     return opened;
   };
   test.serial.before(async (t) => {
-    t.timeout(patience(startMs));
+    t.timeout(byLoad(startMs));
     const env = { MAX_STREAMS_PER_PRINCIPAL: String(streams), CALL_TIMEOUT_MS: String(callMs) };
     const counts = { gateways: 2, threads: 2, executions: 2, memories: 2 };
     opened = await openWholePrivateCluster({ agent: 'held', ...counts, env });

@@ -11,7 +11,7 @@ import { eventOf, scopeOf } from '../events.ts';
 import { until } from '../until.ts';
 import { boundFiles, openSmallDisk } from './small-disk.ts';
 import { withFaults } from './suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const runs = 20;
 const never = new AbortController().signal;
@@ -23,7 +23,7 @@ withFaults(test, () => {
   test.serial(
     'an event log on a full disk goes on where it stood once there is room: whoever follows waits, and is given each event once',
     async (t) => {
-      t.timeout(patience(30_000));
+      t.timeout(byLoad(30_000));
       const disk = await openSmallDisk(32);
       const ownFolder = await mkdtemp(join(tmpdir(), 'events-'));
       t.teardown(() => rm(ownFolder, { recursive: true }));
@@ -75,7 +75,7 @@ withFaults(test, () => {
   test.serial(
     'events that have waited too long for a full disk end their log alone: those of other runs are tried again',
     async (t) => {
-      t.timeout(patience(30_000));
+      t.timeout(byLoad(30_000));
       const disk = await openSmallDisk(32);
       const ownFolder = await mkdtemp(join(tmpdir(), 'events-'));
       t.teardown(() => rm(ownFolder, { recursive: true }));

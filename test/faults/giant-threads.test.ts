@@ -32,13 +32,13 @@ import { cassandra } from '../servers/cassandra.ts';
 import { openKeyspace } from '../servers/cassandra-keyspace.ts';
 import { newHead } from '../contract/thread-rows.ts';
 import { withFaults, withFaultsOf } from './suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const silentLog = createLog('test', 'silent');
 
 const messageBytes = 1_950_000;
 const owner = 'u:giant';
-const call = (): ReturnType<typeof within> => within(patience(60_000));
+const call = (): ReturnType<typeof within> => within(byLoad(60_000));
 
 const entryAt = (position: number): LogEntry => {
   const messageId = `m${String(position)}`;
@@ -195,7 +195,7 @@ withFaults(test, () => {
     test.serial(
       `a thread of ${String(count)} messages of 1.95 MB is read, trimmed and cleared over gRPC, and runs again, on SQLite`,
       async (t) => {
-        t.timeout(patience(120_000));
+        t.timeout(byLoad(120_000));
         const folder = await mkdtemp(join(tmpdir(), 'giant-'));
         t.teardown(() => rm(folder, { recursive: true }));
         await using store = openSqliteThreadStore({ path: join(folder, 'threads.sqlite') });
@@ -210,7 +210,7 @@ withFaultsOf(test, cassandra, (server) => {
     test.serial(
       `a thread of ${String(count)} messages of 1.95 MB is read, trimmed and cleared over gRPC, and runs again, on Cassandra`,
       async (t) => {
-        t.timeout(patience(240_000));
+        t.timeout(byLoad(240_000));
         await using keyspace = await openKeyspace(await server());
         await using store = await keyspace.open();
         await outgrow(t, store, count);

@@ -3,7 +3,7 @@ import test from 'ava';
 import { createClient, user, type Reply } from '../servers/client.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { withFaults } from './suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const giants = 4;
 const requests = 80;
@@ -13,7 +13,7 @@ withFaults(test, () => {
   test.serial(
     'a heap of 128 MB outlasts large bodies and giant threads at once: each request is served or refused with 503, and every run accepted completes',
     async (t) => {
-      t.timeout(patience(120_000));
+      t.timeout(byLoad(120_000));
       await using workspace = await makeWorkspace('echo');
       const env = { ...workspace.env, NODE_OPTIONS: '--max-old-space-size=128', LOG_LEVEL: 'warn' };
       await using service = await startStandalone(env);

@@ -11,7 +11,7 @@ import { freePorts } from '../servers/real-process.ts';
 import { dropCollections, newPrefix } from '../servers/weaviate-collections.ts';
 import { weaviate } from '../servers/weaviate.ts';
 import { withFaultsOf } from './suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const entry = fileURLToPath(import.meta.resolve('@agent-workflow/memory/main'));
 const owners = 3;
@@ -72,7 +72,7 @@ async function answered(send: Send, memory: Memory): Promise<unknown> {
   }
 }
 
-const call = (): ReturnType<typeof within> => within(patience(20_000));
+const call = (): ReturnType<typeof within> => within(byLoad(20_000));
 const plain = (reply: unknown): unknown =>
   JSON.parse(JSON.stringify(reply, (_, value: unknown) => (value instanceof Uint8Array ? '' : value)));
 
@@ -80,7 +80,7 @@ withFaultsOf(test, weaviate, (server) => {
   test.serial(
     'keyed changes of memories have their effect once while their replicas are killed and frozen',
     async (t) => {
-      t.timeout(patience(150_000));
+      t.timeout(byLoad(150_000));
       const { each, all, killOne, freezeOne } = await openReplicas(t, (await server()).url);
       const started = performance.now();
       const over = new AbortController();

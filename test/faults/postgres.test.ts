@@ -7,7 +7,7 @@ import { generator } from '../kill/random.ts';
 import { openSchema } from '../servers/postgres-schema.ts';
 import { privatePostgres } from '../servers/postgres.ts';
 import { withFaultsOf } from './suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** More versions than any history makes: each of its steps is to be found. */
 const keep = 100_000;
@@ -15,7 +15,7 @@ const threadCount = 6;
 
 withFaultsOf(test, privatePostgres(), (launched) => {
   test('a PostgreSQL that is killed under load and comes back has lost nothing it acknowledged, and callers need no restart', async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     const server = await launched();
     await using schema = await openSchema(server);
     // Two replicas: one drives the runs, the other accepts and stops them.

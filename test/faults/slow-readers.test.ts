@@ -6,7 +6,7 @@ import { openCluster } from '../servers/cluster.ts';
 import { openMemoryReports, type MemoryReports } from '../servers/memory.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { withFaults, withFaultsOfCluster } from './suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const readers = 100;
 /**
@@ -133,7 +133,7 @@ async function standStillOften(t: ExecutionContext, service: Service, rounds: nu
 
 withFaults(test, () => {
   test.serial('a hundred readers that read nothing cost the service a bounded share of its memory', async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     await using workspace = await makeWorkspace('boulders');
     await using reports = await openMemoryReports();
     await using service = await startStandalone({ ...workspace.env, ...env, ...reports.env });
@@ -143,7 +143,7 @@ withFaults(test, () => {
 
 withFaultsOfCluster(test, () => {
   test.serial('a hundred readers that read nothing cost a gateway of a cluster as little', async (t) => {
-    t.timeout(patience(180_000));
+    t.timeout(byLoad(180_000));
     await using reports = await openMemoryReports();
     const processes = { gateways: 1, threads: 1, executions: 1, env: { ...env, ...reports.env } };
     await using cluster = await openCluster({ agent: 'boulders', ...processes });

@@ -8,7 +8,7 @@ import { noise } from '../noise.ts';
 import { makeBucket, s3 } from '../servers/s3.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { withFaults, withFaultsOf } from './suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const MiB = 1024 * 1024;
 const large = 1024 * MiB;
@@ -104,7 +104,7 @@ withFaults(test, () => {
   test.serial(
     'a file of 1 GiB passes to a folder and back, and the process grows by no more than 64 MiB',
     async (t) => {
-      t.timeout(patience(300_000));
+      t.timeout(byLoad(300_000));
       await measure(t, {});
     },
   );
@@ -112,7 +112,7 @@ withFaults(test, () => {
 
 withFaultsOf(test, s3, (server) => {
   test.serial('a file of 1 GiB passes to S3 and back, and the process grows by no more than 64 MiB', async (t) => {
-    t.timeout(patience(300_000));
+    t.timeout(byLoad(300_000));
     const { url, accessKeyId, secretAccessKey } = await server();
     const bucket = `large-${randomBytes(8).toString('hex')}`;
     await makeBucket(await server(), bucket);

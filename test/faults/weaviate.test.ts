@@ -8,7 +8,7 @@ import { newPrefix, openTestStore, type WeaviateTestStore } from '../servers/wea
 import type { Private } from '../servers/real.ts';
 import { privateWeaviate, type Weaviate } from '../servers/weaviate.ts';
 import { withFaultsOf } from './suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const embedder = hashEmbedder;
 const owner = 'u:ada';
@@ -79,7 +79,7 @@ withFaultsOf(test, privateWeaviate(), (server) => {
   test.serial(
     'a killed Weaviate is searched at once, and its index is whole no later with three replicas than with one',
     async (t) => {
-      t.timeout(patience(180_000));
+      t.timeout(byLoad(180_000));
       const repairs: Repair[] = [];
       for (const replicas of [1, 2, 3]) {
         const repair = await killUnder(t, replicas, await server());

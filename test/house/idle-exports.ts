@@ -25,6 +25,8 @@ const entries: readonly RegExp[] = [
   /^services\/command\/init\/template\//,
   // The example of a team's image: its service file names it.
   /^deploy\/team\/agent\.js$/,
+  // What `ava.config.js` has ava call.
+  /^test\/ci\/record\.ts$/,
   /^test\/(agents|backends|cookbook\/agents|servers\/agents)\/|^test\/(bench\/agents|house\/stops\/agent)\.ts$/,
 ];
 

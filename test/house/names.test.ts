@@ -34,7 +34,7 @@ test('kit is a closed list', (t) => {
 
 test('the top level is a closed list', (t) => {
   const known = new Set(
-    'package.json package-lock.json tsconfig.base.json service.json README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE protos services gateway deploy test'.split(
+    'package.json package-lock.json ava.config.js tsconfig.base.json service.json README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE protos services gateway deploy test'.split(
       ' ',
     ),
   );

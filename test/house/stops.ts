@@ -10,7 +10,7 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Call, Recording } from './stops/recording.ts';
 import { root } from './tree.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const tree = resolve(process.argv[2] ?? root);
 const folder = mkdtempSync(join(tmpdir(), 'stops-'));
@@ -54,7 +54,7 @@ async function record(): Promise<void> {
 
 async function post(url: string, content: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
   const body = JSON.stringify({ messages: [{ role: 'user', content }] });
-  const signal = AbortSignal.timeout(patience(60_000));
+  const signal = AbortSignal.timeout(byLoad(60_000));
   const reply = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

@@ -9,7 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import { chunkText, eventOf as event, scopeOf } from '../events.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const runId = 'run';
 const owner = 'u:ada';
@@ -74,7 +74,7 @@ test('readers of one run share one reading of its log and one encoding', async (
   const { follow, append, end, counted } = openLog(t);
   await append('a', 'b'.repeat(300_000));
   const feeds = createFeeds({ follow });
-  const readers = Array.from({ length: 20 }, () => feeds.open(request(), sse, within(patience(10_000))));
+  const readers = Array.from({ length: 20 }, () => feeds.open(request(), sse, within(byLoad(10_000))));
   const taken = await Promise.all(readers.map((reader) => reader.next()));
   t.is(new Set(taken.map((each) => each?.bytes)).size, 1, 'the same bytes, not copies');
   const rest = Promise.all(readers.map((reader) => readAll(reader)));
@@ -91,13 +91,13 @@ test('what is kept for readers that stop reading is bounded, and they have it al
   await end();
   const totalBytes = 1024 * 1024;
   const feeds = createFeeds({ follow }, { segmentBytes: 64 * 1024, feedBytes: 256 * 1024, totalBytes });
-  const slow = Array.from({ length: 10 }, () => feeds.open(request(), sse, within(patience(60_000))));
+  const slow = Array.from({ length: 10 }, () => feeds.open(request(), sse, within(byLoad(60_000))));
   const first = await Promise.all(slow.map(async (reader) => (await reader.next())?.bytes));
   const expected = inSse([
     ...texts.map((text, index) => eventOf(index + 1, text)),
     eventOf(41, 'over', 'on_chain_end'),
   ]);
-  t.true((await readAll(feeds.open(request(), sse, within(patience(60_000))))) === expected);
+  t.true((await readAll(feeds.open(request(), sse, within(byLoad(60_000))))) === expected);
   // A batch of the log is a read of at most half a megabyte, held by the log and encoded.
   t.true(feeds.bufferedBytes() <= totalBytes + 1024 * 1024, String(feeds.bufferedBytes()));
   const all = await Promise.all(
@@ -123,7 +123,7 @@ test('an event that is a part of a larger read is kept at the cost of all of tha
     yield { events: [eventOf(2, 'over', 'on_chain_end')] };
   }
   const feeds = createFeeds({ follow }, { segmentBytes: 64 * 1024, feedBytes: readBytes, totalBytes: 2 * readBytes });
-  const readers = Array.from({ length: 5 }, (_, index) => feeds.open(request(-index), sse, within(patience(10_000))));
+  const readers = Array.from({ length: 5 }, (_, index) => feeds.open(request(-index), sse, within(byLoad(10_000))));
   for (const reader of readers) await reader.next();
   t.true(feeds.bufferedBytes() >= readBytes && feeds.bufferedBytes() <= 2 * readBytes, String(feeds.bufferedBytes()));
   for (const reader of readers) reader[Symbol.dispose]();
@@ -145,7 +145,7 @@ test('every reader has every event once and in order, wherever it begins and how
         events.push(eventOf(events.length + 1, 'over', 'on_chain_end'));
         const reading = paces.map(async ({ after, turns: count, framing }) => {
           const from = Math.min(after, texts.length);
-          const reader = feeds.open(request(from), framing, within(patience(20_000)));
+          const reader = feeds.open(request(from), framing, within(byLoad(20_000)));
           const text = await readAll(reader, async () => turns(count));
           const wanted = events.slice(from);
           const expected =
@@ -170,8 +170,8 @@ test('a reader whose caller goes away while it waits ends at once, and the last 
   await append('a');
   const feeds = createFeeds({ follow });
   const leaving = new AbortController();
-  const stays = feeds.open(request(), sse, within(patience(10_000)));
-  const leaves = feeds.open(request(), sse, { ...within(patience(10_000)), signal: leaving.signal });
+  const stays = feeds.open(request(), sse, within(byLoad(10_000)));
+  const leaves = feeds.open(request(), sse, { ...within(byLoad(10_000)), signal: leaving.signal });
   await Promise.all([stays.next(), leaves.next()]);
   const waits = stays.next();
   const left = leaves.next();
@@ -192,13 +192,10 @@ test('a failure reaches every reader that waits, and whoever comes next reads an
     yield { events: [eventOf(1, 'over', 'on_chain_end')], scope };
   }
   const feeds = createFeeds({ follow });
-  const readers = Array.from({ length: 3 }, () => feeds.open(request(), sse, within(patience(10_000))));
+  const readers = Array.from({ length: 3 }, () => feeds.open(request(), sse, within(byLoad(10_000))));
   for (const reading of readers.map((reader) => reader.next())) await t.throwsAsync(reading, { code: 'Unavailable' });
   isAway = false;
-  t.is(
-    await readAll(feeds.open(request(), sse, within(patience(10_000)))),
-    inSse([eventOf(1, 'over', 'on_chain_end')]),
-  );
+  t.is(await readAll(feeds.open(request(), sse, within(byLoad(10_000)))), inSse([eventOf(1, 'over', 'on_chain_end')]));
 });
 
 test('another owner never shares a feed', async (t) => {
@@ -209,7 +206,7 @@ test('another owner never shares a feed', async (t) => {
   }
   const feeds = createFeeds({ follow });
   const readers = ['u:ada', 'u:eve'].map((who) =>
-    feeds.open({ owner: who, runId, after: 0 }, sse, within(patience(10_000))),
+    feeds.open({ owner: who, runId, after: 0 }, sse, within(byLoad(10_000))),
   );
   await Promise.all(readers.map((reader) => readAll(reader)));
   t.deepEqual(asked.toSorted(), ['u:ada', 'u:eve']);

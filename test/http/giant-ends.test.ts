@@ -1,7 +1,7 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import test from 'ava';
 import { serve } from './service.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const { send, url } = serve(test, 'silent');
 
@@ -34,7 +34,7 @@ const ids = ['a1', 'a2', 'b1', 'b2', 'c1', 'c2'];
 
 for (const how of ['invoke', 'wait', 'stream', 'ndjson'] as const) {
   test.serial(`a run whose context is as large as it may be ends whole: ${how}`, async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     const threadId = `full-${how}`;
     await makeFull(threadId);
     const body = { messages: twoOf('c'), config: { thread_id: threadId }, response_granularity: 'full' };

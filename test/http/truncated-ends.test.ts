@@ -3,7 +3,7 @@ import test from 'ava';
 import { boulderBytes, boulders } from '../agents/boulders.ts';
 import { user } from '../servers/client.ts';
 import { serve } from './service.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const { send, url } = serve(test, 'boulders');
 
@@ -23,7 +23,7 @@ const body = { messages: [user('write')], response_granularity: 'low' };
 
 for (const how of ['invoke', 'wait', 'stream'] as const) {
   test.serial(`a run that adds more than fits gives the newest that do, and says so: ${how}`, async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     const result = await resultBy(how);
     t.true(result.all_messages_truncated);
     t.true(Buffer.byteLength(JSON.stringify(result.all_messages)) <= sizes.page);

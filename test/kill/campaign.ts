@@ -1,6 +1,6 @@
 import { user, createClient, type Client } from '../servers/client.ts';
 import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 import { checkRun, checkThread } from './check.ts';
 import { generator } from './random.ts';
 
@@ -52,7 +52,7 @@ export async function runCampaign({ seed, kills, runs, agent, onProgress }: Camp
       );
       // Counted from the first acceptance: however slow the machine, there is something under way to kill.
       await Promise.race([...sending, ...(open > 0 ? [Promise.resolve()] : [])]);
-      await aliveFor(service, patience(shortestLifeMs + random() * (longestLifeMs - shortestLifeMs)));
+      await aliveFor(service, byLoad(shortestLifeMs + random() * (longestLifeMs - shortestLifeMs)));
       await service.stop('SIGKILL');
       await Promise.all(sending);
       service = await startStandalone(workspace.env);

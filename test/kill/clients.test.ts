@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 import { createSturdyClient } from './clients.ts';
 
 const bounds = { lateMs: 50, lostMs: 400 };
@@ -22,7 +22,7 @@ const begin = '{"meta":{"request_id":"r"},"data":{}}';
 test('a reply that comes late is a reply, and named as late', async (t) => {
   const begun = performance.now();
   const url = await serve(t, (_, response) => {
-    response.statusCode = performance.now() - begun > 3 * patience(bounds.lateMs) ? 200 : 503;
+    response.statusCode = performance.now() - begun > 3 * byLoad(bounds.lateMs) ? 200 : 503;
     response.end(begin);
   });
   const client = createSturdyClient([url], true, bounds);

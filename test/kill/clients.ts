@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 import { createClient, type Client, type Reply } from '../servers/client.ts';
 
 /** How a user's program speaks to a service of several gateways that come and go. */
@@ -43,10 +43,10 @@ export function createSturdyClient(
   const nextUrl = (): string => urls[turn++ % urls.length] as string;
   const clients = urls.map((url) => createClient(url));
   const late: string[] = [];
-  const isLost = (begun: number): boolean => performance.now() - begun > patience(lostMs);
+  const isLost = (begun: number): boolean => performance.now() - begun > byLoad(lostMs);
   const noteIfLate = (what: string, begun: number): void => {
     const ms = performance.now() - begun;
-    if (ms > patience(lateMs)) late.push(`${what} took ${Math.round(ms / 1000)} s`);
+    if (ms > byLoad(lateMs)) late.push(`${what} took ${Math.round(ms / 1000)} s`);
   };
   const send: Client['send'] = async (...request) => {
     const begun = performance.now();
@@ -76,7 +76,7 @@ export function createSturdyClient(
   };
 }
 
-/** Lets a broken connection pass until the patience is over; a reply that is no JSON broke off in the middle. */
+/** Lets a broken connection pass until it is lost; a reply that is no JSON broke off in the middle. */
 const passUnless =
   (isLost: () => boolean) =>
   (error: unknown): Reply | undefined => {
@@ -107,7 +107,7 @@ async function followFrom(runId: string, { nextUrl, lateMs, isLost }: Following)
 /** Whole events until the stream ends, is cut, or could not be had. */
 async function* eventsAfter(address: string, last: string, lateMs: number): AsyncGenerator<string> {
   try {
-    const signal = AbortSignal.timeout(patience(lateMs));
+    const signal = AbortSignal.timeout(byLoad(lateMs));
     const response = await fetch(address, { headers: last === '' ? {} : { 'last-event-id': last }, signal });
     if (!response.ok || !response.body) {
       await response.arrayBuffer();

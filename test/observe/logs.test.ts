@@ -7,7 +7,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import { createClient, user } from '../servers/client.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -50,9 +50,7 @@ test('a failure in another service is logged there with the ids of the request a
   await using client = connect('memory', server.address);
   const own = { requestId: 'asked by ada', runId: 'rún/1', traceparent: headers.traceparent };
   const request = { owner: 'u:ada', memoryId: 'm', threadId: 'held' };
-  await requestContexts.run(own, () =>
-    t.throwsAsync(client.get(request, within(patience(5000))), { code: 'Internal' }),
-  );
-  await t.throwsAsync(client.get({ owner: 'u:ada', memoryId: 'm' }, within(patience(5000))), { code: 'Internal' });
+  await requestContexts.run(own, () => t.throwsAsync(client.get(request, within(byLoad(5000))), { code: 'Internal' }));
+  await t.throwsAsync(client.get({ owner: 'u:ada', memoryId: 'm' }, within(byLoad(5000))), { code: 'Internal' });
   t.deepEqual(contexts, [own, {}]);
 });

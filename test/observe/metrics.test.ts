@@ -22,7 +22,7 @@ import { createClient, user } from '../servers/client.ts';
 import { clusterAbsence, openGround } from '../servers/cluster-ground.ts';
 import { makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** All metrics of ours, by the part that has them. */
 const parts: Readonly<Record<string, Metrics>> = {
@@ -314,15 +314,15 @@ const absence = clusterAbsence();
     const env = { GRPC_HOST: '127.0.0.1', GRPC_PORT: '0', SERVICE_TOKEN: 'known', DRAIN_SECONDS: '1' };
     const opened = await openThreadsProcess(
       { ...ground.env, ...measured, ...env },
-      AbortSignal.timeout(patience(30_000)),
+      AbortSignal.timeout(byLoad(30_000)),
     );
     const address = / listens on (\S+)$/.exec(opened.startLines.at(-1) ?? '')?.[1] ?? '';
     const url = metricsAt(opened);
     const owner = 'u:ada';
     await using threads = connect('threads', address, { token: 'known' });
     await using unauthenticated = connect('threads', address);
-    await t.throwsAsync(threads.getThread({ owner, threadId: 'none' }, within(patience(5000))), { code: 'NotFound' });
-    await t.throwsAsync(unauthenticated.getThread({ owner, threadId: 'none' }, within(patience(5000))), {
+    await t.throwsAsync(threads.getThread({ owner, threadId: 'none' }, within(byLoad(5000))), { code: 'NotFound' });
+    await t.throwsAsync(unauthenticated.getThread({ owner, threadId: 'none' }, within(byLoad(5000))), {
       code: 'Unavailable',
     });
     t.is((await fetch(`${url}/readyz`)).status, 200);

@@ -7,7 +7,7 @@ import { openEmbedded } from '../servers/embedded.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { holdsNoContents, isOneTraceOfAll, only, pathOf, streamRun } from './trace.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 test('in one process, one trace goes from the caller to the node, its tool, its memory and its commits', async (t) => {
   await using collector = await openCollector();
@@ -120,7 +120,7 @@ test('a collector that is unavailable holds up neither requests nor the end of t
   t.is((await send('POST', '/v1/graph/invoke', { messages: [user('x')] })).status, 200);
   const start = performance.now();
   await service[Symbol.asyncDispose]();
-  t.true(performance.now() - start < patience(10_000));
+  t.true(performance.now() - start < byLoad(10_000));
 });
 
 test('an endpoint that is no address stops the start', async (t) => {

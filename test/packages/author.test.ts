@@ -9,7 +9,7 @@ import { createClient, user } from '../servers/client.ts';
 import { until } from '../until.ts';
 import { layOutOwnImage } from './own-image.ts';
 import { openFolder, packAll, serve, usual, type Serving, type Tarballs } from './project.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 let tarballs: Tarballs = {};
 
@@ -19,7 +19,7 @@ else test.skip('packages are tested by `npm run test:packages`', () => undefined
 function author(): void {
   const opened = new AsyncDisposableStack();
   test.serial.before('the packages are built', async (t) => {
-    t.timeout(patience(600_000));
+    t.timeout(byLoad(600_000));
     tarballs = await packAll(opened.use(await openFolder()).folder);
   });
   test.after.always(() => opened.disposeAsync());
@@ -27,7 +27,7 @@ function author(): void {
   test.serial(
     'an author installs the packages, and type-checks, tests, serves and edits an agent in TypeScript',
     async (t) => {
-      t.timeout(patience(600_000));
+      t.timeout(byLoad(600_000));
       await isWritten(t, 'ts', async (project) => {
         await run(project, 'npm', 'run', 'types');
       });
@@ -35,12 +35,12 @@ function author(): void {
   );
 
   test.serial('an author does the same in plain JavaScript', async (t) => {
-    t.timeout(patience(600_000));
+    t.timeout(byLoad(600_000));
     await isWritten(t, 'js', async () => undefined);
   });
 
   test.serial('the agents of the cookbook type-check and pass their tests in a folder of their own', async (t) => {
-    t.timeout(patience(300_000));
+    t.timeout(byLoad(300_000));
     const began = performance.now();
     await using outside = await openFolder();
     await cp(cookbook, outside.folder, { recursive: true });
@@ -51,7 +51,7 @@ function author(): void {
   });
 
   test.serial("a team's own image, as its Containerfile in deploy/team builds it, serves its agent", async (t) => {
-    t.timeout(patience(300_000));
+    t.timeout(byLoad(300_000));
     await using outside = await openFolder();
     const image = await layOutOwnImage(outside.folder, tarballs);
     t.regex(await run(image.folder, image.program, 'agents'), /support/);
@@ -80,7 +80,7 @@ function author(): void {
   test.serial(
     'the tools of an MCP server need a package that the error names, and are called once it is there',
     async (t) => {
-      t.timeout(patience(600_000));
+      t.timeout(byLoad(600_000));
       await using outside = await openFolder();
       const { folder } = outside;
       await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));

@@ -5,13 +5,13 @@ import { nats } from '../servers/nats.ts';
 import { postgres } from '../servers/postgres.ts';
 import { redis } from '../servers/redis.ts';
 import { withServer } from '../servers/real-suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 withServer(test, postgres, () => {
   withServer(test, nats, () => {
     withServer(test, redis, () => {
       test('with THREAD_STORE=postgres the processes of a cluster keep runs and threads through a restart of the threads service', async (t) => {
-        t.timeout(patience(180_000));
+        t.timeout(byLoad(180_000));
         const processes = { gateways: 1, threads: 1, executions: 1, env: { DRAIN_SECONDS: '1' } };
         await using cluster = await openCluster({ agent: 'echo', record: 'postgres', ...processes });
         const [url = ''] = cluster.urls;

@@ -10,7 +10,7 @@ import { openAuthorities, toTlsFiles, type Authority } from '../servers/certific
 import { postgresPassword, privatePostgres, type Postgres } from '../servers/postgres.ts';
 import type { Launcher, Private } from '../servers/real.ts';
 import { withServer } from '../servers/real-suite.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 type Options = Parameters<typeof openPostgresThreadStore>[0];
 
@@ -35,7 +35,7 @@ const secured: Launcher<Private<Postgres>> = {
 
 withServer(test, secured, (launched) => {
   test('a record that asks for a password and a certificate is reached with both, and not when one is wrong', async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     const [authority, foreign] = await authorities;
     const { host, port, username, database } = await launched();
     const limits = { requestTimeoutMs: 10_000, deadlineMs: 10_000, connections: 2 };

@@ -4,7 +4,7 @@ import { generousMs } from '../longest-block.ts';
 import { createClient, user } from '../servers/client.ts';
 import { openMemoryReports } from '../servers/memory.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const env = { HOST: '127.0.0.1', LOG_LEVEL: 'warn' };
 
@@ -12,7 +12,7 @@ const env = { HOST: '127.0.0.1', LOG_LEVEL: 'warn' };
 const endMs = 3 * generousMs;
 
 test.serial('no read of large states and messages holds up the others for long', async (t) => {
-  t.timeout(patience(120_000));
+  t.timeout(byLoad(120_000));
   await using workspace = await makeWorkspace('silent');
   await using reports = await openMemoryReports();
   await using service = await startStandalone({ ...workspace.env, ...env, ...reports.env });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user } from '../servers/client.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const branches = 1000;
 /** How often the process is killed: 20 times with `KILLS=20`. */
@@ -59,7 +59,7 @@ async function openEffects(t: ExecutionContext): Promise<Effects> {
 }
 
 test('a fan-out of 1,000 branches whose process is killed again and again has the effect of each branch once', async (t) => {
-  t.timeout(patience(300_000));
+  t.timeout(byLoad(300_000));
   const effects = await openEffects(t);
   await using workspace = await makeWorkspace('fan-out');
   let service = await startStandalone(workspace.env);

@@ -16,11 +16,11 @@ import test, { type ExecutionContext } from 'ava';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { noise } from '../noise.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const log = createLog('test', 'silent');
 const secret = 'a secret of thirty-two characters';
-const call = () => within(patience(30_000));
+const call = () => within(byLoad(30_000));
 const dayMs = 24 * 3_600_000;
 
 interface Opened {

@@ -8,7 +8,7 @@ import { createClient, user, type Chunk } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { startProcess } from '../servers/process.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} lets a running invoke and a running stream finish, and ends with exit code 0`, async (t) => {
@@ -103,7 +103,7 @@ test('an agent that holds its process by a timer does not keep it from ending af
   const messages = [user('one'), user('two')];
   const { status } = await createClient(service.url).send('POST', '/v1/runs', { messages });
   t.is(status, 202);
-  t.timeout(patience(30_000), 'the process goes on');
+  t.timeout(byLoad(30_000), 'the process goes on');
   t.is(await service.stop('SIGTERM'), 0);
 });
 

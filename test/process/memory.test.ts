@@ -9,7 +9,7 @@ import { withServer } from '../servers/real-suite.ts';
 import { newPrefix } from '../servers/weaviate-collections.ts';
 import { privateWeaviate } from '../servers/weaviate.ts';
 import { until } from '../until.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 const entry = fileURLToPath(import.meta.resolve('@agent-workflow/memory/main'));
 
@@ -52,8 +52,7 @@ withServer(test, privateWeaviate(), (server) => {
         () => 'done',
         (error: unknown) => (isServiceError(error) ? error.code : Promise.reject(error as Error)),
       );
-    const searching = async (): Promise<ErrorCode | 'done'> =>
-      outcome(memory.search(question, within(patience(10_000))));
+    const searching = async (): Promise<ErrorCode | 'done'> => outcome(memory.search(question, within(byLoad(10_000))));
     const untilItIs = async (wanted: ErrorCode | 'done'): Promise<void> => {
       for (let seen = await searching(); seen !== wanted; seen = await searching()) t.is(seen, 'Unavailable');
     };
@@ -71,19 +70,19 @@ withServer(test, privateWeaviate(), (server) => {
     await restart();
     await using service = await starting;
     t.is(service.listensOn, `127.0.0.1:${String(port)}`);
-    t.is(await outcome(memory.store({ ...note, memoryId: 'a' }, within(patience(10_000)))), 'done');
+    t.is(await outcome(memory.store({ ...note, memoryId: 'a' }, within(byLoad(10_000)))), 'done');
     await untilItIs('done');
     t.is(await ready(), 'ready\n');
 
     await kill();
-    t.is(await outcome(memory.store({ ...note, memoryId: 'b' }, within(patience(10_000)))), 'Unavailable');
-    t.is(await outcome(memory.get({ owner: 'u:ada', memoryId: 'a' }, within(patience(10_000)))), 'Unavailable');
+    t.is(await outcome(memory.store({ ...note, memoryId: 'b' }, within(byLoad(10_000)))), 'Unavailable');
+    t.is(await outcome(memory.get({ owner: 'u:ada', memoryId: 'a' }, within(byLoad(10_000)))), 'Unavailable');
     t.is(await searching(), 'Unavailable');
     t.is(await ready(), 'ready\ndegraded: weaviate: it is unavailable\n');
     await restart();
     await untilItIs('done');
     t.is(await ready(), 'ready\n');
-    const { results } = await memory.search(question, within(patience(10_000)));
+    const { results } = await memory.search(question, within(byLoad(10_000)));
     t.deepEqual(
       results.map(({ memoryId }) => memoryId),
       ['a'],

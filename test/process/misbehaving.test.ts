@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Chunk, type Client } from '../servers/client.ts';
 import { openGate, type Gate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 interface Ended {
   readonly all_messages: readonly { readonly content: readonly { readonly text: string }[] }[];
@@ -266,7 +266,7 @@ test.serial('a node that never settles is stopped at once, and others beside it 
   const stopped = performance.now();
   const { body } = await client.send('POST', '/v1/graph/stop', { thread_id: 'stuck' });
   const rest = await Array.fromAsync(stream);
-  t.true(performance.now() - stopped < patience(1000));
+  t.true(performance.now() - stopped < byLoad(1000));
   t.like(body.data, { success: true, status: 'stopped' });
   t.is((rest.at(-1)?.data as Ended | undefined)?.meta.status, 'stopped');
   gate.open();

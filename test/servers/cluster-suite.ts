@@ -2,7 +2,7 @@ import type { TestFn } from 'ava';
 import { processEnv } from '@agent-workflow/kit/env';
 import { clusterAbsence } from './cluster-ground.ts';
 import { openCluster, type Cluster, type ClusterOptions } from './cluster.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /**
  * Declares a suite on a cluster, which is opened before its first test and ended after its last. It takes long, and is left to
@@ -27,7 +27,7 @@ export function withCluster(
   }
   let opened: Cluster | undefined;
   test.serial.before(async (t) => {
-    t.timeout(patience(startMs));
+    t.timeout(byLoad(startMs));
     opened = await openCluster(typeof options === 'function' ? await options() : options);
   });
   test.after.always(async () => opened?.[Symbol.asyncDispose]());

@@ -10,7 +10,7 @@ import type { HeldAgents } from '@agent-workflow/execution/ports/queue';
 import { readEnv } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
 import { openNatsCluster } from './nats-cluster.ts';
-import { patience } from '../patience.ts';
+import { byLoad } from '../by-load.ts';
 
 /** Names the streams of these tests. */
 export const poolsPrefix = 'pools';
@@ -79,7 +79,7 @@ export const openNatsAt = (
   url: string,
   pool?: HeldAgents,
   given: Partial<NatsOptions> = {},
-  signal: AbortSignal = AbortSignal.timeout(patience(30_000)),
+  signal: AbortSignal = AbortSignal.timeout(byLoad(30_000)),
 ): ReturnType<typeof openNats> => {
   const values = readEnv(natsSettings, { NATS_URL: url, NATS_PREFIX: poolsPrefix });
   const log = createLog('test', 'silent');

@@ -1,9 +1,9 @@
 import { within } from '@agent-workflow/protos/call';
 import type { Memory, SearchRequest, Selection, StoreRequest } from '@agent-workflow/protos/memory';
-import { patience } from '../../patience.ts';
+import { byLoad } from '../../by-load.ts';
 
 export const owner = 'u:ada';
-export const call = within(patience(120_000));
+export const call = within(byLoad(120_000));
 
 export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 export const fromJson = (json: Uint8Array): unknown => JSON.parse(Buffer.from(json).toString());

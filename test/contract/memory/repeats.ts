@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { call, fromJson, owner, toJson, type MemoryCalls } from './calls.ts';
 import { checksOf, type Opener } from './checks.ts';
-import { patience } from '../../patience.ts';
+import { byLoad } from '../../by-load.ts';
 
 /** Requests that are sent again, because their outcome is not known. */
 export function repeatTests(test: TestFn, name: string, open: Opener): void {
@@ -42,7 +42,7 @@ export function repeatTests(test: TestFn, name: string, open: Opener): void {
   }
 
   test(`${name}: whatever changes are sent again, and whenever, the memories are as if each had come once`, async (t) => {
-    t.timeout(patience(120_000));
+    t.timeout(byLoad(120_000));
     const id = fc.constantFrom('x', 'y', 'z');
     const change = fc.oneof(
       fc.record({ kind: fc.constant('store'), id }),

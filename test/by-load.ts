@@ -4,7 +4,7 @@ import { availableParallelism, loadavg } from 'node:os';
  * How long to wait here for what takes at most `ms` on a machine with nothing else to do: so many times longer as more processes want to run than there are
  * processors. Bounds of time in tests go through it; they say that something hangs, never how quick it is.
  */
-export const patience = (ms: number): number => Math.round(ms * slowness(loadavg()[0] ?? 0, availableParallelism()));
+export const byLoad = (ms: number): number => Math.round(ms * slowness(loadavg()[0] ?? 0, availableParallelism()));
 
 /** Beyond this a run is of no use to anybody, and ends. */
 const mostSlowness = 20;
