@@ -17,8 +17,12 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
   'test:packages': ['test/packages/*.test.ts'],
   'test:browser': ['test/browser/*.test.ts'],
   'test:slow': [
+    'test/process/*.test.ts',
+    'test/linear/*.test.ts',
     'test/chart/image.test.ts',
-    'test/contract/{execution.published,memory-blocks}.test.ts',
-    'test/http/bad-inputs.test.ts',
+    'test/agents/{guide,mcp}.test.ts',
+    'test/contract/{execution.pools,execution.published,memory-blocks,pool-limits,pool-replies}.test.ts',
+    'test/http/{bad-inputs,giant-ends,limits,truncated-ends}.test.ts',
+    'services/command/main.test.ts',
   ],
 };
