@@ -134,7 +134,7 @@ function seededJudge(random: () => number, injected: Injected): CqlProxy['judge'
 }
 
 async function allHold(t: ExecutionContext, threads: Threads, histories: readonly History[]): Promise<void> {
-  for (const history of histories) t.deepEqual(await faultsOf(threads, history), []);
+  for (const history of histories) t.deepEqual(await faultsOf(threads, history), [], 'lost: what was acknowledged');
   const runs = histories.reduce((sum, { accepted }) => sum + accepted.length, 0);
   const written = histories.reduce((sum, { messages }) => sum + messages.filter((each) => each.isWritten).length, 0);
   t.log(`${runs} runs on ${histories.length} threads, ${written} messages acknowledged`);

@@ -18,6 +18,7 @@ import { withServer } from '../servers/real-suite.ts';
 import { agentAt, makeWorkspace } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 import { readMetric, scaleAfter, valueIn, type Scale, type ScaledObject } from './keda.ts';
+import { byLoad } from '../by-load.ts';
 
 /*
  * Real: the API server of Kubernetes with KEDA's own definitions, the ScaledObject that the chart renders, the API in a process of its
@@ -84,7 +85,7 @@ test('a trigger reads the series that has its labels, and none is an error', (t)
 withServer(test, kubernetes, (plane) => {
   withCluster(test, options, (cluster) => {
     test.serial('a pool is scaled from no worker to its most and back by the rendered ScaledObject', async (t) => {
-      t.timeout(5 * waitMs);
+      t.timeout(byLoad(5 * waitMs));
       const object = await applied((await plane()).api);
       const [api] = cluster().executions;
       const { workers } = cluster();

@@ -179,12 +179,12 @@ export async function allHolds(
   for (const { runId } of calls) {
     if (runId === undefined) continue;
     const { body } = await clients.strict.send('GET', `/v1/runs/${runId}`);
-    t.like(body.data, { status: 'completed' } as never);
+    t.like(body.data, { status: 'completed' } as never, `lost: the run ${runId}`);
   }
   for (const { name } of callers) {
     const path = `/v1/threads/thread-${name}/runs?limit=1000`;
     const { runs } = (await clients.strict.send('GET', path)).body.data as { runs: { status: string }[] };
-    t.deepEqual([...new Set(runs.map(({ status }) => status))].toSorted(), ends);
+    t.deepEqual([...new Set(runs.map(({ status }) => status))].toSorted(), ends, `lost: a run of thread-${name}`);
   }
   return calls;
 }

@@ -43,7 +43,7 @@ withFaultsOf(test, privatePostgres(), (launched) => {
     await more(tally, 'acknowledged', 100);
     isOver = true;
     const histories = await playing;
-    for (const history of histories) t.deepEqual(await faultsOf(worker, history), []);
+    for (const history of histories) t.deepEqual(await faultsOf(worker, history), [], 'lost: what was acknowledged');
     t.log(
       `${String(tally.acknowledged)} calls acknowledged, ${String(tally.failed)} unavailable (the slowest after ` +
         `${tally.slowestFailureMs.toFixed(0)} ms), ${String(tally.resolved)} unknown outcomes resolved`,

@@ -211,7 +211,7 @@ for (const { row, route } of routes) {
       const foreign = await sendTo(row, route, ids, signedIn(mallory));
       const absent = await sendTo(row, route, nowhere, signedIn(trent));
       t.is(constant(foreign, ids, mallory), constant(absent, nowhere, trent), `${name}: ${kinds[index]?.[0] ?? ''}`);
-      t.false(foreign.body.includes('cabbage'), 'nothing of the owner is told');
+      t.false(foreign.body.includes('cabbage'), 'mixed: something of the owner is told');
       cases += 1;
     }
   });

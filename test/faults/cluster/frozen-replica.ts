@@ -41,7 +41,7 @@ async function freeze(t: ExecutionContext, cluster: Cluster, kind: keyof typeof 
     const reply = await client.send('GET', `/v1/threads/${encodeURIComponent(thread)}/messages?limit=1000`);
     const { messages } = reply.body.data as { readonly messages: readonly Message[] };
     const users = messages.filter(({ role }) => role === 'user').map(({ content }) => content[0]?.text);
-    t.deepEqual(users, texts, `${thread} has what was accepted, once and in order`);
+    t.deepEqual(users, texts, `lost: ${thread} has what was accepted, once and in order`);
   }
 }
 
