@@ -6,7 +6,7 @@ import type { OwnedMemory } from './memory.ts';
  * @throws Unavailable when the store cannot be reached.
  */
 export interface MemoryBackup {
-  /** Every memory of every owner, in no order. Memories that are written during the scan are in it or not. */
+  /** Every memory of every owner, in no order. Memories that are stored or removed during the scan are in it or not. */
   readonly scan: () => AsyncIterable<OwnedMemory>;
   /** Puts many memories of any owners; ids that exist stay as they are. Returns how many were new. */
   readonly load: (memories: readonly OwnedMemory[]) => Promise<number>;

@@ -73,6 +73,9 @@ export interface MemoryRecords {
     memoryIds: readonly string[],
     request?: IdempotentRequest,
   ) => Promise<RemovedMemories>;
-  /** Newest first, then the greater id first. Memories that are written during a long list may be missing from it. */
+  /**
+   * Newest first, then the greater id first. A memory that passes before the list and after it is in it, also when it is updated meanwhile.
+   * @throws Unavailable when changes never let it be sure of that.
+   */
   readonly list: (query: ListQuery) => Promise<ListPage>;
 }

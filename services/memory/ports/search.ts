@@ -31,7 +31,7 @@ export interface KeywordHit {
 }
 
 /**
- * Finds an owner's memories by vector and by keywords.
+ * Finds an owner's memories by vector and by keywords, also those that are updated meanwhile.
  * @throws Unavailable when the store cannot be reached.
  */
 export interface MemorySearch {

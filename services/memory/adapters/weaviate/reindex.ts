@@ -7,6 +7,7 @@ import { openMarks, type Marks } from './marks/marks.ts';
 import { openPresence } from './marks/presence.ts';
 import { countRows } from './client/queries.ts';
 import { makeCollection, readCurrent, type Current } from './objects/schema.ts';
+import { openChanges } from './records/changes.ts';
 import { createBackup } from './backup.ts';
 
 interface ReindexOptions extends WeaviateConnection {
@@ -25,7 +26,7 @@ export async function openReindex(options: ReindexOptions): Promise<Reindex> {
   const presence = await openPresence(marks, 'copying', { unless: ['serving', 'copying'], onFailure });
   if (!presence) throw new ConfigError('a memory service, or another reindex, is at work: stop it first');
   try {
-    return await begin({ weaviate, marks, prefix, presence });
+    return await begin({ weaviate, marks, prefix, presence, onFailure });
   } catch (error) {
     await presence[Symbol.asyncDispose]();
     throw error;
@@ -37,15 +38,18 @@ interface Parts {
   readonly marks: Marks;
   readonly prefix: string;
   readonly presence: AsyncDisposable;
+  readonly onFailure: (error: unknown) => void;
 }
 
-async function begin({ weaviate, marks, prefix, presence }: Parts): Promise<Reindex> {
+async function begin({ weaviate, marks, prefix, presence, onFailure }: Parts): Promise<Reindex> {
   const current = await readCurrent(marks);
   if (!current) throw new ConfigError('there are no memories at WEAVIATE_URL');
   const { collection } = current;
   const target = nextName(prefix, current);
   await dropOthers(weaviate, prefix, collection);
   const schema = await makeCollection(weaviate, target);
+  const changes = await openChanges(weaviate, `${prefix}Changes`);
+  const reads = { weaviate, changes, onUnreadable: onFailure };
   const use = async <T>(_: string, work: () => Promise<T>): Promise<T> => work();
 
   return {
@@ -56,8 +60,8 @@ async function begin({ weaviate, marks, prefix, presence }: Parts): Promise<Rein
       for (const { name: tenant } of tenants) total += await countRows(weaviate, { scope: { collection, tenant } });
       return total;
     },
-    scan: createBackup({ weaviate, collection, use }).scan,
-    load: createBackup({ weaviate, collection: target, use }).load,
+    scan: createBackup({ reads, collection, use }).scan,
+    load: createBackup({ reads, collection: target, use }).load,
     finish: async ({ model, dimension }) => {
       const next: Current = { collection: target, schema, model, dimension };
       await marks.write('current', '', next);

@@ -5,6 +5,7 @@ import type { MemoryStore } from '../../ports/store.ts';
 import { createBackup } from './backup.ts';
 import { createWeaviate } from './client/client.ts';
 import type { Scope, WeaviateConnection } from './client/weaviate.ts';
+import { openChanges } from './records/changes.ts';
 import { openRequests } from './records/idempotency.ts';
 import { openMarks } from './marks/marks.ts';
 import { tenantOf } from './objects/objects.ts';
@@ -33,8 +34,10 @@ interface WeaviateMemoryStore extends MemoryStore {
   readonly untilComplete: Watch['untilComplete'];
 }
 
-/** How often idle tenants are deactivated, and expired outcomes deleted. */
+/** How often idle tenants are deactivated, and what has expired is deleted. */
 const cleanEveryMs = 60_000;
+/** Readers read all announcements of an owner, so they are deleted soon. */
+const expireChangesMs = 10_000;
 
 /**
  * Memories in Weaviate: one collection, a tenant for each owner. The nearest are exact, except by Manhattan distance; the README says
@@ -57,7 +60,10 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
   if (!presence) throw unavailable('the memories are being copied');
   opened.use(presence);
   const { collection } = await openSchema({ weaviate, marks, prefix, embedder });
-  const watch = opened.use(await openWatch({ weaviate, marks, collection, onRepair, onFailure }));
+  const changes = await openChanges(weaviate, `${prefix}Changes`);
+  opened.use(every(expireChangesMs, changes.expire, onFailure));
+  const reads = { weaviate, changes, onUnreadable: onFailure };
+  const watch = opened.use(await openWatch({ reads, marks, collection, onRepair, onFailure }));
   ({ suspect } = watch);
   const { use, deactivateIdle } = createTenants({ weaviate, collection, idleMs });
   opened.use(every(Math.min(idleMs, cleanEveryMs), deactivateIdle, onFailure));
@@ -68,10 +74,10 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
     use(tenantOf(owner), () => work({ collection, tenant: tenantOf(owner) }));
   const everything = opened.move();
   return {
-    ...createRecords({ weaviate, locks: marks, requests, collection, use }),
-    ...createBackup({ weaviate, collection, use }),
-    findByVector: async (query) => within(query.owner, async (scope) => findByVector(weaviate, scope, query)),
-    findByKeywords: async (query) => within(query.owner, async (scope) => findByKeywords(weaviate, scope, query)),
+    ...createRecords({ reads, locks: marks, requests, collection, use }),
+    ...createBackup({ reads, collection, use }),
+    findByVector: async (query) => within(query.owner, async (scope) => findByVector(reads, scope, query)),
+    findByKeywords: async (query) => within(query.owner, async (scope) => findByKeywords(reads, scope, query)),
     incompleteSince: watch.incompleteSince,
     untilComplete: watch.untilComplete,
     [Symbol.asyncDispose]: async () => everything.disposeAsync(),

@@ -4,7 +4,7 @@ import type { FoundObject, Scope, Weaviate } from './weaviate.ts';
 export type Where =
   | { readonly operator: 'And' | 'Or'; readonly operands: readonly Where[] }
   | {
-      readonly operator: 'Equal' | 'LessThan' | 'GreaterThanEqual' | 'ContainsAny';
+      readonly operator: 'Equal' | 'LessThan' | 'GreaterThanEqual' | 'ContainsAny' | 'ContainsNone';
       readonly path: readonly [string];
       readonly valueText?: string | readonly string[];
       readonly valueNumber?: number;
@@ -68,6 +68,11 @@ export function allOf(conditions: readonly (Where | undefined)[]): Where | undef
 export const equals = (path: string, valueText: string): Where => ({ operator: 'Equal', path: [path], valueText });
 
 export const hasId = (ids: readonly string[]): Where => ({ operator: 'ContainsAny', path: ['id'], valueText: ids });
+export const hasNoneOf = (ids: readonly string[]): Where => ({
+  operator: 'ContainsNone',
+  path: ['id'],
+  valueText: ids,
+});
 
 function whereText(where: Where): string {
   if ('operands' in where) {
@@ -82,7 +87,7 @@ function whereText(where: Where): string {
 const literal = (value: string | readonly string[]): string =>
   typeof value === 'string' ? JSON.stringify(value.toWellFormed()) : `[${value.map(literal).join()}]`;
 
-/** Every object of a scope, page by page, vectors included. An object that is written during the walk may be in it or not. */
+/** Every object of a scope in the order of ids, page by page, vectors included: a replacement hides no object from it. */
 export async function* walk(weaviate: Weaviate, scope: Scope, limit: number): AsyncGenerator<FoundObject> {
   for (let after: string | undefined; ;) {
     const objects = await weaviate.page(scope, { after, limit });

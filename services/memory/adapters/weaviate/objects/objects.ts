@@ -15,7 +15,8 @@ export const tenantOf = (owner: string): string => createHash('sha256').update(o
 /** The object id of an owner's memory. */
 export const objectId = (owner: string, memoryId: string): string => markId(owner, memoryId);
 
-export const shortFields = 'idHex memoryType category threadId at';
+/** Of an object's properties those of a memory without content and metadata, and its id. */
+export const shortFields = 'idHex memoryType category threadId at _additional { id }';
 export const headFields = `${shortFields} metadata`;
 export const memoryFields = `${headFields} content vectorJson`;
 
@@ -46,7 +47,7 @@ export const toObject = (
 });
 
 /** All properties of an object, so that it can be put again. */
-export const objectFields = `owner ${memoryFields} keys words stamp _additional { id vector }`;
+export const objectFields = `owner ${memoryFields} keys words stamp _additional { vector }`;
 
 export const toHead = (row: Row): MemoryHead => ({
   ...fieldsOf(row),

@@ -1,130 +1,91 @@
 import { toListPage } from '../../../record/list-page.ts';
 import { byRecency, isWithin } from '../../../record/order.ts';
 import type { MemoryHead } from '../../../ports/memory.ts';
-import type { ListPage, ListPosition, ListQuery } from '../../../ports/records.ts';
-import type { Scope, Weaviate } from '../client/weaviate.ts';
-import { shortFields, headFields, objectId, toShortHead, toHead, toHex, toWhere } from '../objects/objects.ts';
-import { allOf, countRows, findRows, hasId, type Row, type Where } from '../client/queries.ts';
+import type { ListPage, ListQuery } from '../../../ports/records.ts';
+import { allOf, countRows, hasNoneOf, type Row } from '../client/queries.ts';
+import type { Scope } from '../client/weaviate.ts';
+import { headFields, objectId, shortFields, toHead, toShortHead, toWhere } from '../objects/objects.ts';
+import { eachById, type Reads } from './by-id.ts';
+import { newestRows } from './newest.ts';
 
 /** How many heads one request reads without their metadata, and how many with it, of up to 64 KiB each. */
 const shortHeadsAtOnce = 1000;
 export const headsAtOnce = 250;
-/** How many objects one request reads by id, whole: content, metadata and vector. */
-const idsAtOnce = 50;
 
 /** A page of a list, and how many memories pass altogether. */
-export async function listMemories(weaviate: Weaviate, scope: Scope, query: ListQuery): Promise<ListPage> {
+export async function listMemories(reads: Reads, scope: Scope, query: ListQuery): Promise<ListPage> {
   const { narrowing, accepts, after, offset = 0, limit, without } = query;
   if (narrowing.memoryIds) {
-    const heads = await headsByIds(weaviate, scope, query);
+    const heads = await headsByIds(reads, scope, query);
     return toListPage(heads.sort(byRecency), { ...query, accepts: undefined });
   }
+  const isShort = without !== undefined && !accepts;
+  const wanted = offset + limit;
   const where = toWhere(narrowing);
-  if (accepts) return toListPage(newestHeads(weaviate, { scope, where, atOnce: headsAtOnce }), query);
-  const isShort = without !== undefined;
-  const atOnce = Math.min(Math.max(offset + limit, 16) + 1, isShort ? shortHeadsAtOnce : headsAtOnce);
-  const fields = isShort ? shortFields : headFields;
+  const indexed = accepts ? 0 : await countRows(reads.weaviate, { scope, where });
+  const { rows, missed, replaced } = newestRows(reads, {
+    scope,
+    where,
+    // With `accepts` every memory is counted, so all of them are read.
+    after: accepts ? undefined : after,
+    atOnce: accepts ? headsAtOnce : Math.min(Math.max(wanted, 16) + 1, isShort ? shortHeadsAtOnce : headsAtOnce),
+    atOnceById: isShort ? shortHeadsAtOnce : headsAtOnce,
+    fields: isShort ? shortFields : headFields,
+  });
   const heads: MemoryHead[] = [];
-  let toSkip = offset;
-  for await (const row of newestRows(weaviate, { scope, where, after, atOnce, fields })) {
-    if (toSkip > 0) toSkip -= 1;
-    else heads.push(isShort ? toShortHead(row) : toHead(row));
-    if (heads.length >= limit) break;
+  let passing = 0;
+  const take = (row: Row): void => {
+    const head = isShort ? toShortHead(row) : toHead(row);
+    if (!isWithin(narrowing, head) || accepts?.(head) === false) return;
+    passing += 1;
+    if (!after || byRecency(head, after) > 0) heads.push(without === undefined ? head : { ...head, metadata: {} });
+  };
+  for await (const row of rows) {
+    if (heads.length < wanted) take(row);
+    else if (accepts) passing += accepts(toHead(row)) ? 1 : 0;
+    if (heads.length >= wanted && !accepts) break;
   }
-  return { heads, total: await countRows(weaviate, { scope, where }) };
+  for await (const row of missed()) take(row);
+  const page = heads.sort(byRecency).slice(offset, wanted);
+  if (accepts) return { heads: page, total: passing };
+  const isCounted = !where || (await replaced()).size === 0;
+  return { heads: page, total: isCounted ? indexed : await countAll(reads, scope, query) };
 }
 
-async function headsByIds(weaviate: Weaviate, scope: Scope, query: ListQuery): Promise<MemoryHead[]> {
+/** How often two counts may disagree. */
+const maxCounts = 3;
+
+/**
+ * How many memories are within the narrowing, while some are being replaced. A count by the index leaves these out; the count of the
+ * others and of what was replaced lately may have some of them twice. Where both are the same they are right. Memories that are stored
+ * or removed meanwhile make them different, too; then it is the largest count by the index.
+ */
+async function countAll(reads: Reads, scope: Scope, { narrowing }: ListQuery): Promise<number> {
+  const { weaviate, changes } = reads;
+  const where = toWhere(narrowing);
+  let most = 0;
+  for (let counts = 0; counts < maxCounts; counts += 1) {
+    const indexed = await countRows(weaviate, { scope, where });
+    const ids = [...(await changes.recent(scope.tenant ?? '')).replaced];
+    let whole =
+      ids.length === 0 ? indexed : await countRows(weaviate, { scope, where: allOf([where, hasNoneOf(ids)]) });
+    for await (const row of eachById(reads, { scope, ids, fields: shortFields, atOnce: shortHeadsAtOnce })) {
+      if (isWithin(narrowing, toShortHead(row))) whole += 1;
+    }
+    if (whole === indexed) return indexed;
+    most = Math.max(most, indexed);
+  }
+  return most;
+}
+
+async function headsByIds(reads: Reads, scope: Scope, query: ListQuery): Promise<MemoryHead[]> {
   const { owner, narrowing, accepts, without } = query;
   const ids = [...(narrowing.memoryIds ?? [])].map((memoryId) => objectId(owner, memoryId));
   const heads: MemoryHead[] = [];
-  for await (const row of eachById(weaviate, { scope, ids, fields: headFields })) {
+  for await (const row of eachById(reads, { scope, ids, fields: headFields })) {
     const head = toHead(row);
     if (!isWithin(narrowing, head) || accepts?.(head) === false) continue;
     heads.push(without === undefined ? head : toShortHead(row));
   }
   return heads;
 }
-
-interface Named {
-  readonly scope: Scope;
-  readonly ids: readonly string[];
-  readonly fields: string;
-  /** How many one request reads; more when few fields are read. */
-  readonly atOnce?: number;
-}
-
-/** The existing objects of these ids, in no order. */
-export async function rowsByIds(weaviate: Weaviate, named: Named): Promise<Row[]> {
-  const rows: Row[] = [];
-  for await (const row of eachById(weaviate, named)) rows.push(row);
-  return rows;
-}
-
-/** The same, read lazily: no more than the caller takes. */
-export async function* eachById(
-  weaviate: Weaviate,
-  { scope, ids, fields, atOnce = idsAtOnce }: Named,
-): AsyncGenerator<Row> {
-  for (let from = 0; from < ids.length; from += atOnce) {
-    const where = hasId(ids.slice(from, from + atOnce));
-    yield* await findRows(weaviate, { scope, where, fields, limit: atOnce });
-  }
-}
-
-/** How many objects one request reads when it reads their ids alone. */
-export const bareIdsAtOnce = 200;
-
-interface Newest {
-  readonly scope: Scope;
-  readonly where?: Where | undefined;
-  readonly after?: ListPosition | undefined;
-  readonly atOnce: number;
-  readonly fields?: string;
-}
-
-async function* newestHeads(weaviate: Weaviate, newest: Newest): AsyncGenerator<MemoryHead> {
-  for await (const row of newestRows(weaviate, newest)) yield toHead(row);
-}
-
-/** The objects that meet `where`, newest first, then the greater id. They are read lazily: no more than the caller takes. */
-export async function* newestRows(
-  weaviate: Weaviate,
-  { scope, where, after, atOnce, fields = headFields }: Newest,
-): AsyncGenerator<Row> {
-  const find = async (condition: Where | undefined, sort: 'at' | 'idHex'): Promise<Row[]> =>
-    findRows(weaviate, {
-      scope,
-      fields,
-      limit: atOnce,
-      where: allOf([where, condition]),
-      sort: { path: sort, order: 'desc' },
-    });
-
-  // Weaviate sorts fast by one property only. So rows are read by time, and rows of one timestamp are read again by id.
-  let position = after && { at: after.timestamp, idHex: toHex(after.memoryId) };
-  for (;;) {
-    while (position) {
-      const equals: Row[] = await find(allOf([isAt('Equal', position.at), isBelow(position.idHex)]), 'idHex');
-      yield* equals;
-      const last = equals.at(-1);
-      if (equals.length < atOnce || !last) break;
-      position = { at: position.at, idHex: String(last['idHex']) };
-    }
-    const rows: Row[] = await find(position && isAt('LessThan', position.at), 'at');
-    const oldest = atOf(rows.at(-1));
-    const isWhole = rows.length < atOnce;
-    yield* rows.filter((row) => isWhole || atOf(row) > oldest).sort(byAtAndId);
-    if (isWhole) return;
-    position = { at: oldest, idHex: afterAllHex };
-  }
-}
-
-/** Sorts after every hex digit. */
-const afterAllHex = 'g';
-
-const atOf = (row: Row | undefined): number => Number(row?.['at']);
-const byAtAndId = (a: Row, b: Row): number => atOf(b) - atOf(a) || (String(a['idHex']) < String(b['idHex']) ? 1 : -1);
-
-const isAt = (operator: 'Equal' | 'LessThan', valueNumber: number): Where => ({ operator, path: ['at'], valueNumber });
-const isBelow = (valueText: string): Where => ({ operator: 'LessThan', path: ['idHex'], valueText });

@@ -3,10 +3,11 @@ import { retry } from '@agent-workflow/kit/retry';
 import type { StoredMemory } from '../../../ports/memory.ts';
 import type { IdempotentRequest, MemoryRecords, UpdatedMemory } from '../../../ports/records.ts';
 import { toUpdated } from '../../../record/outcomes.ts';
-import type { NewObject, Scope, Weaviate } from '../client/weaviate.ts';
+import type { NewObject, Scope } from '../client/weaviate.ts';
 import type { Requests } from './idempotency.ts';
 import { createKeyLock } from './key-lock.ts';
-import { listMemories, rowsByIds } from './lists.ts';
+import { idOf, rowsByIds, type Reads } from './by-id.ts';
+import { listMemories } from './lists.ts';
 import type { Locks } from '../marks/locks.ts';
 import { memoryFields, objectId, tenantOf, toObject, toStored } from '../objects/objects.ts';
 import { countRows } from '../client/queries.ts';
@@ -15,7 +16,7 @@ import { requestId, requestOfStamp, requestStamp, type StampedRequest } from '..
 import type { UseTenant } from '../objects/tenants.ts';
 
 interface RecordsParts {
-  readonly weaviate: Weaviate;
+  readonly reads: Reads;
   readonly locks: Locks;
   readonly requests: Requests;
   readonly collection: string;
@@ -23,7 +24,8 @@ interface RecordsParts {
 }
 
 export function createRecords(parts: RecordsParts): MemoryRecords {
-  const { weaviate, locks, requests, collection, use } = parts;
+  const { reads, locks, requests, collection, use } = parts;
+  const { weaviate, changes } = reads;
   // Within this process, writes of one memory run one after the other; `update` also holds its lock among all processes.
   const withKeyLocks = createKeyLock();
   const within = async <T>(owner: string, work: (scope: Scope) => Promise<T>): Promise<T> =>
@@ -34,18 +36,21 @@ export function createRecords(parts: RecordsParts): MemoryRecords {
     if (last.until > Date.now()) await requests.keepUpdated(last, toUpdated(memory));
   };
 
-  const remove = createRemove({ weaviate, requests, keepUpdated });
+  const remove = createRemove({ reads, locks, requests, keepUpdated });
 
   return {
     put: async (owner, memory) => {
       const object = toObject(collection, { owner, memory });
-      return withKeyLocks([object.id], async () => within(owner, async () => putNew(weaviate, object)));
+      return withKeyLocks([object.id], async () => within(owner, async () => putNew(parts, object)));
     },
 
     update: async (owner, memoryId, change, request) => {
       const id = objectId(owner, memoryId);
       const replace = async (scope: Scope, isHeld: () => boolean): Promise<UpdatedMemory | undefined> => {
-        const found = await weaviate.find(scope, id);
+        const [found] = await Promise.all([
+          weaviate.find(scope, id),
+          changes.announce(tenantOf(owner), { replaced: [id] }),
+        ]);
         const last = requestOfStamp(found?.properties['stamp']);
         if (found && request && isOf(last, owner, request)) return toUpdated(toStored(found.properties));
         const kept = request && (await requests.findUpdated(owner, request));
@@ -67,7 +72,7 @@ export function createRecords(parts: RecordsParts): MemoryRecords {
     get: async (owner, memoryIds) =>
       within(owner, async (scope) => {
         const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
-        const stored = await findStored(weaviate, scope, ids);
+        const stored = await findStored(reads, scope, ids);
         return ids.flatMap((id) => stored.get(id) ?? []);
       }),
 
@@ -79,7 +84,7 @@ export function createRecords(parts: RecordsParts): MemoryRecords {
       );
     },
 
-    list: async (query) => within(query.owner, async (scope) => listMemories(weaviate, scope, query)),
+    list: async (query) => within(query.owner, async (scope) => listMemories(reads, scope, query)),
   };
 }
 
@@ -87,29 +92,26 @@ const isOf = (last: StampedRequest | undefined, owner: string, request: Idempote
   last?.id === requestId(owner, request) && last.until > request.at;
 
 /** The stored memories by their object ids. */
-async function findStored(
-  weaviate: Weaviate,
-  scope: Scope,
-  ids: readonly string[],
-): Promise<Map<string, StoredMemory>> {
+async function findStored(reads: Reads, scope: Scope, ids: readonly string[]): Promise<Map<string, StoredMemory>> {
   const [only, ...others] = ids;
   if (only !== undefined && others.length === 0) {
-    const found = await weaviate.find(scope, only);
+    const found = await reads.weaviate.find(scope, only);
     return new Map(found ? [[only, toStored(found.properties)]] : []);
   }
-  const rows = await rowsByIds(weaviate, { scope, ids, fields: `${memoryFields} _additional { id }` });
-  return new Map(rows.map((row) => [(row['_additional'] as { id: string }).id, toStored(row)]));
+  const rows = await rowsByIds(reads, { scope, ids, fields: memoryFields });
+  return new Map(rows.map((row) => [idOf(row), toStored(row)]));
 }
 
 /** How long a write with an unknown outcome is tried again. */
 const writeAgainMs = 1000;
 
 /** Adds an object; `false` when its id exists. An object with the same stamp was written by an earlier attempt of this call. */
-async function putNew(weaviate: Weaviate, object: NewObject): Promise<boolean> {
+async function putNew(parts: RecordsParts, object: NewObject): Promise<boolean> {
+  const { weaviate } = parts.reads;
   const writeNew = async (): Promise<boolean> => {
     if (await weaviate.create(object)) return true;
     const isOwn = (await weaviate.find(object, object.id))?.properties['stamp'] === object.properties['stamp'];
-    await replaceTorn(weaviate, object);
+    await replaceTorn(parts, object);
     return isOwn;
   };
   const waits = { firstMs: 150, maxMs: 150, deadline: Date.now() + writeAgainMs };
@@ -117,12 +119,16 @@ async function putNew(weaviate: Weaviate, object: NewObject): Promise<boolean> {
 }
 
 /**
- * Replaces an object whose write was cut by a crash: it exists, but a query by its properties does not find it. Its write was never
- * acknowledged, so the new attempt may take its place.
+ * Replaces an object whose write was cut by a crash: it exists, but a query by its properties does not find it, also while nobody
+ * updates it. Its write was never acknowledged, so the new attempt may take its place.
  */
-async function replaceTorn(weaviate: Weaviate, object: NewObject): Promise<void> {
+async function replaceTorn({ reads: { weaviate }, locks }: RecordsParts, object: NewObject): Promise<void> {
   const where = { operator: 'Equal', path: ['idHex'], valueText: String(object.properties['idHex']) } as const;
-  if ((await countRows(weaviate, { scope: object, where })) > 0) return;
-  await weaviate.removeMany(object, [object.id]);
-  await weaviate.create(object);
+  const isTorn = async (): Promise<boolean> => (await countRows(weaviate, { scope: object, where })) === 0;
+  if (!(await isTorn())) return;
+  await locks.hold(object.id, async () => {
+    if (!(await isTorn())) return;
+    await weaviate.removeMany(object, [object.id]);
+    await weaviate.create(object);
+  });
 }

@@ -1,14 +1,16 @@
 import type { StoredMemory } from '../../../ports/memory.ts';
 import type { IdempotentRequest, RemovedMemories } from '../../../ports/records.ts';
 import { toRemoved } from '../../../record/outcomes.ts';
-import type { Scope, Weaviate } from '../client/weaviate.ts';
+import type { Scope } from '../client/weaviate.ts';
+import { keysAtOnce, type Locks } from '../marks/locks.ts';
 import type { Requests } from './idempotency.ts';
-import { bareIdsAtOnce, eachById, rowsByIds } from './lists.ts';
+import { bareIdsAtOnce, eachById, idOf, rowsByIds, type Reads } from './by-id.ts';
 import { headFields, objectId, toStored } from '../objects/objects.ts';
 import { requestOfStamp, type StampedRequest } from '../objects/stamps.ts';
 
 interface RemoveParts {
-  readonly weaviate: Weaviate;
+  readonly reads: Reads;
+  readonly locks: Locks;
   readonly requests: Requests;
   /** Keeps the outcome of the last update of a memory, because its stamp goes with the memory. */
   readonly keepUpdated: (last: StampedRequest, memory: StoredMemory) => Promise<void>;
@@ -23,13 +25,13 @@ interface Removing {
 type Remove = (scope: Scope, removing: Removing) => Promise<RemovedMemories>;
 
 /** Removes memories, those of a request exactly once. */
-export function createRemove({ weaviate, requests, keepUpdated }: RemoveParts): Remove {
+export function createRemove({ reads, locks, requests, keepUpdated }: RemoveParts): Remove {
   /** The ids of the memories that exist. */
   const findExisting: (scope: Scope, removing: Removing) => Promise<string[]> = async (scope, { owner, memoryIds }) => {
     const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
     const existing = new Set<string>();
-    for await (const row of eachById(weaviate, { scope, ids, fields: `${headFields} stamp _additional { id }` })) {
-      existing.add((row['_additional'] as { id: string }).id);
+    for await (const row of eachById(reads, { scope, ids, fields: `${headFields} stamp` })) {
+      existing.add(idOf(row));
       const last = requestOfStamp(row['stamp']);
       if (last) await keepUpdated(last, toStored(row));
     }
@@ -38,7 +40,7 @@ export function createRemove({ weaviate, requests, keepUpdated }: RemoveParts): 
 
   const removeNow = async (scope: Scope, owner: string, memoryIds: readonly string[]): Promise<RemovedMemories> => {
     const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
-    const removed = await removeAll(weaviate, scope, ids);
+    const removed = await removeAll({ reads, locks }, scope, ids);
     return toRemoved(memoryIds.filter((_, index) => removed.has(ids[index] ?? '')));
   };
 
@@ -59,15 +61,40 @@ export function createRemove({ weaviate, requests, keepUpdated }: RemoveParts): 
 const idsAtOnce = 1000;
 
 /** Removes the objects until none is found any more; returns the ids of those that existed. */
-async function removeAll(weaviate: Weaviate, scope: Scope, ids: readonly string[]): Promise<Set<string>> {
+async function removeAll(
+  { reads, locks }: Pick<RemoveParts, 'reads' | 'locks'>,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const { weaviate, changes } = reads;
+  const { tenant = '' } = scope;
   const removed = new Set<string>();
   for (let from = 0; from < ids.length; from += idsAtOnce) {
     const chunk = ids.slice(from, from + idsAtOnce);
-    for (let left = chunk; left.length > 0;) {
-      for (const id of await weaviate.removeMany(scope, left)) removed.add(id);
-      const rows = await rowsByIds(weaviate, { scope, ids: left, fields: '_additional { id }', atOnce: bareIdsAtOnce });
-      left = rows.map((row) => (row['_additional'] as { id: string }).id);
+    await changes.announce(tenant, { removed: chunk.length });
+    for (let existing = chunk; existing.length > 0;) {
+      for (const id of await weaviate.removeMany(scope, existing)) removed.add(id);
+      existing = (
+        await rowsByIds(reads, { scope, ids: existing, fields: '_additional { id }', atOnce: bareIdsAtOnce })
+      ).map(idOf);
     }
+    const { replaced } = await changes.recent(tenant);
+    const left = chunk.filter((id) => replaced.has(id));
+    for (let at = 0; at < left.length; at += keysAtOnce)
+      await removeReplaced({ reads, locks }, scope, left.slice(at, at + keysAtOnce));
   }
   return removed;
+}
+
+/** A replacement that another process began before the removal may end after it. Whoever has the lock of its object sees whether it did. */
+async function removeReplaced(
+  { reads: { weaviate }, locks }: Pick<RemoveParts, 'reads' | 'locks'>,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<void> {
+  const held = await locks.holdFree(ids, async (free) => {
+    await weaviate.removeMany(scope, free);
+    return new Set(free);
+  });
+  for (const id of ids) if (!held.has(id)) await locks.hold(id, async () => weaviate.removeMany(scope, [id]));
 }

@@ -1,20 +1,22 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
-import type { NewObject, Properties, Weaviate } from '../client/weaviate.ts';
-import { rowsByIds } from '../records/lists.ts';
+import type { NewObject, Properties } from '../client/weaviate.ts';
+import { rowsByIds, type Reads } from '../records/by-id.ts';
 import { keysAtOnce } from '../marks/locks.ts';
 import type { Marks } from '../marks/marks.ts';
 import { objectFields } from '../objects/objects.ts';
-import { findRows, type Row, type Where } from '../client/queries.ts';
+import { countRows, findRows, type Row, type Where } from '../client/queries.ts';
 import { isRepaired, repairStamp } from '../objects/stamps.ts';
 
 interface RepairOptions {
-  readonly weaviate: Weaviate;
+  readonly reads: Reads;
   readonly marks: Marks;
   readonly collection: string;
   /** By the server's clock: milliseconds since 1970 UTC. */
   readonly since: number;
+  /** What was written later is in the index. */
+  readonly until: number;
   /**
    * Names this repair. It is in the stamp of each object that was put again, until its next write, so that a process that continues the
    * repair, after a failure or in place of one that died, skips that object.
@@ -28,7 +30,10 @@ interface RepairOptions {
  * @returns how many memories were put again.
  */
 export async function repairIndex(options: RepairOptions): Promise<number> {
-  const { weaviate, collection } = options;
+  const {
+    reads: { weaviate },
+    collection,
+  } = options;
   let count = 0;
   const tenants = (await weaviate.listTenants(collection)).filter(({ isActive }) => isActive);
   await eachOf(tenants, tenantsAtOnce, async ({ name }) => {
@@ -71,9 +76,12 @@ const lockWaits = { maxAttempts: 20, firstMs: 150, maxMs: 150 };
 const chunksAtOnce = 2;
 
 /** The ids of the objects written since, without those that this repair has put again. */
-async function writtenSince({ weaviate, since, epoch }: RepairOptions, scope: TenantScope): Promise<string[]> {
+async function writtenSince(
+  { reads: { weaviate }, since, until, epoch }: RepairOptions,
+  scope: TenantScope,
+): Promise<string[]> {
   const ids = new Set<string>();
-  for (let from = since; ;) {
+  for (let from = since; from <= until;) {
     const rows = await findRows(weaviate, {
       scope,
       limit: rowsAtOnce,
@@ -84,10 +92,12 @@ async function writtenSince({ weaviate, since, epoch }: RepairOptions, scope: Te
     for (const row of rows) if (!isRepaired(epoch, row['stamp'])) ids.add(toWritten(row).id);
     const last = rows.at(-1);
     const newest = last ? toWritten(last).updatedAt : from;
-    // Objects of the last timestamp are found again. When one timestamp fills a page, the loop ends there.
-    if (rows.length < rowsAtOnce || newest === from) return [...ids];
-    from = newest;
+    // A page that is short is not the last one: an object that is being replaced drops out of it. That object needs no repair.
+    if (rows.length === 0 && (await countRows(weaviate, { scope, where: isWrittenSince(from) })) === 0) return [...ids];
+    // Objects of the last timestamp are found again, unless the page has no others.
+    from = newest > from ? newest : from + 1;
   }
+  return [...ids];
 }
 
 const rowsAtOnce = 5000;
@@ -109,17 +119,18 @@ function toWritten(row: Row): { readonly id: string; readonly updatedAt: number 
  * @returns the ids of the objects that no other process was changing.
  */
 async function putAgain(
-  { weaviate, marks, epoch }: RepairOptions,
+  { reads, marks, epoch }: RepairOptions,
   scope: TenantScope,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   return marks.holdFree(ids, async (free, isHeld) => {
     const done = new Set(free);
     if (free.length === 0) return done;
-    const rows = await rowsByIds(weaviate, { scope, ids: free, fields: objectFields });
+    await reads.changes.announce(scope.tenant, { replaced: free });
+    const rows = await rowsByIds(reads, { scope, ids: free, fields: objectFields });
     await eachOf(rows, writesAtOnce, async (row) => {
       const object = toNudged(row, scope, epoch);
-      if (isHeld()) await weaviate.replace(object);
+      if (isHeld()) await reads.weaviate.replace(object);
       else done.delete(object.id);
     });
     return done;

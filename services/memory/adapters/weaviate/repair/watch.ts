@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { every } from '@agent-workflow/kit/life';
 import { showsRestarts } from '../client/fingerprint.ts';
-import type { Weaviate } from '../client/weaviate.ts';
+import type { Reads } from '../records/by-id.ts';
 import { withLease } from '../marks/lease.ts';
 import type { Mark, Marks } from '../marks/marks.ts';
 import { repairIndex } from './repair.ts';
@@ -20,7 +20,7 @@ export interface Watch extends AsyncDisposable {
 }
 
 interface WatchOptions {
-  readonly weaviate: Weaviate;
+  readonly reads: Reads;
   readonly marks: Marks;
   readonly collection: string;
   readonly onRepair: (count: number) => void;
@@ -71,7 +71,8 @@ interface Watcher extends Omit<Watch, keyof AsyncDisposable> {
   readonly poll: () => Promise<void>;
 }
 
-function createWatcher({ weaviate, marks, collection, onRepair, onFailure }: WatchOptions): Watcher {
+function createWatcher({ reads, marks, collection, onRepair, onFailure }: WatchOptions): Watcher {
+  const { weaviate } = reads;
   const holder = randomUUID();
   let known: Check = { fingerprint: '', goodUntil: 0, epoch: '', isWhole: false };
   let isChecked = false;
@@ -115,7 +116,7 @@ function createWatcher({ weaviate, marks, collection, onRepair, onFailure }: Wat
     const continues = check !== undefined && (isChecked || (!check.isWhole && isSameStart));
     const epoch = continues ? check.epoch : randomUUID();
     if (!isChecked) await writeCheck({ fingerprint, goodUntil, epoch, isWhole: false });
-    const count = await repairIndex({ weaviate, marks, collection, since: goodUntil, epoch });
+    const count = await repairIndex({ reads, marks, collection, since: goodUntil, until: now, epoch });
     // After a restart in the middle, the next poll begins the repair again.
     if ((await weaviate.readFingerprint()) !== fingerprint) return;
     await writeCheck({ fingerprint, goodUntil: now - marginMs, epoch, isWhole: true });
