@@ -57,7 +57,7 @@ function updating(store: MemoryStore, { isMoving = false } = {}) {
 }
 
 /** How often each thing is read during updates. */
-const looks = 16;
+const rounds = 16;
 
 /** What a store must promise of its reads while memories are updated: none of them is missed. `open` gives an empty store. */
 export function memoryUpdatesContract(test: TestFn, name: string, open: () => Promise<MemoryStore>): void {
@@ -78,9 +78,9 @@ export function memoryUpdatesContract(test: TestFn, name: string, open: () => Pr
     withStore(`${title} has every memory that was there before and after, while eight update`, async (t, store) => {
       await using _ = updating(store, { isMoving });
       const short: string[] = [];
-      for (let look = 0; look < looks; look += 1) {
+      for (let round = 0; round < rounds; round += 1) {
         const missed = missing(await read(store));
-        if (missed.length > 0) short.push(`look ${String(look)} misses ${String(missed.length)}`);
+        if (missed.length > 0) short.push(`round ${String(round)} misses ${String(missed.length)}`);
       }
       t.deepEqual(short, []);
     });
@@ -117,7 +117,7 @@ export function memoryUpdatesContract(test: TestFn, name: string, open: () => Pr
 
   withStore('a list counts the memories that pass, while eight update', async (t, store) => {
     await using _ = updating(store);
-    for (let look = 0; look < looks; look += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       t.is((await store.list({ ...all, limit: 1 })).total, count);
       t.is((await store.list({ ...all, narrowing: { threadId: 't1' }, limit: 1 })).total, ofThread.length);
       t.is((await store.list({ ...all, accepts: () => true, limit: 1 })).total, count);
@@ -171,7 +171,7 @@ export function memoryUpdatesContract(test: TestFn, name: string, open: () => Pr
     const updates = updating(store);
     {
       await using _ = updates;
-      for (let look = 0; look < looks; look += 1) t.is(await store.load(everything()), 0);
+      for (let round = 0; round < rounds; round += 1) t.is(await store.load(everything()), 0);
     }
     const stored = new Map((await store.get(owner, memoryIds)).map(({ memoryId, content }) => [memoryId, content]));
     for (const memoryId of memoryIds) {

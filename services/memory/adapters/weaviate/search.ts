@@ -251,7 +251,7 @@ export async function findByKeywords(reads: Reads, scope: Scope, query: KeywordQ
   const changes = followChanges(reads.changes, scope);
   const found = await bestByKeywords({ reads, scope, query, changes, words: words.join(' ') });
   const hits = new Map(found.map((hit) => [objectId(query.owner, hit.head.memoryId), hit]));
-  for (let looks = 1; ; looks += 1) {
+  for (let tries = 1; ; tries += 1) {
     const missed: string[] = [];
     const { replaced } = await changes.collect();
     const ids = [...replaced].filter((id) => !hits.has(id));
@@ -260,7 +260,7 @@ export async function findByKeywords(reads: Reads, scope: Scope, query: KeywordQ
       if (words.some((word) => has.has(word)) && isWanted(query, toHead(row))) missed.push(idOf(row));
     }
     if (missed.length === 0) return [...hits.values()].sort(bestScoreFirst).slice(0, query.limit);
-    if (looks >= maxLooks) throw disagreeing();
+    if (tries >= maxTries) throw disagreeing();
     changes.begin();
     const bm25 = { words: words.join(' '), property: 'words' };
     for (const hit of (await scored(reads, { scope, limit: missed.length, where: hasId(missed), bm25 })).hits)
@@ -268,7 +268,7 @@ export async function findByKeywords(reads: Reads, scope: Scope, query: KeywordQ
   }
 }
 
-const maxLooks = 3;
+const maxTries = 3;
 
 interface KeywordSearch extends Pick<Search, 'reads' | 'scope' | 'changes'> {
   readonly query: KeywordQuery;

@@ -10,7 +10,7 @@ interface Announcement {
 }
 
 /** What was announced in a tenant of late. */
-export interface RecentChanges {
+interface RecentChanges {
   /** The ids of the objects that were replaced, or are being replaced. */
   readonly replaced: ReadonlySet<string>;
   /** No query that has ended within `followMs` has missed more objects than that. */

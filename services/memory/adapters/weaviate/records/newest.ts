@@ -34,7 +34,7 @@ export function newestRows(reads: Reads, newest: Newest): NewestRows {
   const { scope, fields = headFields, atOnceById = newest.atOnce } = newest;
   const changes = followChanges(reads.changes, scope);
   const seen = new Set<string>();
-  const once = async function* (rows: AsyncIterable<Row>): AsyncGenerator<Row> {
+  const unseen = async function* (rows: AsyncIterable<Row>): AsyncGenerator<Row> {
     for await (const row of rows) {
       if (seen.has(idOf(row))) continue;
       seen.add(idOf(row));
@@ -44,16 +44,16 @@ export function newestRows(reads: Reads, newest: Newest): NewestRows {
   const replaced = async (): Promise<ReadonlySet<string>> => (await changes.collect()).replaced;
   return {
     replaced,
-    rows: once(readNewest(reads, { ...newest, fields }, changes)),
+    rows: unseen(readNewest(reads, { ...newest, fields }, changes)),
     missed: async function* () {
       const ids = [...(await replaced())].filter((id) => !seen.has(id));
-      yield* once(eachById(reads, { scope, ids, fields, atOnce: atOnceById }));
+      yield* unseen(eachById(reads, { scope, ids, fields, atOnce: atOnceById }));
     },
   };
 }
 
 /** How often a query may find nothing where a count says that there is something. */
-const maxLooks = 3;
+const maxTries = 3;
 
 export const disagreeing = (): Error =>
   unavailable('the memories are being changed: what was read three times was not the same');
@@ -79,7 +79,7 @@ async function* readNewest(
 
   // Weaviate sorts fast by one property only. So rows are read by time, and rows of one timestamp are read again by id.
   let position = after && { at: after.timestamp, idHex: toHex(after.memoryId) };
-  for (let looks = 0; looks < maxLooks;) {
+  for (let tries = 0; tries < maxTries;) {
     const isTied: Where | undefined = position && allOf([isAt('Equal', position.at), isBelow(position.idHex)]);
     const isOlder: Where | undefined = position && isAt('LessThan', position.at);
     changes.begin();
@@ -92,7 +92,7 @@ async function* readNewest(
     if (position && !(await isLast(tied, count, isTied))) {
       const lowest = ties.at(-1);
       if (lowest) position = { at: position.at, idHex: String(lowest['idHex']) };
-      looks = ties.length > 0 ? 0 : looks + 1;
+      tries = ties.length > 0 ? 0 : tries + 1;
       continue;
     }
     const rows = readableOf(older, onUnreadable);
@@ -101,7 +101,7 @@ async function* readNewest(
     yield* rows.filter((row) => isEnd || atOf(row) > oldest).sort(byAtAndId);
     if (isEnd) return;
     if (rows.length > 0) position = { at: oldest, idHex: afterAllHex };
-    looks = rows.length > 0 ? 0 : looks + 1;
+    tries = rows.length > 0 ? 0 : tries + 1;
   }
   throw disagreeing();
 }

@@ -86,7 +86,7 @@ async function removeAll(
   return removed;
 }
 
-/** A replacement that another process began before the removal may end after it. Whoever has the lock of its object sees whether it did. */
+/** A replacement that another process began before the removal may end after it. The lock of its object is free when it has. */
 async function removeReplaced(
   { reads: { weaviate }, locks }: Pick<RemoveParts, 'reads' | 'locks'>,
   scope: Scope,
