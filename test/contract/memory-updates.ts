@@ -96,8 +96,11 @@ export function memoryUpdatesContract(test: TestFn, name: string, open: () => Pr
   readsDuring('a list', list({ limit: 1000, without: 'metadata' }));
   readsDuring('a list of memories that move to the front', list({ without: 'metadata' }), true);
   readsDuring('a list with its metadata', list({}));
+  readsDuring('a list with its metadata of memories that move to the front', list({}), true);
   readsDuring('a list that a filter narrows', list({ narrowing: { category: 'notes' }, without: 'metadata' }));
   readsDuring('a list by a filter that the store does not know', list({ accepts: ({ threadId }) => threadId !== '' }));
+
+  readsDuring('a list by such a filter of memories that move to the front', list({ accepts: () => true }), true);
 
   readsDuring('a list read by pages, each by the cursor of the one before,', async (store) => {
     const heads: MemoryHead[] = [];

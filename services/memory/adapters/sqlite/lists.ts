@@ -34,7 +34,7 @@ async function listNewest(db: Sqlite, query: ListQuery): Promise<ListPage> {
   const counted = db.prepare(`SELECT count(*) AS total FROM memories WHERE ${where.where}`).get(...where.values);
   const columns = without === undefined ? headColumns : shortColumns;
   const heads = await Array.fromAsync(newestOf(db, where, { columns, after, offset, limit }));
-  return { heads, total: Number(counted?.['total']) };
+  return { heads: heads.sort(byRecency).slice(0, limit), total: Number(counted?.['total']) };
 }
 
 interface Newest {
@@ -45,13 +45,19 @@ interface Newest {
   readonly limit?: number;
 }
 
-/** Newest first, some rows at a time; other work can run between two reads. */
+/**
+ * Newest first, some rows at a time; other work can run between two reads. A memory that is updated then moves to the front, so what has
+ * moved there is read again at the end. Each memory comes once.
+ */
 async function* newestOf(
   db: Sqlite,
   { where, values }: Where,
   { columns, after, offset = 0, limit = Infinity }: Newest,
+  seen = new Set<string>(),
 ): AsyncGenerator<MemoryHead> {
   const yielder = createYielder();
+  const isWhole = !after && offset === 0;
+  let first: MemoryHead | undefined;
   let position = after;
   let toSkip = offset;
   for (let left = limit; left > 0;) {
@@ -63,23 +69,36 @@ async function* newestOf(
       .prepare(page)
       .all(...values, ...from, count, toSkip)
       .map(toHead);
-    yield* heads;
+    const isOneRead = first === undefined && (heads.length < count || left <= count);
+    first ??= heads[0];
+    for (const head of heads) {
+      if (seen.has(head.memoryId)) continue;
+      seen.add(head.memoryId);
+      yield head;
+    }
     position = heads.at(-1);
-    if (heads.length < count || !position) return;
+    if (isOneRead) return;
+    if (heads.length < count || !position) break;
     toSkip = 0;
     left -= count;
     if (yielder.isDue()) await yielder.yield();
   }
+  if (!isWhole || !first) return;
+  const newer = {
+    where: `${where} AND (timestamp, memory_id) > (?, ?)`,
+    values: [...values, first.timestamp, first.memoryId],
+  };
+  yield* newestOf(db, newer, { columns }, seen);
 }
 
 interface Where {
   readonly where: string;
-  readonly values: string[];
+  readonly values: (string | number)[];
 }
 
 function toWhere({ owner, narrowing: { memoryType, category, threadId } }: ListQuery): Where {
   const conditions = ['owner = ?'];
-  const values = [owner];
+  const values: (string | number)[] = [owner];
   const narrow = (condition: string, value: string | undefined): void => {
     if (value === undefined) return;
     conditions.push(condition);

@@ -122,16 +122,30 @@ async function listPlaces(
   { limit, after }: Pick<RecencyPage, 'limit' | 'after'>,
 ): Promise<readonly Listed[]> {
   const listed = new Map<string, Listed>();
-  for await (const rows of slotsOf(lists, owner, after?.updatedAt ?? Number.MAX_SAFE_INTEGER)) {
+  const take = (rows: readonly Row[]): void => {
     const found = rows.map(toListed).filter((row) => row !== undefined);
     // A thread that moves while the list is read may come twice: its first row is the present one.
     for (const row of found.toSorted((a, b) => byRecency(a.thread, b.thread))) {
       const { thread } = row;
       if (!listed.has(thread.threadId) && (!after || byRecency(after, thread) < 0)) listed.set(thread.threadId, row);
     }
+  };
+  let newest: number | undefined;
+  let reads = 0;
+  const onRead = (): void => void (reads += 1);
+  for await (const rows of slotsOf(lists, owner, after?.updatedAt ?? Number.MAX_SAFE_INTEGER, onRead)) {
+    newest ??= Number(rows[0]?.['slot']);
+    take(rows);
     if (listed.size >= limit) break;
   }
-  return [...listed.values()].slice(0, limit);
+  // A thread that moved to the front after that was read, and before its old place was, is in neither: the front is read again.
+  if (!after && reads > 1 && newest !== undefined) {
+    for await (const rows of slotsOf(lists, owner, Number.MAX_SAFE_INTEGER)) {
+      if (Number(rows[0]?.['slot']) < newest) break;
+      take(rows);
+    }
+  }
+  return [...listed.values()].sort((a, b) => byRecency(a.thread, b.thread)).slice(0, limit);
 }
 
 /** How many rows are completed at once, and how many bytes their metadata may take together. */
@@ -186,12 +200,17 @@ async function readMetadata(
 const byRecency = (a: RecencyMark, b: RecencyMark): number =>
   b.updatedAt - a.updatedAt || (a.threadId < b.threadId ? 1 : a.threadId > b.threadId ? -1 : 0);
 
-/** The rows of one slot after another, the newest first. */
-async function* slotsOf({ session, hours }: Lists, owner: string, from: number): AsyncGenerator<readonly Row[]> {
+/** The rows of one slot after another, the newest first. `onRead` is called with each page that is taken from a partition. */
+async function* slotsOf(
+  { session, hours }: Lists,
+  owner: string,
+  from: number,
+  onRead: () => void = () => undefined,
+): AsyncGenerator<readonly Row[]> {
   const slot = long(slotOf(from));
   for await (const some of hours.upTo(owner, hourOf(from))) {
     const pages = await mapConcurrently(some, async (hour) => firstPageOf(session, [owner, long(hour), slot]));
-    for (const page of pages) yield* wholeSlots(page);
+    for (const page of pages) yield* wholeSlots(counted(page, onRead));
   }
 }
 
@@ -204,6 +223,13 @@ async function firstPageOf(session: Session, params: readonly unknown[]): Promis
     yield first.value;
     yield* pages;
   })();
+}
+
+async function* counted<T>(pages: AsyncIterable<T>, onRead: () => void): AsyncGenerator<T> {
+  for await (const page of pages) {
+    onRead();
+    yield page;
+  }
 }
 
 async function* wholeSlots(pages: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
