@@ -5,8 +5,13 @@ import { SaveAll } from './save-all.tsx';
 /** A text of more characters is shown as far as this: laying out more holds the page up. */
 const maxShown = 256 * 1024;
 
+/** A text of more parts is laid out where it is in sight: one of many lines would hold the page up. */
+const maxLaidOut = 4;
+
 /** A long text as it stands. */
 export function Plain({ text }: { readonly text: string }) {
+  const parts = partsOf(text.slice(0, maxShown));
+  const isLong = parts.length > maxLaidOut;
   return (
     <div class="written">
       {text.length > maxShown && (
@@ -15,9 +20,14 @@ export function Plain({ text }: { readonly text: string }) {
           <SaveAll name="text.txt" content={() => text} />
         </p>
       )}
-      {partsOf(text.slice(0, maxShown)).map((part, index) => (
-        <div key={index}>{part}</div>
+      {parts.map((part, index) => (
+        <div key={index} {...(isLong && { class: 'part', style: { containIntrinsicBlockSize: heightOf(part) } })}>
+          {part}
+        </div>
       ))}
     </div>
   );
 }
+
+/** About how high a part is, until it is laid out: in lines of a hundred characters, and those that it ends itself. */
+const heightOf = (part: string): string => `auto ${String(1.5 * (part.split('\n').length + part.length / 100))}em`;
