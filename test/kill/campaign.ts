@@ -1,6 +1,5 @@
 import { user, createClient, type Client } from '../servers/client.ts';
 import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
-import { byLoad } from '../by-load.ts';
 import { checkRun, checkThread } from './check.ts';
 import { generator } from './random.ts';
 
@@ -28,7 +27,7 @@ interface Findings {
 const killsPerReport = 100;
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
-/** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed, also on a busy machine. */
+/** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed. */
 const shortestLifeMs = 100;
 const longestLifeMs = 300;
 
@@ -52,7 +51,7 @@ export async function runCampaign({ seed, kills, runs, agent, onProgress }: Camp
       );
       // Counted from the first acceptance: however slow the machine, there is something under way to kill.
       await Promise.race([...sending, ...(open > 0 ? [Promise.resolve()] : [])]);
-      await aliveFor(service, byLoad(shortestLifeMs + random() * (longestLifeMs - shortestLifeMs)));
+      await aliveFor(service, shortestLifeMs + random() * (longestLifeMs - shortestLifeMs));
       await service.stop('SIGKILL');
       await Promise.all(sending);
       service = await startStandalone(workspace.env);
