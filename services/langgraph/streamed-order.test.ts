@@ -187,6 +187,27 @@ test('models that give their answers one id are published as a message each, and
   t.is(kept?.message_id, published[1]?.[0]);
 });
 
+test('two messages without ids of one node stay two, and a sub-graph that leads to a node beside it is published first', async (t) => {
+  const sub = new StateGraph(MessagesAnnotation)
+    .addNode('say', () => ({ messages: [new AIMessage('one'), new AIMessage('two')] }))
+    .addNode('lead', () => new Command({ goto: 'after', graph: Command.PARENT }))
+    .addEdge(START, 'say')
+    .addEdge('say', 'lead')
+    .compile();
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('sub', sub, { ends: ['after'] })
+    .addNode('after', () => ({ messages: [new AIMessage('three')] }))
+    .addEdge(START, 'sub')
+    .compile();
+  const walked = await run(fromLangGraph(graph));
+  const texts = [...Map.groupBy(chunksOf(walked), ({ id }) => id).values()].map((own) =>
+    own.map(({ data }) => JSON.stringify(data)).join(),
+  );
+  t.deepEqual(texts, ['"one"', '"two"', '"three"']);
+  const made = walked.state.context.slice(1).map(textOf);
+  t.is(made.at(-1), 'three');
+});
+
 test('a message of the same text as the answer of a model beside it is a message of its own', async (t) => {
   const model = new FakeStreamingChatModel({ sleep: 0, chunks: [new AIMessageChunk({ content: 'Yes.' })] });
   const sub = new StateGraph(MessagesAnnotation)

@@ -7,8 +7,8 @@ import { boundEmitted, draftMessage, type MessageChunk, type MessageDraft } from
 interface EmittedMessages extends Pick<NodeContext, 'messageId' | 'emit' | 'openMessage'> {
   /** The messages that have a chunk, in the order of their first chunks. */
   readonly finish: () => readonly Message[];
-  /** Whether a message of this id was opened here, so that no other attempt has it. */
-  readonly isOpened: (messageId: string) => boolean;
+  /** The ids of all that were opened: no other attempt has them. */
+  readonly opened: readonly string[];
 }
 
 interface EmittedOptions {
@@ -21,18 +21,20 @@ interface EmittedOptions {
 /** The messages that one attempt at a node makes of what it emits. */
 export function collectEmitted({ toBlock, onChunk, mayEmit }: EmittedOptions): EmittedMessages {
   const countEmitted = boundEmitted();
-  const begun = new Set<MessageDraft>();
-  const opened = new Set<string>();
+  const begun: MessageDraft[] = [];
+  const opened: string[] = [];
   const openMessage: NodeContext['openMessage'] = (role = 'assistant') => {
     if (!roles.includes(role)) throw new RunFailure('NodeFailed', `openMessage() takes one of ${roles.join(', ')}`);
     const draft = draftMessage({ toBlock, countEmitted, role });
-    opened.add(draft.messageId);
+    opened.push(draft.messageId);
+    let isBegun = false;
     return {
       messageId: draft.messageId,
       emit: (chunk) => {
         if (chunk === '' || !mayEmit()) return;
         const added = draft.add(chunk);
-        begun.add(draft);
+        if (!isBegun) begun.push(draft);
+        isBegun = true;
         onChunk(added);
       },
     };
@@ -40,10 +42,12 @@ export function collectEmitted({ toBlock, onChunk, mayEmit }: EmittedOptions): E
   return {
     ...openMessage(),
     openMessage,
-    finish: () => [...begun].flatMap((draft) => draft.finish() ?? []),
-    isOpened: (id) => opened.has(id),
+    finish: () => begun.flatMap((draft) => draft.finish() ?? []),
+    opened,
   };
 }
+
+const nothing: readonly MessageChunk[] = [];
 
 interface Returned {
   readonly emitted: readonly Message[];
@@ -60,7 +64,7 @@ interface Returned {
  * after a crash would publish its chunks again.
  */
 export function chunksBeforeCommit({ emitted, whole, isNew, streamsReturned }: Returned): readonly MessageChunk[] {
-  if (emitted.length === 0 && !streamsReturned) return [];
+  if (whole.length === 0 || (emitted.length === 0 && !streamsReturned)) return nothing;
   const known = new Map(emitted.map((message) => [message.message_id, message]));
   return whole.flatMap((message, index) => {
     const before = known.get(message.message_id);

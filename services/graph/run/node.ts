@@ -80,7 +80,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   const reports = openUsageReports({ signal, onUsage: step.onUsage });
   const life: Life = { isOver: false, hasReturned: false };
   const onChunk = (chunk: MessageChunk): void => step.onChunk(name, chunk);
-  const { finish, isOpened, ...messages } = collectEmitted({
+  const { finish, opened, ...messages } = collectEmitted({
     ...{ toBlock, onChunk },
     mayEmit: () => mayEmit(step, name, life),
   });
@@ -111,7 +111,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   }
   const left = suspensionOf(scope, { node: name }, earlier, idempotencyKey);
   if (left) return suspended(name, [left]);
-  const result = toResult(step, name, update ?? {}, { emitted: finish(), isOpened, toBlock });
+  const result = toResult(step, name, update ?? {}, { emitted: finish(), opened, toBlock });
   life.hasReturned = true;
   return result;
 }
@@ -153,11 +153,11 @@ function refuseChanged(node: string, own: readonly Message[], context: readonly 
 
 interface Made {
   readonly emitted: readonly Message[];
-  readonly isOpened: (messageId: string) => boolean;
+  readonly opened: readonly string[];
   readonly toBlock: (block: Block) => Block;
 }
 
-function toResult(step: Step, node: string, update: object, { emitted, isOpened, toBlock }: Made): NodeResult {
+function toResult(step: Step, node: string, update: object, { emitted, opened, toBlock }: Made): NodeResult {
   requireUpdate(node, update);
   const {
     messages = [],
@@ -168,14 +168,16 @@ function toResult(step: Step, node: string, update: object, { emitted, isOpened,
   const whole = toMessages(messages, toBlock);
   const mayReplace = messages.some((message) => message.message_id !== undefined);
   const returned = new Set(whole.map(({ message_id: id }) => id));
-  const unreturned = emitted.filter(({ message_id: id }) => !returned.has(id));
+  const unreturned = whole.length === 0 ? emitted : emitted.filter(({ message_id: id }) => !returned.has(id));
+  const known = new Set(opened);
   const isNew = ({ message_id: id }: Message, index: number): boolean =>
-    isOpened(id) || String(messages[index]?.message_id) !== id;
+    known.has(id) || String(messages[index]?.message_id) !== id;
   const chunks = chunksBeforeCommit({ emitted, whole, isNew, streamsReturned: step.streamsReturned });
   publishChunks(step, node, chunks);
+  const ids = emitted.map(({ message_id: id }) => id);
   return {
     outputs: [{ node, fields, messages: [...unreturned, ...whole], mayReplace, removed }],
-    streamed: [...new Set([...emitted.map(({ message_id: id }) => id), ...chunks.map(({ messageId }) => messageId)])],
+    streamed: chunks.length === 0 ? ids : [...new Set([...ids, ...chunks.map(({ messageId }) => messageId)])],
     waiting: false,
   };
 }
