@@ -1,5 +1,5 @@
 import test from 'ava';
-import { notFound, unavailable } from '@agent-workflow/kit/errors';
+import { notFound, ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
 import { createHealth } from '@agent-workflow/runtime/health';
 import { createLog } from '@agent-workflow/kit/log';
 import { createReadinessCheck, watchReadiness } from './readiness.ts';
@@ -30,6 +30,31 @@ test('an execution service that does not answer is itself what is named', async 
   t.deepEqual(await degradedWith(() => Promise.reject(unavailable('a needed service is unavailable'))), [
     { name: 'execution', reason: 'it is unavailable' },
   ]);
+});
+
+test('a record that cannot be read is the refusal, in the words of the log, whatever the reason; in one process also while reads of it work', async (t) => {
+  for (const [error, words] of [
+    [unavailable('away'), 'it is unavailable'],
+    [timeout('late'), 'it does not answer in time'],
+    [new ServiceError('StorageFailed', 'the store failed'), 'it fails'],
+    [new TypeError('of ours'), 'it fails'],
+  ] as const) {
+    const health = createHealth(silentLog);
+    const readiness = createReadinessCheck({
+      threads: { listOpenRuns: () => Promise.reject(error) },
+      health,
+      files: { check: () => Promise.resolve() },
+    });
+    await t.throwsAsync(readiness.check(), { code: 'Unavailable', message: `record: ${words}` });
+    t.deepEqual(health.degraded(), [{ name: 'record', reason: words }]);
+  }
+  const health = createHealth(silentLog);
+  const readiness = createReadinessCheck({ threads, health, files: { check: () => Promise.resolve() } });
+  const file = health.part('record');
+  file.fails('it cannot be written: the disk is full', unavailable('full'), 'reading');
+  t.deepEqual(await readiness.check(), [{ name: 'record', reason: 'it cannot be written: the disk is full' }]);
+  file.fails('it cannot be read: the file is damaged', unavailable('damaged'));
+  await t.throwsAsync(readiness.check(), { message: 'record: it cannot be read: the file is damaged' });
 });
 
 /** What a process names as degraded whose store of files does so. */

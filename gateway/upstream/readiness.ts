@@ -1,5 +1,5 @@
 import { every } from '@agent-workflow/kit/life';
-import { fromUnknown, isServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
+import { fromUnknown, timeout, unavailable } from '@agent-workflow/kit/errors';
 import type { Degraded, Health } from '@agent-workflow/runtime/health';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
@@ -9,8 +9,9 @@ import type { SweepCalls } from '@agent-workflow/protos/threads';
 /** Checks the services behind the gateway. */
 export interface ReadinessCheck {
   /**
-   * The parts that fail. What the services answer is cached for a second, so that probes, which need no credentials, cannot load the services.
-   * @throws Unavailable when the record cannot be read, or not in time.
+   * The parts that fail, as the log and the metrics have them. What the services answer is cached for a second, so that probes, which need
+   * no credentials, cannot load the services.
+   * @throws Unavailable when what is known of the record is that it cannot be read.
    */
   readonly check: () => Promise<readonly Degraded[]>;
 }
@@ -43,23 +44,14 @@ export function createReadinessCheck({ threads, health, files, remote }: Readine
     ),
   };
   const checkFiles = reported(health, 'files', otherMs, ({ deadline }) => endsBy(deadline, files.check));
-  const record = async (call: Call): Promise<unknown> => threads.listOpenRuns({ limit: 1 }, call);
-  const readRecord = remote ? reported(health, 'threads', recordMs, record) : () => record(within(recordMs));
+  const record = remote ? 'threads' : 'record';
+  const readRecord = reported(health, record, recordMs, (call) => threads.listOpenRuns({ limit: 1 }, call));
 
   /** Lets each report what it finds, and gives what the execution service says of itself. */
   const checkAll = async (): Promise<readonly Degraded[]> => {
-    const [read, execution] = await Promise.allSettled([
-      readRecord(),
-      others?.execution(),
-      others?.memory(),
-      checkFiles(),
-    ]);
+    const [execution] = await Promise.allSettled([others?.execution(), others?.memory(), checkFiles(), readRecord()]);
     // The servers of the execution service are measured by its own metrics; here they are only listed.
-    const ofExecution = execution.status === 'fulfilled' ? execution.value?.degraded : undefined;
-    if (read.status === 'fulfilled') return ofExecution ?? [];
-    throw isServiceError(read.reason, 'Timeout')
-      ? unavailable('the record is too slow to answer', read.reason)
-      : read.reason;
+    return execution.status === 'fulfilled' ? (execution.value?.degraded ?? []) : [];
   };
 
   let last: { readonly at: number; readonly result: Promise<readonly Degraded[]> } | undefined;
@@ -67,6 +59,8 @@ export function createReadinessCheck({ threads, health, files, remote }: Readine
     check: async () => {
       if (!last || performance.now() - last.at > cacheMs) last = { at: performance.now(), result: checkAll() };
       const ofExecution = await last.result;
+      const reason = health.unreadable(record);
+      if (reason !== undefined) throw unavailable(`${record}: ${reason}`);
       return [...health.degraded(), ...ofExecution];
     },
   };
@@ -77,7 +71,7 @@ const watchMs = 15_000;
 
 /**
  * Checks at once and again and again, so that the log and the metrics say what fails although nobody asks: the platform asks `/readyz` only until the
- * process has begun. A check reports what it finds itself, the record included where it is another process.
+ * process has begun. A check reports what it finds itself.
  */
 export function watchReadiness({ check }: ReadinessCheck, everyMs = watchMs): AsyncDisposable {
   const checkQuietly = (): Promise<void> =>
@@ -115,7 +109,7 @@ async function endsBy(deadline: number, work: (signal: AbortSignal) => Promise<v
 
 /** A call to a service that also reports its success or failure. */
 function reported<T>(health: Health, name: string, ms: number, request: (call: Call) => Promise<T>): () => Promise<T> {
-  const part = health.part(name);
+  const part = health.part(name, 'check');
   return async () => {
     try {
       const reply = await request(within(ms));

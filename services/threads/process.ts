@@ -29,15 +29,17 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   const grpc = toGrpcOptions(values, log, pools);
   const wire = opened.use(await openWireServer(['threads'], { ...grpc, around, onUnknownCaller }));
   const health = observed.health.part(values.THREAD_STORE);
+  // A server that answers is not one that can be used: its keyspace or its schema may not be there yet.
+  const start = observed.health.part(values.THREAD_STORE, 'start');
   const open = await configured.opener({ checkpointTtl: values.CHECKPOINT_TTL, log, health, registry });
   const store = await retry(open, {
     ...serverAway,
     signal: stopping,
     onRetry: (error) =>
-      health.fails(fromUnknown(error).message, unavailable(`${configured.server} cannot be used yet`, error)),
+      start.fails(fromUnknown(error).message, unavailable(`${configured.server} cannot be used yet`, error)),
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
   });
-  health.works();
+  start.works();
   const { threads } = opened.use(openThreads({ store, values, log }));
   wire.provide('threads', threads);
   // Calls under way end before the store closes.

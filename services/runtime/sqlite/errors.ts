@@ -1,6 +1,9 @@
 import type { StatementSync } from 'node:sqlite';
 import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
 
+/** Why a file cannot be used that is not what was written into it. */
+export const damaged = 'the file is damaged';
+
 /** Why a file cannot be used, by the primary result code of SQLite. All of these are the store's reasons, not the request's. */
 const bySqlite: Readonly<Record<number, string>> = {
   3: 'access is denied',
@@ -9,12 +12,12 @@ const bySqlite: Readonly<Record<number, string>> = {
   7: 'memory is short',
   8: 'the file system is read-only',
   10: 'the disk reports errors',
-  11: 'the file is damaged',
+  11: damaged,
   13: 'the disk is full',
   14: 'the file cannot be opened',
   15: 'the file is locked in a way that is not known',
   22: 'the file is too large for the disk',
-  26: 'the file is damaged',
+  26: damaged,
 };
 
 /** The same by extended result code, where that says more. */
@@ -51,6 +54,18 @@ export const primaryCode = (error: unknown): number => numberOf(error) & 0xff;
 export const codeOf = (error: unknown): number | string =>
   error instanceof Error && 'code' in error && error.code !== 'ERR_SQLITE_ERROR' ? String(error.code) : numberOf(error);
 
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+const damageCodes: ReadonlySet<number> = new Set([11, 26]);
+
+/** SQLite calls it a fault of the statement; the migrations have made every table that a statement names. */
+const missingTable = /^no such table\b/;
+
+/** Whether the file is not what was written into it: no later attempt finds it whole. */
+export const isDamage = (error: unknown): boolean => damageCodes.has(primaryCode(error)) || isTableMissing(error);
+
+const isTableMissing = (error: unknown): boolean =>
+  primaryCode(error) === 1 && error instanceof Error && missingTable.test(error.message);
+
 /** Why the file cannot be used for now; `undefined` for an error that lies in what was asked of it. */
 export function storageReason(error: unknown): string | undefined {
   const system = error instanceof Error && 'code' in error ? bySystem[String(error.code)] : undefined;
@@ -69,17 +84,26 @@ export function storageError(error: unknown, message: string, file?: string): Se
   return new ServiceError('StorageFailed', 'the store failed', { cause: error });
 }
 
-/** The same statement, whose failures pass through `translate`. */
-export function translating(statement: StatementSync, translate: (error: unknown) => unknown): StatementSync {
+interface Translation {
+  /** Called before each use. @throws why nothing may be read. */
+  readonly refuse: () => void;
+  /** What is thrown for what SQLite threw. */
+  readonly translate: (error: unknown) => unknown;
+}
+
+/** Prepares a statement whose failures pass through `translate`, and so does the failure to prepare it. */
+export function translating(prepare: () => StatementSync, { refuse, translate }: Translation): StatementSync {
   const around =
     <A extends readonly unknown[], R>(work: (...values: A) => R) =>
     (...values: A): R => {
+      refuse();
       try {
         return work(...values);
       } catch (error) {
         throw translate(error);
       }
     };
+  const statement = around(prepare)();
   const iterate = around(statement.iterate.bind(statement));
   return Object.assign(statement, {
     all: around(statement.all.bind(statement)),

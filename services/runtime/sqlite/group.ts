@@ -102,7 +102,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
             resolve(result);
           },
           reject: (error) => {
-            reject(storageError(error, 'the store cannot be written right now'));
+            // What was found may be the reason why no more is accepted.
+            const found = error instanceof ServiceError ? error : refusal();
+            reject(found ?? storageError(error, 'the store cannot be written right now'));
           },
         });
       }),

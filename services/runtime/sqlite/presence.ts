@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { ConfigError } from '@agent-workflow/kit/env';
 
 /** Whether a file of SQLite and its log are still where they were opened. */
 export interface Presence {
@@ -26,6 +27,22 @@ export function watchPresence(path: string): Presence {
     return found;
   };
   return { fault, recentFault: () => (performance.now() - checkedAt > freshMs ? fault() : found) };
+}
+
+/**
+ * Refuses a file that had content and has none: SQLite would take it for a new one, remove its log, and answer as if nothing had ever been
+ * written. A process that died while it made the file leaves one without bytes that nobody has changed since, and no log.
+ * @throws ConfigError
+ */
+export function refuseEmptied(path: string): void {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file && file.size > 0) return;
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  const wasEmptied = file !== undefined && file.birthtimeMs > 0 && file.mtimeMs > file.birthtimeMs;
+  if (!wasEmptied && !log?.size) return;
+  throw new ConfigError(
+    `${path} cannot be opened: it is ${file ? 'empty' : 'not there, while its log is'}; restore it, or remove what is left of it to begin without data`,
+  );
 }
 
 /** Identifies a file, so that another in its place is noticed; `undefined` when there is none. */

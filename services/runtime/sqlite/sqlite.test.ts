@@ -166,16 +166,38 @@ test('a file that is damaged stops its opening with one line, and a damaged page
   // The first page holds the schema, which is read at the start.
   bytes.fill(0xff, 4096, bytes.length);
   writeFileSync(path, bytes);
-  using damaged = openSqlite({ path, durability: 'full', migrations });
-  t.throws(() => damaged.prepare('SELECT * FROM notes').all(), {
-    code: 'Unavailable',
-    message: 'the store cannot be read right now',
-  });
-  t.throws(() => [...damaged.prepare('SELECT * FROM notes').iterate()], { code: 'Unavailable' });
+  const reports: string[] = [];
+  const health = { fails: (reason: string) => void reports.push(reason), works: () => t.fail() };
+  using damaged = openSqlite({ path, durability: 'full', migrations, health });
+  const refused = { code: 'Unavailable', message: 'the store cannot be read right now' };
+  t.throws(() => damaged.prepare('SELECT * FROM notes').all(), refused);
+  t.throws(() => [...damaged.prepare('SELECT * FROM notes').iterate()], refused);
+  // What SQLite can still read is not told from what is whole.
+  t.throws(() => damaged.prepare('SELECT 1').get(), refused);
   await t.throwsAsync(
     damaged.write(() => add(damaged, 'a')),
-    { code: 'Unavailable' },
+    refused,
   );
+  t.deepEqual(new Set(reports), new Set(['it cannot be read: the file is damaged']));
+});
+
+test('a table that is missing is damage of the file, whether it is read or written; an unknown function is a fault of ours', async (t) => {
+  for (const use of [
+    (db: Sqlite) => Promise.resolve().then(() => count(db)),
+    (db: Sqlite) => db.write(() => add(db, 'a')),
+  ]) {
+    const path = join(temporaryFolder(t), 'notes.sqlite');
+    const reports: string[] = [];
+    const health = { fails: (reason: string) => void reports.push(reason), works: () => t.fail() };
+    using db = openSqlite({ path, durability: 'full', migrations, health });
+    t.throws(() => db.prepare('SELECT unknown(1)'), { code: 'StorageFailed' });
+    t.deepEqual(reports, []);
+    using other = new DatabaseSync(path);
+    other.exec('DROP TABLE notes');
+    await t.throwsAsync(use(db), { code: 'Unavailable' });
+    t.deepEqual(reports, ['it cannot be read: the file is damaged']);
+    t.throws(() => db.prepare('SELECT 1').get(), { code: 'Unavailable' });
+  }
 });
 
 test('an error of ours passes through a write; one of SQLite becomes StorageFailed without its text', async (t) => {

@@ -5,10 +5,11 @@ import { ConfigError } from '@agent-workflow/kit/env';
 import type { PartHealth } from '../health.ts';
 import { createCondition, type Condition } from './condition.ts';
 import { storageError, translating } from './errors.ts';
-import { cannotOpen, fileReason } from './file-reason.ts';
+import { cannotOpen } from './file-reason.ts';
 import { createGroupCommit } from './group.ts';
+import { checkIntegrity } from './integrity.ts';
 import { fitPages } from './page-size.ts';
-import { watchPresence, type Presence } from './presence.ts';
+import { refuseEmptied, watchPresence, type Presence } from './presence.ts';
 import { openWriteAheadLog } from './write-ahead-log.ts';
 
 /** A file of SQLite as the adapters use it: prepared statements, and writes that share one transaction per tick. */
@@ -69,7 +70,10 @@ function openFile(
   opening: DisposableStack,
 ): Sqlite {
   const onDisk = path !== ':memory:';
-  if (onDisk) mkdirSync(dirname(path), { recursive: true });
+  if (onDisk) {
+    mkdirSync(dirname(path), { recursive: true });
+    refuseEmptied(path);
+  }
   const db = opening.adopt(new DatabaseSync(path, { timeout: 5000 }), (opened) => opened.close());
   // The pages of a new file have this size; those of an old one another, perhaps.
   db.exec(`PRAGMA page_size = ${String(pageBytes)}; ${pragmas}`);
@@ -85,28 +89,32 @@ function openFile(
   const presence = onDisk ? watchPresence(path) : undefined;
   const condition = opening.use(
     createCondition({
+      path,
       health,
       probe: () => {
         const fault = presence?.fault();
         if (fault) throw fault;
         db.exec(`PRAGMA user_version = ${String(migrations.length)}`);
       },
-      reasonOf: (error) => fileReason(path, error),
     }),
   );
   if (presence) opening.use(reportAbsence(presence, condition));
+  if (onDisk) opening.use(checkIntegrity(path, (damage) => condition.fails('read', damage)));
   const log = onDisk ? opening.use(openWriteAheadLog(db, { path, durability, condition })) : undefined;
 
   const plain = cached((sql) => db.prepare(sql));
-  const reading = cached((sql) =>
-    translating(db.prepare(sql), (error) => {
-      condition.fails('read', error);
-      return storageError(error, 'the store cannot be read right now', path);
-    }),
-  );
+  const refuse = (): void => {
+    const damage = condition.refusal();
+    if (damage) throw damage;
+  };
+  const translate = (error: unknown): unknown => {
+    condition.fails('read', error);
+    return condition.refusal() ?? storageError(error, 'the store cannot be read right now', path);
+  };
+  const reading = cached((sql) => translating(() => db.prepare(sql), { refuse, translate }));
   const group = createGroupCommit({
     prepare: plain,
-    refusal: log?.refusal ?? none,
+    refusal: () => condition.refusal() ?? log?.refusal(),
     // A file that was closed here does not come back: a write to it fails at once.
     fault: () => (db.isOpen ? presence?.recentFault() : undefined),
     onRefused: (error) => condition.fails('write', error),
