@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '@agent-workflow/kit/command-line';
 import { root } from '../generator/settings.ts';
 import { build, pack } from '../pack/build.ts';
 import { publications } from '../pack/packages.ts';
@@ -12,7 +12,11 @@ import { changelogFaults, packageFaults, treeFaults, versionFaults, withVersion 
  * order in which they depend on each other. All faults are printed at once; with one, nothing is published. `--dry-run` only
  * checks: it takes the unreleased changes for those of the version, and a tree with changes for the committed one.
  */
-const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
+const { values } = readCommandLine({
+  usage: `usage: npm run release -- [--dry-run]
+  Checks the tree and every package, then tags the commit and publishes the packages; --dry-run only checks`,
+  options: { 'dry-run': { type: 'boolean', default: false } },
+});
 const isDry = values['dry-run'];
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 const { version } = JSON.parse(read('package.json')) as { readonly version: string };

@@ -58,7 +58,7 @@ export async function agents(): Promise<number> {
  */
 export async function register(routing: RoutingChoice, gateway: Gateway | undefined): Promise<number> {
   return reporting(async () => {
-    const registered = await registerFrom(processEnv(), routing);
+    const registered = await registerFrom(processEnv(), routing, createRetryLine());
     print(registered.map(({ line }) => line));
     if (gateway && routing === 'auto')
       await warnOfUnserved(
@@ -73,6 +73,16 @@ const describe = ({ agent, agents }: ServiceFile, { name, graph }: Agent): reado
   `nodes    ${[...graph.nodes.keys()].join(', ')}`,
   `tools    ${graph.tools.map(({ name }) => name).join(', ') || 'none'}`,
 ];
+
+/** Prints why it is tried again, once for each reason in a row. */
+function createRetryLine(): (error: unknown) => void {
+  let last = '';
+  return (error) => {
+    const reason = reasonOf(error);
+    if (reason !== last) process.stderr.write(`the agents cannot be registered yet: ${reason}; it is tried again\n`);
+    last = reason;
+  };
+}
 
 const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`);
 

@@ -1,6 +1,6 @@
 import { START, StateGraph } from '@agent-workflow/graph';
 import { ConfigError } from '@agent-workflow/kit/env';
-import { notFound, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { notFound, unanswered, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import type { AgentCalls } from '@agent-workflow/protos/threads';
 import { UnknownCaller } from '@agent-workflow/protos/unknown-caller';
@@ -71,4 +71,25 @@ test('a worker that waits for its token ends when it is asked to', async (t) => 
   const log = Object.assign(createLog('test', 'silent'), { warn: () => stopping.abort(new Error('stop')) });
   const options = { agents: atRevision(agents, 'v1'), log, isOnly: false, threads: failingWith(unknown) };
   await t.throwsAsync(openRegistration({ ...options, stopping: stopping.signal }), { message: 'stop' });
+});
+
+test('a registration that is told to come again does so, logs it once, and ends with what it was told when that lasts', async (t) => {
+  const lines: unknown[] = [];
+  const log = Object.assign(createLog('test', 'silent'), {
+    warn: ({ reason }: { readonly reason: string }, text: string) => lines.push(`${text}: ${reason}`),
+  });
+  for (const error of [unavailable('the record is unavailable'), unanswered('the record is too slow')]) {
+    let failures = 2;
+    const fail = <T>(reply: T): Promise<T> => (failures-- > 0 ? Promise.reject(error) : Promise.resolve(reply));
+    const registered = { agent: 'support', routing: { version: 1, retired: [] }, revisions: [] };
+    const threads = {
+      getRegisteredAgent: () => fail(registered),
+      registerRevision: () => fail(registered),
+    } as unknown as AgentCalls;
+    await using _ = await openRegistration({ agents: atRevision(agents, 'v1'), threads, log, isOnly: true });
+    t.is(failures, -2);
+    t.deepEqual(lines.splice(0), [`the agents cannot be registered yet; it is tried again: ${error.message}`]);
+    const lasting = { agents: atRevision(agents, 'v1'), threads: failingWith(error), log, isOnly: true };
+    await t.throwsAsync(openRegistration({ ...lasting, registerForMs: 0 }), { is: error });
+  }
 });

@@ -4,8 +4,10 @@ import { ConfigError } from '@agent-workflow/kit/env';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
+import { logRetries } from '@agent-workflow/runtime/retries';
 import { within } from '@agent-workflow/protos/call';
 import type { AgentCalls, RegisteredAgent } from '@agent-workflow/protos/threads';
+import { retryingCalls } from './api/retrying-calls.ts';
 import {
   leftBehind,
   refuseUnknownCaller,
@@ -27,6 +29,8 @@ interface RegistrationOptions {
   readonly checkMs?: number;
   /** How long it is tried again while the threads service does not know this process, in milliseconds; some minutes when absent. */
   readonly unknownForMs?: number;
+  /** How long a registration is tried again while the record is unavailable, in milliseconds; two minutes when absent. */
+  readonly registerForMs?: number;
   /** Ends the start. */
   readonly stopping?: AbortSignal | undefined;
 }
@@ -148,9 +152,11 @@ type Held = Pick<Agents, 'list'> & { readonly revision: string };
 
 const nothingOpen: AsyncDisposable = { [Symbol.asyncDispose]: () => Promise.resolve() };
 
-async function register({ threads, log }: RegistrationOptions, held: Held): Promise<void> {
+async function register({ threads, log, stopping, registerForMs }: RegistrationOptions, held: Held): Promise<void> {
+  const onRetry = logRetries({ log, text: 'the agents cannot be registered yet; it is tried again' });
+  const retrying = { onRetry, signal: stopping, ...(registerForMs !== undefined && { forMs: registerForMs }) };
   try {
-    const revisions = leftBehind(await registerAgents(held, threads, 'auto'));
+    const revisions = leftBehind(await registerAgents(held, retryingCalls(threads, retrying), 'auto'));
     if (revisions.length === 0) return;
     log.warn({ revisions }, 'runs of earlier revisions wait for a process that holds them, or for their retirement');
   } catch (error) {

@@ -107,6 +107,11 @@ export function isServiceError(error: unknown, code?: ErrorCode): error is Servi
   return error instanceof ServiceError && (code === undefined || error.code === code);
 }
 
+/** Whether a later attempt may succeed, in the words of who failed. */
+export const canBeRetried = (error: unknown): boolean =>
+  isServiceError(error) &&
+  (error.code === 'Unavailable' || error.code === 'RateLimited' || error.retryAfterMs !== undefined);
+
 /** What the call resolves with; `undefined` where it fails with NotFound. */
 export async function undefinedIfNotFound<T>(call: Promise<T>): Promise<T | undefined> {
   try {

@@ -1,3 +1,4 @@
+import { readCommandLine } from '@agent-workflow/kit/command-line';
 import { ConfigError, processEnv, type Values } from '@agent-workflow/kit/env';
 import { stopSignal } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
@@ -18,8 +19,16 @@ interface Command {
   readonly print: (line: string) => void;
 }
 
+const usages: Readonly<Record<string, string>> = {
+  export: 'node services/memory/export.ts <file>',
+  import: 'node services/memory/import.ts <file>',
+  reindex: 'node services/memory/reindex.ts',
+};
+
 /** Runs a command. Wrong settings and a stop are reported in a line each, with exit code 1. */
 export async function runCommand(name: string, work: (command: Command) => Promise<void>): Promise<void> {
+  const usage = `usage: ${usages[name] ?? ''}\n  The store is that of the settings: deploy/settings.md`;
+  const { positionals: args } = readCommandLine({ usage, most: name === 'reindex' ? 0 : Infinity });
   const stopping = stopSignal();
   try {
     const { values, log } = beginProcess(`memory-${name}`, {
@@ -30,7 +39,7 @@ export async function runCommand(name: string, work: (command: Command) => Promi
     const print = (line: string): void => {
       process.stdout.write(`${line}\n`);
     };
-    await work({ values, log, embedder: openEmbedder(values), stopping, args: process.argv.slice(2), print });
+    await work({ values, log, embedder: openEmbedder(values), stopping, args, print });
   } catch (error) {
     process.exitCode = 1;
     if (stopping.aborted) process.stderr.write('stopped before it was done; it can be run again\n');

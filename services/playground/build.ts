@@ -1,8 +1,14 @@
 /** `node services/playground/build.ts`: builds the page into `dist`, unless it is newer than all that it is made of. */
+import { readCommandLine } from '@agent-workflow/kit/command-line';
 import { globSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 import { config } from './vite-config.ts';
+
+readCommandLine({
+  usage: `usage: npm run playground
+  Builds the page, unless it is newer than all that it is made of`,
+});
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const builtAt = statSync(`${here}dist/index.html`, { throwIfNoEntry: false })?.mtimeMs ?? 0;

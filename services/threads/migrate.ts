@@ -1,7 +1,13 @@
+import { readCommandLine } from '@agent-workflow/kit/command-line';
 import { beginProcess, processSettings } from '@agent-workflow/runtime/process';
 import { ConfigError, processEnv } from '@agent-workflow/kit/env';
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { canBeRetried, isServiceError } from '@agent-workflow/kit/errors';
 import { configureStore, storeChecks, storeSettings } from './stores.ts';
+
+readCommandLine({
+  usage: `usage: node services/threads/migrate.ts
+  Brings the schema of the record up to this release. Its settings are environment variables: deploy/settings.md`,
+});
 
 /** How long to wait for another process that migrates, and for a server that does not answer. */
 const waitMs = 5 * 60_000;
@@ -25,6 +31,6 @@ try {
 /** The line that an operator sees; `undefined` for an error that is a fault of the code. */
 function lineOf(error: unknown): string | undefined {
   if (error instanceof ConfigError) return error.message;
-  const isOutside = isServiceError(error, 'Unavailable') || isServiceError(error, 'Internal');
-  return isOutside ? `The record was not migrated: ${error.message}.` : undefined;
+  const isOutside = canBeRetried(error) || isServiceError(error, 'Internal');
+  return isOutside && error instanceof Error ? `The record was not migrated: ${error.message}.` : undefined;
 }

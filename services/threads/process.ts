@@ -1,5 +1,5 @@
 import type { Env } from '@agent-workflow/kit/env';
-import { fromUnknown, isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { canBeRetried, fromUnknown, unavailable } from '@agent-workflow/kit/errors';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { grantSecretsOf, openPoolCredentials } from '@agent-workflow/runtime/pool-credentials';
@@ -37,7 +37,7 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
     signal: stopping,
     onRetry: (error) =>
       start.fails(fromUnknown(error).message, unavailable(`${configured.server} cannot be used yet`, error)),
-    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+    mayHelp: canBeRetried,
   });
   start.works();
   const { threads } = opened.use(openThreads({ store, values, log }));

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RecordServer } from '../servers/cluster-ground.ts';
 import type { Cluster } from '../servers/cluster.ts';
 import { toolRounds } from './agents.ts';
 import { openMeasuredCluster, type MeasuredCluster, type MeasuredOptions } from './cluster.ts';
@@ -19,18 +20,21 @@ const together = 16;
 const warmingFor = 3;
 
 /** What an invoke and an iteration take in the cluster, beside the embedded service; what they cost each process; what they send. */
-export async function cost(seconds: number): Promise<Figure[]> {
-  return [...(await costOf('echo', 1, seconds)), ...(await costOf('toolLoop', toolRounds, seconds))];
+export async function cost(seconds: number, store: RecordServer): Promise<Figure[]> {
+  return [
+    ...(await costOf('echo', 1, { seconds, store })),
+    ...(await costOf('toolLoop', toolRounds, { seconds, store })),
+  ];
 }
 
 async function costOf(
   agent: MeasuredOptions['agent'] & ('echo' | 'toolLoop'),
   parts: number,
-  seconds: number,
+  { seconds, store }: { readonly seconds: number; readonly store: RecordServer },
 ): Promise<Figure[]> {
   const what = agent === 'echo' ? 'invoke' : 'tool iteration';
   const embedded = await embeddedMs(agent, seconds);
-  await using cluster = await openMeasuredCluster({ agent });
+  await using cluster = await openMeasuredCluster({ agent, record: store });
   await rateOf(cluster.ports, warmingFor * seconds);
   const perSecond = await rateOf(cluster.ports, seconds);
   const idle = await changeOf(cluster, () => delay(seconds * 1000));

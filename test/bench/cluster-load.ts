@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { RecordServer } from '../servers/cluster-ground.ts';
 import type { ClusterOptions } from '../servers/cluster.ts';
 import { openMeasuredCluster, type MeasuredCluster } from './cluster.ts';
 import { atLeast, atMost, type Figure } from './figure.ts';
@@ -27,13 +28,17 @@ const mostParts = 24;
  */
 export async function load(
   seconds: number,
-  { isProfiled, processes }: { readonly isProfiled: boolean; readonly processes: number | undefined },
+  {
+    isProfiled,
+    processes,
+    store,
+  }: { readonly isProfiled: boolean; readonly processes: number | undefined; readonly store: RecordServer },
 ): Promise<Figure[]> {
   const profileTo = isProfiled ? mkdtempSync(join(tmpdir(), 'bench-profile-')) : undefined;
   const kindOf = new Map<string, string>();
   const figures: Figure[] = [];
   {
-    await using cluster = await openMeasuredCluster({ agent: 'echo', profileTo, ...ofEach(processes) });
+    await using cluster = await openMeasuredCluster({ agent: 'echo', record: store, profileTo, ...ofEach(processes) });
     for (const { name, pid } of cluster.replicas) kindOf.set(String(pid()), kindIn(name));
     await warmUp(cluster, seconds);
     for (const callers of [16, 64]) figures.push(...(await measured(cluster, callers, seconds)));

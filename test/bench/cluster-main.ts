@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { clusterAbsence } from '../servers/cluster-ground.ts';
+import { readCommandLine, refuseCommandLine } from '@agent-workflow/kit/command-line';
+import { clusterAbsence, recordServers, type RecordServer } from '../servers/cluster-ground.ts';
 import { clusterAgents } from './cluster-agents.ts';
 import { cost } from './cluster-cost.ts';
 import { floor } from './cluster-floor.ts';
@@ -17,11 +17,12 @@ interface Given {
   readonly threads: number;
   /** Of each kind; absent: as `test/servers/cluster.ts` has them. */
   readonly processes: number | undefined;
+  readonly store: RecordServer;
 }
 
 /** The figures of the cluster: every process and server on this machine, and no core held for any of them. */
 const groups: Readonly<Record<string, (seconds: number, given: Given) => Promise<Figure[]>>> = {
-  cost,
+  cost: (seconds, { store }) => cost(seconds, store),
   load,
   frozen,
   scaling,
@@ -36,24 +37,44 @@ const groups: Readonly<Record<string, (seconds: number, given: Given) => Promise
 /** Run only when they are named. */
 const long: ReadonlySet<string> = new Set(['agents', 'floor', 'noisy']);
 
-const { values } = parseArgs({
+/** These can have their record on another server than Cassandra. */
+const onAnyStore: readonly string[] = ['cost', 'load'];
+
+const usage = `usage: npm run bench:cluster -- [options]
+  --only GROUP        ${Object.keys(groups).join(', ')}; may be given more than once
+  --store STORE       cassandra or postgres holds the record (cassandra); postgres in ${onAnyStore.join(' and ')} alone, which it chooses
+  --seconds N         of each measurement (5)
+  --processes N       of each kind, in the group load
+  --threads N         of the group agents (100000)
+  --profile           prints where the time goes`;
+const { values } = readCommandLine({
+  usage,
   options: {
     processes: { type: 'string' },
     only: { type: 'string', multiple: true },
+    store: { type: 'string', default: 'cassandra' },
     profile: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '5' },
     threads: { type: 'string', default: '100000' },
   },
 });
-const chosen = values.only ?? Object.keys(groups).filter((name) => !long.has(name));
+const store = recordServers.find((name) => name === values.store);
+if (store === undefined)
+  refuseCommandLine(`--store must be one of ${recordServers.join(', ')}, not "${values.store}"`, usage);
+const usual = store === 'cassandra' ? Object.keys(groups).filter((name) => !long.has(name)) : onAnyStore;
+const chosen = values.only ?? usual;
 const unknown = chosen.filter((name) => !Object.hasOwn(groups, name));
-if (unknown.length > 0) throw new Error(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`);
-const absence = clusterAbsence();
+if (unknown.length > 0)
+  refuseCommandLine(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`, usage);
+const misplaced = store === 'cassandra' ? [] : chosen.filter((name) => !onAnyStore.includes(name));
+if (misplaced.length > 0) refuseCommandLine(`--store ${store}: ${misplaced.join(', ')} runs on Cassandra alone`, usage);
+const absence = clusterAbsence(store);
 if (absence !== undefined) throw new Error(absence);
 
 const figures: Figure[] = [];
 const given: Given = {
   isProfiled: values.profile,
+  store,
   threads: Number(values.threads),
   processes: values.processes === undefined ? undefined : Number(values.processes),
 };

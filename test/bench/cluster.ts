@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openPrivateCluster, type Cluster, type ClusterOptions } from '../servers/cluster.ts';
+import { openCluster, openPrivateCluster, type Cluster, type ClusterOptions } from '../servers/cluster.ts';
 import { openNatsCluster } from '../servers/nats-cluster.ts';
 
-/** A cluster to be measured: all of it on this machine, on servers of its own; Cassandra acknowledges what is on disk. */
+/** A cluster to be measured: all of it on this machine, on servers of its own; Cassandra and PostgreSQL acknowledge what is on disk. */
 export interface MeasuredCluster extends Cluster {
   /** Of the gateways. */
   readonly ports: readonly number[];
@@ -35,7 +35,7 @@ export async function openMeasuredCluster({
   // One whose messages can be counted.
   const nats = opened.use(await openNatsCluster({ servers: 1 }));
   const cluster = opened.use(
-    await openPrivateCluster({
+    await (options.record === 'postgres' ? openCluster : openPrivateCluster)({
       agent: null,
       isForMeasuring: true,
       ...options,
@@ -70,6 +70,7 @@ async function endAll({ gateways, executions, memories, threads }: Cluster): Pro
 const counted: readonly (readonly [metric: string, label: RegExp | undefined, name: string])[] = [
   ['agent_workflow_calls_total', /method="([^"]*)"/, 'gRPC '],
   ['agent_workflow_cassandra_statements_total', /kind="([^"]*)"/, 'Cassandra '],
+  ['agent_workflow_postgres_requests_total', /kind="([^"]*)"/, 'PostgreSQL '],
 ];
 
 async function countAll(cluster: Cluster, monitorUrl: string): Promise<ReadonlyMap<string, number>> {

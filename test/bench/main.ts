@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readCommandLine, refuseCommandLine } from '@agent-workflow/kit/command-line';
 import { pinLoad } from './cores.ts';
 import { engine } from './engine.ts';
 import { toTable, type Figure } from './figure.ts';
@@ -40,7 +40,14 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   sleep,
 };
 
-const { values } = parseArgs({
+const usage = `usage: npm run bench -- [options]
+  --only GROUP     ${Object.keys(groups).join(', ')}; may be given more than once
+  --seconds N      of each measurement (3)
+  --minutes N      of the group mixed (10)
+  --runs N         of the group memory (100000)
+  --profile        prints where the time goes`;
+const { values } = readCommandLine({
+  usage,
   options: {
     only: { type: 'string', multiple: true },
     seconds: { type: 'string', default: '3' },
@@ -56,11 +63,13 @@ const seconds = Number(values.seconds);
 const minutes = Number(values.minutes);
 const runs = Number(values.runs);
 const unknown = chosen.filter((name) => !Object.hasOwn(groups, name));
-if (unknown.length > 0) throw new Error(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`);
-if (!(seconds > 0)) throw new Error(`--seconds must be above 0, not ${values.seconds}`);
+if (unknown.length > 0)
+  refuseCommandLine(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`, usage);
+if (!(seconds > 0)) refuseCommandLine(`--seconds must be above 0, not ${values.seconds}`, usage);
 if (!Number.isInteger(minutes) || minutes < 1)
-  throw new Error(`--minutes must be a whole number above 0, not ${values.minutes}`);
-if (!Number.isInteger(runs) || runs < 1) throw new Error(`--runs must be a whole number above 0, not ${values.runs}`);
+  refuseCommandLine(`--minutes must be a whole number above 0, not ${values.minutes}`, usage);
+if (!Number.isInteger(runs) || runs < 1)
+  refuseCommandLine(`--runs must be a whole number above 0, not ${values.runs}`, usage);
 
 const peers = readPeers();
 const startedAt = new Date().toISOString();

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '@agent-workflow/kit/command-line';
 import { packageIn } from '../servers/cluster.ts';
 import { commitOf, makeEarlierProject } from './earlier-version.ts';
 import { lastRelease } from './last-release.ts';
@@ -9,7 +9,11 @@ import { lastRelease } from './last-release.ts';
  * `npm run test:upgrade [-- --from REF]`: installs the packages of the last release or of another commit, starts clusters of them, and upgrades
  * those to this version under load. The exit code is 3 where this clone does not have the commit, and nothing was tested.
  */
-const { values } = parseArgs({ options: { from: { type: 'string', default: lastRelease } } });
+const { values } = readCommandLine({
+  usage: `usage: npm run test:upgrade -- [--from REF]
+  Upgrades clusters of the last release, or of another commit, to this version under load`,
+  options: { from: { type: 'string', default: lastRelease } },
+});
 const commit = commitOf(values.from);
 
 if (commit === undefined) {

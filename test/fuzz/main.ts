@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { readCommandLine } from '@agent-workflow/kit/command-line';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { explained } from './explained.ts';
 
@@ -11,7 +12,13 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const venv = `${root}.cache/schemathesis-${version}`;
 /** Exit code for a machine that cannot have the fuzzer: nothing was found because nothing was looked for. */
 const notInstalled = 3;
-const seed = process.argv[2] ?? '1';
+const {
+  positionals: [seed = '1'],
+} = readCommandLine({
+  usage: `usage: npm run fuzz -- [SEED]
+  Sends what Schemathesis makes of /openapi.json to a service of its own (seed 1)`,
+  most: 1,
+});
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 

@@ -6,6 +6,7 @@ import { files, root, tests } from './tree.ts';
 test('kit is a closed list', (t) => {
   const known = [
     'agents.ts',
+    'command-line.ts',
     'cursors.ts',
     'each.ts',
     'env.ts',

@@ -38,8 +38,8 @@ const rules: readonly Rule[] = [
   },
   {
     title:
-      'protos imports nothing of ours but errors, sizes, names of agents, short-lived maps and the request context of kit',
-    files: /^protos\//,
+      'protos imports nothing of ours but errors, sizes, names of agents, short-lived maps and the request context of kit; what generates it reads its command line',
+    files: /^protos\/(?!generate\.ts$)/,
     except: tests,
     imports: /^\/(?!protos\/|services\/kit\/(agents|errors|sizes|short-lived|request-context)$)/,
     example: ['protos/wire/serve.ts', `import { createLog } from '@agent-workflow/kit/log';`],
@@ -85,11 +85,12 @@ const rules: readonly Rule[] = [
     example: ['gateway/app.test.ts', `import { start } from '@agent-workflow/standalone/start';`],
   },
   {
-    title: 'what writes files from the code, below deploy, imports no more of it than the type of a setting',
+    title:
+      'what writes files from the code, below deploy, imports no more of it than the type of a setting and what reads a command line',
     // The agent of a team, in `team/`, is an example and writes no files.
     files: /^deploy\/(?!team\/)/,
     except: tests,
-    imports: /^\/(?!deploy\/|services\/kit\/env$)/,
+    imports: /^\/(?!deploy\/|services\/kit\/(?:command-line|env)$)/,
     example: ['deploy/generator/files.ts', `import { gatewaySettings } from '@agent-workflow/gateway/config';`],
   },
   {
@@ -248,9 +249,10 @@ const rules: readonly Rule[] = [
     example: ['gateway/config.ts', `const port = process.env.PORT;`],
   },
   {
-    title: 'no process ends itself, except what an agent holds after the drain; it disposes what it opened',
+    title:
+      'no process ends itself, except what an agent holds after the drain, and before it has begun; it disposes what it opened',
     files: anyCode,
-    except: /\.test\.ts$|^test\/|^services\/(?:standalone\/preflight\.js|runtime\/process\.ts)$/,
+    except: /\.test\.ts$|^test\/|^services\/(?:kit\/command-line\.ts|standalone\/preflight\.js|runtime\/process\.ts)$/,
     text: /\bprocess\.exit\(/,
     example: ['gateway/app.ts', `process.exit(1);`],
   },

@@ -1,3 +1,4 @@
+import { refuseCommandLine } from '@agent-workflow/kit/command-line';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { runCampaign } from './campaign.ts';
 import { runClusterCampaign } from './cluster-campaign.ts';
@@ -66,8 +67,16 @@ async function switchRevisions({ seed, runs = 600, clients, isVerbose }: KillOpt
 
 const campaigns = { process: killProcess, cluster: breakCluster, revisions: switchRevisions } as const;
 
+function readOptions(): KillOptions | 'help' {
+  try {
+    return readKillOptions(process.argv.slice(2));
+  } catch (error) {
+    return refuseCommandLine((error as Error).message);
+  }
+}
+
 async function main(): Promise<void> {
-  const options = readKillOptions(process.argv.slice(2));
+  const options = readOptions();
   if (options === 'help') print(killUsage);
   else if (!(await campaigns[options.campaign](options))) process.exitCode = 1;
 }

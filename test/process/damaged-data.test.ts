@@ -115,7 +115,7 @@ const damages: readonly Damage[] = [
   { title: 'zeros in its middle', file: 'execution.sqlite', harm: overwrite(0), words: malformed, isFoundAlone: true },
 ];
 
-interface Told {
+interface Answer {
   readonly status: number;
   /** What the body says of the part. */
   readonly body: string | undefined;
@@ -123,7 +123,7 @@ interface Told {
 }
 
 /** What `/readyz` and the metrics say of a part, at one moment. */
-async function toldOf(part: string, { send }: Client, metricsAt: string): Promise<Told> {
+async function answersOf(part: string, { send }: Client, metricsAt: string): Promise<Answer> {
   const { status, body } = await send('GET', '/readyz');
   const { data, error } = body as unknown as Partial<Ready>;
   const metrics = await (await fetch(`${metricsAt}/metrics`)).text();
@@ -159,8 +159,8 @@ for (const { title, file, harm, words, isFoundAlone = false } of damages)
     const part = partOf[file];
     harm(path);
 
-    const told = (): Promise<Told> => toldOf(part, client, metricsAt);
-    if (isFoundAlone) await until(async () => (await told()).metric === '1');
+    const answers = (): Promise<Answer> => answersOf(part, client, metricsAt);
+    if (isFoundAlone) await until(async () => (await answers()).metric === '1');
     for (const list of lists[file]) {
       const { status, body } = await client.send('GET', list);
       if (status !== 200)
@@ -171,7 +171,7 @@ for (const { title, file, harm, words, isFoundAlone = false } of damages)
 
     const reason = 'it cannot be read: the file is damaged';
     const isRecord = part === 'record';
-    t.deepEqual(await told(), { status: isRecord ? 503 : 200, body: `${part}: ${reason}`, metric: '1' });
+    t.deepEqual(await answers(), { status: isRecord ? 503 : 200, body: `${part}: ${reason}`, metric: '1' });
     const line = await lineOf(service, part);
     const logged = JSON.parse(line) as { readonly reason: string; readonly err: { readonly message: string } };
     t.is(logged.reason, reason);
@@ -189,8 +189,8 @@ test.serial(
     const path = join(workspace.folder, 'data', 'threads.sqlite');
     rmSync(path);
     const reason = 'it cannot be written: the file or its folder was removed';
-    await until(async () => (await toldOf('record', client, metricsAt)).metric === '1');
-    t.deepEqual(await toldOf('record', client, metricsAt), { status: 200, body: `record: ${reason}`, metric: '1' });
+    await until(async () => (await answersOf('record', client, metricsAt)).metric === '1');
+    t.deepEqual(await answersOf('record', client, metricsAt), { status: 200, body: `record: ${reason}`, metric: '1' });
     const line = await lineOf(service, 'record');
     t.true(line.includes(reason) && line.includes(`${path}: ${path} was removed or replaced`), line);
   },

@@ -14,12 +14,15 @@ import { privateWeaviate, type Weaviate } from './weaviate.ts';
 
 const silentLog = createLog('test', 'silent');
 
-/** The servers that clusters stand on. */
-const servers: readonly Launcher<unknown>[] = [cassandra, nats, redis];
+/** The servers that may hold the record, by the value of `THREAD_STORE`. */
+export const recordServers = ['cassandra', 'postgres'] as const;
+export type RecordServer = (typeof recordServers)[number];
+
+const records: Readonly<Record<RecordServer, Launcher<unknown>>> = { cassandra, postgres };
 
 /** Why no cluster can be had here, in a sentence; `undefined` when one can. */
-export const clusterAbsence = (): string | undefined =>
-  servers.map((launcher) => launcher.absence()).find((absence) => absence !== undefined);
+export const clusterAbsence = (recordServer: RecordServer = 'cassandra'): string | undefined =>
+  [records[recordServer], nats, redis].map((launcher) => launcher.absence()).find((absence) => absence !== undefined);
 
 /** The servers below a cluster, with a place on each that is the cluster's own: a migrated keyspace, streams, keys. */
 export interface Ground extends AsyncDisposable {
@@ -38,9 +41,6 @@ export interface PrivateGround extends Ground {
 export interface WholePrivateGround extends PrivateGround {
   readonly weaviate: Private<Weaviate>;
 }
-
-/** The server that holds the record, by the value of `THREAD_STORE`. */
-export type RecordServer = 'cassandra' | 'postgres';
 
 /** A migrated place of the cluster's own on the server of the record. */
 const openRecord: Readonly<Record<RecordServer, () => Promise<Ground>>> = {

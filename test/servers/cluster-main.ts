@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { styleText } from 'node:util';
+import { refuseCommandLine } from '@agent-workflow/kit/command-line';
 import { ConfigError } from '@agent-workflow/kit/env';
+import { isServiceError } from '@agent-workflow/kit/errors';
 import { stopSignal } from '@agent-workflow/kit/life';
+import { reasonOf } from '@agent-workflow/runtime/reason';
 import { clusterAbsence } from './cluster-ground.ts';
 import { toJoiningText } from './cluster-joining.ts';
 import { toEndLine, toLogLine } from './cluster-log.ts';
@@ -39,6 +42,7 @@ async function play(options: ClusterOptions): Promise<void> {
   const cluster = opened.use(
     await openCluster({
       agent: null,
+      record: options.store,
       gateways,
       threads: threadServices,
       executions: executionServices,
@@ -88,20 +92,28 @@ async function refuseTakenPorts({ port: first, gateways }: ClusterOptions): Prom
   }
 }
 
+function readOptions(): ClusterOptions | 'help' {
+  try {
+    return readClusterOptions(process.argv.slice(2));
+  } catch (error) {
+    return refuseCommandLine((error as Error).message);
+  }
+}
+
 async function main(): Promise<void> {
-  const options = readClusterOptions(process.argv.slice(2));
+  const options = readOptions();
   if (options === 'help') {
     process.stdout.write(`${clusterUsage}\n`);
     return;
   }
   await refuseTakenPorts(options);
-  const absence = clusterAbsence() ?? weaviate.absence();
+  const absence = clusterAbsence(options.store) ?? weaviate.absence();
   if (absence !== undefined) throw new ConfigError(absence);
   await play(options);
 }
 
 await main().catch((error: unknown) => {
-  if (!(error instanceof ConfigError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  if (!(error instanceof ConfigError || isServiceError(error))) throw error;
+  process.stderr.write(`${isServiceError(error) ? reasonOf(error) : error.message}\n`);
   process.exitCode = 1;
 });

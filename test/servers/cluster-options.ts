@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ConfigError, integer } from '@agent-workflow/kit/env';
+import { recordServers, type RecordServer } from './cluster-ground.ts';
 
 /** What `npm run cluster` starts. */
 export interface ClusterOptions {
@@ -16,6 +17,8 @@ export interface ClusterOptions {
   /** Whether the agents of `config` are in a pool. */
   readonly isPooled: boolean;
   readonly level: string;
+  /** What holds the record. */
+  readonly store: RecordServer;
 }
 
 export const clusterUsage = `usage: npm run cluster -- [options]
@@ -24,6 +27,7 @@ export const clusterUsage = `usage: npm run cluster -- [options]
   --port N                                    port of the first gateway (8000)
   --config FILE                               a service.json, whose agents each execution process holds
   --pools                                     with --config: its agents are in a pool at v1, and no execution process holds them
+  --store cassandra|postgres                  what holds the record (cassandra)
   --level LEVEL                               level of the logs (info)`;
 
 const options = {
@@ -35,6 +39,7 @@ const options = {
   config: { type: 'string' },
   pools: { type: 'boolean', default: false },
   workers: { type: 'string', default: '1' },
+  store: { type: 'string', default: 'cassandra' },
   level: { type: 'string', default: 'info' },
 } as const;
 
@@ -58,10 +63,18 @@ export function readClusterOptions(args: readonly string[]): ClusterOptions | 'h
       config,
       isPooled,
       level,
+      store: readStore(values.store),
     };
   } catch (error) {
     throw new ConfigError(`${error instanceof Error ? error.message : String(error)}\n\n${clusterUsage}`);
   }
+}
+
+/** @throws Error that names the stores */
+function readStore(text: string): RecordServer {
+  const store = recordServers.find((name) => name === text);
+  if (store !== undefined) return store;
+  throw new Error(`--store must be one of ${recordServers.join(', ')}, not "${text}"`);
 }
 
 function wholeNumber(name: string, text: string, max: number): number {

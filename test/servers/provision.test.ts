@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -65,6 +65,18 @@ test('a run that was broken off leaves no server that is half there, and the nex
   await machine.install({ go: 'echo > "$GOBIN/nats-server"' });
   t.is((await machine.provision('nats')).code, 0);
   t.deepEqual((await readdir(machine.servers)).toSorted(), [...others, nats]);
+});
+
+test('whatever server a run makes, or finds there, it clears up after runs that were broken off, and leaves those that go on', async (t) => {
+  const machine = await makeMachine(t, { go: 'echo > "$GOBIN/nats-server"' });
+  const dead = spawnSync(process.execPath, ['--version']).pid;
+  const [gone, alive] = [`making-cassandra-${dead}-Ab_c12`, `making-weaviate-${process.pid}-abcdef`];
+  for (const run of ['makes it', 'finds it there']) {
+    await mkdir(join(machine.servers, gone, 'lib'), { recursive: true });
+    await mkdir(join(machine.servers, alive), { recursive: true });
+    t.is((await machine.provision('nats')).code, 0, run);
+    t.deepEqual((await readdir(machine.servers)).toSorted(), [alive, nats]);
+  }
 });
 
 test('Cassandra is its jars; that it could not be made quicker is printed, and is no failure', async (t) => {

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
+import { readCommandLine } from '@agent-workflow/kit/command-line';
 import { serverWays, toolWays, type Way } from './provision-ways.ts';
 import { folderOf, onPath, provisioned, serversFolder } from './provisioned.ts';
 import { isAlive } from './real-process.ts';
@@ -18,15 +20,15 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const ways: readonly Way[] = [...serverWays, ...toolWays];
 
-/** Fetches or builds what `names` name, all servers when there are none; `--kubernetes` names all tools. @returns the exit code. */
-async function provision(given: readonly string[]): Promise<number> {
-  const named = given.flatMap((name) => (name === '--kubernetes' ? toolWays.map(({ server }) => server) : [name]));
+/** Fetches or builds what `named` names, all servers when there are none. @returns the exit code. */
+async function provision(named: readonly string[]): Promise<number> {
   const names = named.length === 0 ? serverWays.map(({ server }) => server as string) : named;
   const unknown = names.filter((name) => !ways.some(({ server }) => server === name));
   if (unknown.length > 0) {
     print(`unknown: ${unknown.join(', ')}; there are ${ways.map(({ server }) => server).join(', ')}`);
     return misused;
   }
+  await sweep();
   const absent: string[] = [];
   for (const way of ways.filter(({ server }) => names.includes(server))) {
     if (!(await provisionOne(way))) absent.push(way.title);
@@ -91,16 +93,21 @@ function announceWait(title: string, effort: string): Disposable & { readonly se
   return { seconds, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-/** A new folder; those of runs that were broken off are removed. */
+const makingPrefix = 'making-';
+
 async function makeFolder({ server }: Way): Promise<string> {
-  const servers = serversFolder();
-  await mkdir(servers, { recursive: true });
-  const prefix = `making-${server}-`;
-  for (const name of await readdir(servers)) {
-    const maker = new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1];
-    if (maker !== undefined && !isAlive(Number(maker))) await rm(join(servers, name), { recursive: true, force: true });
+  await mkdir(serversFolder(), { recursive: true });
+  return mkdtemp(join(serversFolder(), `${makingPrefix}${server}-${process.pid}-`));
+}
+
+/** Removes what runs that were broken off have left, of whatever server. */
+async function sweep(): Promise<void> {
+  const folder = serversFolder();
+  if (!existsSync(folder)) return;
+  for (const name of await readdir(folder)) {
+    const maker = /^making-[a-z\d-]+-(\d+)-\w+$/.exec(name)?.[1];
+    if (maker !== undefined && !isAlive(Number(maker))) await rm(join(folder, name), { recursive: true, force: true });
   }
-  return await mkdtemp(join(servers, `${prefix}${process.pid}-`));
 }
 
 async function sizeOf(folder: string): Promise<number> {
@@ -111,4 +118,13 @@ async function sizeOf(folder: string): Promise<number> {
 }
 
 setPriority(priority);
-process.exitCode = await provision(process.argv.slice(2));
+const { values: chosen, positionals } = readCommandLine({
+  usage: `usage: npm run servers -- [SERVER…] [--kubernetes]
+  Fetches or builds ${ways.map(({ server }) => server).join(', ')}; all servers where none is named, with --kubernetes the tools of charts`,
+  options: { kubernetes: { type: 'boolean', default: false } },
+  most: Infinity,
+});
+process.exitCode = await provision([
+  ...positionals,
+  ...(chosen.kubernetes ? toolWays.map(({ server }) => server) : []),
+]);

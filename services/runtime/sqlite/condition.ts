@@ -22,7 +22,7 @@ export interface Condition extends Disposable {
   readonly fails: (use: Use, error: unknown) => void;
   readonly works: (use: Use) => void;
   /**
-   * Why a damaged file may not be used at all; `undefined` while nothing is known of damage. What is left of it cannot be told from what was
+   * Why a damaged file may not be used at all; `undefined` while nothing is known of damage. What is left of it cannot be distinguished from what was
    * written: a list without its rows looks like one that never had any.
    */
   readonly refusal: () => ServiceError | undefined;

@@ -172,7 +172,7 @@ test('a file that is damaged stops its opening with one line, and a damaged page
   const refused = { code: 'Unavailable', message: 'the store cannot be read right now' };
   t.throws(() => damaged.prepare('SELECT * FROM notes').all(), refused);
   t.throws(() => [...damaged.prepare('SELECT * FROM notes').iterate()], refused);
-  // What SQLite can still read is not told from what is whole.
+  // What SQLite can still read is not distinguished from what is whole.
   t.throws(() => damaged.prepare('SELECT 1').get(), refused);
   await t.throwsAsync(
     damaged.write(() => add(damaged, 'a')),

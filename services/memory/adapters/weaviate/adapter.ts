@@ -1,4 +1,4 @@
-import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { canBeRetried, unavailable } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { unwatchedPart, type Health } from '@agent-workflow/runtime/health';
@@ -51,7 +51,7 @@ async function openWhenThere(config: WeaviateConfig, { embedder, log, health, st
   const store = await retry(open, {
     ...serverAway,
     signal: stopping,
-    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+    mayHelp: canBeRetried,
     onRetry: (error) => {
       part.fails('it is unavailable', unavailable('Weaviate at WEAVIATE_URL cannot be used yet', error));
       if (!health) onAway(error);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { canBeRetried, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { pause, retry } from '@agent-workflow/kit/retry';
 import { openSchemaSession, type CassandraPlace, type SchemaSession } from './client/client.ts';
 import { migrations } from './rows/schema.ts';
@@ -29,7 +29,7 @@ export async function migrateCassandra(options: MigrateOptions): Promise<number>
   return retry(() => migrateNow(options, turn), {
     ...{ firstMs: retryPauseMs, maxMs: retryPauseMs, jitter: 0 },
     deadline: turn.until,
-    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+    mayHelp: canBeRetried,
     onRetry: (error) => options.onRetry?.(error),
   });
 }

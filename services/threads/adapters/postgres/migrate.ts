@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
+import { canBeRetried, ServiceError } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
 import { openSession, type Session } from './client.ts';
 import type { PostgresReach } from './connections.ts';
@@ -23,7 +23,7 @@ export async function migratePostgres(options: MigrateOptions): Promise<number> 
   const deadline = Date.now() + options.waitMs;
   return retry(() => migrateNow(options, deadline), {
     ...{ firstMs: retryMs, maxMs: retryMs, jitter: 0, deadline },
-    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+    mayHelp: canBeRetried,
     ...(options.onRetry && { onRetry: options.onRetry }),
   });
 }
