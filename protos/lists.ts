@@ -1,4 +1,11 @@
-import { failureCodes, type FailureCode } from '@agent-workflow/kit/errors';
+import {
+  failureCodes,
+  failureReasons,
+  modelParameters,
+  type FailureCode,
+  type FailureReason,
+  type ModelParameter,
+} from '@agent-workflow/kit/errors';
 
 /**
  * The closed lists that the contexts share. Each is written only here. A field of a `.proto` whose comment ends in `list: <name>` has the
@@ -28,7 +35,7 @@ export type RunStatus = (typeof runStatuses)[number];
 export const isOpen = (status: RunStatus): status is OpenStatus =>
   (openStatuses as readonly RunStatus[]).includes(status);
 
-export type { FailureCode };
+export type { FailureCode, FailureReason, ModelParameter };
 
 /** How much of the state the events and the result of a run show. */
 export const granularities = ['low', 'partial', 'full'] as const;
@@ -79,6 +86,8 @@ export const lists = {
   ImposedEnd: imposedEnds,
   RunStatus: runStatuses,
   FailureCode: failureCodes,
+  FailureReason: failureReasons,
+  ModelParameter: modelParameters,
   Granularity: granularities,
   MultitaskStrategy: multitaskStrategies,
   CheckpointSource: checkpointSources,

@@ -4,10 +4,12 @@ import type {
   CheckpointSource,
   EndStatus,
   FailureCode,
+  FailureReason,
   FileStatus,
   Granularity,
   ImposedEnd,
   MessageLists,
+  ModelParameter,
   MultitaskStrategy,
   RevisionState,
   RunStatus,
@@ -814,6 +816,10 @@ export interface RunError {
   readonly code: FailureCode;
   readonly message: string;
   readonly node?: string;
+  /** Why code of the agent failed; absent where the message is of the service itself. */
+  readonly reason?: FailureReason;
+  /** The parameter of a request to a model that was refused. */
+  readonly parameter?: ModelParameter;
 }
 
 export interface CommitStepReply {
@@ -1396,7 +1402,7 @@ export const threadsLists: MessageLists = {
   CommitStepRequest: { end: { of: 'RunEnd' }, fused: { of: 'FusedStep' } },
   FusedStep: { end: { of: 'RunEnd' } },
   RunEnd: { status: 'EndStatus', error: { of: 'RunError' } },
-  RunError: { code: 'FailureCode' },
+  RunError: { code: 'FailureCode', reason: 'FailureReason', parameter: 'ModelParameter' },
   EndRunRequest: { status: 'ImposedEnd', error: { of: 'RunError' } },
   EndRunReply: { status: 'EndStatus' },
   Run: { status: 'RunStatus', granularity: 'Granularity', end: { of: 'RunEnd' } },

@@ -8,11 +8,16 @@ export interface WireDetail {
   readonly loc: Loc;
   readonly msg: string;
   readonly type: string;
+  /** Why code of the agent failed. */
+  readonly reason?: string | undefined;
+  readonly parameter?: string | undefined;
 }
 
 /** A fault whose location in the request is known already: the gateway found it, or a service of version 0.1 sent the location. */
 interface LocatedDetail extends ErrorDetail {
   readonly loc: Loc;
+  readonly reason?: string | undefined;
+  readonly parameter?: string | undefined;
 }
 
 /** The location in a request of each field that services name. A field that is not listed has its own name as location. */
@@ -64,6 +69,8 @@ const toWireDetail = (detail: ErrorDetail, method: string): WireDetail => ({
   loc: isLocated(detail) ? detail.loc : inRequest(locOf(detail.field), method),
   msg: detail.msg,
   type: detail.type,
+  ...(isLocated(detail) && detail.reason !== undefined && { reason: detail.reason }),
+  ...(isLocated(detail) && detail.parameter !== undefined && { parameter: detail.parameter }),
 });
 
 /** A list is asked for by GET too: what others have in their body is then in the query. */
@@ -85,7 +92,7 @@ export function toWireError(
 }
 
 /** A fault with a location that the gateway itself knows. */
-export const located = ({ loc, msg, type }: WireDetail): LocatedDetail => ({ field: loc, loc, msg, type });
+export const located = (detail: WireDetail): LocatedDetail => ({ ...detail, field: detail.loc });
 
 /** `Invalid` for a value at `loc` of the wrong type, range or kind. */
 export const invalidAt = (loc: Loc, msg: string, type = 'value_error'): ServiceError =>

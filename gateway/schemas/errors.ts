@@ -1,3 +1,4 @@
+import { failureReasons } from '@agent-workflow/kit/errors';
 import { described, objectOf, ResponseMetadata, text } from './common.ts';
 import { Type } from './builders.ts';
 
@@ -30,6 +31,20 @@ export const errorCodes = {
 
 export type WireCode = keyof typeof errorCodes;
 
+/** Members of the error of a failed run, and of the detail that names its node. */
+export const whyCodeFailed = {
+  reason: Type.Optional(
+    text(
+      `Why code of the agent failed, as one of these words: ${failureReasons.map((word) => `\`${word}\``).join(', ')}. Absent where the service itself says why`,
+    ),
+  ),
+  parameter: Type.Optional(
+    text(
+      'The parameter of a request to a model that its provider refused, as `temperature`; absent where none is known',
+    ),
+  ),
+};
+
 const ErrorDetail = objectOf('ErrorDetail', 'One fault of a request.', {
   loc: Type.Array(
     Type.Unsafe<string | number>({
@@ -40,6 +55,7 @@ const ErrorDetail = objectOf('ErrorDetail', 'One fault of a request.', {
   ),
   msg: text('What is wrong, for people'),
   type: text('What is wrong, for programs, as `missing`, `string_type`, `greater_than_equal`, `too_large`'),
+  ...whyCodeFailed,
 });
 
 export const ErrorBody = objectOf('Error', 'Why a request was refused.', {

@@ -1,4 +1,5 @@
 import { runStatuses } from '@agent-workflow/protos/lists';
+import { whyCodeFailed } from './errors.ts';
 import {
   AgentName,
   BodyId,
@@ -68,6 +69,7 @@ export const Run = objectOf('Run', 'A run.', {
         code: text('Why, as a stable word: one of the codes of errors, mostly `NODE_ERROR`'),
         message: text('Why, for people'),
         node: Type.Optional(text('The node that failed; absent when none did')),
+        ...whyCodeFailed,
       }),
       'Why the run failed; absent for any other',
     ),

@@ -30,6 +30,7 @@ export { interrupt, type Interrupt } from './run/interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './build/policy.ts';
 export { lastUserText } from './state/last-user-text.ts';
 export type { StandardSchema } from './state/standard-schema.ts';
+export { userError } from './state/stated-error.ts';
 export type { NewMessage, State, Update } from './state/state.ts';
 export {
   contextExceeds,

@@ -34,6 +34,60 @@ export const failureCodes = [
 ] as const satisfies readonly ErrorCode[];
 export type FailureCode = (typeof failureCodes)[number];
 
+/** Why code of an agent failed, in the words that callers get. What a server or a library wrote is in the log alone. */
+export const failureReasons = [
+  'user_error',
+  'context_too_long',
+  'content_filtered',
+  'refused_by_provider',
+  'credentials_refused',
+  'not_found',
+  'rate_limited',
+  'provider_error',
+  'unreachable',
+  'cut_off',
+  'timed_out',
+  'unreadable',
+  'unexpected',
+] as const;
+export type FailureReason = (typeof failureReasons)[number];
+
+/** The parameters of a request to a model that a failure may name. */
+export const modelParameters = [
+  'model',
+  'messages',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'stop',
+  'seed',
+  'n',
+  'stream',
+  'stream_options',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'reasoning',
+  'reasoning_effort',
+  'thinking',
+  'verbosity',
+  'service_tier',
+  'user',
+  'metadata',
+] as const;
+export type ModelParameter = (typeof modelParameters)[number];
+
 /**
  * One fault of a request. `field` is the path of the field in the request of the service, for example `["messages", 0, "role"]`; it is
  * empty for the request as a whole. The gateway translates it to the place in the caller's HTTP request.

@@ -1,6 +1,6 @@
 import { Command } from '@langchain/langgraph';
 import type { Message, NodeContext } from '@agent-workflow/graph';
-import { messageOf, RunFailure } from '@agent-workflow/graph/state/failure';
+import { failureOfCode, readable } from '@agent-workflow/graph/state/failure';
 import { checkSubgraphs, sharedNamespaces, withSaver, type LangGraph } from './compiled.ts';
 import type { Kept } from './kept.ts';
 import { ReportedUsage } from './reported-usage.ts';
@@ -114,13 +114,11 @@ async function drive({ step, graph, stream }: Opened, input: unknown): Promise<v
       if (mode === 'custom') context.progress(data);
       if (mode === 'tasks') tasks.set((data as Task).id, (data as Task).name);
     }
-  } catch (error) {
+  } catch (thrown) {
+    const error = readable(thrown);
     const node = tasks.get((error as { readonly pregelTaskId?: unknown } | undefined)?.pregelTaskId);
     if (node === undefined || context.signal.aborted) throw error;
-    throw new RunFailure('NodeFailed', `node "${node}" of LangGraph failed: ${messageOf(error)}`, {
-      node,
-      cause: error,
-    });
+    throw failureOfCode('NodeFailed', `node "${node}" of LangGraph`, error, node);
   }
 }
 

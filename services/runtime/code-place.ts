@@ -27,6 +27,27 @@ export async function placeOfError(error: unknown, loaded: LoadedFiles): Promise
   );
 }
 
+/**
+ * Where the code of an author stands that threw: the first place of the stack, or of that of a cause, that is neither of the service nor of a
+ * package. `undefined` when there is none, as of a value that is no error.
+ */
+export function placeOfThrown(error: unknown): CodePlace | undefined {
+  try {
+    let thrown = error;
+    for (let causes = 0; thrown instanceof Error && causes < maxCauses; causes++) {
+      const { stack } = thrown as { readonly stack?: unknown };
+      const found = typeof stack === 'string' ? placesIn(stack).find((each) => !isOwn(each)) : undefined;
+      if (found !== undefined) return found;
+      thrown = thrown.cause;
+    }
+  } catch {
+    // A thrown value may refuse to be read.
+  }
+  return undefined;
+}
+
+const maxCauses = 8;
+
 /** Where a file exports a name; where its first export stands when it does not, or its first line. */
 export function placeOfExport(file: string, name?: string): CodePlace {
   const lines = readLines(file);
@@ -87,10 +108,13 @@ const importedFrom = ' imported from ';
 const own = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 function placeInStack(text: string, module: string): CodePlace | undefined {
-  const places = text.split('\n').flatMap((line) => placeOfFrame(line) ?? []);
-  const isOwn = (each: string): boolean => each.startsWith(`${own}/`) || each.includes('/node_modules/');
+  const places = placesIn(text);
   return places.find((each) => each.startsWith(`${module}:`)) ?? places.find((each) => !isOwn(each)) ?? places[0];
 }
+
+const placesIn = (text: string): readonly CodePlace[] => text.split('\n').flatMap((line) => placeOfFrame(line) ?? []);
+
+const isOwn = (each: CodePlace): boolean => each.startsWith(`${own}/`) || each.includes('/node_modules/');
 
 /** What a line of a stack names: `    at name (file:///folder/agent.ts:12:7)`, or without the name. */
 function placeOfFrame(line: string): CodePlace | undefined {

@@ -86,6 +86,11 @@ const throwing: Readonly<Record<string, Node>> = {
       },
     });
   },
+  'throws a revoked proxy': () => {
+    const { proxy, revoke } = Proxy.revocable(new Error('hidden'), {});
+    revoke();
+    throw proxy;
+  },
   'throws a huge text': () => {
     throw new Error(huge());
   },

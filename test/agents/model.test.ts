@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { createModelBrain } from '@agent-workflow/execution/agents/default/model';
+import { isRunFailure, shownOf } from '@agent-workflow/graph/state/failure';
 import test, { type ExecutionContext } from 'ava';
 import { startOpenaiChat, type OpenaiChat, type ScriptedReply } from '../servers/openai-chat.ts';
 import { converse, type Conversation, type ConverseOptions } from './drive.ts';
@@ -129,6 +130,26 @@ for (const [title, replies, expected] of failures) {
     t.is(server.requests.length, replies.length);
   });
 }
+
+test('why a provider refused is in the error that is logged, without the key and the question, and callers get a reason and a parameter', async (t) => {
+  const error = {
+    message: `Unsupported parameter: 'temperature' does not go with "my pin is Ananas42", key ${apiKey}`,
+    type: 'invalid_request_error',
+    param: 'temperature',
+    code: 'unsupported_parameter',
+  };
+  const { talk } = await withModel(t, {}, { status: 400, error });
+  const failure = await t.throwsAsync(talk.send('my pin is Ananas42'));
+  if (!isRunFailure(failure)) return void t.fail();
+  const text = 'node "agent" failed: the model refused the parameter temperature (400)';
+  t.deepEqual(shownOf(failure), { text, reason: 'refused_by_provider', parameter: 'temperature' });
+  const logged = inspect(failure, { depth: 10 });
+  t.regex(
+    logged,
+    /unsupported_parameter: invalid_request_error: temperature: Unsupported parameter: 'temperature' does not/,
+  );
+  t.notRegex(logged, /ananas|pin|secret/i);
+});
 
 test('a model that is busy for a moment is asked again', async (t) => {
   const { talk, server } = await withModel(t, {}, { status: 429 }, { text: 'Here I am.' });

@@ -148,7 +148,7 @@ test('what a reducer or a check of the agent does not take fails the run, which 
   const { api, deploy } = await openApi(replicas);
   await deploy(agentsAt('a'));
   for (const [index, [state, message]] of [
-    [{ title: 'x', count: 'many' }, /^initial_state: the reducer of field "count" failed: only numbers are counted/],
+    [{ title: 'x', count: 'many' }, /^initial_state: the reducer of field "count" failed: an unexpected error/],
     [{ title: 'x', pair: 3 }, /^initial_state: field "pair" .*must be even/],
   ].entries() as IterableIterator<[number, [object, RegExp]]>) {
     const threadId = `t${index}`;

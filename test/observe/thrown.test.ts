@@ -18,8 +18,8 @@ test('the log has the stack and the cause of what code of the agent threw; the c
   const written = await send('POST', '/v1/threads/tool/state', { config: {}, state: { total: -1 } });
   t.is(written.status, 422, JSON.stringify(written.body));
   const refusal = JSON.stringify(written.body);
-  t.regex(refusal, /failed: the reducer gave up/);
-  t.false(/throwing\.ts|asked too much/.test(refusal), refusal);
+  t.regex(refusal, /the reducer of field \\"total\\" failed: an unexpected error/);
+  t.false(/throwing\.ts|asked too much|gave up/.test(refusal), refusal);
   t.is(await service.stop('SIGTERM'), 0);
 
   const lines = service.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line);
@@ -41,6 +41,62 @@ test('the log has the stack and the cause of what code of the agent threw; the c
     t.is(line?.['node'], order === 'tool' ? 'tools' : 'obey');
   }
   t.regex(JSON.stringify(lineOf('tool', /^a reducer threw/)?.err), /throwing\.ts/);
+});
+
+const unexpected = 'an unexpected error, which is in the log of the service';
+
+/** What callers read of a failed run, by the order that failed it. */
+const shown: Readonly<Record<string, readonly [reason: string, text: string]>> = {
+  node: ['unexpected', unexpected],
+  reach: ['unreachable', 'a server cannot be reached'],
+  repeat: ['unreachable', 'a server cannot be reached'],
+  several: ['timed_out', 'a server took too long to answer'],
+  refuse: ['user_error', 'The order has been sent already.'],
+  revoked: ['unexpected', unexpected],
+};
+
+/** What a model, and the caller after it, reads of a tool that threw. */
+const answered: Readonly<Record<string, string>> = {
+  'reach tool': 'a server cannot be reached',
+  'refuse tool': 'The order has been sent already.',
+  'correct tool': 'give the city in English',
+  'revoked tool': 'a value that cannot be shown',
+};
+
+test('callers get a reason of a closed list, or what the author states, and one line of the log has node, file and line', async (t) => {
+  await using workspace = await makeWorkspace('throwing');
+  await using service = await startStandalone(workspace.env);
+  const { send } = createClient(service.url);
+  for (const [order, [reason, text]] of Object.entries(shown)) {
+    const reply = await send('POST', '/v1/graph/invoke', { messages: [user(order)], config: { thread_id: order } });
+    const message = `node "obey" failed: ${text}`;
+    const loc = ['graph', 'nodes', 'obey'];
+    const details = [{ loc, msg: message, type: 'node_error', reason }];
+    t.deepEqual(reply.body.error, { code: 'NODE_ERROR', message, details }, order);
+    const { body } = await send('GET', `/v1/threads/${order}/runs`);
+    const [run] = (body.data as { readonly runs: readonly { readonly error: object }[] }).runs;
+    t.deepEqual(run?.error, { code: 'NODE_ERROR', message, node: 'obey', reason }, order);
+  }
+  for (const [order, output] of Object.entries(answered)) {
+    const reply = await send('POST', '/v1/graph/invoke', { messages: [user(order)], config: { thread_id: order } });
+    t.true(JSON.stringify(reply.body).includes(`"output":${JSON.stringify(output)}`), JSON.stringify(reply.body));
+  }
+  t.is(await service.stop('SIGTERM'), 0);
+
+  const lines = service.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line);
+  for (const [order, [reason]] of Object.entries(shown)) {
+    const own = lines.filter(
+      ({ thread_id: id, err, msg }) => id === order && err && !String(msg).startsWith('code of the agent'),
+    );
+    t.is(own.length, 1, JSON.stringify(own.map(({ msg }) => msg)));
+    t.like(own[0], { msg: 'a run failed', node: 'obey', reason }, order);
+    if (order !== 'revoked') t.regex(String(own[0]?.['place']), /throwing\.ts:\d+:\d+$/, order);
+  }
+  for (const order of ['reach', 'reach tool'])
+    t.true(
+      lines.some(({ thread_id: id, err }) => id === order && JSON.stringify(err).includes('ECONNREFUSED')),
+      order,
+    );
 });
 
 test('what a node or a tool publishes after it has returned is dropped, and the log warns once of each, without the content', async (t) => {

@@ -19,7 +19,7 @@ interface ScriptedAnswer {
 export type ScriptedReply =
   | ScriptedAnswer
   /** Refuses, with a body that repeats the key as real services do. */
-  | { readonly status: number }
+  | { readonly status: number; readonly error?: object }
   /** Sends a little text and then closes: the connection, or only the stream; or says and closes nothing more. */
   | { readonly breaksOff: 'connection' | 'stream' | 'never' };
 
@@ -92,7 +92,8 @@ async function listen(server: Server): Promise<number> {
 function answer(response: ServerResponse, reply: ScriptedReply, { authorization = '', body }: ChatRequest): void {
   if ('status' in reply) {
     response.writeHead(reply.status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ error: { message: `refused ${authorization}`, type: 'refused' } }));
+    const usual = { message: `refused ${authorization}`, type: 'refused' };
+    response.end(JSON.stringify({ error: reply.error ?? usual }));
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });

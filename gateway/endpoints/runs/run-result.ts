@@ -37,13 +37,23 @@ function resultOf(end: RunEvent): string | JsonParts {
     const parts = partsOfData(end);
     return parts.length === 1 && parts[0] ? jsonText(parts[0]) : { json: parts };
   }
-  const data = JSON.parse(jsonText(end.data)) as { code: string; message: string; node?: string };
+  const data = JSON.parse(jsonText(end.data)) as Failure;
   const code = errorOf(data.code);
   throw new ServiceError(code, data.message, { details: detailsOf(code, data) });
 }
 
+/** The data of the event `error`. */
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly node?: string;
+  readonly reason?: string;
+  readonly parameter?: string;
+}
+
 /** Names the node that failed, or the field for which a queued run was refused at its claim. */
-function detailsOf(code: ErrorCode, { message: msg, node }: { message: string; node?: string }): ErrorDetail[] {
-  if (node !== undefined) return [located({ loc: ['graph', 'nodes', node], msg, type: 'node_error' })];
+function detailsOf(code: ErrorCode, { message: msg, node, reason, parameter }: Failure): ErrorDetail[] {
+  if (node !== undefined)
+    return [located({ loc: ['graph', 'nodes', node], msg, type: 'node_error', reason, parameter })];
   return code === 'Invalid' ? [{ field: ['messages'], msg, type: contextTooLarge }] : [];
 }

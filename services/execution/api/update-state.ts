@@ -3,7 +3,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { jsonQuotes, sizes } from '@agent-workflow/kit/sizes';
 import { readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry, State } from '@agent-workflow/protos/threads';
-import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, shownOf, type RunFailure } from '@agent-workflow/graph/state/failure';
 import { misfit } from '@agent-workflow/graph/state/field';
 import { allFields, defaultValues, mergeOutputs, type Delta, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import { shapeForValues, type AgentShape } from '../record/agent-shape.ts';
@@ -135,10 +135,10 @@ function reduceOrRefuse<T>(work: () => T, fieldOf: () => Field): T {
   }
 }
 
-/** The cause is what a reducer threw: its message is in the text, and its stack is logged alone. */
-function refusalOf({ message, cause }: RunFailure, at: Field): ServiceError {
-  const { message: text, details } = invalid(at, message);
-  return new ServiceError('Invalid', text, { details, cause });
+/** The cause is what a reducer threw: it is logged alone. */
+function refusalOf(failure: RunFailure, at: Field): ServiceError {
+  const { message, details } = invalid(at, shownOf(failure).text);
+  return new ServiceError('Invalid', message, { details, cause: failure.cause });
 }
 
 /** Messages given as part of a state. They join log and context by id, like messages that are added in other ways. */

@@ -3,7 +3,7 @@ import { earliest, wakeTimeOf } from '@agent-workflow/graph/run/asleep';
 import { openInterrupts, type Continuation } from '@agent-workflow/graph/run/continuation';
 import { readAnswers } from '@agent-workflow/graph/run/interrupt';
 import { enterGraph } from '@agent-workflow/graph/run/step';
-import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, RunFailure, shownOf } from '@agent-workflow/graph/state/failure';
 import { mergeOutputs, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
@@ -52,7 +52,9 @@ function mergeInitial(graph: CompiledGraph, state: EngineState, given: NodeOutpu
   try {
     return mergeOutputs(graph.fields, state, [given]);
   } catch (error) {
-    if (isRunFailure(error)) throw new RunFailure('BadRequest', `initial_state: ${error.message}`, { cause: error });
-    throw error;
+    if (!isRunFailure(error)) throw error;
+    const { text } = shownOf(error);
+    const shown = { text: `initial_state: ${text}` };
+    throw new RunFailure('BadRequest', `initial_state: ${error.message}`, { cause: error, shown });
   }
 }

@@ -1,5 +1,5 @@
 import { toEventError } from '@agent-workflow/protos/failures';
-import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, shownOf, type RunFailure } from '@agent-workflow/graph/state/failure';
 import type { EventWriter } from '../events/event-writer.ts';
 import { commitStep } from './commit-step.ts';
 import { openCallsOf, type StepCommit } from './prepare-commit.ts';
@@ -22,8 +22,14 @@ export async function failRun(
   runState: RunState | undefined,
   failure: RunFailure,
 ): Promise<FailedRun> {
-  const { code, message, node } = failure;
-  const error = { code, message, ...(node === undefined ? {} : { node }) };
+  const { code, node } = failure;
+  const { text: message, reason, parameter } = shownOf(failure);
+  const error = {
+    ...{ code, message },
+    ...(node !== undefined && { node }),
+    ...(reason !== undefined && { reason }),
+    ...(parameter !== undefined && { parameter }),
+  };
   const at = options.now();
   const visits = runState ? countVisits(runState) : new Map<string, number>();
   const iterations = Math.max(0, ...visits.values());

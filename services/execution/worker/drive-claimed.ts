@@ -8,10 +8,12 @@ import type { Memory } from '@agent-workflow/protos/memory';
 import type { RunFiles } from '@agent-workflow/protos/run-files';
 import type { ClaimedRun, RunCalls, RunReadCalls, StateCalls, ToolRecordCalls } from '@agent-workflow/protos/threads';
 import type { ByteBudget } from '@agent-workflow/runtime/budget';
+import { placeOfThrown } from '@agent-workflow/runtime/code-place';
 import type { RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { lateWords, type LateCall } from '@agent-workflow/graph/run/late-call';
-import type { CodeFault } from '@agent-workflow/graph/state/failure';
+import { shownOf, type CodeFault } from '@agent-workflow/graph/state/failure';
+import { reasonOf } from '@agent-workflow/graph/state/reason-of';
 import { isAway, isRefused } from '../record/away.ts';
 import { fromOptionsJson, type RunOptions } from '../record/run-options.ts';
 import { bytesOfState } from '../record/state-size.ts';
@@ -76,9 +78,18 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
   const { agents, log, watchdog, active, cache, contexts, ends, requeue, isSwept } = options;
   const promptTools = createPromptTools();
 
-  const settle = async (run: DrivenRun, { thread, nextRunId, failure }: Driven): Promise<void> => {
+  const settle = async (
+    graph: CompiledGraph,
+    run: DrivenRun,
+    { thread, nextRunId, failure }: Driven,
+  ): Promise<void> => {
     const { owner, threadId, runId } = run;
-    if (failure) log.warn({ err: failure, runId, threadId, code: failure.code, node: failure.node }, 'a run failed');
+    if (failure) {
+      const { code, node } = failure;
+      const { reason, parameter } = shownOf(failure);
+      const place = placeOf(graph, failure, node);
+      log.warn({ err: failure, runId, threadId, code, node, reason, parameter, place }, 'a run failed');
+    }
     if (thread) cache.set(owner, threadId, thread);
     else cache.forget(owner, threadId);
     await ends.enqueueNext(run, nextRunId);
@@ -131,7 +142,7 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
         );
         const published = driven.published.catch(() => ends.publish(owner, runId));
         // A log that cannot be written delays no other run: the events wait on, without the slot.
-        await Promise.all([settle(run, driven), settledWithin(published, publishMs)]);
+        await Promise.all([settle(graph, run, driven), settledWithin(published, publishMs)]);
       } catch (error) {
         cache.forget(owner, threadId);
         if (!signal.aborted) await handleError(run, error);
@@ -141,6 +152,10 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     });
   };
 }
+
+/** Where the code stands that threw; where its node was added when its error does not say, as those of `fetch` do not. */
+const placeOf = ({ added }: CompiledGraph, error: unknown, node = ''): string | undefined =>
+  placeOfThrown(error) ?? placeOfThrown(added?.get(node));
 
 /** The bytes of JSON that a run begins with. */
 function bytesOf({ state, appended }: ClaimedRun, cached: ThreadState | undefined): number {
@@ -181,7 +196,12 @@ function toDriveOptions(
     runContext: toRunContext(graph, claimed, runOptions, { signal, ...servicesUnder(signal) }),
     isRemote: remoteTools(graph, runOptions),
     onFault: ({ error, ...where }: CodeFault) => {
-      log.warn({ err: error, runId, threadId, ...where }, 'code of the agent threw, and the run continues');
+      const { reason, parameter } = reasonOf(error);
+      const place = placeOf(graph, error, where.node);
+      log.warn(
+        { err: error, runId, threadId, ...where, reason, parameter, place },
+        'code of the agent threw, and the run continues',
+      );
     },
     onLate: firstOfEachNode(signal, ({ what, ...where }) => {
       log.warn({ runId, threadId, ...where }, `a ${where.tool === undefined ? 'node' : 'tool'} ${lateWords[what]}`);

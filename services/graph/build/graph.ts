@@ -44,6 +44,8 @@ export interface CompiledGraph {
   readonly conditional: ReadonlyMap<string, readonly ConditionalEdge[]>;
   /** The tools of all tool nodes, those of sub-graphs included. */
   readonly tools: readonly Tool[];
+  /** An error made where each node was added: its stack says where. Absent in graphs of earlier versions. */
+  readonly added?: ReadonlyMap<string, Error>;
   /** Nodes, edges and a Mermaid drawing. */
   readonly drawing: ReturnType<typeof drawGraph>;
 }
@@ -53,6 +55,7 @@ export class StateGraph<F extends Fields> {
   readonly #fields: F;
   readonly #nodes = new Map<string, AnyNode>();
   readonly #policies = new Map<string, NodePolicy>();
+  readonly #added = new Map<string, Error>();
   readonly #edges = new Map<string, string[]>();
   readonly #joins: Join[] = [];
   readonly #conditional = new Map<string, ConditionalEdge[]>();
@@ -87,6 +90,7 @@ export class StateGraph<F extends Fields> {
     if (policy.speculative && typeof node !== 'function')
       throw new Error(`node "${name}" cannot be speculative: only a function can, no tool node and no sub-graph`);
     this.#nodes.set(name, node as AnyNode);
+    this.#added.set(name, new Error('added here'));
     if (Object.keys(policy).length > 0) this.#policies.set(name, policy);
     return this;
   }
@@ -137,6 +141,7 @@ export class StateGraph<F extends Fields> {
       fields: Object.fromEntries(Object.entries(this.#fields).map(([name, { spec }]) => [name, spec])),
       ...parts,
       policies: new Map(this.#policies),
+      added: new Map(this.#added),
       tools: [...new Set([...this.#nodes.values()].flatMap((node) => (typeof node === 'function' ? [] : node.tools)))],
       drawing: drawGraph(parts),
     };

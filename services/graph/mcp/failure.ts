@@ -1,3 +1,6 @@
+import type { FailureReason } from '@agent-workflow/kit/errors';
+import { StatedError } from '../state/stated-error.ts';
+
 /** What an error of the client may hold. Errors are read by their fields, because an agent may bring another copy of the client. */
 interface ClientFault {
   /** A text for the client's own errors and those of the system, a number for those of JSON-RPC. */
@@ -65,13 +68,23 @@ export const mayReconnect = (error: unknown): boolean => {
  * The error that the model and the caller of the run may see. It names neither the address nor the command, and of what the server
  * wrote only why it refused the arguments. The cause has the rest.
  */
-export const toMcpFailure = (error: unknown): Error => new Error(messageOf(error), { cause: error });
+export const toMcpFailure = (error: unknown): Error =>
+  new StatedError(messageOf(error), { reason: mcpReason(error), cause: error });
 
 /** The error that stops the start of the process: it says which setting to check. */
 export const toStartFailure = (error: unknown, setting: 'url' | 'command'): Error =>
   new Error(`${messageOf(error)}: check ${isRefusal(statusOf(error)) ? 'headers' : setting}`, { cause: error });
 
 const isRefusal = (status: unknown): boolean => refusals.has(status);
+
+function mcpReason(error: unknown): FailureReason {
+  const status = statusOf(error);
+  if (isRefusal(status)) return 'credentials_refused';
+  const loss = lossIn(error);
+  if (loss !== undefined) return loss === 'unsent' ? 'unreachable' : 'cut_off';
+  if (codesOf(error).includes('REQUEST_TIMEOUT')) return 'timed_out';
+  return typeof status === 'number' ? 'provider_error' : 'refused_by_provider';
+}
 
 function messageOf(error: unknown): string {
   const status = statusOf(error);

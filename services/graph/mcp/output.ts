@@ -1,4 +1,5 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { StatedError } from '../state/stated-error.ts';
 
 /**
  * The result of a tool as text or JSON: its structured content, else its text, else its blocks as they are (images, audio, resources).
@@ -7,7 +8,10 @@ import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client'
  */
 export function toOutput({ content, structuredContent, isError }: CallToolResult): unknown {
   const texts = content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
-  if (isError === true) throw new Error(texts.join('\n') || errorWithoutText(content, structuredContent));
+  if (isError === true)
+    throw new StatedError(texts.join('\n') || errorWithoutText(content, structuredContent), {
+      reason: 'refused_by_provider',
+    });
   if (texts.length === content.length) return structuredContent ?? texts.join('\n');
   return structuredContent === undefined ? content : { structuredContent, content };
 }

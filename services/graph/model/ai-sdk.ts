@@ -5,6 +5,7 @@ import { toCallOptions } from './ai-sdk-prompt.ts';
 import { guardAnswer } from './guarded-answer.ts';
 import type { Model, ModelQuestion } from './model.ts';
 import type { ModelFault, SettingNames } from './model-failure.ts';
+import { readProviderFault } from './provider-words.ts';
 import { readRetryAfter } from './retry-after.ts';
 
 export interface AiSdkModelOptions {
@@ -60,6 +61,7 @@ interface CallError {
   readonly statusCode?: unknown;
   readonly isRetryable?: unknown;
   readonly responseHeaders?: Readonly<Record<string, string>> | undefined;
+  readonly responseBody?: unknown;
 }
 
 const readCallError = (error: unknown): CallError =>
@@ -67,7 +69,13 @@ const readCallError = (error: unknown): CallError =>
 
 /** A call that got no reply is retryable and has no status, and so is an answer whose connection breaks. */
 function faultOf(error: unknown, hasBegun: boolean): ModelFault {
-  const { statusCode, isRetryable } = readCallError(error);
-  if (typeof statusCode === 'number' && statusCode >= 400) return { kind: 'refused', status: statusCode };
+  const { statusCode, isRetryable, responseBody } = readCallError(error);
+  if (typeof statusCode === 'number' && statusCode >= 400) {
+    const body = typeof responseBody === 'string' ? responseBody : '';
+    return { kind: 'refused', status: statusCode, fault: readProviderFault({ status: statusCode, body }, undefined) };
+  }
+  // The error of a stream is what the API wrote, as JSON: a connection that breaks is an Error.
+  if (hasBegun && !(error instanceof Error) && error !== undefined)
+    return { kind: 'refused', fault: readProviderFault({ body: JSON.stringify({ error }) }, undefined) };
   return { kind: isRetryable === true && !hasBegun ? 'unreachable' : 'cut' };
 }

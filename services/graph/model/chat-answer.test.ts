@@ -1,12 +1,19 @@
 import test from 'ava';
 import { readChatAnswer } from './chat-answer.ts';
+import type { ChatReply } from './chat-request.ts';
 import type { AnswerPart } from './model.ts';
+import { readProviderFault } from './provider-words.ts';
 
 const done = { choices: [{ delta: {}, finish_reason: 'stop' }] };
 
+const replyOf = (body: string | null): ChatReply => ({
+  response: new Response(body),
+  toError: (event) => new Error(readProviderFault({ body: event }, '').words),
+});
+
 const read = async (...chunks: readonly unknown[]): Promise<AnswerPart[]> => {
   const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
-  return Array.fromAsync(readChatAnswer(new Response(text), 'small-1'));
+  return Array.fromAsync(readChatAnswer(replyOf(text), 'small-1'));
 };
 
 const calling = (...calls: readonly object[]): object => ({ choices: [{ delta: { tool_calls: calls } }] });
@@ -35,9 +42,9 @@ test('a refusal is text', async (t) => {
 
 test('a stream without a finish reason, with an error, or without any event is no answer', async (t) => {
   await t.throwsAsync(read({ choices: [{ delta: { content: 'Hi' } }] }));
-  await t.throwsAsync(read({ error: { message: 'overloaded' } }));
+  await t.throwsAsync(read({ error: { message: 'overloaded' } }), { message: 'overloaded' });
   await t.throwsAsync(read());
-  await t.throwsAsync(Array.fromAsync(readChatAnswer(new Response(null), 'small-1')));
+  await t.throwsAsync(Array.fromAsync(readChatAnswer(replyOf(null), 'small-1')));
 });
 
 test('counts of tokens that are no counts are none', async (t) => {

@@ -1,6 +1,7 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { readEvents } from '@agent-workflow/kit/sse';
 import { readCallArgs } from './call-args.ts';
+import type { ChatReply } from './chat-request.ts';
 import type { AnswerPart, UsagePart } from './model.ts';
 import { toTokens } from './tokens.ts';
 
@@ -15,6 +16,8 @@ interface ChatChunk {
     readonly finish_reason?: string | null;
   }[];
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null;
+  /** In place of the rest of the answer. */
+  readonly error?: unknown;
 }
 
 /** A chunk of one tool call: the first has its id and its name, and all together have its arguments. */
@@ -26,15 +29,19 @@ interface CallChunk {
 
 /**
  * Reads a streamed reply of chat completions: text as it comes, then the tool calls, then the usage.
- * @throws Error when the stream ends before the answer does.
+ * @throws Error when the stream ends before the answer does; the error that it holds in place of its rest.
  */
-export async function* readChatAnswer({ body }: Response, model: string): AsyncGenerator<AnswerPart> {
+export async function* readChatAnswer(
+  { response: { body }, toError }: ChatReply,
+  model: string,
+): AsyncGenerator<AnswerPart> {
   const calls = new Map<number, CallDraft>();
   let usage: ChatChunk['usage'];
   let isFinished = false;
   for await (const { data } of body ? readEvents(body) : []) {
     if (data === '[DONE]') break;
     const chunk = JSON.parse(data) as ChatChunk;
+    if (chunk.error !== undefined && chunk.error !== null) throw toError(data);
     usage = chunk.usage ?? usage;
     const [choice] = chunk.choices ?? [];
     const { content, refusal, tool_calls: parts } = choice?.delta ?? {};

@@ -2,6 +2,7 @@ import { retry } from '@agent-workflow/kit/retry';
 import { toChatMessages, toChatTools } from './chat-messages.ts';
 import type { ModelQuestion } from './model.ts';
 import type { ModelFault } from './model-failure.ts';
+import { readCharacters, readProviderFault, type ProviderFault } from './provider-words.ts';
 import { readRetryAfter } from './retry-after.ts';
 
 /** Where and how an API of chat completions is asked. */
@@ -21,25 +22,35 @@ const openai = 'https://api.openai.com/v1';
 /** A request is sent so often at most, to an API that is busy or unavailable for a moment. */
 const maxAttempts = 3;
 
-/** Sends a question; repeats the request while that may help. @returns the reply, whose body is the answer as a stream. */
-export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal: AbortSignal): Promise<Response> {
+/** A reply whose body is the answer as a stream. */
+export interface ChatReply {
+  readonly response: Response;
+  /** The error that the answer holds in place of its rest. */
+  readonly toError: (event: string) => Error;
+}
+
+/** Sends a question; repeats the request while that may help. */
+export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal: AbortSignal): Promise<ChatReply> {
   const { baseUrl = openai, apiKey } = api;
   const url = `${baseUrl.replace(/\/$/, '')}/chat/completions`;
   const headers = {
     ...{ 'content-type': 'application/json', accept: 'text/event-stream' },
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   };
-  const init: RequestInit = { method: 'POST', headers, body: toBody(api, question), signal, redirect: 'error' };
+  const init = { method: 'POST', headers, body: toBody(api, question), signal, redirect: 'error' } as const;
+  const sent = (): string => `${init.body}\n${apiKey ?? ''}\n${url}`;
   const send = async (): Promise<Response> => {
     const response = await fetch(url, init);
-    if (!response.ok) throw await toChatError(response);
+    if (!response.ok) throw await toChatError(response, sent);
     return response;
   };
-  return retry(send, {
+  const toError = (event: string): Error => new ChatError(undefined, readProviderFault({ body: event }, sent()));
+  const response = await retry(send, {
     ...{ firstMs: 500, maxMs: 8000, maxAttempts, signal },
     mayHelp: isTransient,
     leastMs: (error) => (error instanceof ChatError ? error.retryAfterMs : 0),
   });
+  return { response, toError };
 }
 
 function toBody({ model, parameters }: ChatApi, question: ModelQuestion): string {
@@ -55,30 +66,55 @@ function toBody({ model, parameters }: ChatApi, question: ModelQuestion): string
   });
 }
 
-/** A reply that is no success. Its body is left out: it may repeat the key or the conversation. */
+/** A reply that is no success, or an error in the middle of an answer. Of its words those that the request did not hold are kept. */
 class ChatError extends Error {
-  readonly status: number;
+  readonly status: number | undefined;
   readonly retryAfterMs: number;
+  readonly fault: ProviderFault;
 
-  constructor(status: number, retryAfterMs: number) {
-    super(`the API answered ${status}`);
+  constructor(status: number | undefined, fault: ProviderFault, retryAfterMs = 0) {
+    super(status === undefined ? 'the API sent an error' : `the API answered ${String(status)}`);
     this.status = status;
+    this.fault = fault;
     this.retryAfterMs = retryAfterMs;
   }
 }
 
-async function toChatError({ status, headers, body }: Response): Promise<ChatError> {
-  await body?.cancel();
-  return new ChatError(
-    status,
-    readRetryAfter((name) => headers.get(name)),
-  );
+async function toChatError(response: Response, sent: () => string): Promise<ChatError> {
+  const { status, headers } = response;
+  const retryAfterMs = readRetryAfter((name) => headers.get(name));
+  return new ChatError(status, readProviderFault({ status, body: await beginningOf(response) }, sent()), retryAfterMs);
+}
+
+/** How long the body of an error is waited for, in milliseconds. */
+const bodyMs = 2000;
+
+/** The beginning of a body: what has arrived in time, and no more than is read. */
+async function beginningOf({ body }: Response): Promise<string> {
+  if (!body) return '';
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  const late = setTimeout(() => void reader.cancel().catch(() => undefined), bodyMs);
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    while (text.length < readCharacters) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch {
+    // A body that is cut off says what it says.
+  } finally {
+    clearTimeout(late);
+    void reader.cancel().catch(() => undefined);
+  }
+  return text;
 }
 
 const transientStatuses: ReadonlySet<number> = new Set([408, 409, 429, 500, 502, 503, 504]);
 
 const isTransient = (error: unknown): boolean =>
-  error instanceof ChatError ? transientStatuses.has(error.status) : isUnreachable(error);
+  error instanceof ChatError ? transientStatuses.has(error.status ?? 0) : isUnreachable(error);
 
 /** `fetch` throws this when it gets no reply. */
 const isUnreachable = (error: unknown): error is TypeError =>
@@ -86,7 +122,8 @@ const isUnreachable = (error: unknown): error is TypeError =>
 
 /** What an error of {@link sendQuestion}, or of reading its reply, means. */
 export function toChatFault(error: unknown): ModelFault {
-  if (error instanceof ChatError) return { kind: 'refused', status: error.status };
+  if (error instanceof ChatError) return { kind: 'refused', status: error.status, fault: error.fault };
+  if (error instanceof SyntaxError) return { kind: 'unreadable' };
   if (!isUnreachable(error)) return { kind: 'cut' };
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   return { kind: 'unreachable', code: typeof code === 'string' ? code : undefined };

@@ -1,3 +1,7 @@
+import type { FailureReason } from '@agent-workflow/kit/errors';
+import { StatedError } from '../state/stated-error.ts';
+import type { ProviderFault } from './provider-words.ts';
+
 /** What an operator calls the settings of a model. */
 export interface SettingNames {
   readonly apiKey: string;
@@ -7,49 +11,62 @@ export interface SettingNames {
 
 /** Why a model gave no whole answer. */
 export type ModelFault =
-  | { readonly kind: 'late' | 'cut' }
+  | { readonly kind: 'late' | 'cut' | 'unreadable' }
   /** `code` is the code of the system error, as `ECONNREFUSED`. */
   | { readonly kind: 'unreachable'; readonly code?: string | undefined }
-  /** The API replied with a status of HTTP that is no success. */
-  | { readonly kind: 'refused'; readonly status: number };
+  /** The API replied with a status of HTTP that is no success, or with an error in the middle of its answer. */
+  | { readonly kind: 'refused'; readonly status?: number | undefined; readonly fault: ProviderFault };
 
 const ownNames: SettingNames = { apiKey: 'apiKey', baseUrl: 'baseUrl', model: 'model' };
 
 /**
  * The error that the caller of a run may see. It names the fault and the settings to check. It holds no key, no address and nothing
- * that the API wrote, because a reply may repeat the key or the conversation.
+ * that the API wrote, because a reply may repeat the key or the conversation. The cause, which is logged alone, holds what the API wrote beside that.
  */
 export function modelFailure(fault: ModelFault, names: Partial<SettingNames> = {}): Error {
-  const { apiKey, baseUrl, model } = { ...ownNames, ...names };
+  const known = { ...ownNames, ...names };
   switch (fault.kind) {
     case 'late':
-      return new Error('the model took too long to answer');
+      return stated('the model took too long to answer', 'timed_out');
     case 'cut':
-      return new Error('the model broke off its answer');
-    case 'unreachable': {
-      const { code } = fault;
-      return new Error(`the model cannot be reached: check ${baseUrl}`, code === undefined ? {} : { cause: code });
+      return stated('the model broke off its answer', 'cut_off');
+    case 'unreadable':
+      return stated('the answer of the model could not be read', 'unreadable');
+    case 'unreachable':
+      return stated(`the model cannot be reached: check ${known.baseUrl}`, 'unreachable', fault.code);
+    case 'refused': {
+      const { reason, parameter, words } = fault.fault;
+      const cause = words === '' ? undefined : `the provider wrote: ${words}`;
+      return new StatedError(refusal(fault, known), { reason, parameter, cause });
     }
-    case 'refused':
-      return new Error(refusal(fault.status, { apiKey, baseUrl, model }));
   }
 }
 
-function refusal(code: number, { apiKey, baseUrl, model }: SettingNames): string {
-  switch (code) {
-    case 400:
-      return 'the model refused the request (400)';
-    case 401:
-      return `the model refused the key (401): check ${apiKey}`;
-    case 403:
-      return `the key may not use the model (403): check ${apiKey} and ${model}`;
-    case 404:
-      return `the model is not there (404): check ${model} and ${baseUrl}`;
-    case 413:
-      return 'the conversation is too large for the model (413)';
-    case 429:
-      return 'the model is busy or its quota is used up (429): try again later';
+const stated = (message: string, reason: FailureReason, cause?: string): Error =>
+  new StatedError(message, { reason, cause });
+
+type Refused = Extract<ModelFault, { kind: 'refused' }>;
+
+function refusal({ status, fault: { reason, parameter } }: Refused, { apiKey, baseUrl, model }: SettingNames): string {
+  const code = status === undefined ? '' : ` (${String(status)})`;
+  switch (reason) {
+    case 'context_too_long':
+      return `the conversation is too large for the model${code}`;
+    case 'content_filtered':
+      return `the provider of the model filtered the content${code}`;
+    case 'credentials_refused':
+      return status === 403
+        ? `the key may not use the model${code}: check ${apiKey} and ${model}`
+        : `the model refused the key${code}: check ${apiKey}`;
+    case 'not_found':
+      return `the model is not there${code}: check ${model} and ${baseUrl}`;
+    case 'rate_limited':
+      return `the model is busy or its quota is used up${code}: try again later`;
+    case 'refused_by_provider':
+      return parameter === undefined
+        ? `the model refused the request${code}`
+        : `the model refused the parameter ${parameter}${code}`;
     default:
-      return `the model failed (${code})`;
+      return `the model failed${code}`;
   }
 }

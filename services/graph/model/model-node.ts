@@ -1,5 +1,6 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
+import { StatedError } from '../state/stated-error.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import { nameOf } from '../state/name-of.ts';
 import { compileSchema, schemaFault, type JsonSchema } from '../state/schema.ts';
@@ -127,7 +128,7 @@ export function outputNode<
       if (part.type === 'usage') context.usage(part);
     }
     const checked = await checkOutput(readOutput(text), schema, given);
-    if (checked.fault !== undefined) throw new Error(`the answer of the model breaks its schema: ${checked.fault}`);
+    if (checked.fault !== undefined) throw unreadable(`the answer of the model breaks its schema: ${checked.fault}`);
     return { [field]: checked.value } as Readonly<Record<K, AnswerOf<D>>>;
   };
 }
@@ -143,9 +144,11 @@ function readOutput(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error('the model did not answer with JSON');
+    throw unreadable('the model did not answer with JSON');
   }
 }
+
+const unreadable = (message: string): Error => new StatedError(message, { reason: 'unreadable' });
 
 async function checkOutput(value: unknown, schema: JsonSchema, given: JsonSchema | StandardSchema): Promise<Checked> {
   const fault = schemaFault(schema, value, 'answer');

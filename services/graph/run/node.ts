@@ -6,7 +6,7 @@ import { earliest } from './asleep.ts';
 import { chunksBeforeCommit, chunksOfWhole, collectEmitted } from './emitted-messages.ts';
 import { givenTo, type Continuation, type Earlier, type PendingInterrupt, type PendingSleep } from './continuation.ts';
 import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
-import { explain, isRunFailure, RunFailure } from '../state/failure.ts';
+import { failureAt, failureOfCode, isRunFailure, readable, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
 import { keyOf } from './keys.ts';
 import type { LateCall } from './late-call.ts';
@@ -44,9 +44,14 @@ export async function runNode(step: Step, name: string, runStep: RunStep): Promi
     );
   } catch (error) {
     if (signal.aborted) throw error;
-    if (isRunFailure(error)) throw error.node === undefined ? named(step, name, error) : error;
-    const what = error instanceof NodeTimeout ? error.message : `failed: ${explain(error)}`;
-    throw new RunFailure('NodeFailed', `${placeOf(step, name)} ${what}`, { node: name, cause: error });
+    if (isRunFailure(error)) throw error.node === undefined ? failureAt(placeOf(step, name), name, error) : error;
+    const place = placeOf(step, name);
+    if (!(error instanceof NodeTimeout)) throw failureOfCode('NodeFailed', place, error, name);
+    const message = `${place} ${error.message}`;
+    throw new RunFailure('NodeFailed', message, {
+      ...{ node: name, cause: error },
+      shown: { text: message, reason: 'timed_out' },
+    });
   }
 }
 
@@ -56,10 +61,6 @@ export const runUnder = ({ run, servicesUnder }: Step, signal: AbortSignal): Run
   signal,
   ...servicesUnder?.(signal),
 });
-
-/** The failure with the name of the node: the function that found the fault does not know it. */
-const named = (step: Step, node: string, { code, message, cause }: RunFailure): RunFailure =>
-  new RunFailure(code, `${placeOf(step, node)}: ${message}`, { node, cause });
 
 const placeOf = ({ branch }: Step, node: string): string =>
   branch === undefined ? `node "${node}"` : `branch ${String(branch)} of node "${node}"`;
@@ -104,7 +105,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     update = await inInterruptScope(scope, () => node(state as never, context));
     refuseChanged(name, own, step.state.context);
   } catch (error) {
-    if (!scope.open() && !scope.asleep()) throw error;
+    if (!scope.open() && !scope.asleep()) throw readable(error);
   } finally {
     life.isOver = true;
     reports.close();

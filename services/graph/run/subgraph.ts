@@ -1,7 +1,7 @@
 import type { Continuation, SubgraphPosition } from './continuation.ts';
 import type { RunContext } from '../build/context.ts';
 import { isAsleep } from './asleep.ts';
-import { isRunFailure, RunFailure } from '../state/failure.ts';
+import { failureAt, isRunFailure, RunFailure } from '../state/failure.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { defaultValues, type NodeOutput } from '../state/merge.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
@@ -120,8 +120,7 @@ async function namingNode(node: string, taken: Promise<StepWithOutputs>): Promis
     return await taken;
   } catch (error) {
     if (!isRunFailure(error)) throw error;
-    const { code, message, cause } = error;
-    throw new RunFailure(code, `node "${node}" failed: ${message}`, { node, cause });
+    throw failureAt(`node "${node}" failed`, node, error);
   }
 }
 

@@ -1,5 +1,5 @@
 import { sizes } from '@agent-workflow/kit/sizes';
-import { explain, messageOf, RunFailure } from '../state/failure.ts';
+import { failureOfCode, messageOf, readable, RunFailure } from '../state/failure.ts';
 import { END, START } from '../build/names.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { isSend, send, type Send } from '../build/send.ts';
@@ -130,10 +130,11 @@ function callRoute(
   try {
     return route(state as never);
   } catch (cause) {
-    throw new RunFailure(
+    throw failureOfCode(
       'GraphFailed',
-      `the edge from ${node === START ? 'START' : `"${node}"`} failed: ${explain(cause)}`,
-      { node, cause },
+      `the edge from ${node === START ? 'START' : `"${node}"`}`,
+      readable(cause),
+      node,
     );
   }
 }

@@ -2,7 +2,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import type { ToolContext } from '../build/context.ts';
-import { messageOf } from '../state/failure.ts';
+import { readable, textForModel } from '../state/failure.ts';
 import { isSuspension } from './interrupt.ts';
 import { callByRecord, type CallResult, type ToolCallRecords } from './tool-call-records.ts';
 import { lostPlace, promisePlace } from '../state/json-value.ts';
@@ -64,10 +64,11 @@ async function makeCall(work: () => Promise<unknown>, caller: Caller): Promise<C
 }
 
 /** What the model gets for what the code of the author threw. */
-function toErrorOutput(error: unknown, { context, onError }: Caller): string {
-  if (context.signal.aborted) throw error;
+function toErrorOutput(thrown: unknown, { context, onError }: Caller): string {
+  if (context.signal.aborted) throw thrown;
+  const error = readable(thrown);
   if (!isSuspension(error)) onError?.(error);
-  return messageOf(error);
+  return textForModel(error);
 }
 
 /** The result of a tool as JSON. Values that JSON does not have are dropped here, so that every later reader gets the same value. */

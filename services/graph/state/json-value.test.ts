@@ -72,7 +72,7 @@ test('a value of which JSON makes no text is refused by its place and the reason
       throw new Error('no text');
     },
   };
-  t.is(whyOf([thrower]), ': toJSON of value[0] failed: no text');
+  t.is(whyOf([thrower]), ': toJSON of value[0] failed: an unexpected error, which is in the log of the service');
   t.is(whyOf({ ['x'.repeat(500)]: 1n }), `: value.${'x'.repeat(100)} is a bigint`);
   let deep: unknown = 1n;
   for (let level = 0; level < 500; level++) deep = { ['y'.repeat(50)]: deep };

@@ -1,4 +1,4 @@
-import { messageOf } from './failure.ts';
+import { reasonOf } from './reason-of.ts';
 import { nameOfClass } from './name-of.ts';
 
 /**
@@ -66,7 +66,7 @@ function refusedIn(given: unknown, place: string, within: Set<object>): string |
   try {
     value = ownJson(given);
   } catch (error) {
-    return `toJSON of ${where} failed: ${messageOf(error)}`;
+    return `toJSON of ${where} failed: ${reasonOf(error).text}`;
   }
   if (typeof value === 'bigint') return `${where} is a bigint`;
   if (typeof value !== 'object' || value === null) return undefined;

@@ -1,6 +1,6 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
-import { explain, isRunFailure, RunFailure } from './failure.ts';
+import { failureOfCode, isRunFailure, readable, RunFailure } from './failure.ts';
 import { misfit, type FieldSpec } from './field.ts';
 import { lostPlace, whyNoJson } from './json-value.ts';
 import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
@@ -168,7 +168,7 @@ function callReducer(
   try {
     return reducer(current, update);
   } catch (cause) {
-    throw new RunFailure('NodeFailed', `the reducer of field "${name}" failed: ${explain(cause)}`, { node, cause });
+    throw failureOfCode('NodeFailed', `the reducer of field "${name}"`, readable(cause), node);
   }
 }
 
@@ -190,11 +190,10 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
     // A cycle or a bigint is refused below, like every other value that is not JSON.
     cause = error;
   }
-  throw new RunFailure(
-    'NodeFailed',
-    `field "${name}" holds a value that ${whyNoJson(cause, value, name)}`,
-    node === undefined ? {} : { node },
-  );
+  throw new RunFailure('NodeFailed', `field "${name}" holds a value that ${whyNoJson(cause, value, name)}`, {
+    node,
+    cause,
+  });
 }
 
 /** Refuses a field that JSON would empty. */

@@ -1,4 +1,4 @@
-import { Ajv, type Options, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { default as formats } from 'ajv-formats';
@@ -89,7 +89,11 @@ export function schemaFault(schema: JsonSchema, value: unknown, name: string): s
     validate = compileSchema(schema, 'all');
     validate(value);
   }
-  const faults = (validate.errors ?? []).slice(0, shownFaults);
+  const faults = (validate.errors ?? []).slice(0, shownFaults).map(withoutPattern);
   const text = checkerFor(schema).errorsText(faults, { dataVar: name });
   return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters)} …`;
 }
+
+/** A pattern is of the author, and says little to who reads the fault. */
+const withoutPattern = (fault: ErrorObject): ErrorObject =>
+  fault.keyword === 'pattern' ? { ...fault, message: 'must match the pattern of its schema' } : fault;

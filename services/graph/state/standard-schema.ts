@@ -1,4 +1,4 @@
-import { messageOf } from './failure.ts';
+import { messageOf, textForModel } from './failure.ts';
 import type { JsonSchema } from './schema.ts';
 
 /**
@@ -28,6 +28,10 @@ type StandardResult =
 interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+  /** Of zod: the pattern that a text does not match. */
+  readonly pattern?: unknown;
+  /** The same of Valibot. */
+  readonly requirement?: unknown;
 }
 
 type TypesOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>;
@@ -79,7 +83,7 @@ export function checkValueNow(schema: StandardSchema, value: unknown, name: stri
     result.catch(() => undefined);
     return { fault: `${name}: this schema of ${vendor} checks asynchronously, which is not possible here` };
   } catch (error) {
-    return { fault: `${name}: ${messageOf(error)}` };
+    return { fault: `${name}: ${textForModel(error)}` };
   }
 }
 
@@ -88,5 +92,12 @@ function toChecked(result: StandardResult, name: string): Checked {
   return { fault: result.issues.map((issue) => toFault(issue, name)).join(', ') };
 }
 
-const toFault = ({ message, path = [] }: StandardIssue, name: string): string =>
-  `${[name, ...path.map((step) => String(typeof step === 'object' ? step.key : step))].join('/')}: ${message}`;
+const toFault = ({ path = [], ...issue }: StandardIssue, name: string): string =>
+  `${[name, ...path.map((step) => String(typeof step === 'object' ? step.key : step))].join('/')}: ${withoutPattern(issue)}`;
+
+/** A pattern is of the author, and says little to who reads the fault. */
+function withoutPattern({ message, pattern, requirement }: Omit<StandardIssue, 'path'>): string {
+  const shown = requirement instanceof RegExp ? String(requirement) : pattern;
+  const isShown = typeof shown === 'string' && shown !== '' && message.includes(shown);
+  return isShown ? 'must match the pattern of its schema' : message;
+}

@@ -19,7 +19,12 @@ export function failureTests(test: TestFn, name: string, open: Opener): void {
       holdsOrder(t, events, 'low');
       const end = toChunk(events.at(-1));
       t.is(end.event, 'error');
-      t.deepEqual(end.data, { code: 'NODE_ERROR', message: 'node "second" failed: no tea left', node: 'second' });
+      t.deepEqual(end.data, {
+        code: 'NODE_ERROR',
+        message: 'node "second" failed: an unexpected error, which is in the log of the service',
+        node: 'second',
+        reason: 'unexpected',
+      });
       t.is(end.metadata.node, 'second');
       t.deepEqual((await logOf(threads, 't1')).map(textOf), ['hi', 'first is done']);
       t.is(await fieldOf(threads, 't1', 'topic'), 'kept');

@@ -1,0 +1,36 @@
+import type { FailureReason, ModelParameter } from '@agent-workflow/kit/errors';
+import { hasMark } from '@agent-workflow/kit/mark';
+
+const mark: unique symbol = Symbol.for('@agent-workflow/graph: stated error');
+
+interface StatedOptions {
+  readonly reason: FailureReason;
+  readonly parameter?: ModelParameter | undefined;
+  /** For the log alone. */
+  readonly cause?: unknown;
+}
+
+/** An error whose message callers and models may read. Of any other error they get its reason. */
+export class StatedError extends Error {
+  readonly [mark] = true;
+  readonly reason: FailureReason;
+  readonly parameter: ModelParameter | undefined;
+
+  constructor(message: string, { reason, parameter, cause }: StatedOptions) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.reason = reason;
+    this.parameter = parameter;
+  }
+}
+
+/** Whether this is a {@link StatedError}, of whichever copy of this package. */
+export const isStatedError = (error: unknown): error is StatedError => hasMark(error, mark);
+
+/**
+ * An error whose text the caller of the run reads, and a model where a tool throws it.
+ * @example throw userError('The order has been sent already.')
+ */
+export function userError(text: string, options: { readonly cause?: unknown } = {}): Error {
+  if (typeof text !== 'string') throw new TypeError('userError takes the text that the caller is to read');
+  return new StatedError(text, { reason: 'user_error', cause: options.cause });
+}
