@@ -2,6 +2,7 @@ import type { ServiceError } from '@agent-workflow/kit/errors';
 import { newUnorderedId } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { readTraceContext, requestContexts } from '@agent-workflow/kit/request-context';
+import { hideInherited } from '@agent-workflow/runtime/built-ins';
 import type { Span, Spans } from '@agent-workflow/runtime/spans';
 import type { Next } from 'koa';
 import { openPaths } from '../http/access.ts';
@@ -30,6 +31,7 @@ export function everyRequest({ config, log, meters, spans }: RequestOptions): Mi
 
   const answer = async (ctx: Context, next: Next): Promise<void> => {
     const start = performance.now();
+    hideInherited();
     try {
       await next();
     } catch (thrown) {

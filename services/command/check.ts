@@ -28,7 +28,7 @@ export async function check({ schema }: { readonly schema: boolean }): Promise<n
       host: hostOf(values, file),
       log: createLog('check', 'silent'),
     });
-    const agents = await loadAgents(file);
+    const agents = await loadAgents(file, (warning) => process.stderr.write(`warning: ${warning}\n`));
     // A service without agents starts, and keeps threads and memories.
     if (agents.list.length === 0) print(['agent    none: requests that run one are 404']);
     for (const agent of agents.list) print(describe(file, agent));

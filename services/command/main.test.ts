@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -185,6 +185,27 @@ test('what the code of an agent throws after it was loaded is a warning of a che
     /warning: code of the agent threw an error that nothing catches: Error: no database\n +at .*agent\.ts:2/,
   );
   t.regex(printed, /warning: a promise that no code awaits was rejected: Error: no connection\n/);
+});
+
+test('a package that changes the prototypes of everybody is named by a check', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const inPackage = join(folder, 'node_modules/old-sugar');
+  await mkdir(inPackage, { recursive: true });
+  await writeFile(
+    join(inPackage, 'package.json'),
+    JSON.stringify({ name: 'old-sugar', type: 'module', exports: './index.js' }),
+  );
+  await writeFile(join(inPackage, 'index.js'), 'Array.prototype.lastOfAll = function () {};\n');
+  const graph = new URL('../graph/index.ts', import.meta.url).href;
+  const agent = `import 'old-sugar';
+    import { START, StateGraph } from '${graph}';
+    export const graph = new StateGraph({}).addNode('one', () => undefined).addEdge(START, 'one').compile();`;
+  await writeFile(join(folder, 'agent.ts'), agent);
+  await writeFile(join(folder, 'service.json'), JSON.stringify({ agent: './agent.ts:graph' }));
+  const { code, printed } = await run(folder, 'check');
+  t.is(code, 0, printed);
+  t.regex(printed, /^warning: old-sugar has changed Array\.prototype\.lastOfAll for all code of this process/m);
 });
 
 test('a service without agents passes a check, as it starts, and has none to list', async (t) => {

@@ -1,4 +1,5 @@
 import { threadText } from '@agent-workflow/kit/ids';
+import { hideInherited } from '@agent-workflow/runtime/built-ins';
 import type { Instruments, Registry } from '@agent-workflow/runtime/metrics';
 import type { Spans } from '@agent-workflow/runtime/spans';
 import { defaultAgent } from '@agent-workflow/kit/agents';
@@ -130,6 +131,7 @@ function beginCode(agent: string, meters: Meters | undefined, spans: Spans | und
     return {
       run: (work) => (span ? span.run(work) : work()),
       end: (how, usage) => {
+        hideInherited();
         // Errors after a stop are consequences of the stop.
         const hasFailed = how === 'failed' && !context.signal.aborted;
         if (usage.length > 0) span?.set(toAttributes(usage));

@@ -56,7 +56,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     isText: isLogText(values.LOG_FORMAT),
   };
   const watchdog = opened.use(openWatchdog({ ...watched, log }));
-  const agents = await agentsOf(file, values);
+  const agents = await agentsOf(file, values, log);
   const wire = opened.use(await openWireServer(['execution'], { ...options, around, onUnknownCaller }));
   // A worker without POOL may have the token of a pool all the same: then its claims come with grants.
   const grants = values.ROLE === 'worker' ? createHeldGrants({ log }) : undefined;
@@ -153,9 +153,10 @@ function filesOf(
 async function agentsOf(
   file: ServiceFile,
   { ROLE: role, AGENT_REVISION: revision }: Pick<Values<typeof executionProcessSettings>, 'ROLE' | 'AGENT_REVISION'>,
+  log: Log,
 ): Promise<Agents> {
   if (role === 'api' && !namesAgents(file)) return agentsElsewhere(file.defaultAgent);
-  return atRevision(await loadAgents(file), revision);
+  return atRevision(await loadAgents(file, (warning) => log.warn(warning)), revision);
 }
 
 /** What a worker of a pool holds; `undefined` for a process that may do everything on NATS. */

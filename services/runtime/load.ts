@@ -3,6 +3,7 @@ import { createRequire, registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
+import { changedSince, hideInherited, readBuiltIns, whoNames } from './built-ins.ts';
 import { placeOfError, placeOfExport } from './code-place.ts';
 import { ConfigError } from '@agent-workflow/kit/env';
 
@@ -14,6 +15,8 @@ export interface Named {
   readonly location: string;
   /** The folder that files are relative to, and that packages are looked up from. */
   readonly folder: string;
+  /** Called with each change of a built-in object that the module makes for all code of the process. */
+  readonly onChanged?: ((warning: string) => void) | undefined;
 }
 
 /**
@@ -68,6 +71,7 @@ async function importModule(named: Named, name: string): Promise<Exports> {
     process.exitCode = 1;
   };
   process.once('exit', onExit);
+  const before = readBuiltIns();
   let exports: Exports | undefined;
   try {
     exports = await importFrom(folder, found, (file) => files.push(file));
@@ -76,10 +80,24 @@ async function importModule(named: Named, name: string): Promise<Exports> {
     throw refuse(`${oneLine(error)}${place === undefined ? '' : ` (${place})`}`);
   } finally {
     process.off('exit', onExit);
+    hideInherited();
   }
+  if (named.onChanged) for (const line of linesOf(changedSince(before), files)) named.onChanged(line);
   if (exports === undefined) throw refuse('a top-level await in it, or in a file that it imports, never ends');
   return exports;
 }
+
+/** One line for each package or file that has changed built-in objects, with the members. */
+function linesOf(changed: readonly string[], files: readonly string[]): readonly string[] {
+  const byWho = Map.groupBy(changed.slice(0, shownChanges), (member) => whoNames(member, files) ?? 'code of the agent');
+  return [...byWho].map(
+    ([who, members]) =>
+      `${who} has changed ${members.join(', ')} for all code of this process, the service's own included`,
+  );
+}
+
+/** So many changed members are named at most. */
+const shownChanges = 50;
 
 /** The file that a module's name means, when it means one. */
 function fileOf(name: string, folder: string): string | undefined {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { hideInherited } from './built-ins.ts';
 import type { Degraded } from './health.ts';
 import { httpUrl } from './http-url.ts';
 import type { Registry } from './metrics.ts';
@@ -50,11 +51,13 @@ export async function openMetricsPort({
     else if (path === '/readyz')
       reply(isReady() ? 200 : 503, `${isReady() ? 'ready' : 'not ready'}\n${linesOf(degraded())}`);
     else if (path !== '/metrics') reply(404, 'metrics are at /metrics\n');
-    else
+    else {
+      hideInherited();
       registry.read().then(
         ({ type, text }) => reply(200, text, type),
         () => reply(500, 'the metrics could not be read\n'),
       );
+    }
   };
   const server = createServer(answer);
   server.listen(port, host);

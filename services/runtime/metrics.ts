@@ -169,7 +169,12 @@ const other = 'other';
 /** Holds labels to their bounds: whatever comes in, the number of series stays what the definition says. */
 function createBound({ labels: bounds }: Metric): (labels: Labels<string>) => Record<string, string> {
   const entries = Object.entries(bounds).map(([name, bound]) => [name, createAllow(bound)] as const);
-  return (labels) => Object.fromEntries(entries.map(([name, allow]) => [name, allow(labels[name] ?? '')]));
+  return (labels) => {
+    // Without a prototype: prom-client takes what code of an agent has added to that of all objects for labels, and throws.
+    const own = Object.create(null) as Record<string, string>;
+    for (const [name, allow] of entries) own[name] = allow(labels[name] ?? '');
+    return own;
+  };
 }
 
 function createAllow(bound: LabelBound): (value: string) => string {

@@ -77,7 +77,7 @@ export async function openStandalone(
   };
   const watchdog = opened.use(openWatchdog({ ...watched, log }));
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
-  const agents = atRevision(await loadAgents(file), values.AGENT_REVISION);
+  const agents = atRevision(await loadAgents(file, (warning) => log.warn(warning)), values.AGENT_REVISION);
 
   const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));
   const store = openSqliteThreadStore({ path: pathOf('threads.sqlite'), health: health.part('record') });

@@ -1,6 +1,7 @@
 import { isRunFailure } from '@agent-workflow/graph/state/failure';
 import { runStep } from '@agent-workflow/graph/run/step';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
+import { hideInherited } from '@agent-workflow/runtime/built-ins';
 import type { EventWriter } from '../events/event-writer.ts';
 import { isServiceAway } from './node-calls.ts';
 import { createBranchRecords } from './branch-records.ts';
@@ -88,7 +89,7 @@ export async function runNodes(
       });
     },
   });
-  const result = await running.catch((error: unknown) => {
+  const result = await running.finally(hideInherited).catch((error: unknown) => {
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable, or refuses the worker, does not fail the run: it is requeued, and its step runs again.
     throw records.failure() ?? branchRecords.failure() ?? (isServiceAway(cause) ? cause : error);
