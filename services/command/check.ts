@@ -12,6 +12,7 @@ import { endSoon } from '@agent-workflow/runtime/process';
 import { reasonOf } from '@agent-workflow/runtime/reason';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import { standaloneSettings } from '@agent-workflow/standalone/config';
+import { deployedFrom } from './deployed.ts';
 import type { Gateway } from './gateway.ts';
 import { warnOfUnserved } from './unserved.ts';
 
@@ -33,6 +34,9 @@ export async function check({ schema }: { readonly schema: boolean }): Promise<n
     if (agents.list.length === 0) print(['agent    none: requests that run one are 404']);
     for (const agent of agents.list) print(describe(file, agent));
     print([`callers  ${auth.summary}`]);
+    const { lines, warnings } = deployedFrom(file);
+    print(lines);
+    for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
     for (const agent of agents.list) {
       // A comment of Mermaid says whose drawing follows.
       if (agents.areNamed) print([`%% ${agent.name}`]);

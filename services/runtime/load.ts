@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { changedSince, hideInherited, readBuiltIns, whoNames } from './built-ins.ts';
@@ -77,7 +77,7 @@ async function importModule(named: Named, name: string): Promise<Exports> {
     exports = await importFrom(folder, found, (file) => files.push(file));
   } catch (error) {
     const place = await placeOfError(error, { module: fileOf(name, folder) ?? '', files });
-    throw refuse(`${oneLine(error)}${place === undefined ? '' : ` (${place})`}`);
+    throw refuse(`${oneLine(error)}${extensionHint(error)}${place === undefined ? '' : ` (${place})`}`);
   } finally {
     process.off('exit', onExit);
     hideInherited();
@@ -85,6 +85,15 @@ async function importModule(named: Named, name: string): Promise<Exports> {
   if (named.onChanged) for (const line of linesOf(changedSince(before), files)) named.onChanged(line);
   if (exports === undefined) throw refuse('a top-level await in it, or in a file that it imports, never ends');
   return exports;
+}
+
+/** What to write where a module is not there without its extension, or with that of JavaScript, and the file of TypeScript is. */
+function extensionHint(error: unknown): string {
+  if (!(error instanceof Error) || !('url' in error) || typeof error.url !== 'string') return '';
+  if (!error.url.startsWith('file:')) return '';
+  const file = fileURLToPath(error.url);
+  const found = [`${file}.ts`, file.replace(/\.(m?)js$/, '.$1ts')].find((each) => each !== file && existsSync(each));
+  return found === undefined ? '' : `: write "${basename(found)}", an import has the extension of its file`;
 }
 
 /** One line for each package or file that has changed built-in objects, with the members. */

@@ -134,6 +134,17 @@ test.serial('a module that imports one that is not there is refused with one lin
   t.notRegex(error.message, /\n/);
 });
 
+for (const [named, there] of [
+  ['./typed', 'typed.ts'],
+  ['./typed.js', 'typed.ts'],
+] as const)
+  test.serial(`an import of ${named} is refused with what to write`, async (t) => {
+    await put('short.ts', `import { graph } from '${named}';\nexport { graph };`);
+    const hint = `: write "${there}", an import has the extension of its file \\(.*short\\.ts:1:`;
+    await t.throwsAsync(loadOne('short.ts:graph'), { instanceOf: ConfigError, message: new RegExp(hint) });
+    await rm(join(folder, 'short.ts'));
+  });
+
 test.serial('without an agent there is none', async (t) => {
   const { list, find } = await loadOne(undefined);
   t.deepEqual([list, find(undefined), find('default')], [[], undefined, undefined]);

@@ -1,4 +1,5 @@
 import type { Block, Message } from '@agent-workflow/protos/message';
+import type { MemoryStrategy, MemoryType } from './memory-lists.ts';
 import type { ModelUsage } from '@agent-workflow/protos/usage';
 
 /** What a model must know to call a tool. */
@@ -24,7 +25,7 @@ export interface BoundMemory {
   /** Stores one memory and returns its id. Each call stores a new one. */
   readonly store: (memory: {
     readonly content: string;
-    readonly memoryType?: string;
+    readonly memoryType?: MemoryType;
     readonly category?: string;
     readonly metadata?: Readonly<Record<string, unknown>>;
   }) => Promise<string>;
@@ -33,10 +34,10 @@ export interface BoundMemory {
     query: string,
     options?: {
       readonly limit?: number;
-      readonly strategy?: string;
+      readonly strategy?: MemoryStrategy;
       readonly scoreThreshold?: number;
       readonly category?: string;
-      readonly memoryType?: string;
+      readonly memoryType?: MemoryType;
     },
   ) => Promise<readonly MemoryFound[]>;
   readonly delete: (id: string) => Promise<void>;

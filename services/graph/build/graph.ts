@@ -21,7 +21,27 @@ export type NodeFunction<F extends Fields, C extends NodeContext = NodeContext> 
   state: State<F>,
   context: C,
 ) => Result<F> | Promise<Result<F>>;
-type Route<F extends Fields> = (state: State<F>) => string | Send | readonly (string | Send)[];
+type Led = string | Send | readonly (string | Send)[];
+type Route<F extends Fields> = (state: State<F>) => Led;
+
+/** An argument that nobody has, with what is wrong for its type: so a type that is wrong is an error where the method is called. */
+type Fault<Words extends string, Names extends string> = [Names] extends [never]
+  ? readonly []
+  : readonly [fault: Readonly<Record<Words, Names>>];
+
+/** What edges name and no node is. A name that is not known before the graph runs may be any, and a builder without chained nodes too. */
+type UnknownEnds<N extends string, E extends string> = [N] extends [never]
+  ? never
+  : string extends N | E
+    ? never
+    : Exclude<E, N | typeof START | typeof END>;
+
+/** What a route returns that is none of its targets. */
+type OutsideOf<R, T extends string> = [T] extends [never]
+  ? never
+  : string extends (R extends readonly (infer One)[] ? One : R) | T
+    ? never
+    : Exclude<Extract<R extends readonly (infer One)[] ? One : R, string>, T | typeof END>;
 
 /** A function, a tool node, or a graph that is run as one node. */
 export type AnyNode = NodeFunction<Record<string, never>> | ToolNode | CompiledGraph;
@@ -50,8 +70,8 @@ export interface CompiledGraph {
   readonly drawing: ReturnType<typeof drawGraph>;
 }
 
-/** Builds a graph: declare fields, add nodes and edges, then {@link StateGraph.compile}. */
-export class StateGraph<F extends Fields> {
+/** `N` and `E` are the names of its nodes, and those that its edges name, as far as they are known before it runs. */
+class GraphBuilder<F extends Fields, N extends string, E extends string> {
   readonly #fields: F;
   readonly #nodes = new Map<string, AnyNode>();
   readonly #policies = new Map<string, NodePolicy>();
@@ -77,11 +97,11 @@ export class StateGraph<F extends Fields> {
    * defaults at the start of each run of the sub-graph.
    * @throws Error when the name is taken or no text, or the policy holds a value that is out of bounds.
    */
-  addNode<C extends NodeContext = NodeContext>(
-    name: string,
+  addNode<C extends NodeContext = NodeContext, const Name extends string = string>(
+    name: Name,
     node: NodeFunction<F, C> | ToolNode | CompiledGraph,
     policy: NodePolicy = {},
-  ): this {
+  ): GraphBuilder<F, N | Name, E> {
     requireName(name);
     if (name === START || name === END || name === '') throw new Error(`"${name}" cannot be the name of a node`);
     if (this.#nodes.has(name)) throw new Error(`node "${name}" is added twice`);
@@ -92,23 +112,26 @@ export class StateGraph<F extends Fields> {
     this.#nodes.set(name, node as AnyNode);
     this.#added.set(name, new Error('added here'));
     if (Object.keys(policy).length > 0) this.#policies.set(name, policy);
-    return this;
+    return this as GraphBuilder<F, N | Name, E>;
   }
 
   /**
    * The graph goes from `from` to `to`. From a list of nodes it goes to `to` when all of them have finished, in whichever steps.
    * @throws Error when one of them is no name.
    */
-  addEdge(from: string | readonly string[], to: string): this {
+  addEdge<const From extends string, const To extends string>(
+    from: From | readonly From[],
+    to: To,
+  ): GraphBuilder<F, N, E | From | To> {
     requireEdge(from, to);
     if (typeof from === 'string') {
       this.#edges.set(from, [...(this.#edges.get(from) ?? []), to]);
-      return this;
+      return this as GraphBuilder<F, N, E | From | To>;
     }
     if (from.length === 0) throw new Error(`an edge to "${to}" leaves no node`);
-    if (from.includes(START)) throw new Error(`an edge to "${to}" waits for START, which is no node`);
+    if (from.some((name) => name === START)) throw new Error(`an edge to "${to}" waits for START, which is no node`);
     this.#joins.push(createJoin(from, to));
-    return this;
+    return this as GraphBuilder<F, N, E | From | To>;
   }
 
   /**
@@ -116,15 +139,20 @@ export class StateGraph<F extends Fields> {
    * lists all nodes that it may lead to, for the drawing and for the checks of {@link compile}. A route must be pure.
    * @throws Error when `route` is no function, or `targets` no list of names.
    */
-  addConditionalEdges(from: string, route: Route<F>, targets?: readonly string[]): this {
+  addConditionalEdges<const From extends string, R extends Led, const To extends string = never>(
+    from: From,
+    route: (state: State<F>) => R,
+    targets?: readonly To[],
+    ..._fault: Fault<'the route returns what is none of its targets', OutsideOf<R, To>>
+  ): GraphBuilder<F, N, E | From | To> {
     requireRoute(from, route, targets);
     const edge = { route: route as ConditionalEdge['route'], ...(targets ? { targets } : {}) };
     this.#conditional.set(from, [...(this.#conditional.get(from) ?? []), edge]);
-    return this;
+    return this as GraphBuilder<F, N, E | From | To>;
   }
 
   /** Checks the graph, and gives it as it is now. @throws Error naming the first node, edge, tool or field with a fault. */
-  compile(): CompiledGraph {
+  compile(..._fault: Fault<'an edge names what is no node', UnknownEnds<N, E>>): CompiledGraph {
     this.#refuseUnknownEnds();
     this.#refuseUnreachable();
     this.#refuseSharedNames();
@@ -217,6 +245,10 @@ export class StateGraph<F extends Fields> {
     }
   }
 }
+
+/** Builds a graph: declare fields, add nodes and edges, then `compile()`. */
+export type StateGraph<F extends Fields, N extends string = string, E extends string = never> = GraphBuilder<F, N, E>;
+export const StateGraph: new <F extends Fields>(fields: F) => GraphBuilder<F, never, never> = GraphBuilder;
 
 /** What JavaScript lets pass: what a field is declared by, without `field`. */
 function requireField(name: string, given: unknown): void {

@@ -1,4 +1,5 @@
 import type { BoundMemory, MemoryFound } from '../build/context.ts';
+import { memoryStrategies, memoryTypes, requireListed } from '../build/memory-lists.ts';
 import { toStrictJson } from '../state/json-value.ts';
 
 /** A memory as {@link fakeMemory} keeps it. */
@@ -25,14 +26,17 @@ export function fakeMemory(): FakeMemory {
     store: async ({ content, memoryType = 'semantic', category = 'general', metadata = {} }) => {
       if (typeof content !== 'string' || content.trim() === '')
         throw new TypeError('content of a memory must be a text');
+      requireListed('memoryType', memoryTypes, memoryType);
       // Not at random, so that two tests that do the same store the same.
       const id = `memory-${String(++count)}`;
       const own = toStrictJson(metadata, 'metadata', maxMetadataBytes) as StoredMemory['metadata'];
       stored.push({ id, content, memoryType, category, metadata: own });
       return id;
     },
-    search: async (query, { limit = 10, scoreThreshold = 0, category, memoryType } = {}) => {
+    search: async (query, { limit = 10, strategy, scoreThreshold = 0, category, memoryType } = {}) => {
       if (typeof query !== 'string') throw new TypeError('query of a search of memories must be a text');
+      requireListed('strategy', memoryStrategies, strategy);
+      requireListed('memoryType', memoryTypes, memoryType);
       return stored
         .filter((memory) => category === undefined || memory.category === category)
         .filter((memory) => memoryType === undefined || memory.memoryType === memoryType)

@@ -1,3 +1,5 @@
+import { fakeMemory } from './fake-memory.ts';
+import { withStrictRoutes } from './strict-routes.ts';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import type { RunContext } from '../build/context.ts';
 import type { CompiledGraph } from '../build/graph.ts';
@@ -130,7 +132,9 @@ export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
   const state = deepFreeze({ ...before, context: [...before.context, ...added] });
   refuseUnknownResults(state.context);
   const continues = from !== undefined && from.next.length > 0 && !(from.waiting && beginsAnew);
-  const entry = continues ? { nodes: from.next, continuation: from.continuation } : enterGraph(graph, state);
+  const entry = continues
+    ? { nodes: from.next, continuation: from.continuation }
+    : enterGraph(withStrictRoutes(graph), state);
   const { nodes: next, continuation } = entry;
   // A run that sleeps goes on as the same one.
   const isSame = continues && from.wakeAt !== undefined;
@@ -160,7 +164,7 @@ export async function walkStep(graph: CompiledGraph, walked: Walked, options: Wa
   const given = { ...(answers && { answers }), ...('answer' in options && { answer }) };
   const result = await runStep({
     ...{ isRemote: isRemoteIn(graph), ...hooks },
-    ...{ graph, nodes, number, state, continuation, at, now: () => at },
+    ...{ graph: withStrictRoutes(graph), nodes, number, state, continuation, at, now: () => at },
     ...recordEvents(published, number, hooks),
     onLate: refuseLate,
     onUsage: (one) => {
@@ -242,7 +246,7 @@ export const nobody: RunContext = {
   user: {},
   memory: {
     store: () => Promise.reject(new Error('a walk has no memory: give it run: { memory: fakeMemory() }')),
-    search: () => Promise.resolve([]),
+    search: fakeMemory().search,
     delete: () => Promise.resolve(),
   },
   files: {
