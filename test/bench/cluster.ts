@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openCluster, openPrivateCluster, type Cluster, type ClusterOptions } from '../servers/cluster.ts';
+import { openPostgresRecord } from '../servers/cluster-ground.ts';
 import { openNatsCluster } from '../servers/nats-cluster.ts';
+import { privatePostgres } from '../servers/postgres.ts';
 
-/** A cluster to be measured: all of it on this machine, on servers of its own; Cassandra and PostgreSQL acknowledge what is on disk. */
+/** A cluster to be measured: all of it on this machine, its record on a server of its own, which acknowledges what is on disk. */
 export interface MeasuredCluster extends Cluster {
   /** Of the gateways. */
   readonly ports: readonly number[];
@@ -34,12 +36,15 @@ export async function openMeasuredCluster({
   await writeFile(config, JSON.stringify({ agent: `${module}:${agent}`, auth: null }));
   // One whose messages can be counted.
   const nats = opened.use(await openNatsCluster({ servers: 1 }));
+  // The one that tests share keeps nothing through a crash.
+  const record = options.record === 'postgres' ? opened.use(await openPostgresRecord(privatePostgres())) : undefined;
   const cluster = opened.use(
-    await (options.record === 'postgres' ? openCluster : openPrivateCluster)({
+    await (record ? openCluster : openPrivateCluster)({
       agent: null,
       isForMeasuring: true,
       ...options,
       env: {
+        ...record?.env,
         ...{ SERVICE_CONFIG: config, NATS_URL: nats.url, METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' },
         ...{ RATE_LIMIT_REQUESTS: '0', MAX_STREAMS_PER_PRINCIPAL: '0' },
         ...(profileTo !== undefined && { NODE_OPTIONS: profilingOptions(profileTo) }),

@@ -6,7 +6,7 @@ import { cassandra, privateCassandra, type Cassandra } from './cassandra.ts';
 import { clearPlace, openPlace } from './nats-adapters.ts';
 import { nats, privateNats, type Nats } from './nats.ts';
 import { openSchema } from './postgres-schema.ts';
-import { postgres } from './postgres.ts';
+import { postgres, type Postgres } from './postgres.ts';
 import { privateRedis, redis, type Redis } from './redis.ts';
 import type { RunOptions } from './real-process.ts';
 import type { Launcher, Private } from './real.ts';
@@ -52,21 +52,24 @@ const openRecord: Readonly<Record<RecordServer, () => Promise<Ground>>> = {
     const place = opened.move();
     return { env: cassandraEnv(server, keyspace), [Symbol.asyncDispose]: () => place.disposeAsync() };
   },
-  postgres: async () => {
-    await using opened = new AsyncDisposableStack();
-    const { host, port, username, password, database } = opened.use(await postgres.open());
-    const { options } = opened.use(await openSchema({ host, port, username, database, ...(password && { password }) }));
-    const place = opened.move();
-    return {
-      env: {
-        ...{ THREAD_STORE: 'postgres', POSTGRES_HOST: host, POSTGRES_PORT: String(port), POSTGRES_USERNAME: username },
-        ...{ POSTGRES_DATABASE: database, POSTGRES_SCHEMA: options.schema },
-        ...(password !== undefined && { POSTGRES_PASSWORD: password }),
-      },
-      [Symbol.asyncDispose]: () => place.disposeAsync(),
-    };
-  },
+  postgres: () => openPostgresRecord(postgres),
 };
+
+/** A migrated schema of the cluster's own on this PostgreSQL. */
+export async function openPostgresRecord(launcher: Launcher<Postgres>): Promise<Ground> {
+  await using opened = new AsyncDisposableStack();
+  const { host, port, username, password, database } = opened.use(await launcher.open());
+  const { options } = opened.use(await openSchema({ host, port, username, database, ...(password && { password }) }));
+  const place = opened.move();
+  return {
+    env: {
+      ...{ THREAD_STORE: 'postgres', POSTGRES_HOST: host, POSTGRES_PORT: String(port), POSTGRES_USERNAME: username },
+      ...{ POSTGRES_DATABASE: database, POSTGRES_SCHEMA: options.schema },
+      ...(password !== undefined && { POSTGRES_PASSWORD: password }),
+    },
+    [Symbol.asyncDispose]: () => place.disposeAsync(),
+  };
+}
 
 /** On the servers that all tests share. Disposal removes what the cluster has left there. */
 export async function openGround(recordServer: RecordServer = 'cassandra'): Promise<Ground> {
