@@ -73,3 +73,8 @@ test('a schema that waits, or throws, refuses the value and says so', (t) => {
   const throws: Field<unknown> = field({ schema: standard });
   t.is(misfitOf(throws, 'a'), 'value: no');
 });
+
+test('a check by a library does not hold its pattern either', (t) => {
+  for (const check of [z.string().regex(/^secret-[a-z]+$/), v.pipe(v.string(), v.regex(/^secret-[a-z]+$/))])
+    t.is(misfit({ type: 'string', check }, 'x'), 'value: must match the pattern of its schema');
+});

@@ -144,3 +144,9 @@ test('schemas with the same id are schemas of their own', (t) => {
   t.is(schemaFault(schemaOf('string'), { again: 'a' }, 'value'), undefined);
   t.is(schemaFault(schemaOf('integer'), { again: 'a' }, 'value'), 'value/again must be integer');
 });
+
+test('a fault does not hold the pattern of a schema', (t) => {
+  const schema = { type: 'object', properties: { id: { type: 'string', pattern: '^secret-[a-z]+$' } } };
+  const fault = schemaFault(schema, { id: 'x' }, 'value');
+  t.is(fault, 'value/id must match the pattern of its schema');
+});
