@@ -24,6 +24,7 @@ import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { createThreads } from '@agent-workflow/threads/threads';
+import { atMost } from '../at-most.ts';
 import { areWhole } from '../numbers.ts';
 import { call, contextOf, endOf, followAll, logOf, owner, start } from './execution/calls.ts';
 import type { OpenServices, Services } from './execution/checks.ts';
@@ -94,7 +95,14 @@ async function openServices(
 }
 
 executionContract(test, 'in process', async (options) => openServices(inProcess, options));
-executionContract(test, 'over gRPC', async (options) => openServices(overGrpc, options));
+/** So many at once over gRPC, each of which is three servers. */
+const places = 8;
+
+executionContract(
+  test,
+  'over gRPC',
+  atMost(places, async (options) => openServices(overGrpc, options)),
+);
 
 /** Half a second is waited at most, which a busy machine may need for itself. */
 const attempts = 20;

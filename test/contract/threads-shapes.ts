@@ -4,6 +4,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import { createThreads } from '@agent-workflow/threads/threads';
+import { atMost } from '../at-most.ts';
 import type { TestedStore } from './thread-stores/tested.ts';
 import type { OpenThreads } from './thread-stores/threads-open.ts';
 import { threadsContract } from './threads.ts';
@@ -38,33 +39,5 @@ export function inBothShapes(test: TestFn, { name, openPart, scale }: TestedStor
   threadsContract(test, `over gRPC, on ${name}`, atMost(places, overGrpc), scale);
 }
 
-/**
- * So many at once. ava begins all tests of a file together, and a call that is not connected within a second is refused: with some hundred servers and clients in one
- * process that is all that it shows of a busy machine.
- */
+/** So many services at once. */
 const places = 16;
-
-function atMost(count: number, open: OpenThreads): OpenThreads {
-  let free = count;
-  const waiting: (() => void)[] = [];
-  const leave = (): void => {
-    const next = waiting.shift();
-    if (next) next();
-    else free += 1;
-  };
-  return async (options) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    const opened = await open(options).catch((error: unknown) => {
-      leave();
-      throw error;
-    });
-    return {
-      ...opened,
-      [Symbol.asyncDispose]: async () => {
-        await opened[Symbol.asyncDispose]();
-        leave();
-      },
-    };
-  };
-}
