@@ -1,4 +1,4 @@
-import type { Json } from './shapes.ts';
+import type { FailureReason, Json } from './shapes.ts';
 
 /** What is wrong with a request, and where in it. */
 export interface ErrorDetail {
@@ -6,6 +6,9 @@ export interface ErrorDetail {
   readonly loc: readonly (string | number)[];
   readonly msg: string;
   readonly type: string;
+  /** Of a run that failed in a node: why, where code of the agent failed, and the parameter that the provider of a model refused. */
+  readonly reason?: FailureReason;
+  readonly parameter?: string;
 }
 
 /** The service refused a request, or could not be reached. */

@@ -209,6 +209,34 @@ export interface RunEvent {
   readonly timestamp: string;
 }
 
+/** Why code of an agent failed. */
+export type FailureReason =
+  | 'user_error'
+  | 'context_too_long'
+  | 'content_filtered'
+  | 'refused_by_provider'
+  | 'credentials_refused'
+  | 'not_found'
+  | 'rate_limited'
+  | 'provider_error'
+  | 'unreachable'
+  | 'cut_off'
+  | 'timed_out'
+  | 'unreadable'
+  | 'unexpected';
+
+/** Why a run failed: `error` of the run, and `data` of the event `error` of its stream. */
+export interface RunError {
+  readonly code: string;
+  readonly message: string;
+  /** The node that failed; absent when none did. */
+  readonly node?: string;
+  /** Absent where the service itself says why in `message`. */
+  readonly reason?: FailureReason;
+  /** The parameter that the provider of a model refused, as `temperature`. */
+  readonly parameter?: string;
+}
+
 /** A run that was accepted, or what is known of one. */
 export interface Run {
   readonly run_id: string;
@@ -221,6 +249,8 @@ export interface Run {
   /** When a sleeping run continues. */
   readonly wake_at?: string;
   readonly usage?: Usage;
+  /** Of a run that has failed. */
+  readonly error?: RunError;
   readonly [field: string]: Json;
 }
 

@@ -43,3 +43,21 @@ test('who changed a member is the package whose text has its name', async (t) =>
   t.is(whoNames('Array.prototype.lastOne', files), '@old/sugar');
   t.is(whoNames('Array.prototype.nowhere', files), undefined);
 });
+
+test('who changed a member is who assigns to it, and no file of the service that has its name', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'built-ins-'));
+  t.teardown(async () => rm(folder, { recursive: true }));
+  const files = ['sugar.js', 'caller.js', 'node_modules/@agent-workflow/graph/index.js'].map((each) =>
+    join(folder, each),
+  );
+  await mkdir(join(folder, 'node_modules/@agent-workflow/graph'), { recursive: true });
+  const [sugar = '', caller = '', ours = ''] = files;
+  await writeFile(sugar, `globalThis.fetch = () => {};\nObject.defineProperty(JSON, 'parse', { value: () => ({}) });`);
+  await writeFile(caller, `fetch('http://127.0.0.1'); JSON.parse('{}');`);
+  await writeFile(ours, `globalThis.fetch = 1; 'parse'`);
+  const inClone = new URL('../graph/model/chat-request.ts', import.meta.url).pathname;
+  const all = [...files, inClone];
+  t.is(whoNames('globalThis.fetch', all), sugar);
+  t.is(whoNames('JSON.parse', all), sugar);
+  t.is(whoNames('globalThis.fetch', [ours, inClone]), undefined);
+});

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 /** What all code of a process shares. The code of an agent, or a package that it loads, may change it for everybody. */
 const shared: Readonly<Record<string, object>> = {
@@ -67,12 +68,25 @@ export function hideInherited(): void {
     }
 }
 
-/** The package, or the file, among these whose text has the name of a member: who changed it, most likely. */
+/**
+ * The package, or the file, among these that changed a member, most likely: one that assigns to it, else one that defines it by its name, else
+ * one whose text has its name. The service's own files, which agents import, changed nothing.
+ */
 export function whoNames(member: string, files: readonly string[]): string | undefined {
   const name = member.slice(member.lastIndexOf('.') + 1);
-  const file = files.findLast((each) => textOf(each).includes(name));
-  return file === undefined ? undefined : (packageOf(file) ?? file);
+  const texts = files.filter((each) => !isOfService(each)).map((file) => ({ file, text: textOf(file) }));
+  const found = [[`${member} = `, `${member}=`], [`'${name}'`, `"${name}"`], [name]]
+    .map((signs) => texts.findLast(({ text }) => signs.some((sign) => text.includes(sign))))
+    .find((each) => each !== undefined);
+  return found && (packageOf(found.file) ?? found.file);
 }
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** In a clone the packages of the service are folders beside `services`, and else those of its scope. */
+const isOfService = (file: string): boolean =>
+  packageOf(file)?.startsWith('@agent-workflow/') ??
+  ['services/', 'gateway/', 'protos/'].some((folder) => file.startsWith(`${root}${folder}`));
 
 const packageOf = (file: string): string | undefined => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1];
 

@@ -62,7 +62,11 @@ type Exports = Readonly<Record<string, unknown>>;
 async function importModule(named: Named, name: string): Promise<Exports> {
   const { folder } = named;
   const found = locate(name, folder);
-  if (found === undefined) throw misnamed(named, `there is no module "${name}" in ${folder}`);
+  if (found === undefined) {
+    const meant = typeScriptOf(resolve(folder, name));
+    const hint = meant === undefined ? '' : `: write "${name.slice(0, -basename(name).length)}${basename(meant)}"`;
+    throw misnamed(named, `there is no module "${name}" in ${folder}${hint}`);
+  }
   const files: string[] = [];
   const refuse = (why: string): ConfigError => misnamed(named, `"${name}" does not load: ${why}`);
   // Code that ends the process with 0 would be taken for a start that was stopped in order.
@@ -91,10 +95,13 @@ async function importModule(named: Named, name: string): Promise<Exports> {
 function extensionHint(error: unknown): string {
   if (!(error instanceof Error) || !('url' in error) || typeof error.url !== 'string') return '';
   if (!error.url.startsWith('file:')) return '';
-  const file = fileURLToPath(error.url);
-  const found = [`${file}.ts`, file.replace(/\.(m?)js$/, '.$1ts')].find((each) => each !== file && existsSync(each));
+  const found = typeScriptOf(fileURLToPath(error.url));
   return found === undefined ? '' : `: write "${basename(found)}", an import has the extension of its file`;
 }
+
+/** The file of TypeScript that is there in place of a file that is not. */
+const typeScriptOf = (file: string): string | undefined =>
+  [`${file}.ts`, file.replace(/\.(m?)js$/, '.$1ts')].find((each) => each !== file && existsSync(each));
 
 /** One line for each package or file that has changed built-in objects, with the members. */
 function linesOf(changed: readonly string[], files: readonly string[]): readonly string[] {

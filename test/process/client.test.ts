@@ -10,6 +10,7 @@ import {
 } from '@agent-workflow/client';
 import type {
   EventKind as ClientEventKind,
+  FailureReason as ClientFailureReason,
   MemoryQuery,
   Message,
   NewMemory,
@@ -17,6 +18,7 @@ import type {
   RunStatus as ClientRunStatus,
 } from '@agent-workflow/client';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
+import type { FailureReason } from '@agent-workflow/kit/errors';
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import type {
   DistanceMetric,
@@ -330,9 +332,10 @@ test("the closed lists of the client's types are the service's", (t) => {
     Same<NonNullable<NonNullable<RunRequest['config']>['multitask_strategy']>, MultitaskStrategy>,
     Same<ClientRunStatus, RunStatus>,
     Same<ClientEventKind, EventKind>,
+    Same<ClientFailureReason, FailureReason>,
     Same<NewMemory['memory_type'], MemoryType>,
     Same<NonNullable<MemoryQuery['retrieval_strategy']>, RetrievalStrategy>,
     Same<NonNullable<MemoryQuery['distance_metric']>, DistanceMetric>,
-  ] = [true, true, true, true, true, true, true];
+  ] = [true, true, true, true, true, true, true, true];
   t.true(lists.every(Boolean));
 });

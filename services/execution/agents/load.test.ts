@@ -88,6 +88,8 @@ for (const [location, reason] of [
   ['', 'must be written <module>:<object>'],
   ['gone.js:graph', `there is no module "gone.js" in ${folder}`],
   ['./gone.js:graph', `there is no module "./gone.js" in ${folder}`],
+  ['./typed:graph', `there is no module "./typed" in ${folder}: write "./typed.ts"`],
+  ['typed.js:graph', `there is no module "typed.js" in ${folder}: write "typed.ts"`],
   ['no-such-package:graph', `there is no module "no-such-package" in ${folder}`],
   ['agent.js:nothing', `agent.js exports no "nothing", only draft, graph (${folder}/agent.js:4:3)`],
   ['agent.js:toString', `agent.js exports no "toString", only draft, graph (${folder}/agent.js:4:3)`],

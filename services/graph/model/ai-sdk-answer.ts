@@ -1,22 +1,32 @@
 import type { StreamPart } from './ai-sdk-model.ts';
 import { readCallArgs } from './call-args.ts';
 import type { AnswerPart, UsagePart } from './model.ts';
+import { FilteredError } from './model-failure.ts';
 import { toTokens } from './tokens.ts';
 
 /**
  * Reads the stream of a language model of the AI SDK: text as it comes, each tool call, and the usage at the end.
- * @throws what an `error` part holds; Error when the stream ends before the answer does.
+ * @throws what an `error` part holds; Error when the stream ends before the answer does; {@link FilteredError} for an answer of which the
+ * provider left nothing.
  */
 export async function* readAiAnswer(stream: AsyncIterable<StreamPart>, model: string): AsyncGenerator<AnswerPart> {
   let finish: StreamPart | undefined;
+  let isEmpty = true;
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
-    if (part.type === 'text-delta' && part.delta !== '') yield { type: 'text', text: String(part.delta) };
-    if (part.type === 'tool-call' && part.providerExecuted !== true) yield toCall(part);
     if (part.type === 'finish') finish = part;
+    const given = toPart(part);
+    isEmpty &&= given === undefined;
+    if (given) yield given;
   }
   if (!finish || isCut(finish)) throw new Error('the stream ended before the answer did');
   yield* toUsage(finish, model);
+  if (isEmpty && isFiltered(finish)) throw new FilteredError();
+}
+
+function toPart(part: StreamPart): AnswerPart | undefined {
+  if (part.type === 'text-delta' && part.delta !== '') return { type: 'text', text: String(part.delta) };
+  return part.type === 'tool-call' && part.providerExecuted !== true ? toCall(part) : undefined;
 }
 
 const toCall = ({ toolCallId, toolName, input }: StreamPart): AnswerPart => ({
@@ -34,6 +44,11 @@ function isCut({ finishReason }: StreamPart): boolean {
   const reason = finishReason as FinishReason;
   if (typeof reason === 'string') return reason === 'unknown' || reason === 'error';
   return reason?.unified === 'error' || (reason?.unified === 'other' && reason.raw === undefined);
+}
+
+function isFiltered({ finishReason }: StreamPart): boolean {
+  const reason = finishReason as FinishReason;
+  return (typeof reason === 'string' ? reason : reason?.unified) === 'content-filter';
 }
 
 /** A count of tokens: a number in v2, an object from v3 on. */

@@ -40,6 +40,16 @@ test('the end of an answer is read in the words of the specification v2, and in 
   t.deepEqual(await answerOf(scripted(uncounted).model), []);
 });
 
+test('an answer of which the filter of the provider left nothing fails, in the words of v2 and of v3', async (t) => {
+  for (const finishReason of ['content-filter', { unified: 'content-filter', raw: 'content_filter' }]) {
+    const finish = { type: 'finish', finishReason };
+    const expected = { message: 'the provider of the model filtered the content' };
+    t.like(await t.throwsAsync(answerOf(scripted(finish).model), expected), { reason: 'content_filtered' });
+    const text = { type: 'text-delta', delta: 'Hi' };
+    t.deepEqual(await answerOf(scripted(text, finish).model), [{ type: 'text', text: 'Hi' }]);
+  }
+});
+
 for (const [title, ...parts] of [
   ['ends without a part that says so'],
   ['has no reason in v2', { type: 'finish', finishReason: 'unknown' }],

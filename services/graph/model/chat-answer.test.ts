@@ -1,7 +1,8 @@
 import test from 'ava';
 import { readChatAnswer } from './chat-answer.ts';
-import type { ChatReply } from './chat-request.ts';
+import { toChatFault, type ChatReply } from './chat-request.ts';
 import type { AnswerPart } from './model.ts';
+import { modelFailure } from './model-failure.ts';
 import { readProviderFault } from './provider-words.ts';
 
 const done = { choices: [{ delta: {}, finish_reason: 'stop' }] };
@@ -45,6 +46,45 @@ test('a stream without a finish reason, with an error, or without any event is n
   await t.throwsAsync(read({ error: { message: 'overloaded' } }), { message: 'overloaded' });
   await t.throwsAsync(read());
   await t.throwsAsync(Array.fromAsync(readChatAnswer(replyOf(null), 'small-1')));
+});
+
+test('an answer of which the filter of the provider left nothing fails, and its tokens count', async (t) => {
+  const filtered = { choices: [{ delta: { content: '' }, finish_reason: 'content_filter' }] };
+  const chunks = [filtered, { choices: [], usage: { prompt_tokens: 4, completion_tokens: 0 } }];
+  const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
+  const parts: AnswerPart[] = [];
+  const error = await t.throwsAsync(async () => {
+    for await (const part of readChatAnswer(replyOf(text), 'small-1')) parts.push(part);
+  });
+  t.deepEqual(parts, [{ type: 'usage', model: 'small-1', inputTokens: 4, outputTokens: 0 }]);
+  const failure = modelFailure(toChatFault(error));
+  t.like(failure, { message: 'the provider of the model filtered the content', reason: 'content_filtered' });
+  t.deepEqual(await read({ choices: [{ delta: { content: 'Hi' } }] }, filtered), [{ type: 'text', text: 'Hi' }]);
+});
+
+for (const [title, type, what] of [
+  ['a page', 'text/html; charset=secret', 'but text/html'],
+  ['an answer that is not streamed', 'application/json', 'but application/json'],
+  ['a body of no type that is known', 'secret', 'but of no known type'],
+] as const)
+  test(`${title} in place of a stream could not be read, and says to check baseUrl`, async (t) => {
+    const response = new Response('{"choices": []}', { headers: { 'content-type': type } });
+    const error = await t.throwsAsync(
+      Array.fromAsync(readChatAnswer({ response, toError: () => new Error('none') }, 'small-1')),
+    );
+    t.like(modelFailure(toChatFault(error)), {
+      message: 'the answer of the model could not be read: check baseUrl',
+      reason: 'unreadable',
+      cause: `the reply is no stream of events, ${what}`,
+    });
+  });
+
+test('a stream that ends without an event is broken off', async (t) => {
+  const response = new Response('', { headers: { 'content-type': 'text/event-stream' } });
+  const error = await t.throwsAsync(
+    Array.fromAsync(readChatAnswer({ response, toError: () => new Error('none') }, 'small-1')),
+  );
+  t.is(modelFailure(toChatFault(error)).message, 'the model broke off its answer');
 });
 
 test('counts of tokens that are no counts are none', async (t) => {

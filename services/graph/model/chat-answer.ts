@@ -3,6 +3,7 @@ import { readEvents } from '@agent-workflow/kit/sse';
 import { readCallArgs } from './call-args.ts';
 import type { ChatReply } from './chat-request.ts';
 import type { AnswerPart, UsagePart } from './model.ts';
+import { FilteredError, NoStreamError } from './model-failure.ts';
 import { toTokens } from './tokens.ts';
 
 /** One event of the stream, as far as it is read here. */
@@ -29,16 +30,20 @@ interface CallChunk {
 
 /**
  * Reads a streamed reply of chat completions: text as it comes, then the tool calls, then the usage.
- * @throws Error when the stream ends before the answer does; the error that it holds in place of its rest.
+ * @throws Error when the stream ends before the answer does; {@link NoStreamError} for a reply that is none; {@link FilteredError} for an answer
+ * of which the provider left nothing; the error that it holds in place of its rest.
  */
 export async function* readChatAnswer(
-  { response: { body }, toError }: ChatReply,
+  { response: { body, headers }, toError }: ChatReply,
   model: string,
 ): AsyncGenerator<AnswerPart> {
   const calls = new Map<number, CallDraft>();
   let usage: ChatChunk['usage'];
-  let isFinished = false;
+  let finish = '';
+  let isEmpty = true;
+  let hasEvents = false;
   for await (const { data } of body ? readEvents(body) : []) {
+    hasEvents = true;
     if (data === '[DONE]') break;
     const chunk = JSON.parse(data) as ChatChunk;
     if (chunk.error !== undefined && chunk.error !== null) throw toError(data);
@@ -46,15 +51,22 @@ export async function* readChatAnswer(
     const [choice] = chunk.choices ?? [];
     const { content, refusal, tool_calls: parts } = choice?.delta ?? {};
     const text = content ?? refusal ?? '';
+    isEmpty &&= text === '';
     if (text !== '') yield { type: 'text', text };
     for (const part of parts ?? []) addToCall(calls, part);
-    isFinished ||= Boolean(choice?.finish_reason);
+    finish ||= choice?.finish_reason ?? '';
   }
+  if (!hasEvents && !isEventStream(headers)) throw new NoStreamError(headers.get('content-type') ?? '');
   // A connection that is cut between two events ends like any other: only the finish reason shows the difference.
-  if (!isFinished) throw new Error('the stream ended before the answer did');
+  if (finish === '') throw new Error('the stream ended before the answer did');
   yield* Array.from(calls.values(), toCallPart);
   if (usage) yield toUsagePart(usage, model);
+  if (finish === 'content_filter' && isEmpty && calls.size === 0) throw new FilteredError();
 }
+
+/** What has no type may be a stream. */
+const isEventStream = (headers: Headers): boolean =>
+  (headers.get('content-type') ?? 'text/event-stream').startsWith('text/event-stream');
 
 interface CallDraft {
   id: string;

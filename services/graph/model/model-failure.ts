@@ -11,11 +11,30 @@ export interface SettingNames {
 
 /** Why a model gave no whole answer. */
 export type ModelFault =
-  | { readonly kind: 'late' | 'cut' | 'unreadable' }
+  | { readonly kind: 'late' | 'cut' | 'unreadable' | 'filtered' }
+  /** A success that is another page, or an answer that is not streamed: `contentType` is what it says to be. */
+  | { readonly kind: 'no_stream'; readonly contentType: string }
   /** `code` is the code of the system error, as `ECONNREFUSED`. */
   | { readonly kind: 'unreachable'; readonly code?: string | undefined }
   /** The API replied with a status of HTTP that is no success, or with an error in the middle of its answer. */
   | { readonly kind: 'refused'; readonly status?: number | undefined; readonly fault: ProviderFault };
+
+/** A reply that is a success and no stream of events. */
+export class NoStreamError extends Error {
+  readonly contentType: string;
+
+  constructor(contentType: string) {
+    super('the reply is no stream of events');
+    this.contentType = contentType;
+  }
+}
+
+/** An answer that its provider filtered, and of which nothing is left. */
+export class FilteredError extends Error {
+  constructor() {
+    super('the answer was filtered');
+  }
+}
 
 const ownNames: SettingNames = { apiKey: 'apiKey', baseUrl: 'baseUrl', model: 'model' };
 
@@ -32,6 +51,14 @@ export function modelFailure(fault: ModelFault, names: Partial<SettingNames> = {
       return stated('the model broke off its answer', 'cut_off');
     case 'unreadable':
       return stated('the answer of the model could not be read', 'unreadable');
+    case 'no_stream':
+      return stated(
+        `the answer of the model could not be read: check ${known.baseUrl}`,
+        'unreadable',
+        `the reply is no stream of events, but ${wordsOfType(fault.contentType)}`,
+      );
+    case 'filtered':
+      return stated('the provider of the model filtered the content', 'content_filtered');
     case 'unreachable':
       return stated(`the model cannot be reached: check ${known.baseUrl}`, 'unreachable', fault.code);
     case 'refused': {
@@ -44,6 +71,10 @@ export function modelFailure(fault: ModelFault, names: Partial<SettingNames> = {
 
 const stated = (message: string, reason: FailureReason, cause?: string): Error =>
   new StatedError(message, { reason, cause });
+
+/** The type of media alone: its parameters may be any words. */
+const wordsOfType = (contentType: string): string =>
+  /^[\w.+-]{1,60}\/[\w.+-]{1,60}/.exec(contentType)?.[0] ?? 'of no known type';
 
 type Refused = Extract<ModelFault, { kind: 'refused' }>;
 

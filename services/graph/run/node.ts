@@ -191,13 +191,14 @@ function publishChunks(step: Step, node: string, chunks: readonly MessageChunk[]
 
 /**
  * An object of a class without members of its own, as a Map, a Response or an async generator, would be an update of nothing. What a
- * class of the author gives is an update as long as it has members.
+ * class of the author gives is an update as long as it has members. An error is none, whatever it has.
  */
 function requireUpdate(node: string, update: object): void {
   const isObject = typeof update === 'object' && !Array.isArray(update);
+  const isError = update instanceof Error;
   const lost = isObject ? nameOfClass(update) : undefined;
-  if (isObject && (lost === undefined || Object.keys(update).length > 0)) return;
-  const what = lost === undefined ? '' : `, but ${lost}`;
+  if (isObject && !isError && (lost === undefined || Object.keys(update).length > 0)) return;
+  const what = lost === undefined ? '' : `, but ${lost}${isError ? ': throw it' : ''}`;
   throw new RunFailure('NodeFailed', `node "${node}" returned no object of fields${what}`, { node });
 }
 

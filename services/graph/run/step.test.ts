@@ -429,7 +429,6 @@ const noUpdates: Readonly<Record<string, () => unknown>> = {
   Map: () => new Map([['route', 1]]),
   Set: () => new Set(['route']),
   Date: () => new Date(0),
-  TypeError: () => new TypeError('no tea'),
   Response: () => Response.json({ route: 'x' }),
   Generator: function* () {
     yield { route: 'x' };
@@ -443,6 +442,16 @@ for (const [name, node] of Object.entries(noUpdates)) {
   test(`a node that returns an object of class ${name} fails: it is no update of nothing`, async (t) => {
     const message = `node "n" returned no object of fields, but an object of class ${name}`;
     t.like(await failureOf(one(node as never)), { code: 'NodeFailed', node: 'n', message });
+  });
+}
+
+for (const [what, error] of [
+  ['an error', new TypeError('no tea')],
+  ['one with members', Object.assign(new TypeError('no tea'), { route: 'x' })],
+] as const) {
+  test(`a node that returns ${what} and does not throw it fails: an error is no update`, async (t) => {
+    const message = 'node "n" returned no object of fields, but an object of class TypeError: throw it';
+    t.like(await failureOf(one((() => error) as never)), { code: 'NodeFailed', node: 'n', message });
   });
 }
 

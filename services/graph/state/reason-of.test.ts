@@ -3,6 +3,7 @@ import test from 'ava';
 import { failureOfCode, isRunFailure, readable, shownOf, textForModel } from './failure.ts';
 import { reasonOf } from './reason-of.ts';
 import { userError } from './stated-error.ts';
+import { lostPlace } from './json-value.ts';
 
 const withCode = (code: string, message = 'connect 10.0.0.7:5432'): Error =>
   Object.assign(new Error(message), { code, syscall: 'connect', errno: -111 });
@@ -79,4 +80,9 @@ test('a failure of a copy of the package that shows its message is shown by its 
 test('a revoked proxy is no failure of a run, and is read as an error', (t) => {
   t.false(isRunFailure(revoked()));
   t.is((readable(revoked()) as Error).message, 'a value that cannot be shown');
+});
+
+test('an error for callers that a tool returns and does not throw is no result', (t) => {
+  const error = userError('The order is closed.');
+  t.is(lostPlace(error, JSON.stringify(error), 'result'), 'an Error at result, of which JSON keeps nothing');
 });

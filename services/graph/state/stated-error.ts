@@ -13,13 +13,20 @@ interface StatedOptions {
 /** An error whose message callers and models may read. Of any other error they get its reason. */
 export class StatedError extends Error {
   readonly [mark] = true;
-  readonly reason: FailureReason;
-  readonly parameter: ModelParameter | undefined;
+  // Members of its own would be JSON: one that is returned and not thrown would be taken for a result.
+  readonly #why: Omit<StatedOptions, 'cause'>;
 
   constructor(message: string, { reason, parameter, cause }: StatedOptions) {
     super(message, cause === undefined ? undefined : { cause });
-    this.reason = reason;
-    this.parameter = parameter;
+    this.#why = { reason, parameter };
+  }
+
+  get reason(): FailureReason {
+    return this.#why.reason;
+  }
+
+  get parameter(): ModelParameter | undefined {
+    return this.#why.parameter;
   }
 }
 

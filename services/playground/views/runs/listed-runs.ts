@@ -1,11 +1,11 @@
-import type { Run } from '@agent-workflow/client';
+import type { Run, RunError } from '@agent-workflow/client';
 
 /** What a page of runs says of one that the client's types leave open. */
 interface RunFacts {
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Why it failed. */
-  readonly error?: { readonly code: string; readonly message: string; readonly node?: string };
+  readonly error?: RunError;
   readonly resumes?: string;
   readonly iterations?: number;
 }
@@ -17,12 +17,9 @@ export function factsOf(run: Run): RunFacts {
     updatedAt: Date.parse(String(run['updated_at'])),
     ...(typeof resumes === 'string' && { resumes }),
     ...(typeof iterations === 'number' && { iterations }),
-    ...(isError(error) && { error }),
+    ...(error && { error }),
   };
 }
-
-const isError = (value: unknown): value is Exclude<RunFacts['error'], undefined> =>
-  typeof value === 'object' && value !== null && 'code' in value && 'message' in value;
 
 /**
  * A list whose first page was read again: the page, and of the list what comes after it. `undefined` when the page does not reach
