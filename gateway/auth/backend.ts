@@ -7,7 +7,7 @@ export type UserContext = Readonly<Record<string, unknown>>;
 /** The result of a backend: null and undefined refuse the caller. */
 export type Answer = UserContext | null | undefined;
 
-/** The incoming request. */
+/** The incoming request, as a copy of the backend's own. */
 export interface AuthRequest {
   readonly headers: IncomingHttpHeaders;
   readonly method: string;

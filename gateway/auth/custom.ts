@@ -1,7 +1,8 @@
+import { parse } from 'node:querystring';
 import { fromUnknown, ServiceError } from '@agent-workflow/kit/errors';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
 import { loadExport, misnamed, oneLine, type Named } from '@agent-workflow/runtime/load';
-import type { AuthResponse, UserContext } from './backend.ts';
+import type { AuthRequest, AuthResponse, UserContext } from './backend.ts';
 import type { Authenticate } from '../http/access.ts';
 import type { Context } from '../http/context.ts';
 import type { Principal } from '../http/principal.ts';
@@ -28,7 +29,7 @@ export async function loadCustom({ location, folder, timeoutMs }: CustomOptions)
   const { backend, method } = await makeBackend({ what: 'auth.path', location, folder });
   const takesRequest = method.length === 1;
   return async (ctx) => {
-    const args = takesRequest ? [ctx.request] : [responseOf(ctx), credentialsOf(ctx)];
+    const args = takesRequest ? [requestOf(ctx)] : [responseOf(ctx), credentialsOf(ctx)];
     const principal = await withTimeout(
       () => principalFrom(() => method.apply(backend, args), takesRequest),
       timeoutMs,
@@ -59,6 +60,15 @@ function make(named: Named, Backend: unknown): object {
     throw misnamed(named, `cannot be made: ${oneLine(error)}`);
   }
 }
+
+/** Of its own: what a backend changes in it does not change which endpoint the request is for, or what it says. */
+const requestOf = (ctx: Context): AuthRequest => ({
+  headers: { ...ctx.headers },
+  method: ctx.method,
+  path: ctx.path,
+  query: parse(ctx.querystring),
+  ip: ctx.ip,
+});
 
 const responseOf = (ctx: Context): AuthResponse => ({
   set: (name, value) => ctx.set(name, value),

@@ -46,6 +46,18 @@ export class ByCredentials extends BaseAuth {
   }
 }
 
+/** Changes all that it is given. */
+export class Meddling extends BaseAuth {
+  override authenticate(request: AuthRequest): Answer {
+    const given = request as { path: string; method: string };
+    given.path = '/v1/threads/other';
+    given.method = 'DELETE';
+    request.headers['content-type'] = 'text/plain';
+    request.query['limit'] = '0';
+    return { user_id: 'ada' };
+  }
+}
+
 /** A class that does not extend anything, as plain JavaScript may write it. */
 export class Unrelated {
   authenticate(_request: AuthRequest): Answer {

@@ -206,6 +206,16 @@ declare(
   },
 );
 
+declare('a backend that changes the request it is given changes nothing of what is done', async (t) => {
+  const client = createClient(await openService(t, 'Meddling'), {});
+  t.is(
+    (await client.send('POST', '/v1/graph/invoke', { messages: [user('x')], config: { thread_id: 'mine' } })).status,
+    200,
+  );
+  t.is((await client.send('GET', '/v1/threads')).status, 200);
+  t.is((await client.send('GET', '/v1/threads/mine')).status, 200);
+});
+
 declare('a class that extends nothing will do', async (t) => {
   t.is((await createClient(await openService(t, 'Unrelated')).send('GET', '/v1/threads')).status, 200);
 });
