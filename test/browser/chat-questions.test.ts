@@ -38,6 +38,17 @@ browserTest('an empty answer to a plain question is refused at its box, which ha
   await saw(page, 'The answer: "  Ada"');
 });
 
+browserTest(
+  'a question that is a long text names its form by the beginning, and is shown as far as any text',
+  async (t) => {
+    const { page } = await openPage(t, chat());
+    await openAsked(page, { question: `Is this right? ${'word '.repeat(60_000)}`, options: ['yes', 'no'] });
+    const form = page.getByRole('group', { name: /^Is this right\?.{1,100}$/ });
+    await form.getByRole('button', { name: 'Save all of it' }).waitFor();
+    t.true(((await form.textContent()) ?? '').length < 270_000);
+  },
+);
+
 browserTest('the form of a question begins with its defaults, and one that is taken away is not sent', async (t) => {
   const { page } = await openPage(t, chat());
   await openAsked(page, {

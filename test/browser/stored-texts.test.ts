@@ -214,6 +214,28 @@ browserTest(
   },
 );
 
+browserTest('errors in messages, and names of tools, blocks and files, are shown as far as a page can', async (t) => {
+  const { page } = await openPage(t, `${service.url()}/playground#/threads`);
+  await store('long-names', 'hello');
+  const long = 'word '.repeat(100_000);
+  const address = 'https://example.com/a.pdf';
+  for (const block of [
+    { type: 'error', message: long },
+    { type: 'tool_call', id: 'call', name: long, args: {} },
+    { type: long },
+    { type: 'document', url: address, name: long },
+  ])
+    await client().threads.addMessages('long-names', [{ role: 'assistant', content: [block] }]);
+  await goTo(page, 'chat/long-names');
+  const articles = messages(page).getByRole('article', { name: 'Agent' });
+  await articles.getByText(/at example\.com/).waitFor();
+  await articles.getByText('Tool call word').waitFor();
+  await articles.getByRole('button', { name: 'Save all of it' }).waitFor();
+  const shown = (await messages(page).textContent()) ?? '';
+  // The error as far as a text, the block as far as a value.
+  t.true(shown.length < 256 * 1024 + 200_000 + 10_000, String(shown.length));
+});
+
 /** What of the content of a page could run, load from elsewhere, or lead anywhere but to the web. */
 const unsafe = (page: Page): Promise<string[]> =>
   page.evaluate(() => {

@@ -75,6 +75,9 @@ export const markdownTexts: Readonly<Record<string, (length: number) => string>>
   'addresses of web pages': (length) => filled('http://', length),
   'an address that ends with dots': (length) => `http://a.b${'.'.repeat(length)} `,
   'addresses of mailboxes': (length) => filled('a@', length),
+  'marks upon one letter': (length) => `a${'\u0301'.repeat(length - 1)}`,
+  'letters of Arabic without a space': (length) => filled('\u0628', length),
+  'words of Thai without a space': (length) => filled('\u0e01\u0e33', length),
   'a mailbox of many parts': (length) => `${filled('a.', length)}@`,
 };
 

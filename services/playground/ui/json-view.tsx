@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { CalmText } from './calm-text.tsx';
 import { grouped } from './format.ts';
 import { jsonStart } from './json-start.ts';
 import { SaveAll } from './save-all.tsx';
@@ -18,7 +19,7 @@ export function JsonView({ label, value }: { readonly label: string; readonly va
         </p>
       )}
       <pre class="json" tabIndex={0} role="region" aria-label={label}>
-        {text}
+        <CalmText text={text} />
       </pre>
     </>
   );

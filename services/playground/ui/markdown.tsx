@@ -1,6 +1,8 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks';
+import { maxRow } from './apart.ts';
+import { CalmText } from './calm-text.tsx';
 import { RawOnFault } from './raw-on-fault.tsx';
 import type * as Reader from './growing-markdown.ts';
 import type { GrowingMarkdown } from './growing-markdown.ts';
@@ -56,7 +58,10 @@ function Blocks({ blocks }: { readonly blocks: readonly MarkdownBlock[] }) {
 }
 
 const drawn = (nodes: readonly MarkdownNode[]): ComponentChildren[] =>
-  nodes.map((node, key) => (typeof node === 'string' ? node : toElement(node, key)));
+  nodes.map((node, key) => (typeof node === 'string' ? drawnText(node, key) : toElement(node, key)));
+
+const drawnText = (text: string, key: number): ComponentChildren =>
+  text.length > maxRow ? <CalmText key={key} text={text} /> : text;
 
 /** Elements that are drawn as they are. */
 const known = new Set(['p', 'blockquote', 'ul', 'thead', 'tbody', 'tr', 'th', 'td', 'strong', 'em', 'code']);

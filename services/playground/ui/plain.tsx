@@ -1,3 +1,4 @@
+import { CalmText } from './calm-text.tsx';
 import { counted, grouped } from './format.ts';
 import { partsOf } from './text-parts.ts';
 import { SaveAll } from './save-all.tsx';
@@ -22,7 +23,7 @@ export function Plain({ text }: { readonly text: string }) {
       )}
       {parts.map((part, index) => (
         <div key={index} {...(isLong && { class: 'part', style: { containIntrinsicBlockSize: heightOf(part) } })}>
-          {part}
+          <CalmText text={part} />
         </div>
       ))}
     </div>

@@ -53,7 +53,11 @@ function OneBlock({ block, role, isGrowing, toolOf }: OneBlockProps) {
     case 'tool_result':
       return <ToolResult block={block} name={toolOf(textOf(block, 'call_id'))} />;
     case 'error':
-      return <p class="note note-error">{textOf(block, 'message')}</p>;
+      return (
+        <div class="note note-error">
+          <Plain text={textOf(block, 'message')} />
+        </div>
+      );
     case 'image':
     case 'audio':
     case 'video':
@@ -87,9 +91,9 @@ function Folded({ kind, name, value, isBad = false }: FoldedProps) {
   return (
     <details class={isBad ? 'folded folded-bad' : 'folded'}>
       <summary>
-        {kind} {name !== '' && <code>{name}</code>} <span class="digest">{digest(value)}</span>
+        {digest(kind)} {name !== '' && <code>{digest(name)}</code>} <span class="digest">{digest(value)}</span>
       </summary>
-      <JsonView label={`${kind} ${name}`.trim()} value={value} />
+      <JsonView label={`${digest(kind)} ${digest(name)}`.trim()} value={value} />
     </details>
   );
 }
@@ -101,9 +105,12 @@ function ToolResult({ block, name }: { readonly block: Block; readonly name: str
   );
 }
 
+/** Names of files are no longer. */
+const maxLabel = 255;
+
 function Media({ block }: { readonly block: Block }) {
   const source = mediaOf(block, location.origin);
-  const label = labelOf(block);
+  const label = labelOf(block)?.slice(0, maxLabel);
   if (!source) return <Folded kind={block.type} name="" value={block} />;
   if (source.kind === 'file') return <FileMedia {...{ type: block.type, fileId: source.fileId, label }} />;
   return <Shown {...{ type: block.type, source }} label={label ?? nameOf(block.type)} />;

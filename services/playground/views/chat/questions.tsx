@@ -5,7 +5,9 @@ import { ErrorNote } from '../../ui/error-note.tsx';
 import { SchemaFields } from '../../ui/forms/schema-fields.tsx';
 import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
 import { bareField, type FormFaults } from '../../ui/forms/schema-form.ts';
+import { digest } from '../../ui/json-start.ts';
 import { JsonView } from '../../ui/json-view.tsx';
+import { Plain } from '../../ui/plain.tsx';
 import { checkAnswer, faultsLeft, firstAnswer, type Answer } from './answer.ts';
 import type { Chat } from './chat.ts';
 import type { RunState } from './conversation.ts';
@@ -87,6 +89,9 @@ export function Questions({ chat, run: { interrupts = [] }, answers }: Questions
   );
 }
 
+/** The name of a group is no longer; what is asked then stands below. */
+const maxLegend = 1000;
+
 interface OneQuestionProps {
   readonly question: Question;
   readonly answer: Answer;
@@ -97,9 +102,11 @@ interface OneQuestionProps {
 
 function OneQuestion({ question, answer, errors, mayStayOpen, onAnswer }: OneQuestionProps) {
   const { node, text, value, form } = question;
+  const isLong = text !== undefined && text.length > maxLegend;
   return (
     <fieldset class="stack">
-      <legend>{text ?? `The node ${node} asks`}</legend>
+      <legend>{isLong ? digest(text) : (text ?? `The node ${node} asks`)}</legend>
+      {isLong && <Plain text={text} />}
       {value !== undefined && <JsonView label={`What else ${node} asks with`} value={value} />}
       {!answer.isLeftOpen && form && (
         <SchemaFields {...{ form, errors }} texts={answer.texts} onChange={(texts) => onAnswer({ ...answer, texts })} />
