@@ -4,10 +4,12 @@ import { ConfigError, processEnv } from '@agent-workflow/kit/env';
 import { canBeRetried, isServiceError } from '@agent-workflow/kit/errors';
 import { configureStore, storeChecks, storeSettings } from './stores.ts';
 
-readCommandLine({
-  usage: `usage: node services/threads/migrate.ts
+// `agent-workflow migrate` imports this file, and has read its command line itself.
+if (import.meta.main)
+  readCommandLine({
+    usage: `usage: node services/threads/migrate.ts
   Brings the schema of the record up to this release. Its settings are environment variables: deploy/settings.md`,
-});
+  });
 
 /** How long to wait for another process that migrates, and for a server that does not answer. */
 const waitMs = 5 * 60_000;
