@@ -21,12 +21,13 @@ export const cloneFolder = (): string | undefined =>
 /** The folder of the tarball that npm installed this file's package from; `undefined` of one from a registry, or whose tarball is gone. */
 export function tarballsFolder(): string | undefined {
   const place = fileURLToPath(new URL('../..', import.meta.url)).replaceAll('\\', '/');
-  const [, project, path] = /^(.*\/)(node_modules\/.*[^/])\/$/.exec(place) ?? [];
-  const lock = `${project ?? ''}node_modules/.package-lock.json`;
-  if (path === undefined || !existsSync(lock)) return undefined;
+  const at = place.lastIndexOf('/node_modules/') + 1;
+  const [project, path] = [place.slice(0, at), place.slice(at, -1)];
+  const lock = `${project}node_modules/.package-lock.json`;
+  if (at === 0 || !existsSync(lock)) return undefined;
   const { packages } = JSON.parse(readFileSync(lock, 'utf8')) as Installed;
   const [, tarball] = /^file:(.*\.tgz)$/.exec(packages[path]?.resolved ?? '') ?? [];
-  const file = tarball === undefined ? undefined : resolve(project ?? '', tarball);
+  const file = tarball === undefined ? undefined : resolve(project, tarball);
   return file !== undefined && existsSync(file) ? dirname(file) : undefined;
 }
 

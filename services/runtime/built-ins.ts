@@ -88,7 +88,14 @@ const isOfService = (file: string): boolean =>
   packageOf(file)?.startsWith('@agent-workflow/') ??
   ['services/', 'gateway/', 'protos/'].some((folder) => file.startsWith(`${root}${folder}`));
 
-const packageOf = (file: string): string | undefined => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1];
+const packages = '/node_modules/';
+
+function packageOf(file: string): string | undefined {
+  const at = file.lastIndexOf(packages);
+  if (at === -1) return undefined;
+  const [first = '', second = ''] = file.slice(at + packages.length).split('/');
+  return first.startsWith('@') ? `${first}/${second}` : first;
+}
 
 function textOf(file: string): string {
   try {

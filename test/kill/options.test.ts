@@ -24,6 +24,6 @@ test('the command of the campaigns prints its usage, and a wrong option without 
   const entry = fileURLToPath(new URL('./main.ts', import.meta.url));
   t.deepEqual(await runToEnd({ entry, env: {}, words: ['--help'] }), { code: 0, output: `${killUsage}\n` });
   const { code, output } = await runToEnd({ entry, env: {}, words: ['--kill', '3'] });
-  t.is(code, 1);
+  t.is(code, 2);
   t.true(output.endsWith(`\n\n${killUsage}\n`), output);
 });

@@ -19,11 +19,11 @@ interface Found {
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Every file of the product; tests and tools are none. */
+/** Every file of the product; tests, tools and what is served as others wrote it are none. */
 const productFiles = (): readonly string[] =>
   globSync(['protos/**/*.{ts,js}', 'services/**/*.{ts,js}', 'gateway/**/*.{ts,js}'], {
     cwd: root,
-    exclude: (name) => name.includes('node_modules') || name.endsWith('dist'),
+    exclude: (name) => name.includes('node_modules') || name.endsWith('dist') || name.endsWith('swagger-ui'),
   })
     .map((file) => file.replaceAll('\\', '/'))
     .filter((file) => !file.endsWith('.test.ts') && !file.endsWith('/generator.ts'));

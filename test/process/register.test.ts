@@ -193,6 +193,6 @@ test('where no threads service is, the command fails with a line that names the 
   t.is(code, 1);
   t.regex(
     printed,
-    /^a needed service is unavailable: the threads service does not answer at nowhere\.invalid:50051 \(THREADS_ADDRESS\): [^\n]+\n$/,
+    /^(?:the agents cannot be registered yet: [^\n]+; it is tried again\n)+a needed service is unavailable: the threads service does not answer at nowhere\.invalid:50051 \(THREADS_ADDRESS\): [^\n]+\n$/,
   );
 });

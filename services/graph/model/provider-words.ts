@@ -160,5 +160,5 @@ function cutBytes(text: string, most: number): string {
   return `${bytes
     .subarray(0, most - 8)
     .toString('utf8')
-    .replace(/\uFFFD+$/, '')} …`;
+    .replace(/\uFFFD{1,3}$/, '')} …`;
 }

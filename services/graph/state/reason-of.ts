@@ -53,8 +53,10 @@ const codes: Readonly<Record<string, FailureReason>> = {
   EPERM: 'unexpected',
 };
 
-/** The same code in the text of an error that repeats that of another. */
-const codeInText = new RegExp(`\\b(?:${Object.keys(codes).join('|')})\\b`);
+/** Codes are such words; the text of an error may repeat the code of another. */
+const capitals = /[A-Z_]+/g;
+/** How much of a text is searched for a code, in characters. */
+const searchedCharacters = 16 * 1024;
 
 /** What is read of a thrown value and its causes. */
 interface Thrown {
@@ -120,7 +122,10 @@ function knownReason({ name, message, code }: Thrown): FailureReason | undefined
   if (name === 'SyntaxError') return 'unreadable';
   if (typeof message !== 'string') return undefined;
   if (message === 'fetch failed') return 'unreachable';
-  const [repeated] = codeInText.exec(message) ?? [];
+  const repeated = message
+    .slice(0, searchedCharacters)
+    .match(capitals)
+    ?.find((word) => Object.hasOwn(codes, word));
   return repeated === undefined ? undefined : codes[repeated];
 }
 
