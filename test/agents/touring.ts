@@ -1,4 +1,4 @@
-import { END, field, START, StateGraph, textOf, type Message } from '@agent-workflow/graph';
+import { END, field, START, StateGraph, textOf, userError, type Message } from '@agent-workflow/graph';
 
 /** The user's last message: an order and its operand. */
 function orderOf({ context }: { readonly context: readonly Message[] }): readonly [order: string, operand: string] {
@@ -40,7 +40,7 @@ export const graph = new StateGraph({
     (state, { idempotencyKey }) => {
       if (orderOf(state)[0] !== 'fall' && stumbled.has(idempotencyKey)) return;
       stumbled.add(idempotencyKey);
-      throw new Error('the stone lay there');
+      throw userError('the stone lay there');
     },
     { retry: { maxAttempts: 2, initialDelayMs: 1 } },
   )
