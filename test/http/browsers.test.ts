@@ -290,7 +290,7 @@ declare(
 async function statusOfLines(url: string, ...lines: readonly string[]): Promise<number> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   await once(socket, 'connect');
-  socket.end([...lines, 'Connection: close', '', ''].join('\r\n'));
+  socket.write([...lines, 'Connection: close', '', ''].join('\r\n'));
   return Number((await text(socket)).slice(9, 12));
 }
 
