@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { END, START, StateGraph, callsTools, field, textOf, tool, toolNode } from '@agent-workflow/graph';
+import { END, START, StateGraph, callsTools, field, textOf, tool, toolNode, userError } from '@agent-workflow/graph';
 
 const repeat = tool(
   {
@@ -25,7 +25,7 @@ export const graph = new StateGraph({
     const last = state.context.at(-1);
     const text = last ? textOf(last) : '';
     if (last?.role === 'tool') return {};
-    if (config['fails'] === true) throw new Error(text);
+    if (config['fails'] === true) throw userError(text);
     progress({ text: text.slice(0, maxProgress) });
     const size = Math.ceil(text.length / chunks);
     for (let from = 0; from < text.length; from += size) {
