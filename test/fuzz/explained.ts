@@ -146,4 +146,10 @@ export const explained: readonly Explained[] = [
     message: /^body\.file: (is sent as .*, and its bytes are |must not be empty$)/s,
     why: 'whether bytes are of their declared type is for no schema to say',
   },
+  {
+    code: 'ST108',
+    status: 200,
+    message: /^$/,
+    why: 'the schema of a stream of events is that of a chunk, from which generators make types; the frame around it is stated in words',
+  },
 ];
