@@ -15,11 +15,38 @@ export interface ModelQuestion {
   readonly schema?: JsonSchema;
 }
 
-/** One part of an answer: a chunk of text as it comes, a tool call once it is whole, or the tokens that the answer took. */
+/** Why an answer ended. `unknown`: the provider ended the answer and gave no reason that is known here. */
+export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'error' | 'unknown';
+
+/**
+ * What a provider sent beside what is read here: signatures, ids, encrypted reasoning. It goes back as it came, to the provider and the
+ * address that `source` stands for, and to nobody else.
+ */
+export interface ProviderData {
+  readonly source: string;
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * One part of an answer: a chunk of text or of reasoning as it comes, a tool call once its arguments are whole or the answer has ended, the tokens
+ * that the answer took, and why it ended, which comes last.
+ */
 export type AnswerPart =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly args: unknown }
-  | UsagePart;
+  | { readonly type: 'text'; readonly text: string; readonly provider_data?: ProviderData }
+  | { readonly type: 'reasoning'; readonly text: string; readonly provider_data?: ProviderData }
+  | CallPart
+  | UsagePart
+  | { readonly type: 'finish'; readonly reason: FinishReason };
+
+/** A tool call. One that is `cut` is not whole: it is never run. */
+export interface CallPart {
+  readonly type: 'tool_call';
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+  readonly cut?: true;
+  readonly provider_data?: ProviderData;
+}
 
 /** The tokens of one question and its answer, as the API counts them. */
 export interface UsagePart extends ModelUsage {
