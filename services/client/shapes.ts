@@ -213,6 +213,7 @@ export interface RunEvent {
 export type FailureReason =
   | 'user_error'
   | 'context_too_long'
+  | 'answer_too_long'
   | 'content_filtered'
   | 'refused_by_provider'
   | 'credentials_refused'

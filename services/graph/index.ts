@@ -16,15 +16,10 @@ export { field, type Field, type FieldSpec } from './state/field.ts';
 export { END, START } from './build/names.ts';
 export { StateGraph, type CompiledGraph, type NodeFunction } from './build/graph.ts';
 export { send, type Send } from './build/send.ts';
-export type { AnswerPart, Model, ModelQuestion } from './model/model.ts';
+export type { AnswerPart, FinishReason, Model, ModelQuestion, ProviderData } from './model/model.ts';
 export { chatModel, type ChatModelOptions } from './model/chat-model.ts';
-export {
-  modelNode,
-  outputNode,
-  type ModelNodeOptions,
-  type ModelState,
-  type OutputNodeOptions,
-} from './model/model-node.ts';
+export { modelNode, type ModelNodeOptions, type ModelState } from './model/model-node.ts';
+export { outputNode, type OutputNodeOptions } from './model/output-node.ts';
 export { createReactAgent, type ReactAgentOptions } from './model/react-agent.ts';
 export { interrupt, type Interrupt } from './run/interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './build/policy.ts';

@@ -38,6 +38,7 @@ export type FailureCode = (typeof failureCodes)[number];
 export const failureReasons = [
   'user_error',
   'context_too_long',
+  'answer_too_long',
   'content_filtered',
   'refused_by_provider',
   'credentials_refused',

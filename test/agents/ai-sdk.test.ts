@@ -36,6 +36,7 @@ test('the text and the tokens of a model of the AI SDK are streamed', async (t) 
   t.deepEqual(await answerOf(server, { parameters: { temperature: 0 } }), [
     ...['Good', ' day', ' to', ' you'].map((text) => ({ type: 'text', text }) as const),
     { type: 'usage', model: 'small-1', inputTokens: 12, outputTokens: 4 },
+    { type: 'finish', reason: 'stop' },
   ]);
   const [request] = server.requests;
   t.is(request?.authorization, `Bearer ${apiKey}`);

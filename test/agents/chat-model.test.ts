@@ -17,6 +17,7 @@ async function answerOf(
   return { parts: await Array.fromAsync(model.answer(asked, new AbortController().signal)), server };
 }
 
+const stop: AnswerPart = { type: 'finish', reason: 'stop' };
 const usage = { prompt_tokens: 12, completion_tokens: 3 };
 
 test('the tokens that the API counts end the answer', async (t) => {
@@ -25,12 +26,13 @@ test('the tokens that the API counts end the answer', async (t) => {
     { type: 'text', text: 'Good' },
     { type: 'text', text: ' day' },
     { type: 'usage', model: 'small-1', inputTokens: 12, outputTokens: 3 },
+    stop,
   ]);
 });
 
 test('an API that counts no tokens gives no usage', async (t) => {
   const { parts } = await answerOf(t, { text: 'Good' });
-  t.deepEqual(parts, [{ type: 'text', text: 'Good' }]);
+  t.deepEqual(parts, [{ type: 'text', text: 'Good' }, stop]);
 });
 
 test('parameters are members of the request, and may take its members away', async (t) => {
@@ -38,7 +40,7 @@ test('parameters are members of the request, and may take its members away', asy
   const { parts, server } = await answerOf(t, { text: 'Good', usage }, { parameters });
   t.is(server.requests[0]?.body.temperature, 0);
   t.false('stream_options' in (server.requests[0]?.body ?? {}));
-  t.deepEqual(parts, [{ type: 'text', text: 'Good' }]);
+  t.deepEqual(parts, [{ type: 'text', text: 'Good' }, stop]);
 });
 
 test('without a key no credential is sent, and without tools no tools', async (t) => {

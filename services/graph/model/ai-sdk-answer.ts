@@ -1,27 +1,24 @@
 import type { StreamPart } from './ai-sdk-model.ts';
 import { readCallArgs } from './call-args.ts';
-import type { AnswerPart, UsagePart } from './model.ts';
-import { FilteredError } from './model-failure.ts';
+import { readFinishReason } from './finish-reason.ts';
+import type { AnswerPart, FinishReason as Reason, UsagePart } from './model.ts';
 import { toTokens } from './tokens.ts';
 
 /**
  * Reads the stream of a language model of the AI SDK: text as it comes, each tool call, and the usage at the end.
- * @throws what an `error` part holds; Error when the stream ends before the answer does; {@link FilteredError} for an answer of which the
- * provider left nothing.
+ * @throws what an `error` part holds; Error when the stream ends before the answer does.
  */
 export async function* readAiAnswer(stream: AsyncIterable<StreamPart>, model: string): AsyncGenerator<AnswerPart> {
   let finish: StreamPart | undefined;
-  let isEmpty = true;
   for await (const part of stream) {
     if (part.type === 'error') throw part.error;
     if (part.type === 'finish') finish = part;
     const given = toPart(part);
-    isEmpty &&= given === undefined;
     if (given) yield given;
   }
   if (!finish || isCut(finish)) throw new Error('the stream ended before the answer did');
   yield* toUsage(finish, model);
-  if (isEmpty && isFiltered(finish)) throw new FilteredError();
+  yield { type: 'finish', reason: reasonOf(finish) };
 }
 
 function toPart(part: StreamPart): AnswerPart | undefined {
@@ -46,9 +43,9 @@ function isCut({ finishReason }: StreamPart): boolean {
   return reason?.unified === 'error' || (reason?.unified === 'other' && reason.raw === undefined);
 }
 
-function isFiltered({ finishReason }: StreamPart): boolean {
+function reasonOf({ finishReason }: StreamPart): Reason {
   const reason = finishReason as FinishReason;
-  return (typeof reason === 'string' ? reason : reason?.unified) === 'content-filter';
+  return readFinishReason(typeof reason === 'string' ? reason : reason?.unified);
 }
 
 /** A count of tokens: a number in v2, an object from v3 on. */

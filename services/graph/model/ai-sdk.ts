@@ -4,7 +4,7 @@ import type { LanguageModel, StreamPart } from './ai-sdk-model.ts';
 import { toCallOptions } from './ai-sdk-prompt.ts';
 import { guardAnswer } from './guarded-answer.ts';
 import type { Model, ModelQuestion } from './model.ts';
-import { FilteredError, type ModelFault, type SettingNames } from './model-failure.ts';
+import type { ModelFault, SettingNames } from './model-failure.ts';
 import { readProviderFault } from './provider-words.ts';
 import { readRetryAfter } from './retry-after.ts';
 
@@ -69,7 +69,6 @@ const readCallError = (error: unknown): CallError =>
 
 /** A call that got no reply is retryable and has no status, and so is an answer whose connection breaks. */
 function faultOf(error: unknown, hasBegun: boolean): ModelFault {
-  if (error instanceof FilteredError) return { kind: 'filtered' };
   const { statusCode, isRetryable, responseBody } = readCallError(error);
   if (typeof statusCode === 'number' && statusCode >= 400) {
     const body = typeof responseBody === 'string' ? responseBody : '';

@@ -7,6 +7,8 @@ import { readProviderFault } from './provider-words.ts';
 
 const done = { choices: [{ delta: {}, finish_reason: 'stop' }] };
 
+const stop: AnswerPart = { type: 'finish', reason: 'stop' };
+
 const replyOf = (body: string | null): ChatReply => ({
   response: new Response(body),
   toError: (event) => new Error(readProviderFault({ body: event }, '').words),
@@ -29,6 +31,7 @@ test('calls without an index are told apart by their ids', async (t) => {
   t.deepEqual(parts, [
     { type: 'tool_call', id: 'a', name: 'add', args: { x: 1 } },
     { type: 'tool_call', id: 'b', name: 'look', args: {} },
+    stop,
   ]);
 });
 
@@ -38,7 +41,7 @@ test('a call without an id gets one', async (t) => {
 });
 
 test('a refusal is text', async (t) => {
-  t.deepEqual(await read({ choices: [{ delta: { refusal: 'No.' } }] }, done), [{ type: 'text', text: 'No.' }]);
+  t.deepEqual(await read({ choices: [{ delta: { refusal: 'No.' } }] }, done), [{ type: 'text', text: 'No.' }, stop]);
 });
 
 test('a stream without a finish reason, with an error, or without any event is no answer', async (t) => {
@@ -46,20 +49,6 @@ test('a stream without a finish reason, with an error, or without any event is n
   await t.throwsAsync(read({ error: { message: 'overloaded' } }), { message: 'overloaded' });
   await t.throwsAsync(read());
   await t.throwsAsync(Array.fromAsync(readChatAnswer(replyOf(null), 'small-1')));
-});
-
-test('an answer of which the filter of the provider left nothing fails, and its tokens count', async (t) => {
-  const filtered = { choices: [{ delta: { content: '' }, finish_reason: 'content_filter' }] };
-  const chunks = [filtered, { choices: [], usage: { prompt_tokens: 4, completion_tokens: 0 } }];
-  const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
-  const parts: AnswerPart[] = [];
-  const error = await t.throwsAsync(async () => {
-    for await (const part of readChatAnswer(replyOf(text), 'small-1')) parts.push(part);
-  });
-  t.deepEqual(parts, [{ type: 'usage', model: 'small-1', inputTokens: 4, outputTokens: 0 }]);
-  const failure = modelFailure(toChatFault(error));
-  t.like(failure, { message: 'the provider of the model filtered the content', reason: 'content_filtered' });
-  t.deepEqual(await read({ choices: [{ delta: { content: 'Hi' } }] }, filtered), [{ type: 'text', text: 'Hi' }]);
 });
 
 for (const [title, type, what] of [

@@ -1,9 +1,10 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { readEvents } from '@agent-workflow/kit/sse';
 import { readCallArgs } from './call-args.ts';
+import { readFinishReason } from './finish-reason.ts';
 import type { ChatReply } from './chat-request.ts';
 import type { AnswerPart, UsagePart } from './model.ts';
-import { FilteredError, NoStreamError } from './model-failure.ts';
+import { NoStreamError } from './model-failure.ts';
 import { toTokens } from './tokens.ts';
 
 /** One event of the stream, as far as it is read here. */
@@ -30,8 +31,8 @@ interface CallChunk {
 
 /**
  * Reads a streamed reply of chat completions: text as it comes, then the tool calls, then the usage.
- * @throws Error when the stream ends before the answer does; {@link NoStreamError} for a reply that is none; {@link FilteredError} for an answer
- * of which the provider left nothing; the error that it holds in place of its rest.
+ * @throws Error when the stream ends before the answer does; {@link NoStreamError} for a reply that is none;
+ * the error that it holds in place of its rest.
  */
 export async function* readChatAnswer(
   { response: { body, headers }, toError }: ChatReply,
@@ -40,7 +41,6 @@ export async function* readChatAnswer(
   const calls = new Map<number, CallDraft>();
   let usage: ChatChunk['usage'];
   let finish = '';
-  let isEmpty = true;
   let hasEvents = false;
   for await (const { data } of body ? readEvents(body) : []) {
     hasEvents = true;
@@ -51,7 +51,6 @@ export async function* readChatAnswer(
     const [choice] = chunk.choices ?? [];
     const { content, refusal, tool_calls: parts } = choice?.delta ?? {};
     const text = content ?? refusal ?? '';
-    isEmpty &&= text === '';
     if (text !== '') yield { type: 'text', text };
     for (const part of parts ?? []) addToCall(calls, part);
     finish ||= choice?.finish_reason ?? '';
@@ -61,7 +60,7 @@ export async function* readChatAnswer(
   if (finish === '') throw new Error('the stream ended before the answer did');
   yield* Array.from(calls.values(), toCallPart);
   if (usage) yield toUsagePart(usage, model);
-  if (finish === 'content_filter' && isEmpty && calls.size === 0) throw new FilteredError();
+  yield { type: 'finish', reason: readFinishReason(finish) };
 }
 
 /** What has no type may be a stream. */

@@ -1,7 +1,7 @@
 import { retry } from '@agent-workflow/kit/retry';
 import { toChatMessages, toChatTools } from './chat-messages.ts';
 import type { ModelQuestion } from './model.ts';
-import { FilteredError, NoStreamError, type ModelFault } from './model-failure.ts';
+import { NoStreamError, type ModelFault } from './model-failure.ts';
 import { readCharacters, readProviderFault, type ProviderFault } from './provider-words.ts';
 import { readRetryAfter } from './retry-after.ts';
 
@@ -125,7 +125,6 @@ export function toChatFault(error: unknown): ModelFault {
   if (error instanceof ChatError) return { kind: 'refused', status: error.status, fault: error.fault };
   if (error instanceof SyntaxError) return { kind: 'unreadable' };
   if (error instanceof NoStreamError) return { kind: 'no_stream', contentType: error.contentType };
-  if (error instanceof FilteredError) return { kind: 'filtered' };
   if (!isUnreachable(error)) return { kind: 'cut' };
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   return { kind: 'unreachable', code: typeof code === 'string' ? code : undefined };

@@ -11,7 +11,7 @@ export interface SettingNames {
 
 /** Why a model gave no whole answer. */
 export type ModelFault =
-  | { readonly kind: 'late' | 'cut' | 'unreadable' | 'filtered' }
+  | { readonly kind: 'late' | 'cut' | 'unreadable' }
   /** A success that is another page, or an answer that is not streamed: `contentType` is what it says to be. */
   | { readonly kind: 'no_stream'; readonly contentType: string }
   /** `code` is the code of the system error, as `ECONNREFUSED`. */
@@ -26,13 +26,6 @@ export class NoStreamError extends Error {
   constructor(contentType: string) {
     super('the reply is no stream of events');
     this.contentType = contentType;
-  }
-}
-
-/** An answer that its provider filtered, and of which nothing is left. */
-export class FilteredError extends Error {
-  constructor() {
-    super('the answer was filtered');
   }
 }
 
@@ -57,8 +50,6 @@ export function modelFailure(fault: ModelFault, names: Partial<SettingNames> = {
         'unreadable',
         `the reply is no stream of events, but ${wordsOfType(fault.contentType)}`,
       );
-    case 'filtered':
-      return stated('the provider of the model filtered the content', 'content_filtered');
     case 'unreachable':
       return stated(`the model cannot be reached: check ${known.baseUrl}`, 'unreachable', fault.code);
     case 'refused': {

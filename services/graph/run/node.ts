@@ -317,6 +317,6 @@ function suspended(node: string, list: readonly Suspension[], messages: readonly
 }
 
 const markRemote = (block: Block, isRemote: (tool: string) => boolean): Block =>
-  block.type === 'tool_call' && typeof block['name'] === 'string' && isRemote(block['name'])
+  block.type === 'tool_call' && typeof block['name'] === 'string' && block['cut'] !== true && isRemote(block['name'])
     ? { ...block, type: 'remote_tool_call' }
     : block;

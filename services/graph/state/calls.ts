@@ -11,9 +11,18 @@ export function openCalls(context: readonly Message[]): readonly CallBlock[] {
   return context[caller]?.content.filter(isCall).filter(({ id }) => !answered.has(id)) ?? [];
 }
 
-/** Whether the context has unanswered tool calls. Made for the conditional edge after the model. */
-export const callsTools = (state: { readonly context: readonly Message[] }): boolean =>
-  openCalls(state.context).length > 0;
+/**
+ * Whether the model waits for results of its tool calls: the context has unanswered ones, or it ends with the answers of calls that
+ * were cut. Made for the conditional edge after the model.
+ */
+export const callsTools = ({ context }: { readonly context: readonly Message[] }): boolean =>
+  openCalls(context).length > 0 || endsWithCutCalls(context);
+
+/** A model node answers the calls that were cut itself: the model may try again. */
+function endsWithCutCalls(context: readonly Message[]): boolean {
+  const caller = context[lastCaller(context) ?? -1];
+  return context.at(-1)?.role === 'tool' && caller?.content.some(({ cut }) => cut === true) === true;
+}
 
 /** The open calls at the end of a context, and those for which nodes wait, each once. */
 export function allOpenCalls(context: readonly Message[], waited: readonly CallBlock[]): readonly CallBlock[] {

@@ -14,6 +14,7 @@ interface Reason {
 const texts: Readonly<Record<FailureReason, string>> = {
   user_error: 'it was refused',
   context_too_long: 'the conversation is too large for the model',
+  answer_too_long: 'the answer of the model reached its length limit',
   content_filtered: 'the provider of the model filtered the content',
   refused_by_provider: 'the provider refused the request',
   credentials_refused: 'the credentials were refused',
