@@ -46,7 +46,7 @@ export function createThreads({
   const routings = createRoutings(store, { elapsed, now });
   const declared = createDeclaredFields(store, elapsed);
   return {
-    ...createRunCalls({ store, changing, references, routings, declared, now, onClockAhead }),
+    ...createRunCalls({ store, states, changing, references, routings, declared, now, onClockAhead }),
     ...createRunReadCalls({ store, texts }),
     ...createGrantCalls(store),
     ...createToolRecordCalls(changing),

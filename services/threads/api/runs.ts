@@ -17,7 +17,10 @@ import { decideRelease } from '../runs/release.ts';
 import { ResumedToRead, type Resumed } from '../runs/kept-tools.ts';
 import { OldRoutings } from '../runs/revision.ts';
 import { aheadOf, earlier } from '../runs/worker-clock.ts';
-import { claimedState } from '../state/read.ts';
+import { claimedState, type StateReader } from '../state/read.ts';
+import { CallsToRead, callsIn, type HeldCalls } from '../runs/settled-input.ts';
+import type { Message } from '@agent-workflow/protos/message';
+import { fromJson } from '../record/json.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, knownRun } from './found.ts';
 
@@ -31,6 +34,7 @@ export interface ClockAhead {
 
 interface RunCallsOptions {
   readonly store: ThreadReads & ThreadLists;
+  readonly states: StateReader;
   readonly changing: Changing;
   readonly references: References;
   readonly routings: Routings;
@@ -46,7 +50,7 @@ const noRoutings: RoutingsByAgent = new Map();
 const fewMessages = 1000;
 
 export function createRunCalls(options: RunCallsOptions): RunCalls {
-  const { store, changing, references, routings, declared, now, onClockAhead } = options;
+  const { store, states, changing, references, routings, declared, now, onClockAhead } = options;
   const { changeOnRequest, replyOnRequest } = changing;
 
   /** Changes a thread by the routings that are known here; where that may be too old, by those that the store has now. */
@@ -67,6 +71,17 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       if (!(error instanceof ResumedToRead)) throw error;
       const { runId } = error;
       return change({ runId, options: (await store.getRun(owner, runId))?.options });
+    }
+  };
+
+  /** Changes a thread by its head; where results of an input may stand in its context already, by the calls of that too. */
+  const byHeldCalls = async <T>(key: ThreadKey, change: (held: HeldCalls | undefined) => Promise<T>): Promise<T> => {
+    try {
+      return await change(undefined);
+    } catch (error) {
+      if (!(error instanceof CallsToRead)) throw error;
+      const { version, contextJson } = await states.read(key, error.head);
+      return change(callsIn(version, fromJson(contextJson) as Message[]));
     }
   };
 
@@ -101,10 +116,12 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
         ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
       };
       const outcome = await references.withRequest(key, request.messages, () =>
-        byResumed(key.owner, (resumed) =>
-          byRoutings((routings) =>
-            changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
-              decideAccept(request, { ...snapshot, undone, routings, resumed }, now()),
+        byHeldCalls(key, (held) =>
+          byResumed(key.owner, (resumed) =>
+            byRoutings((routings) =>
+              changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
+                decideAccept(request, { ...snapshot, undone, routings, resumed, held }, now()),
+              ),
             ),
           ),
         ),
@@ -120,10 +137,12 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const key = keyOf(request);
       const messages = inputIds(await knownRun(store, request.owner, request.runId));
       const reads = { runs: [request.runId], messages };
-      const outcome = await byResumed(key.owner, (resumed) =>
-        byRoutings((routings) =>
-          changeOnRequest({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
-            decideClaim(request, snapshot, { now: now(), routings, resumed }),
+      const outcome = await byHeldCalls(key, (held) =>
+        byResumed(key.owner, (resumed) =>
+          byRoutings((routings) =>
+            changeOnRequest({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
+              decideClaim(request, snapshot, { now: now(), routings, resumed, held }),
+            ),
           ),
         ),
       );

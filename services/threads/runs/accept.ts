@@ -3,7 +3,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
-import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
+import type { AcceptRunReply, AcceptRunRequest, MessageEntry } from '@agent-workflow/protos/threads';
 import { refuseAcceptance } from '../record/bounds.ts';
 import { toInput } from '../record/json.ts';
 import type { Change, Decision, Snapshot } from '../ports/changes.ts';
@@ -17,12 +17,14 @@ import type { RoutingsByAgent } from '../agents/routings.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
 import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
 import { refuseLargeRollback, rollBack, type Rollback } from './rollback.ts';
+import { callsIn, settle, type HeldCalls } from './settled-input.ts';
 
 /** What an acceptance is decided by. */
 interface AcceptSnapshot extends Snapshot {
   readonly undone: Undone;
   readonly routings: RoutingsByAgent;
   readonly resumed: Resumed | undefined;
+  readonly held: HeldCalls | undefined;
 }
 
 /** Stores a run and gives it the thread, or a place in its queue. */
@@ -41,7 +43,8 @@ export function decideAccept(
   const isNewThread = snapshot.head === undefined;
   const head = ofAgent(snapshot.head ?? newHead(request, now), request);
   const run = newRun(request, isNewThread, now);
-  if (head.activeRun === undefined) return begin(request, { ...snapshot, head }, run, now);
+  const held = isNewThread ? callsIn(head.version, []) : snapshot.held;
+  if (head.activeRun === undefined) return begin(request, { ...snapshot, head, held }, run, now);
 
   switch (request.multitaskStrategy) {
     case 'enqueue':
@@ -53,7 +56,7 @@ export function decideAccept(
     case 'rollback': {
       const rollback = rollBack(snapshot.undone, head, activeRunOf(snapshot, head), now);
       return rollback
-        ? beginAfter(rollback, request, run, { now, routings: snapshot.routings })
+        ? beginAfter(rollback, request, run, { ...snapshot, now })
         : takePlace(request, { ...snapshot, head }, run, now);
     }
   }
@@ -114,13 +117,15 @@ export const undoesActive = ({ multitaskStrategy }: AcceptRunRequest): boolean =
 
 /** Gives an idle thread to the run, and claims the run when the request has a claim. */
 function begin(
-  request: AcceptRunRequest,
+  given: AcceptRunRequest,
   snapshot: HeldSnapshot,
-  accepted: RunRecord,
+  newRun: RunRecord,
   now: number,
 ): Decision<AcceptRunReply> {
   // The claim below cannot say without the size whether the context is too large.
   requireSize(snapshot.head);
+  const request = { ...given, ...settle(given, snapshot.head, { ...snapshot, snapshot }) };
+  const accepted: RunRecord = { ...newRun, answers: request.answers, hasNewInput: request.hasNewInput };
   const free = fixFor(request, snapshot.head, snapshot.routings);
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(accepted, undefined), otherRevision } };
@@ -132,7 +137,7 @@ function begin(
   // Also a run that a worker claims later is claimed here, for trial: what that claim would refuse, the acceptance refuses.
   const { change, reply, refusal } = claim({ owner, head, run, input, hasNewInput, worker, snapshot, now });
   if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
-  if (!isClaimed) return beginQueued(request, free, run, now);
+  if (!isClaimed) return beginQueued(request, free, servedRun(newRun, free), { now, input: given.messages });
   refuseUnmatched(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
@@ -149,12 +154,12 @@ const fixFor = (request: AcceptRunRequest, head: Head, routings: RoutingsByAgent
 const otherRevisionOf = ({ checkedRevision }: AcceptRunRequest, { revision = '' }: Head): string | undefined =>
   checkedRevision === undefined || checkedRevision === revision ? undefined : revision;
 
-/** Gives an idle thread to the run, which waits for a worker. */
+/** Gives an idle thread to the run, which waits for a worker. Its claim settles the input as it was given, by the thread of then. */
 function beginQueued(
   request: AcceptRunRequest,
   head: Head,
   run: RunRecord,
-  now: number,
+  { now, input }: { readonly now: number; readonly input: readonly MessageEntry[] },
 ): { readonly change: Change; readonly reply: AcceptRunReply } {
   refuseUnmatched(request, head);
   const { runId } = run;
@@ -167,7 +172,7 @@ function beginQueued(
     claims: 0,
   };
   return {
-    change: { head: active, runs: [{ ...run, input: toInput(request.messages) }] },
+    change: { head: active, runs: [{ ...run, input: toInput(input) }] },
     reply: replyFor(run, active),
   };
 }
@@ -175,14 +180,15 @@ function beginQueued(
 /** The rollback makes a version of its own, which the run finds: it is not claimed in the same write. */
 function beginAfter(
   { head, stopped, change }: Rollback,
-  request: AcceptRunRequest,
+  given: AcceptRunRequest,
   run: RunRecord,
-  { now, routings }: { readonly now: number; readonly routings: RoutingsByAgent },
+  { now, routings, ...snapshot }: AcceptSnapshot & { readonly now: number },
 ): Decision<AcceptRunReply> {
+  const request = { ...given, ...settle(given, head, { ...snapshot, snapshot }) };
   const free = fixFor(request, head, routings);
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(run, undefined), otherRevision } };
-  const begun = beginQueued(request, free, servedRun(run, free), now);
+  const begun = beginQueued(request, free, servedRun(run, free), { now, input: given.messages });
   refuseLargeRollback({ ...change, ...begun.change }, stopped, request);
   return {
     change: { ...change, ...begun.change, runs: [stopped, ...(begun.change.runs ?? [])] },

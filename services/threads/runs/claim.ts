@@ -29,6 +29,7 @@ import {
 import { agentOf } from '../record/head.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
 import { placeMessages } from '../record/place.ts';
+import { settle, type HeldCalls } from './settled-input.ts';
 
 /** What a decision about a run is made by, beside its thread. */
 interface Deciding {
@@ -36,6 +37,8 @@ interface Deciding {
   readonly routings: RoutingsByAgent;
   /** The run that it goes on from, once that is known. */
   readonly resumed: Resumed | undefined;
+  /** The calls of its context, once the decision asked for them. */
+  readonly held: HeldCalls | undefined;
 }
 
 /** After so many claims without a commit the run fails. */
@@ -49,7 +52,7 @@ const maxClaims = 3;
 export function decideClaim(
   request: ClaimRunRequest,
   snapshot: Snapshot,
-  { now, routings, resumed }: Deciding,
+  { now, routings, resumed, held }: Deciding,
 ): Decision<ClaimedRun> {
   const { head: found } = snapshot;
   const run = snapshot.runs.get(request.runId);
@@ -86,12 +89,13 @@ export function decideClaim(
     const wakes = isAsleep(head) && wakeAt !== undefined;
     return wakes ? { ...taken, reply: { ...taken.reply, wakeAt } } : taken;
   }
-  const gone = goneNode(head, run, request.nodes);
+  const given = { ...run, messages: run.input ? fromInput(run.input) : [] };
+  const { messages: input, answers, hasNewInput } = settle(given, head, { snapshot, held });
+  const settled: RunRecord = { ...run, answers, hasNewInput };
+  const gone = goneNode(head, settled, request.nodes);
   if (gone !== undefined) return failed({ code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
-  const input = run.input ? fromInput(run.input) : [];
   const { owner } = request;
-  const { hasNewInput } = run;
-  const equipped = withKeptTools(run, head, resumed);
+  const equipped = withKeptTools(settled, head, resumed);
   const { refusal, ...claimed } = claim({ owner, head, run: equipped, input, hasNewInput, worker, snapshot, now });
   return refusal === undefined ? claimed : failed(invalidInput(refusal));
 }
