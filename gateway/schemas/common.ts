@@ -58,6 +58,12 @@ export const objectOf = <P extends TProperties>(title: string, description: stri
 export const openObjectOf = <P extends TProperties>(title: string, description: string, properties: P) =>
   Type.Object(properties, { title, description, additionalProperties: true });
 
+/** An object of which at least one of these fields has to be there; a fault names the first. */
+export const oneOfNeeded = <T extends TSchema>(schema: T, names: readonly string[]): T => ({
+  ...schema,
+  anyOf: names.map((name) => ({ required: [name] })),
+});
+
 /** A text of a reply. */
 export const text = (description: string) => Type.String({ description });
 

@@ -17,6 +17,7 @@ import {
   JsonObject,
   nullable,
   objectOf,
+  oneOfNeeded,
   openObjectOf,
   Json,
   runId,
@@ -30,6 +31,52 @@ import { Message, RunMessages } from './messages.ts';
 import { runStatusMeanings } from './runs.ts';
 import { Usage } from './usage.ts';
 import { Type } from './builders.ts';
+
+/** A JSON Schema, of an object: models call tools with nothing else. */
+const Parameters = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  properties: { type: { enum: ['object'], description: 'Default: `object`' } },
+  additionalProperties: true,
+});
+
+/** A tool that the caller runs. */
+const Tool = objectOf('RemoteTool', 'A tool that the caller runs, as a browser that knows its place.', {
+  node_name: Type.Optional(text('The node that calls it. Default: any node with tools')),
+  name: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description: 'The name by which the model calls it, 1 to 256 characters; no tool of the service may have it',
+  }),
+  description: Type.Optional(text('What the tool does, for the model. Default: empty')),
+  parameters: Type.Optional(
+    described(
+      Parameters,
+      'The JSON Schema of its arguments, which are an object. Default: an object without properties',
+    ),
+  ),
+});
+type Tool = Static<typeof Tool>;
+
+/** A tool of `config.remote_tools`: as in `tools`, or as the APIs of models take it. */
+const ConfigTool = Type.Unsafe<Tool | { readonly function: Tool }>(
+  oneOfNeeded(
+    objectOf(
+      'ConfigTool',
+      'A tool that the caller runs: its fields, or `function` with these, as the APIs of models take it.',
+      {
+        node_name: Tool.properties.node_name,
+        name: Type.Optional(Tool.properties.name),
+        description: Tool.properties.description,
+        parameters: Tool.properties.parameters,
+        type: Type.Optional(
+          words(['function'], { description: 'What the tool is', meanings: { function: 'a function' } }),
+        ),
+        function: Type.Optional(described(Tool, 'The tool, in place of the fields beside this one')),
+      },
+    ),
+    ['name', 'function'],
+  ),
+);
 
 /** `config` of a run. The service reads these fields; nodes see all fields. */
 const RunConfig = openObjectOf(
@@ -73,6 +120,13 @@ const RunConfig = openObjectOf(
         },
       }),
     ),
+    remote_tools: Type.Optional(
+      Type.Array(ConfigTool, {
+        maxItems: sizes.tools,
+        description:
+          'Tools that the caller runs, as other servers of graphs take them: as if they stood in `tools`, behind those that stand there. One with the name of one of those is left out',
+      }),
+    ),
     on_disconnect: Type.Optional(
       words(['continue', 'cancel'], {
         default: 'continue',
@@ -82,30 +136,6 @@ const RunConfig = openObjectOf(
     ),
   },
 );
-
-/** A JSON Schema, of an object: models call tools with nothing else. */
-const Parameters = Type.Unsafe<Record<string, unknown>>({
-  type: 'object',
-  properties: { type: { enum: ['object'], description: 'Default: `object`' } },
-  additionalProperties: true,
-});
-
-/** A tool that the caller runs. */
-const Tool = objectOf('RemoteTool', 'A tool that the caller runs, as a browser that knows its place.', {
-  node_name: Type.Optional(text('The node that calls it. Default: any node with tools')),
-  name: Type.String({
-    minLength: 1,
-    maxLength: 256,
-    description: 'The name by which the model calls it, 1 to 256 characters; no tool of the service may have it',
-  }),
-  description: Type.Optional(text('What the tool does, for the model. Default: empty')),
-  parameters: Type.Optional(
-    described(
-      Parameters,
-      'The JSON Schema of its arguments, which are an object. Default: an object without properties',
-    ),
-  ),
-});
 
 const Tools = Type.Array(Tool, {
   maxItems: sizes.tools,

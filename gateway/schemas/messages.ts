@@ -166,7 +166,7 @@ const NewMessages = Type.Array(NewMessage, {
 export const RunMessages = Type.Array(NewMessage, {
   maxItems: sizes.messages,
   description:
-    'What is new for the agent, at most 1,000 messages: not the whole conversation, which the thread keeps. Empty only together with `resume`',
+    'What is new for the agent, at most 1,000 messages. The thread keeps the conversation; what is sent of it again under its ids is replaced in place. Empty only together with `resume`',
 });
 
 /** A message of the log. */

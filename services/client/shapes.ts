@@ -37,6 +37,10 @@ export interface RunConfig {
   readonly metadata?: JsonObject;
   readonly multitask_strategy?: 'enqueue' | 'reject' | 'interrupt' | 'rollback';
   readonly on_disconnect?: 'continue' | 'cancel';
+  /** Tools that the caller runs, as other servers of graphs take them; those of `tools` come first. */
+  readonly remote_tools?: readonly (
+    ToolDeclaration | { readonly type?: 'function'; readonly function: ToolDeclaration }
+  )[];
   readonly [field: string]: Json;
 }
 

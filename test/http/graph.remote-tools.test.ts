@@ -98,3 +98,43 @@ test('a fork of a thread that waits goes on with its tools', async (t) => {
   const body = { messages: [answer('call-1', 'call look call-2')], config: { thread_id: threadId } };
   t.deepEqual(asked(await invoke(body)), ['interrupted', 'look']);
 });
+
+test('tools in config.remote_tools are taken as those in tools, in their form and in that of the APIs of models', async (t) => {
+  const asFunction = { type: 'function', function: ear };
+  const config = { thread_id: 'from-config', remote_tools: [eye, asFunction] };
+  t.deepEqual(asked(await invoke({ messages: [user('call look')], config })), ['interrupted', 'look']);
+  const second = await invoke({
+    messages: [answer('call-1', 'call listen call-2')],
+    config: { thread_id: 'from-config' },
+  });
+  t.deepEqual(asked(second), ['interrupted', 'listen'], 'the run that goes on keeps them');
+  const replaced = { thread_id: 'from-config', remote_tools: [ear] };
+  const third = await invoke({ messages: [answer('call-2', 'call look call-3')], config: replaced });
+  t.deepEqual(asked(third), ['completed'], 'a list in config replaces them as one in tools does');
+});
+
+test('of two tools of one name that in tools counts, and a list that is none is refused by its place', async (t) => {
+  const thread = (id: string, more: object) => ({ thread_id: id, ...more });
+  const both = { messages: [user('call look')], tools: [eye] };
+  const other = { ...eye, node_name: 'nowhere' };
+  const config = thread('both', { remote_tools: [other, ear] });
+  t.deepEqual(asked(await invoke({ ...both, config })), ['interrupted', 'look']);
+  const next = { messages: [answer('call-1', 'call listen call-2')], config: thread('both', {}) };
+  t.deepEqual(asked(await invoke(next)), ['interrupted', 'listen']);
+  for (const [given, loc] of [
+    ['look', ['body', 'config', 'remote_tools']],
+    [[{}], ['body', 'config', 'remote_tools', 0, 'name']],
+    [
+      [eye, { type: 'function', function: { name: 7 } }],
+      ['body', 'config', 'remote_tools', 1, 'function', 'name'],
+    ],
+    [Array.from({ length: 257 }, (_, n) => ({ name: `t${String(n)}` })), ['body', 'config', 'remote_tools']],
+  ] as const) {
+    const refused = await send('POST', '/v1/graph/invoke', { ...both, config: thread('no', { remote_tools: given }) });
+    t.is(refused.status, 422, JSON.stringify(given).slice(0, 100));
+    t.deepEqual((refused.body.error as { details: { loc: unknown }[] }).details[0]?.loc, loc);
+  }
+  const many = Array.from({ length: 256 }, (_, n) => ({ name: `t${String(n)}` }));
+  const body = { ...both, config: thread('many', { remote_tools: many }) };
+  t.is((await send('POST', '/v1/graph/invoke', body)).status, 422);
+});

@@ -9,6 +9,7 @@ const onlyFromCaller: ReadonlySet<string> = new Set([
   'thread_name',
   'metadata',
   'multitask_strategy',
+  'remote_tools',
   'on_disconnect',
   'agent',
 ]);

@@ -19,7 +19,7 @@ export async function toStartRequest(
   granularity: Granularity,
   { tools: toolStore, secured }: Pick<Services, 'tools' | 'secured'>,
 ): Promise<StartRequest> {
-  const { config, initial_state: initialState, tools = [], resume } = input;
+  const { config, initial_state: initialState, resume } = input;
   if (input.messages.length === 0 && resume === undefined) {
     throw invalidAt(['body', 'messages'], 'must hold a message, unless resume is given', 'too_short');
   }
@@ -33,7 +33,7 @@ export async function toStartRequest(
     runId: newId('run'),
     runIdIsNew: idempotency.onceKey === undefined,
     messages: toEntries(input.messages, newId, at),
-    tools: boundedTools(mergeTools(tools.map(toRemoteTool), await toolStore.get(owner))),
+    tools: boundedTools(mergeTools(toolsOf(input).map(toRemoteTool), await toolStore.get(owner))),
     recursionLimit: input.recursion_limit,
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
@@ -62,6 +62,17 @@ function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest
   };
 }
 
+type Tool = NonNullable<RunInput['tools']>[number];
+
+/** The tools that a request declares: its own, and those of its config whose names are free. */
+function toolsOf({ tools = [], config }: RunInput): readonly Tool[] {
+  const given = (config?.remote_tools ?? []).map((tool) => ('function' in tool ? tool.function : tool));
+  const declared = [...tools, ...given.filter(({ name }) => !tools.some((tool) => tool.name === name))];
+  if (declared.length <= sizes.tools) return declared;
+  const msg = `must NOT have more than ${String(sizes.tools)} items, with those of tools`;
+  throw invalidAt(['body', 'config', 'remote_tools'], msg, 'too_long');
+}
+
 /** @throws Invalid when the tools of one run are too large together. */
 export function boundedTools(tools: readonly RemoteTool[]): readonly RemoteTool[] {
   const bytes = bytesOfTools(tools);
@@ -80,7 +91,7 @@ const mergeTools = (own: readonly RemoteTool[], setUp: readonly RemoteTool[]): r
           .map((tool) => ({ ...tool, isSetUp: true })),
       ];
 
-export const toRemoteTool = (tool: NonNullable<RunInput['tools']>[number]): RemoteTool => ({
+export const toRemoteTool = (tool: Tool): RemoteTool => ({
   nodeName: tool.node_name ?? '',
   name: tool.name,
   description: tool.description ?? '',
