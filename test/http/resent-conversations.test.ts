@@ -4,7 +4,7 @@ import { serve } from './service.ts';
 
 const { send, stream, refused } = serve(test);
 
-interface Sent {
+interface Stored {
   readonly message_id: string;
   readonly role: string;
   readonly content: readonly { readonly type: string; readonly [key: string]: unknown }[];
@@ -13,17 +13,17 @@ interface Sent {
 const eye = { name: 'look', parameters: { type: 'object', properties: {} } };
 const tools = [eye, { ...eye, name: 'listen' }];
 
-const said = (id: string, text: string): Sent => ({
+const fromUser = (id: string, text: string): Stored => ({
   message_id: id,
   role: 'user',
   content: [{ type: 'text', text }],
 });
-const calling = (id: string, callId: string, name = 'look'): Sent => ({
+const calling = (id: string, callId: string, name = 'look'): Stored => ({
   message_id: id,
   role: 'assistant',
   content: [{ type: 'remote_tool_call', id: callId, name, args: {}, tool_type: 'remote' }],
 });
-const result = (id: string, callId: string, output: unknown = 'a cat'): Sent => ({
+const result = (id: string, callId: string, output: unknown = 'a cat'): Stored => ({
   message_id: id,
   role: 'tool',
   content: [{ type: 'tool_result', call_id: callId, output, status: 'completed', is_error: false }],
@@ -32,13 +32,13 @@ const result = (id: string, callId: string, output: unknown = 'a cat'): Sent => 
 const invoke = (threadId: string, messages: readonly unknown[], more: object = {}) =>
   send('POST', '/v1/graph/invoke', { messages, tools, config: { thread_id: threadId }, ...more });
 
-const list = async (threadId: string): Promise<readonly Sent[]> =>
-  ((await send('GET', `/v1/threads/${threadId}/messages`)).body.data as { messages: readonly Sent[] }).messages;
+const list = async (threadId: string): Promise<readonly Stored[]> =>
+  ((await send('GET', `/v1/threads/${threadId}/messages`)).body.data as { messages: readonly Stored[] }).messages;
 const ids = async (threadId: string): Promise<string[]> => (await list(threadId)).map((each) => each.message_id);
 
 /** A thread with an answered call of a remote tool in it. */
-async function answered(threadId: string): Promise<readonly Sent[]> {
-  await invoke(threadId, [said('u-1', 'call look c-1')]);
+async function answered(threadId: string): Promise<readonly Stored[]> {
+  await invoke(threadId, [fromUser('u-1', 'call look c-1')]);
   await invoke(threadId, [result('t-1', 'c-1')]);
   return list(threadId);
 }
@@ -46,7 +46,7 @@ async function answered(threadId: string): Promise<readonly Sent[]> {
 /** The calls of the context that have not one result each, which no API of a model takes. */
 async function unpaired(threadId: string): Promise<string[]> {
   const { state } = (await send('GET', `/v1/threads/${threadId}/state`)).body.data as {
-    state: { context: readonly Sent[] };
+    state: { context: readonly Stored[] };
   };
   const faults: string[] = [];
   const open = new Set<string>();
@@ -63,7 +63,7 @@ async function unpaired(threadId: string): Promise<string[]> {
 
 test('the whole conversation of a thread, sent again with a new question, is replaced in place and runs', async (t) => {
   const history = await answered('whole');
-  const { status, body } = await invoke('whole', [...history, said('u-2', 'and now?')]);
+  const { status, body } = await invoke('whole', [...history, fromUser('u-2', 'and now?')]);
   t.is(status, 200, JSON.stringify(body));
   t.deepEqual((await ids('whole')).slice(0, -1), [...history.map(({ message_id: id }) => id), 'u-2']);
   t.deepEqual(await unpaired('whole'), []);
@@ -71,13 +71,14 @@ test('the whole conversation of a thread, sent again with a new question, is rep
 
 test('so it is in a stream and in a run that nobody waits for', async (t) => {
   const history = await answered('accepted');
-  const body = { messages: [...history, said('u-2', 'and now?')], config: { thread_id: 'accepted' } };
+  const body = { messages: [...history, fromUser('u-2', 'and now?')], config: { thread_id: 'accepted' } };
   const accepted = await send('POST', '/v1/runs', body);
   t.is(accepted.status, 202, JSON.stringify(accepted.body));
   const { run_id: runId } = accepted.body.data as { run_id: string };
   t.like((await send('GET', `/v1/runs/${runId}/wait`)).body.data, { meta: { status: 'completed' } });
   const kinds: string[] = [];
-  for await (const { event } of stream({ ...body, messages: [...history, said('u-3', 'again')] })) kinds.push(event);
+  for await (const { event } of stream({ ...body, messages: [...history, fromUser('u-3', 'again')] }))
+    kinds.push(event);
   t.is(kinds.at(-1), 'on_chain_end');
   t.true((await ids('accepted')).includes('u-3'));
 });
@@ -87,21 +88,21 @@ test('a conversation whose answers came under other ids is taken, and no call ha
   const own = history.map((message, index) =>
     message.role === 'user' ? message : { ...message, message_id: `own-${String(index)}` },
   );
-  const { status, body } = await invoke('own-ids', [...own, said('u-2', 'and now?')]);
+  const { status, body } = await invoke('own-ids', [...own, fromUser('u-2', 'and now?')]);
   t.is(status, 200, JSON.stringify(body));
   t.deepEqual(await unpaired('own-ids'), []);
 });
 
 test('a result that the thread has under another id is left out beside a new question', async (t) => {
   const history = await answered('result-again');
-  const { status, body } = await invoke('result-again', [result('t-other', 'c-1'), said('u-2', 'and now?')]);
+  const { status, body } = await invoke('result-again', [result('t-other', 'c-1'), fromUser('u-2', 'and now?')]);
   t.is(status, 200, JSON.stringify(body));
   t.deepEqual((await ids('result-again')).slice(0, -1), [...history.map(({ message_id: id }) => id), 'u-2']);
   t.deepEqual(await unpaired('result-again'), []);
 });
 
 test('a whole conversation with the result of the open call goes on where the thread stood', async (t) => {
-  await invoke('resumed', [said('u-1', 'call look c-1')]);
+  await invoke('resumed', [fromUser('u-1', 'call look c-1')]);
   const before = await list('resumed');
   const { status, body } = await invoke('resumed', [...before, result('t-1', 'c-1')]);
   t.is(status, 200, JSON.stringify(body));
@@ -113,9 +114,9 @@ test('a whole conversation with the result of the open call goes on where the th
 
 test('the results of earlier turns do not answer an open call of the same id', async (t) => {
   await answered('alike');
-  await invoke('alike', [said('u-2', 'call look c-1')]);
+  await invoke('alike', [fromUser('u-2', 'call look c-1')]);
   const history = await list('alike');
-  const { status, body } = await invoke('alike', [...history, said('u-3', 'never mind')]);
+  const { status, body } = await invoke('alike', [...history, fromUser('u-3', 'never mind')]);
   t.is(status, 200, JSON.stringify(body));
   const cancelled = (await list('alike'))
     .flatMap(({ content }) => content)
@@ -156,9 +157,9 @@ test('a result for a call that nobody made stays refused, alone, in a conversati
 test('a queued run takes its conversation by what the thread has when its turn comes', async (t) => {
   const history = await answered('queued');
   const config = { thread_id: 'queued' };
-  const first = await send('POST', '/v1/runs', { messages: [said('u-2', 'rounds 20')], config, tools });
+  const first = await send('POST', '/v1/runs', { messages: [fromUser('u-2', 'rounds 20')], config, tools });
   const second = await send('POST', '/v1/runs', {
-    messages: [...history, said('u-2', 'rounds 1'), said('u-3', 'end')],
+    messages: [...history, fromUser('u-2', 'rounds 1'), fromUser('u-3', 'end')],
     config,
   });
   t.deepEqual([first.status, second.status], [202, 202]);

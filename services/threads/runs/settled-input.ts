@@ -6,7 +6,7 @@ import type { Head } from '../ports/record.ts';
 import { fromJson } from '../record/json.ts';
 
 /** What a run is given. */
-export interface GivenInput {
+interface GivenInput {
   readonly messages: readonly MessageEntry[];
   /** The calls whose results it has. */
   readonly answers: readonly string[];
@@ -38,7 +38,7 @@ export class CallsToRead extends ServiceError {
 export function settle(given: GivenInput, head: Head, known: Settling): GivenInput {
   if (given.answers.length === 0) return given;
   const read = readInput(given, head, known);
-  const isNew = read.messages.some(({ isStanding, message }) => !isStanding && message.role !== 'tool');
+  const isNew = read.messages.some(({ isKnown, message }) => !isKnown && message.role !== 'tool');
   if (read.answers.length === 0 && !given.hasNewInput) return given;
   return {
     messages: read.messages.map(({ entry }) => entry),
@@ -57,7 +57,7 @@ interface Settling {
 interface Read {
   readonly entry: MessageEntry;
   readonly message: Message;
-  readonly isStanding: boolean;
+  readonly isKnown: boolean;
 }
 
 function readInput(
@@ -66,21 +66,21 @@ function readInput(
   { snapshot, held }: Settling,
 ): { readonly messages: readonly Read[]; readonly answers: readonly string[] } {
   const messages = given.map((entry): Read => {
-    const isStanding = snapshot.entries.has(entry.messageId);
-    return { entry, message: fromJson(entry.json) as Message, isStanding };
+    const isKnown = snapshot.entries.has(entry.messageId);
+    return { entry, message: fromJson(entry.json) as Message, isKnown };
   });
   const calls = callsByPlace(messages);
   const open = new Set(head.openCalls.map(({ callId }) => callId));
   const answering = new Set(asked);
   const answers: string[] = [];
-  const isRepeated = ({ entry, message, isStanding }: Read, index: number): boolean => {
+  const isRepeated = ({ entry, message, isKnown }: Read, index: number): boolean => {
     const results = message.role === 'tool' ? answeredCalls(message).filter((id) => answering.has(id)) : [];
-    const standing = snapshot.entries.get(entry.messageId);
-    const before = new Set(standing ? answeredCalls(fromJson(standing.json) as Message) : []);
+    const stored = snapshot.entries.get(entry.messageId);
+    const before = new Set(stored ? answeredCalls(fromJson(stored.json) as Message) : []);
     const kinds = results.map((id) => {
       const { first = Infinity, last = -1 } = calls.get(id) ?? {};
       if (open.has(id) && last < index && !before.has(id)) answers.push(id);
-      else if (!isStanding && first > index) return heldKind(id);
+      else if (!isKnown && first > index) return heldKind(id);
       return 'enters';
     });
     return kinds.length > 0 && kinds.every((kind) => kind === 'repeats');
