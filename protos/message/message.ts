@@ -12,6 +12,26 @@ export interface Block {
 export const roles = ['user', 'assistant', 'system', 'tool'] as const;
 type Role = (typeof roles)[number];
 
+/**
+ * What a provider sent beside what is read here: signatures, ids, encrypted reasoning. It stands as `provider_data` of a `text`, `reasoning`
+ * or call block, and goes back as it came to the provider and the address that `source` stands for, and to nobody else. Nodes alone
+ * write it. A message of a caller has none, and no reply shows it.
+ */
+export interface ProviderData {
+  readonly source: string;
+  /**
+   * Of a `reasoning` block: the member of the assistant's message under which its text goes back, as `reasoning_content`. `content.thinking`:
+   * a part of the content, `{ type: 'thinking', thinking: [{ type: 'text', text }] }`. Absent: the text goes back in no member of its own.
+   */
+  readonly text_member?: string;
+  /**
+   * Of a call: members of the call, those of its `function` in `function`. Of a `text` or `reasoning` block: members of the message that
+   * are read nowhere else. What belongs to the message stands with one of its blocks: if it has no other, with a `reasoning` block whose
+   * text is empty. For a model of the AI SDK: the `providerOptions` of the part that the block becomes.
+   */
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
 /** A message of the log, of a reply and of `state.context`. */
 export interface Message {
   readonly message_id: string;

@@ -154,9 +154,17 @@ export interface Tokens {
   readonly output_tokens: number;
 }
 
+/** Why an answer of a model ended. */
+export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'error' | 'unknown';
+
+/** The tokens of one model, and how often its answers ended for which reason. */
+export interface ModelUsage extends Tokens {
+  readonly finish_reasons?: Readonly<Partial<Record<FinishReason, number>>>;
+}
+
 /** The tokens that a run has taken: of each model by its name, and of all together. */
 export interface Usage extends Tokens {
-  readonly models: Readonly<Record<string, Tokens>>;
+  readonly models: Readonly<Record<string, ModelUsage>>;
 }
 
 /** What a run gave. */

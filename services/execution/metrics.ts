@@ -1,5 +1,6 @@
 import { counter, gauge, histogram } from '@agent-workflow/runtime/metrics';
 import { endStatuses } from '@agent-workflow/protos/lists';
+import { finishReasons } from '@agent-workflow/protos/usage';
 
 /** Names of agents, and of their nodes and tools, that are counted by themselves. */
 const names = 200;
@@ -100,6 +101,11 @@ export const executionMetrics = {
     'agent_workflow_model_tokens_total',
     'Tokens of models that steps reported, counted once their step is committed',
     { model: models, type: ['input', 'output'] },
+  ),
+  answers: counter(
+    'agent_workflow_model_answers_total',
+    'Answers of models that steps reported, by why they ended, counted once their step is committed',
+    { model: models, finish_reason: finishReasons },
   ),
   events: counter('agent_workflow_events_appended_total', 'Events written to the logs of runs'),
   followers: gauge('agent_workflow_followers', 'Streams and waits that follow a run here'),

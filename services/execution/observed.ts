@@ -1,13 +1,13 @@
 import { threadText } from '@agent-workflow/kit/ids';
 import { hideInherited } from '@agent-workflow/runtime/built-ins';
 import type { Instruments, Registry } from '@agent-workflow/runtime/metrics';
-import type { Spans } from '@agent-workflow/runtime/spans';
+import type { Attributes, Spans } from '@agent-workflow/runtime/spans';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
-import { totalOf, type Usage } from '@agent-workflow/protos/usage';
+import { finishReasons, totalOf, type Usage } from '@agent-workflow/protos/usage';
 import { executionMetrics } from './metrics.ts';
 import { createRegistry } from './record/registry.ts';
 import type { RunOptions } from './record/run-options.ts';
@@ -72,9 +72,11 @@ export function observeExecution<P extends ObservedParts>(
     eventLog: countEvents(parts.eventLog, meters),
     ...observeSweeps(parts, meters),
     onUsage: (added) => {
-      for (const { model, inputTokens, outputTokens } of added) {
+      for (const { model, inputTokens, outputTokens, finishReasons = {} } of added) {
         meters.tokens.add({ model, type: 'input' }, inputTokens);
         meters.tokens.add({ model, type: 'output' }, outputTokens);
+        for (const [reason, answers] of Object.entries(finishReasons))
+          meters.answers.add({ model, finish_reason: reason }, answers);
       }
     },
     onClaimed: ({ isTakeover, wakeAt }, { accepted }) => {
@@ -147,13 +149,15 @@ function beginCode(agent: string, meters: Meters | undefined, spans: Spans | und
 }
 
 /** The names are those of OpenTelemetry's conventions. Tokens of several models are summed, and then no model is named. */
-function toAttributes(usage: Usage): Readonly<Record<string, string | number>> {
+function toAttributes(usage: Usage): Attributes {
   const [only, ...others] = usage;
   const { inputTokens, outputTokens } = totalOf(usage);
+  const reasons = finishReasons.filter((reason) => usage.some(({ finishReasons: counts }) => counts?.[reason]));
   return {
     ...(only && others.length === 0 ? { 'gen_ai.request.model': only.model } : {}),
     'gen_ai.usage.input_tokens': inputTokens,
     'gen_ai.usage.output_tokens': outputTokens,
+    ...(reasons.length > 0 && { 'gen_ai.response.finish_reasons': reasons }),
   };
 }
 

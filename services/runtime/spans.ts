@@ -6,7 +6,7 @@ import { requestContexts, requestContext, type RequestContext } from '@agent-wor
 export type SpanKind = 'internal' | 'server' | 'client' | 'consumer';
 
 /** Ids, counts, codes and names of ours: never a content, an owner, an address or a query. */
-type Attributes = Readonly<Record<string, string | number | boolean>>;
+export type Attributes = Readonly<Record<string, string | number | boolean | string[]>>;
 
 interface SpanOptions {
   readonly kind?: SpanKind;

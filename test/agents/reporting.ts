@@ -12,8 +12,8 @@ const model: Model = {
 export const graph = new StateGraph({})
   .addNode('ask', modelNode({ model }))
   .addNode('check', ({ context }, { usage }) => {
-    usage({ model: 'small', inputTokens: 5, outputTokens: 1 });
-    usage({ model: 'large', inputTokens: 20, outputTokens: 2 });
+    usage({ model: 'small', inputTokens: 5, outputTokens: 1, finishReason: 'length' });
+    usage({ model: 'large', inputTokens: 20, outputTokens: 2, finishReason: 'stop' });
     if (context.some((message) => textOf(message) === 'fail')) throw new Error('told to');
   })
   .addEdge(START, 'ask')

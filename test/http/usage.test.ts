@@ -6,7 +6,10 @@ const service = serve(test, 'reporting');
 const quiet = serve(test);
 
 const usage = {
-  models: { large: { input_tokens: 120, output_tokens: 12 }, small: { input_tokens: 5, output_tokens: 1 } },
+  models: {
+    large: { input_tokens: 120, output_tokens: 12, finish_reasons: { stop: 1 } },
+    small: { input_tokens: 5, output_tokens: 1, finish_reasons: { length: 1 } },
+  },
   input_tokens: 125,
   output_tokens: 13,
 };

@@ -170,6 +170,9 @@ test('tokens are counted by model once their step is committed, those of a step 
       [10, 2],
     ],
   );
+  const answers = (model: string, reason: string): number =>
+    value(`agent_workflow_model_answers_total{model="${model}",finish_reason="${reason}"}`);
+  t.deepEqual([answers('large', 'stop'), answers('small', 'length')], [2, 2]);
 });
 
 test('a question that a node asks is no failure of it', async (t) => {

@@ -95,6 +95,7 @@ test('the span of a node has the tokens that it reported, and names the model wh
     );
   t.deepEqual(tokensOf('node ask'), ['large', 100, 10]);
   t.deepEqual(tokensOf('node check'), [undefined, 25, 3]);
+  t.deepEqual(only(t, spans, 'node check').attributes['gen_ai.response.finish_reasons'], ['stop', 'length']);
 });
 
 test('a caller that wants no trace gets none, and its request goes on as ever', async (t) => {

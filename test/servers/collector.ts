@@ -27,6 +27,7 @@ interface Value {
   readonly stringValue?: string;
   readonly intValue?: number;
   readonly boolValue?: boolean;
+  readonly arrayValue?: { readonly values: readonly Value[] };
 }
 interface Attribute {
   readonly key: string;
@@ -88,4 +89,8 @@ const toSpans = ({ resourceSpans }: Sent): SpanSent[] =>
   );
 
 const valuesOf = (attributes: readonly Attribute[]): Record<string, unknown> =>
-  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0] as unknown]));
+  Object.fromEntries(attributes.map(({ key, value }) => [key, toValue(value)]));
+
+function toValue({ arrayValue: list, ...single }: Value): unknown {
+  return list ? list.values.map(toValue) : Object.values(single)[0];
+}

@@ -1,6 +1,13 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import { sumBounded } from '@agent-workflow/graph/state/usage';
-import { fromUsageJson, noUsage, totalOf, type ModelUsage, type Usage } from '@agent-workflow/protos/usage';
+import {
+  combineFinishes,
+  fromUsageJson,
+  noUsage,
+  totalOf,
+  type ModelUsage,
+  type Usage,
+} from '@agent-workflow/protos/usage';
 
 /** The tokens of one claimed run. Each commit writes the sum up to it, so that a commit which is repeated counts once. */
 export interface RunUsage {
@@ -37,9 +44,14 @@ export function createRunUsage({ usageJson }: Pick<ClaimedRun, 'usageJson'>): Ru
 
 function addedSince(before: Usage, after: Usage): Usage {
   const known = new Map(before.map((one) => [one.model, one]));
-  return after.map(({ model, inputTokens, outputTokens }) => ({
-    model,
-    inputTokens: inputTokens - (known.get(model)?.inputTokens ?? 0),
-    outputTokens: outputTokens - (known.get(model)?.outputTokens ?? 0),
-  }));
+  return after.map(({ model, inputTokens, outputTokens, finishReasons }) => {
+    const earlier = known.get(model);
+    const reasons = combineFinishes(finishReasons, earlier?.finishReasons, (all, before) => all - before);
+    return {
+      model,
+      inputTokens: inputTokens - (earlier?.inputTokens ?? 0),
+      outputTokens: outputTokens - (earlier?.outputTokens ?? 0),
+      ...(reasons && { finishReasons: reasons }),
+    };
+  });
 }

@@ -1,6 +1,6 @@
 import type { Block, Message } from '@agent-workflow/protos/message';
 import type { MemoryStrategy, MemoryType } from './memory-lists.ts';
-import type { ModelUsage } from '@agent-workflow/protos/usage';
+import type { UsageReport } from '../state/usage.ts';
 
 /** What a model must know to call a tool. */
 export interface ToolDeclaration {
@@ -110,7 +110,10 @@ export interface NodeContext extends RunContext {
   readonly input?: unknown;
   /** The same for every attempt at this node in this step. Send it to services that accept an idempotency key. */
   readonly idempotencyKey: string;
-  /** Streams a chunk of text or a block. It is published at once; all chunks of the node together become one assistant message. */
+  /**
+   * Streams a chunk of text or a block. It is published at once; all chunks of the node together become one assistant message. Chunks
+   * `{ type: 'reasoning', text }` behind each other become one block. A chunk of text or reasoning with `provider_data` ends its block.
+   */
   readonly emit: (chunk: string | Block) => void;
   /**
    * The id of the message that `emit` makes, a new one in every attempt. A returned message with this id takes the place of the emitted one,
@@ -129,11 +132,12 @@ export interface NodeContext extends RunContext {
    */
   readonly progress: (data: unknown) => void;
   /**
-   * Reports the tokens that a model took. They count for the run, also when this attempt fails later: the sum by model stands in the
-   * record of the run, in its result, in metrics and in traces. A model node reports what its model counts.
+   * Reports the tokens that one answer of a model took and why it ended. They count for the run, also when this attempt fails later: the sum
+   * by model stands in the record of the run, in its result, in metrics and in traces. The reason also stands in `metadata.finish_reason` of
+   * the message that emitted last, the first one after a chunk. A model node reports what its model counts.
    * @throws TypeError or RangeError that names what is wrong; nothing is counted then.
    */
-  readonly usage: (usage: ModelUsage) => void;
+  readonly usage: (usage: UsageReport) => void;
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown) => unknown;
   /**
@@ -168,7 +172,7 @@ export interface ToolContext extends RunContext {
    * record of the run, in its result, in metrics and in traces. A model node reports what its model counts.
    * @throws TypeError or RangeError that names what is wrong; nothing is counted then.
    */
-  readonly usage: (usage: ModelUsage) => void;
+  readonly usage: (usage: UsageReport) => void;
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown) => unknown;
   /**

@@ -35,7 +35,8 @@ export async function followAnswer(
       }
     }
   } finally {
-    if (usage) context.usage({ ...usage, ...(reason && { finishReason: reason }) });
+    if (usage) context.usage({ ...usage, finishReason: reason });
+    else if (reason) context.usage({ finishReason: reason });
   }
   const failure = failureOf(reason, isEmpty);
   if (failure) throw failure;

@@ -1,5 +1,5 @@
-import type { Message } from '@agent-workflow/protos/message';
-import type { ModelUsage } from '@agent-workflow/protos/usage';
+import type { Message, ProviderData } from '@agent-workflow/protos/message';
+import type { FinishReason, ModelUsage } from '@agent-workflow/protos/usage';
 import type { ToolDeclaration } from '../build/context.ts';
 import type { JsonSchema } from '../state/schema.ts';
 
@@ -15,17 +15,7 @@ export interface ModelQuestion {
   readonly schema?: JsonSchema;
 }
 
-/** Why an answer ended. `unknown`: the provider ended the answer and gave no reason that is known here. */
-export type FinishReason = 'stop' | 'length' | 'content_filter' | 'tool_calls' | 'error' | 'unknown';
-
-/**
- * What a provider sent beside what is read here: signatures, ids, encrypted reasoning. It goes back as it came, to the provider and the
- * address that `source` stands for, and to nobody else.
- */
-export interface ProviderData {
-  readonly source: string;
-  readonly members: Readonly<Record<string, unknown>>;
-}
+export type { FinishReason, ProviderData };
 
 /**
  * One part of an answer: a chunk of text or of reasoning as it comes, a tool call once its arguments are whole or the answer has ended, the tokens

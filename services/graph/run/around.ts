@@ -69,7 +69,7 @@ function watch<C extends NodeContext | ToolContext, T>(
   let sum = noUsage;
   const usage: C['usage'] = (given) => {
     context.usage(given);
-    sum = sumUsage(sum, [readUsage(given)]);
+    sum = sumUsage(sum, readUsage(given));
   };
   const fail = (error: unknown): void => end(isSuspension(error) ? 'suspended' : 'failed', sum);
   try {

@@ -1,10 +1,13 @@
 import { roles, type Block, type Message } from '@agent-workflow/protos/message';
+import type { FinishReason } from '@agent-workflow/protos/usage';
 import type { NodeContext } from '../build/context.ts';
 import { RunFailure } from '../state/failure.ts';
 import { chunksOf, publishedPart } from '../state/message-chunks.ts';
 import { boundEmitted, draftMessage, type MessageChunk, type MessageDraft } from '../state/message.ts';
 
 interface EmittedMessages extends Pick<NodeContext, 'messageId' | 'emit' | 'openMessage'> {
+  /** An answer of a model ended: the message of the last chunk keeps the reason, unless it has one since that chunk. */
+  readonly onFinish: (reason: FinishReason) => void;
   /** The messages that have a chunk, in the order of their first chunks. */
   readonly finish: () => readonly Message[];
   /** The ids of all that were opened: no other attempt has them. */
@@ -23,6 +26,7 @@ export function collectEmitted({ toBlock, onChunk, mayEmit }: EmittedOptions): E
   const countEmitted = boundEmitted();
   const begun: MessageDraft[] = [];
   const opened: string[] = [];
+  let answering: MessageDraft | undefined;
   const openMessage: NodeContext['openMessage'] = (role = 'assistant') => {
     if (!roles.includes(role)) throw new RunFailure('NodeFailed', `openMessage() takes one of ${roles.join(', ')}`);
     const draft = draftMessage({ toBlock, countEmitted, role });
@@ -35,13 +39,18 @@ export function collectEmitted({ toBlock, onChunk, mayEmit }: EmittedOptions): E
         const added = draft.add(chunk);
         if (!isBegun) begun.push(draft);
         isBegun = true;
-        onChunk(added);
+        answering = draft;
+        if (added.chunk !== '') onChunk(added);
       },
     };
   };
   return {
     ...openMessage(),
     openMessage,
+    onFinish: (reason) => {
+      answering?.endAnswer(reason);
+      answering = undefined;
+    },
     finish: () => begun.flatMap((draft) => draft.finish() ?? []),
     opened,
   };

@@ -78,13 +78,13 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   const scope = createInterruptScope({ ...step, place: idempotencyKey, node: name, earlier });
   const toBlock = (block: Block): Block => markRemote(block, step.isRemote);
   const { signal } = step.run;
-  const reports = openUsageReports({ signal, onUsage: step.onUsage });
   const life: Life = { isOver: false, hasReturned: false };
   const onChunk = (chunk: MessageChunk): void => step.onChunk(name, chunk);
-  const { finish, opened, ...messages } = collectEmitted({
+  const { finish, opened, onFinish, ...messages } = collectEmitted({
     ...{ toBlock, onChunk },
     mayEmit: () => mayEmit(step, name, life),
   });
+  const reports = openUsageReports({ signal, onUsage: step.onUsage, onFinish });
   const context: NodeContext = {
     ...step.run,
     node: name,

@@ -1,10 +1,10 @@
-import { noUsage, type ModelUsage, type Usage } from '@agent-workflow/protos/usage';
-import { readUsage, sumUsage } from '../state/usage.ts';
+import { noUsage, type FinishReason, type ModelUsage, type Usage } from '@agent-workflow/protos/usage';
+import { readUsage, sumUsage, type UsageReport } from '../state/usage.ts';
 
 /** What one attempt at a node or one tool call reports. */
 export interface UsageReports {
   /** For the context of the code. What was started and not awaited reports nothing after the end or the signal. */
-  readonly usage: (usage: ModelUsage) => void;
+  readonly usage: (usage: UsageReport) => void;
   /** Reports what was checked before. */
   readonly report: (usage: ModelUsage) => void;
   /** The sum of what was reported. */
@@ -17,9 +17,11 @@ interface Reporting {
   readonly signal: AbortSignal;
   /** Where reports go; absent: they are summed here alone. */
   readonly onUsage?: ((usage: ModelUsage) => void) | undefined;
+  /** Called with the reason of each report that has one. */
+  readonly onFinish?: (reason: FinishReason) => void;
 }
 
-export function openUsageReports({ signal, onUsage }: Reporting): UsageReports {
+export function openUsageReports({ signal, onUsage, onFinish }: Reporting): UsageReports {
   let sum = noUsage;
   let isClosed = false;
   const report = (usage: ModelUsage): void => {
@@ -29,7 +31,9 @@ export function openUsageReports({ signal, onUsage }: Reporting): UsageReports {
   return {
     usage: (given) => {
       const usage = readUsage(given);
-      if (!isClosed && !signal.aborted) report(usage);
+      if (isClosed || signal.aborted) return;
+      for (const one of usage) report(one);
+      if (given.finishReason !== undefined) onFinish?.(given.finishReason);
     },
     report,
     reported: () => sum,

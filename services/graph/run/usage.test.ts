@@ -201,3 +201,24 @@ test('who surrounds the code of an agent is given what each function reported, a
   ]);
   t.deepEqual(usage, [used('m', 10, 4)]);
 });
+
+test('why an answer ended stands on the message that emitted last, and is counted by model', async (t) => {
+  const graph = graphOf((_, { usage, emit, openMessage }) => {
+    emit('Hel');
+    usage({ ...used('large', 1), finishReason: 'length' });
+    usage({ ...used('small', 1), finishReason: 'stop' });
+    openMessage().emit('lo');
+    usage({ finishReason: 'unknown' });
+    openMessage().emit('!');
+    usage(used('small', 1));
+  });
+  const { state, usage } = await walk(graph);
+  t.deepEqual(
+    state.context.map(({ metadata }) => metadata),
+    [{ finish_reason: 'length' }, { finish_reason: 'unknown' }, undefined],
+  );
+  t.deepEqual(usage, [
+    { ...used('large', 1), finishReasons: { length: 1 } },
+    { ...used('small', 2), finishReasons: { stop: 1 } },
+  ]);
+});

@@ -1,5 +1,6 @@
 import type { Block } from '@agent-workflow/protos/message';
 import test from 'ava';
+import fc from 'fast-check';
 import { RunFailure } from './failure.ts';
 import { boundEmitted, draftMessage, toMessages } from './message.ts';
 
@@ -69,4 +70,66 @@ test('a message of a node gets the id, role and time that it lacks', (t) => {
     mood: 'good',
   });
   t.regex(message?.message_id ?? '', /^[0-9a-f-]{36}$/);
+});
+
+const dataOf = (name: string) => ({ source: 's', members: { name } });
+
+test('chunks of reasoning behind each other become one block, which what its provider needs back ends', (t) => {
+  const draft = newDraft();
+  const chunks = [
+    { type: 'reasoning', text: 'Hm, ' },
+    { type: 'reasoning', text: 'yes.' },
+    { type: 'reasoning', text: '', provider_data: dataOf('a') },
+    { type: 'reasoning', text: 'And more.' },
+    { type: 'reasoning', summary: 'all of it' },
+    'Hel',
+    { type: 'text', text: 'lo', provider_data: dataOf('b') },
+    ' you',
+    { type: 'reasoning', text: '' },
+    { type: 'text', text: '!' },
+    { type: 'tool_call', id: 'c', name: 'find', args: {}, provider_data: dataOf('c') },
+    { type: 'reasoning', text: '', provider_data: dataOf('d') },
+  ].map((chunk) => draft.add(chunk).chunk);
+  draft.endAnswer('tool_calls');
+  t.deepEqual(chunks.slice(0, 3), [{ type: 'reasoning', text: 'Hm, ' }, { type: 'reasoning', text: 'yes.' }, '']);
+  t.deepEqual(chunks.slice(5, 7), ['Hel', 'lo']);
+  const { content, metadata } = draft.finish() ?? {};
+  t.deepEqual(content, [
+    { type: 'reasoning', text: 'Hm, yes.', provider_data: dataOf('a') },
+    { type: 'reasoning', text: 'And more.' },
+    { type: 'reasoning', summary: 'all of it' },
+    { type: 'text', text: 'Hello', provider_data: dataOf('b') },
+    { type: 'text', text: ' you' },
+    { type: 'text', text: '!' },
+    { type: 'tool_call', id: 'c', name: 'find', args: {}, provider_data: dataOf('c') },
+    { type: 'reasoning', text: '', provider_data: dataOf('d') },
+  ]);
+  t.deepEqual(metadata, { finish_reason: 'tool_calls' });
+});
+
+test('however text, reasoning and calls alternate, a message has them in their order with all of their text', (t) => {
+  const chunk = fc.oneof(
+    fc.string(),
+    fc.record({ type: fc.constant('reasoning'), text: fc.string() }),
+    fc.nat().map((id) => ({ type: 'tool_call', id: `c${String(id)}`, name: 'find', args: {} })),
+  );
+  /** Each character of text and reasoning behind a letter for its kind, and each call. */
+  const written = (parts: readonly (string | Block)[]): string =>
+    parts
+      .map((part) => {
+        if (typeof part === 'string') return part.replaceAll(/[^]/g, (one) => `t${one}`);
+        if (part.type === 'tool_call') return `c${String(part['id'])}`;
+        return String(part['text']).replaceAll(/[^]/g, (one) => `${part.type[0] ?? ''}${one}`);
+      })
+      .join('');
+  fc.assert(
+    fc.property(fc.array(chunk, { maxLength: 30 }), (chunks) => {
+      const draft = newDraft();
+      for (const one of chunks) draft.add(one);
+      const content = draft.finish()?.content ?? [];
+      t.is(written(content), written(chunks));
+      const joined = content.filter(({ type }, index) => type !== 'tool_call' && content[index - 1]?.type === type);
+      t.deepEqual(joined, []);
+    }),
+  );
 });

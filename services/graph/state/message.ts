@@ -1,7 +1,8 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { readBlock, readMessage, type Block, type Message } from '@agent-workflow/protos/message';
+import { readBlock, readMessage, type Block, type Message, type ProviderData } from '@agent-workflow/protos/message';
+import type { FinishReason } from '@agent-workflow/protos/usage';
 import { RunFailure } from './failure.ts';
 import { misfit, type FieldType } from './field.ts';
 import { isText } from './message-chunks.ts';
@@ -20,6 +21,8 @@ export interface MessageDraft {
   readonly messageId: string;
   /** @throws RunFailure when the value is no chunk, or the message becomes too large. */
   readonly add: (chunk: string | Block) => MessageChunk;
+  /** Why the answer ended of which the message consists; of several the last is kept. */
+  readonly endAnswer: (reason: FinishReason) => void;
   /** The whole message; `undefined` when nothing was emitted. */
   readonly finish: () => Message | undefined;
 }
@@ -58,42 +61,76 @@ interface DraftOptions {
 export function draftMessage({ toBlock, countEmitted, role }: DraftOptions): MessageDraft {
   const messageId = newId();
   const content: Block[] = [];
-  let text = '';
+  let open: Pick<BlockChunk, 'type' | 'text'> | undefined;
+  let finishReason: FinishReason | undefined;
   let characters = 0;
   const count = (more: number): void => {
     characters += more;
     if (characters > sizes.message) throw tooLarge('the emitted message', characters, 'message');
     countEmitted(more);
   };
-  const closeText = (): void => {
-    if (text !== '') content.push({ type: 'text', text });
-    text = '';
+  const close = (data?: ProviderData): void => {
+    if (open && (open.text !== '' || data)) push({ ...open, ...(data && { provider_data: data }) });
+    open = undefined;
+  };
+  const push = (block: Block): void => {
+    if (content.length >= sizes.blocks)
+      throw new RunFailure('NodeFailed', `the emitted message has more than ${sizes.blocks} blocks`);
+    content.push(block);
+  };
+  /** Adds to the open block of this type, and opens one where there is none. */
+  const extend = (type: BlockChunk['type'], text: string, data?: ProviderData): void => {
+    if (text === '' && !data) return;
+    if (open?.type !== type) close();
+    open = { type, text: (open?.text ?? '') + text };
+    if (data) close(data);
   };
   return {
     messageId,
     add: (chunk) => {
       if (typeof chunk === 'string') {
         count(chunk.length);
-        text += chunk;
+        extend('text', chunk);
         return { messageId, role, chunk };
       }
       requireChunk(chunk);
       const json = toBoundedJson(chunk, emittedChunk);
-      count(json.length);
-      closeText();
       const block = toBlock(orFailure(() => readEmitted(JSON.parse(json) as Block)));
-      if (content.length >= sizes.blocks)
-        throw new RunFailure('NodeFailed', `the emitted message has more than ${sizes.blocks} blocks`);
-      content.push(block);
+      if (!isBlockChunk(block)) {
+        count(json.length);
+        close();
+        push(block);
+        return { messageId, role, chunk: isText(block) ? block.text : block };
+      }
+      const { type, text, provider_data: data } = block;
+      count(text.length + (data ? JSON.stringify(data).length : 0));
+      extend(type, text, data);
       // A text block is streamed as its text, so that the joined chunks are the text of the message.
-      return { messageId, role, chunk: isText(block) ? block.text : block };
+      return { messageId, role, chunk: type === 'text' || text === '' ? text : { type, text } };
+    },
+    endAnswer: (reason) => {
+      finishReason = reason;
     },
     finish: () => {
-      closeText();
+      close();
       if (content.length === 0) return undefined;
-      return deepFreeze({ message_id: messageId, role, content, timestamp: new Date().toISOString() });
+      const metadata = finishReason && { metadata: { finish_reason: finishReason } };
+      return deepFreeze({ message_id: messageId, role, content, ...metadata, timestamp: new Date().toISOString() });
     },
   };
+}
+
+/** A chunk of a block: the chunks behind each other make one block, until one has what its provider needs back. */
+interface BlockChunk extends Block {
+  readonly type: 'text' | 'reasoning';
+  readonly text: string;
+  readonly provider_data?: ProviderData;
+}
+
+function isBlockChunk(block: Block): block is BlockChunk {
+  const { type, text, provider_data: data, ...others } = block;
+  if (typeof text !== 'string' || Object.keys(others).length > 0) return false;
+  return type === 'reasoning' || (type === 'text' && data !== undefined);
 }
 
 /**

@@ -1,16 +1,20 @@
 import fc from 'fast-check';
 import test from 'ava';
-import type { ModelUsage } from '@agent-workflow/protos/usage';
+import { finishReasons, type FinishReason, type ModelUsage } from '@agent-workflow/protos/usage';
 import { isRunFailure } from './failure.ts';
 import { readUsage, sumBounded, sumUsage } from './usage.ts';
 
+const counts = fc
+  .dictionary(fc.constantFrom(...finishReasons), fc.integer({ min: 1, max: 9 }), { minKeys: 1 })
+  .map((finishReasons) => ({ finishReasons }));
 const tokens = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.constant(Number.MAX_SAFE_INTEGER));
 const one: fc.Arbitrary<ModelUsage> = fc.record({
   model: fc.constantFrom('a', 'b', 'B', '__proto__', 'constructor', 'ä', '𝒶'),
   inputTokens: tokens,
   outputTokens: tokens,
 });
-const list = fc.array(one, { maxLength: 8 });
+const withReasons = fc.tuple(one, fc.option(counts, { nil: {} })).map(([usage, reasons]) => ({ ...usage, ...reasons }));
+const list = fc.array(withReasons, { maxLength: 8 });
 
 test('however usages are grouped and ordered, their sum is the same', (t) => {
   fc.assert(
@@ -30,6 +34,12 @@ test('a sum has each model once, in the order of their names, with the exact num
     const sum = all.reduce((before, usage) => before + (usage.model === model ? BigInt(usage[of]) : 0n), 0n);
     return Number(sum < most ? sum : most);
   };
+  const reasonsIn = (all: readonly ModelUsage[], model: string): object => {
+    const sums: Partial<Record<FinishReason, number>> = {};
+    for (const { finishReasons: some = {} } of all.filter((usage) => usage.model === model))
+      for (const reason of finishReasons) if (some[reason]) sums[reason] = (sums[reason] ?? 0) + some[reason];
+    return Object.keys(sums).length === 0 ? {} : { finishReasons: sums };
+  };
   fc.assert(
     fc.property(list, (all) => {
       const models = [...new Set(all.map(({ model }) => model))].sort();
@@ -39,6 +49,7 @@ test('a sum has each model once, in the order of their names, with the exact num
           model,
           inputTokens: exact(all, model, 'inputTokens'),
           outputTokens: exact(all, model, 'outputTokens'),
+          ...reasonsIn(all, model),
         })),
       );
     }),
@@ -49,10 +60,18 @@ test('usage that was read is the same after it was JSON, without members that ar
   fc.assert(
     fc.property(one, (usage) => {
       const read = readUsage({ ...usage, type: 'usage' });
-      t.deepEqual(read, usage);
-      t.deepEqual(JSON.parse(JSON.stringify(read)), usage);
+      t.deepEqual(read, [usage]);
+      t.deepEqual(JSON.parse(JSON.stringify(read)), [usage]);
     }),
   );
+});
+
+test('why an answer ended is counted once, and a reason that is none is refused', (t) => {
+  t.deepEqual(readUsage({ ...good, finishReason: 'length' }), [{ ...good, finishReasons: { length: 1 } }]);
+  t.deepEqual(readUsage({ finishReason: 'length' }), []);
+  t.throws(() => readUsage({ ...good, finishReason: 'eos' }), {
+    message: /^usage\(\): finishReason must be one of stop, /,
+  });
 });
 
 const good = { model: 'm', inputTokens: 1, outputTokens: 2 };
@@ -80,7 +99,7 @@ for (const [what, given, message] of [
 
 test('the longest name of a model is accepted', (t) => {
   const usage = { ...good, model: 'ä'.repeat(128) };
-  t.deepEqual(readUsage(usage), usage);
+  t.deepEqual(readUsage(usage), [usage]);
 });
 
 test('a sum of 64 models is accepted, and one of more is a failure of the node', (t) => {

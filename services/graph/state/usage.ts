@@ -1,5 +1,13 @@
 import { bytesOver, jsonQuotes } from '@agent-workflow/kit/sizes';
-import { addTokens, type ModelUsage, type Usage } from '@agent-workflow/protos/usage';
+import {
+  addTokens,
+  combineFinishes,
+  finishReasons,
+  noUsage,
+  type FinishReason,
+  type ModelUsage,
+  type Usage,
+} from '@agent-workflow/protos/usage';
 import { RunFailure } from './failure.ts';
 
 /** The models of one usage (a count). */
@@ -7,19 +15,35 @@ const maxModels = 64;
 /** The name of a model, in bytes of JSON without its quotes. */
 const maxModelBytes = 256;
 
+/** What code reports of one answer of a model: its tokens and why it ended, or one of both. */
+export type UsageReport =
+  | (Pick<ModelUsage, 'model' | 'inputTokens' | 'outputTokens'> & { readonly finishReason?: FinishReason | undefined })
+  | { readonly finishReason: FinishReason };
+
 /**
- * Reads what the code of an author gave to `ctx.usage`. Members beyond the three are dropped, so that the usage part of a model's answer
- * can be given as it is.
+ * Reads what the code of an author gave to `ctx.usage`. Members beyond the four are dropped, so that the usage part of a model's answer
+ * can be given as it is. A reason without tokens counts for no model.
  * @throws TypeError or RangeError that names the member.
  */
-export function readUsage(given: unknown): ModelUsage {
+export function readUsage(given: unknown): Usage {
   if (typeof given !== 'object' || given === null) throw new TypeError('usage() takes an object');
-  const { model, inputTokens, outputTokens } = given as Partial<Record<keyof ModelUsage, unknown>>;
-  return {
-    model: readModel(model),
-    inputTokens: readTokens('inputTokens', inputTokens),
-    outputTokens: readTokens('outputTokens', outputTokens),
-  };
+  const { model, inputTokens, outputTokens, finishReason } = given as Readonly<Record<string, unknown>>;
+  const reason = finishReason === undefined ? undefined : readReason(finishReason);
+  if (reason && model === undefined) return noUsage;
+  return [
+    {
+      model: readModel(model),
+      inputTokens: readTokens('inputTokens', inputTokens),
+      outputTokens: readTokens('outputTokens', outputTokens),
+      ...(reason && { finishReasons: { [reason]: 1 } }),
+    },
+  ];
+}
+
+function readReason(given: unknown): FinishReason {
+  const reason = finishReasons.find((one) => one === given);
+  if (!reason) throw new RangeError(`usage(): finishReason must be one of ${finishReasons.join(', ')}`);
+  return reason;
 }
 
 function readModel(model: unknown): string {
@@ -46,11 +70,15 @@ export function sumUsage(...usages: readonly Usage[]): Usage {
   return [...sums.values()].toSorted(({ model: a }, { model: b }) => (a < b ? -1 : 1));
 }
 
-const add = (one: ModelUsage, other: ModelUsage): ModelUsage => ({
-  model: one.model,
-  inputTokens: addTokens(one.inputTokens, other.inputTokens),
-  outputTokens: addTokens(one.outputTokens, other.outputTokens),
-});
+function add(one: ModelUsage, other: ModelUsage): ModelUsage {
+  const reasons = combineFinishes(one.finishReasons, other.finishReasons);
+  return {
+    model: one.model,
+    inputTokens: addTokens(one.inputTokens, other.inputTokens),
+    outputTokens: addTokens(one.outputTokens, other.outputTokens),
+    ...(reasons && { finishReasons: reasons }),
+  };
+}
 
 /**
  * The sum by model.
