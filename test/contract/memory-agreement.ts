@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { stemsOf } from '@agent-workflow/memory/words/stems';
+import { queryTermsOf } from '@agent-workflow/memory/words/terms';
 import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 import { within } from '@agent-workflow/protos/call';
 import type { MemoryType } from '@agent-workflow/protos/lists';
@@ -282,7 +282,7 @@ function passes({ memoryType, category, filters: wanted = {} }: Query, known: Pa
 
 /** The share of the best that each memory has by words, as the store itself scores them. */
 export async function wordsOf(store: MemoryStore, owner: string, query: Query): Promise<Map<string, number>> {
-  if (stemsOf(query.text).length === 0) return new Map();
+  if (queryTermsOf(query.text).length === 0) return new Map();
   const accepts = (head: Passing): boolean => passes(query, head);
   const hits = await store.findByKeywords({ owner, text: query.text, narrowing: {}, accepts, limit: 9000 });
   const best = hits[0]?.score ?? 1;

@@ -3,6 +3,7 @@ import type { MemoryHead, MemoryRecord } from '@agent-workflow/memory/ports/memo
 import type { IdempotentRequest, UpdatedMemory } from '@agent-workflow/memory/ports/records';
 import type { VectorQuery } from '@agent-workflow/memory/ports/search';
 import type { MemoryStore } from '@agent-workflow/memory/ports/store';
+import { dialogues } from './memory-languages/dialogue.ts';
 
 /** The dimension that stores are opened with for this suite. */
 export const storeDimension = 4;
@@ -27,6 +28,30 @@ const toMemory = ({ metadata = {}, vector = [1, 0, 0, 0], ...parts }: Parts & { 
 });
 
 const sentAt = Date.now();
+
+/** Ways to write, each with a text, and queries that find it. */
+const writings: readonly (readonly [way: string, content: string, ...queries: string[]])[] = [
+  ['Chinese', '我对花生过敏', '花生', '过敏', '对花生过敏吗'],
+  ['a Chinese word of one letter', '家里有一只猫很可爱', '猫'],
+  ['Japanese', '毎朝コーヒーを飲みます', 'コーヒー', '毎朝飲む', 'ｺｰﾋｰ'],
+  ['Thai', 'ฉันแพ้กุ้งและปู', 'กุ้ง', 'แพ้'],
+  ['Lao and Khmer', 'ຂ້ອຍມັກກິນເຂົ້າ ខ្ញុំចូលចិត្តកាហ្វេ', 'ເຂົ້າ', 'កាហ្វេ'],
+  ['Korean with particles', '나는 커피를 좋아하고 차에서 쉰다', '커피가', '커피', '차'],
+  ['German compounds', 'Die Krankenversicherung kostet mehr', 'Versicherung', 'Krankenkasse', 'versicherungen'],
+  ['German with sharp s', 'Die Straße ist gesperrt', 'STRASSE', 'strasse'],
+  ['full-width letters', '部品番号はＡＢＣ１２３です', 'ABC123', 'abc123', 'ＡＢＣ１２３'],
+  ['Latin letters beside Chinese ones', '我用Python写脚本', 'python', 'Python 脚本'],
+  ['decomposed letters', 'le cafe\u0301 du coin', 'café', 'CAFÉ', 'cafe'],
+  ['composed letters', 'le café du coin', 'cafe\u0301'],
+  ['Turkish with dotted and dotless i', 'İSTANBUL ılıman', 'istanbul', 'Istanbul', 'ıstanbul', 'ILIMAN', 'ilıman'],
+  ['Turkish endings', 'evlerimizden çıktık', 'evlerin'],
+  ['Russian endings', 'ключи лежат у соседки', 'ключ', 'соседка'],
+  ['Greek capitals', 'ο δρόμος είναι κλειστός', 'ΔΡΟΜΟΣ'],
+  ['Arabic with vowel points and an article', 'القَهْوَةُ بلا سكر', 'القهوة', 'قهوة'],
+  ['Persian with joiners', 'می\u200cروم خانه', 'میروم', 'خانه'],
+  ['Hindi, whose vowel signs count', 'मुझे मूंगफली से एलर्जी है', 'मूंगफली', 'एलर्जी'],
+  ['ligatures', 'the ﬁle oﬀice', 'file', 'office'],
+];
 
 const plainUpdate = ({ metadataJson, ...updated }: UpdatedMemory): unknown => ({
   ...updated,
@@ -456,6 +481,28 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.is(hits[0]?.head.memoryId, 'c');
     t.is(hits.length, 3);
     t.true(hits.every(({ score }) => score > 0));
+  });
+
+  for (const [way, content, ...queries] of writings)
+    withStore(`keywords are found in ${way}`, async (t, store) => {
+      for (const [place, decoy] of ['an old boat', '今天下雨', 'ฝนตกหนักมาก', '비가 온다', 'дождь идёт'].entries())
+        await store.put(owner, toMemory({ memoryId: `d${String(place)}`, content: decoy }));
+      await store.put(owner, toMemory({ memoryId: 'it', content }));
+      for (const text of queries) {
+        const hits = await store.findByKeywords({ owner, text, narrowing: {}, limit: 10 });
+        t.is(hits[0]?.head.memoryId, 'it', text);
+      }
+    });
+
+  withStore('a word of one of 41 Chinese facts finds that fact first', async (t, store) => {
+    const facts = dialogues['chinese']?.facts ?? [];
+    const others = facts.map((fact) => fact.replaceAll('我', '他').replace('。', '吗？'));
+    const all = [...facts, ...others, '周六在体育馆打羽毛球'];
+    for (const [place, content] of all.entries())
+      await store.put(owner, toMemory({ memoryId: `f${String(place)}`, content }));
+    const hits = await store.findByKeywords({ owner, text: '羽毛球', narrowing: {}, limit: 10 });
+    t.is(all.length, 41);
+    t.is(hits[0]?.head.memoryId, 'f40');
   });
 
   withStore('no text is a syntax error', async (t, store) => {

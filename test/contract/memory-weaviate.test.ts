@@ -2,12 +2,15 @@ import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
+import { openMarks } from '@agent-workflow/memory/adapters/weaviate/marks';
 import { openRequests } from '@agent-workflow/memory/adapters/weaviate/records/idempotency';
+import { openReindex } from '@agent-workflow/memory/adapters/weaviate/reindex';
 import { tenantOf } from '@agent-workflow/memory/adapters/weaviate/objects/objects';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createMemories } from '@agent-workflow/memory/memories';
 import type { IdempotentRequest } from '@agent-workflow/memory/ports/records';
 import type { MemoryStore } from '@agent-workflow/memory/ports/store';
+import { stemsOf } from '@agent-workflow/memory/words/stems';
 import { link } from '@agent-workflow/protos/wire/link';
 import { within } from '@agent-workflow/protos/call';
 import { requestOf } from '@agent-workflow/protos/repeats';
@@ -220,6 +223,47 @@ withServer(test, weaviate, (server) => {
     });
     await using again = await openTestStore({ url, embedder, prefix });
     t.is((await memoryOn(again).get({ owner: 'u:ada', memoryId: 'a' }, call())).content, 'kept');
+  });
+
+  test('memories with the keywords of an older version are found by these beside new ones, and reindex makes them anew', async (t) => {
+    const { url } = await server();
+    const prefix = newPrefix();
+    t.teardown(() => dropCollections(url, prefix));
+    const client = await createWeaviate({ url, requestTimeoutMs: 20_000 });
+    const byKeywords = async (store: MemoryStore, text: string): Promise<string[]> => {
+      const hits = await store.findByKeywords({ owner: 'u:ada', text, narrowing: {}, limit: 10 });
+      return hits.map(({ head }) => head.memoryId);
+    };
+    {
+      await using store = await openTestStore({ url, embedder, prefix, onOldTerms: () => t.fail() });
+      await memoryOn(store).store({ ...note, owner: 'u:ada', memoryId: 'a', content: 'हिन्दी सीखता हूँ' }, call());
+    }
+    // As the version before left it: its terms, and nothing said of them.
+    const scope = { collection: `${prefix}_1`, tenant: tenantOf('u:ada') };
+    const [object] = await client.page(scope, { limit: 1 });
+    if (!object) throw new Error('the memory is not there');
+    const { id, properties, vector } = object;
+    const words = stemsOf(String(properties['content'])).join(' ');
+    await client.replace({ ...scope, id, properties: { ...properties, words }, vector: Float32Array.from(vector) });
+    const marks = await openMarks(client, `${prefix}Marks`);
+    const { terms: _, ...current } = (await marks.read('current'))?.value as Record<string, unknown>;
+    await marks.write('current', '', current);
+    let warned = 0;
+    {
+      await using store = await openTestStore({ url, embedder, prefix, onOldTerms: () => (warned += 1) });
+      await memoryOn(store).store({ ...note, owner: 'u:ada', memoryId: 'b', content: '我对花生过敏' }, call());
+      t.deepEqual(await byKeywords(store, 'हिन्दी'), ['a']);
+      t.deepEqual(await byKeywords(store, '花生'), ['b']);
+    }
+    t.is(warned, 1);
+    {
+      await using reindex = await openReindex({ url, prefix, requestTimeoutMs: 20_000, onFailure: t.log });
+      await reindex.load(await Array.fromAsync(reindex.scan()));
+      await reindex.finish(embedder);
+    }
+    await using store = await openTestStore({ url, embedder, prefix, onOldTerms: () => t.fail() });
+    t.deepEqual(await byKeywords(store, 'हिन्दी'), ['a']);
+    t.deepEqual(await byKeywords(store, '花生'), ['b']);
   });
 });
 

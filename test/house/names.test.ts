@@ -12,6 +12,7 @@ test('kit is a closed list', (t) => {
     'env.ts',
     'errors.ts',
     'first-of-kind.ts',
+    'fold-text.ts',
     'ids.ts',
     'keyed-lock.ts',
     'life.ts',

@@ -59,6 +59,18 @@ test('a search matches the text, whatever the case', async (t) => {
   t.deepEqual(messages.map(replyText), ['The Harbour']);
 });
 
+test('a search of messages finds composed and decomposed, full-width and ordinary letters alike', async (t) => {
+  await threadWith('accents', 'un cafe\u0301 noir', 'Ｒｅｐｏｒｔ');
+  for (const [search, text] of [
+    ['café', 'un cafe\u0301 noir'],
+    ['report', 'Ｒｅｐｏｒｔ'],
+  ] as const) {
+    const path = `${pathOf('accents')}?search=${encodeURIComponent(search)}`;
+    const { messages }: Page = await data(t, 'listMessages', send('GET', path));
+    t.deepEqual(messages.map(replyText), [text]);
+  }
+});
+
 test('added messages come back as they are stored', async (t) => {
   await thread('added');
   const given = [

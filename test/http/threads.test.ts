@@ -48,6 +48,15 @@ test('a search matches name, id and metadata values, whatever the case', async (
   }
 });
 
+test('a search of threads finds composed and decomposed letters alike', async (t) => {
+  const config = { thread_id: 'accents', thread_name: 'Un cafe\u0301', metadata: { place: 'İSTANBUL' } };
+  await send('POST', '/v1/graph/invoke', { messages: [{ role: 'user', content: 'x' }], config });
+  for (const search of ['café', 'CAFE\u0301', 'istanbul', 'ıstanbul']) {
+    const page: Page = await data(t, 'listThreads', send('GET', `/v1/threads?search=${encodeURIComponent(search)}`));
+    t.deepEqual(idsOf(page), ['accents'], search);
+  }
+});
+
 for (const query of [
   'limit=0',
   'limit=-1',

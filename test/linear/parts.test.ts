@@ -9,9 +9,10 @@ import { prefersNdjson } from '@agent-workflow/gateway/replies/ndjson';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { readSelection } from '@agent-workflow/memory/record/filters';
 import { stemsOf } from '@agent-workflow/memory/words/stems';
+import { queryTermsOf, termsOf } from '@agent-workflow/memory/words/terms';
 import { keywordsOf } from '@agent-workflow/memory/words/keywords';
 import { parseEscapedKeys } from '@agent-workflow/runtime/json-keys';
-import { containing } from '@agent-workflow/threads/lists/contains';
+import { containing, finding } from '@agent-workflow/threads/lists/contains';
 import test from 'ava';
 import { isLinear, measure } from './growth.ts';
 import { texts } from './texts.ts';
@@ -51,11 +52,14 @@ const parts: Readonly<Record<string, (text: string) => unknown>> = {
     attempt(() => parseEscapedKeys(`{"${text}\\n" :1,${JSON.stringify(text)}:2}`, JSON.parse)),
   'a header of accepted types': prefersNdjson,
   'a header of proxies': (text) => addressOf({ req: { socket: {}, headers: { 'x-forwarded-for': text } } } as never, 2),
-  'words are counted for the index': stemsOf,
+  'words are counted for an old index': stemsOf,
+  'the terms of a text are made': termsOf,
+  'the terms of a query are made': queryTermsOf,
   'a text is embedded': async (text) => hashEmbedder.embed([text], undefined as never),
   'a query is reduced to words that tell': keywordsOf,
   'filters are read': (text) =>
     attempt(() => readSelection({ filtersJson: Buffer.from(JSON.stringify({ [text]: { $in: Array.from(text) } })) })),
+  'a text is searched for as people read it': (text) => finding(text)(`${text.slice(1)}${text}`),
   'a text is searched for itself': (text) => containing(text)(`${text.slice(1)}${text}`),
   'a text is searched for half of itself and another': (text) =>
     containing(`${text.slice(0, text.length / 4)}#${text.slice(0, text.length / 4)}`)(text),

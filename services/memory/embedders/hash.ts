@@ -1,5 +1,5 @@
+import { limitMarks } from '@agent-workflow/kit/fold-text';
 import { toUnit } from '../vectors/unit.ts';
-import { limitMarks } from '../words/combining-marks.ts';
 import type { Embedder } from '../ports/embedder.ts';
 
 const dimension = 384;

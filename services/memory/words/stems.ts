@@ -1,8 +1,8 @@
-import { limitMarks } from './combining-marks.ts';
+import { limitMarks } from '@agent-workflow/kit/fold-text';
 
 /**
- * The words of a text as keys of an index, in their order: in lower case, without diacritics, and without English endings by Porter's
- * rules, as SQLite's FTS5 makes them (`porter unicode61 remove_diacritics 2`). Any other character than a letter or digit separates words.
+ * The words of a text as an index of terms of version 1 has them: in lower case, without diacritics, and without English endings by
+ * Porter's rules. Any other character than a letter or digit separates words.
  */
 export const stemsOf = (text: string): string[] =>
   (
@@ -11,10 +11,10 @@ export const stemsOf = (text: string): string[] =>
       .normalize('NFD')
       .replace(/\p{Mn}/gu, '')
       .match(/[\p{L}\p{N}\p{Co}]+/gu) ?? []
-  ).map(stem);
+  ).map(stemOf);
 
 /** The stem of one word in lower case. A word with other characters than a to z is returned as it is. */
-function stem(word: string): string {
+export function stemOf(word: string): string {
   if (!/^[a-z]{3,64}$/.test(word)) return word;
   return [dropPlural, dropPast, turnY, shortenLong, shortenMore, dropSuffix, dropE].reduce(
     (left, step) => step(left),
@@ -24,17 +24,19 @@ function stem(word: string): string {
 
 // In the rules below a word is [C](VC)^m[V], where C and V are runs of consonants and of vowels, and `m` is its measure.
 
-const vowel = /[aeiou]/;
-const isVowel = (word: string, place: number): boolean => {
-  const letter = word[place] ?? '';
-  return vowel.test(letter) || (letter === 'y' && place > 0 && !isVowel(word, place - 1));
-};
+/** The word with `v` for each vowel and `c` for each consonant; a y behind a consonant is a vowel. */
+function shapeOf(word: string): string {
+  let shape = '';
+  for (const letter of word) {
+    const isVowel = 'aeiou'.includes(letter) || (letter === 'y' && shape.endsWith('c'));
+    shape += isVowel ? 'v' : 'c';
+  }
+  return shape;
+}
 
-const shapeOf = (word: string): string => Array.from(word, (_, place) => (isVowel(word, place) ? 'v' : 'c')).join('');
-
-const measure = (word: string): number => shapeOf(word).match(/vc/g)?.length ?? 0;
+const measure = (word: string): number => shapeOf(word).split('vc').length - 1;
 const hasVowel = (word: string): boolean => shapeOf(word).includes('v');
-const endsDouble = (word: string): boolean => /([^aeiou])\1$/.test(word) && !isVowel(word, word.length - 1);
+const endsDouble = (word: string): boolean => /([^aeiou])\1$/.test(word) && shapeOf(word).endsWith('c');
 /** Consonant, vowel, consonant, the last not w, x or y: a word with this ending has lost an e (`hop` from `hope`). */
 const endsShort = (word: string): boolean => shapeOf(word).endsWith('cvc') && !/[wxy]$/.test(word);
 
@@ -58,28 +60,29 @@ const turnY = (word: string): string =>
 
 type Endings = readonly (readonly [ending: string, instead: string])[];
 
+/** Longer ones come first. */
 const longEndings: Endings = [
   ['ational', 'ate'],
-  ['tional', 'tion'],
-  ['enci', 'ence'],
-  ['anci', 'ance'],
-  ['izer', 'ize'],
-  ['bli', 'ble'],
-  ['alli', 'al'],
-  ['entli', 'ent'],
-  ['eli', 'e'],
-  ['ousli', 'ous'],
   ['ization', 'ize'],
-  ['ation', 'ate'],
-  ['ator', 'ate'],
-  ['alism', 'al'],
   ['iveness', 'ive'],
   ['fulness', 'ful'],
   ['ousness', 'ous'],
+  ['tional', 'tion'],
+  ['biliti', 'ble'],
+  ['entli', 'ent'],
+  ['ousli', 'ous'],
+  ['ation', 'ate'],
+  ['alism', 'al'],
   ['aliti', 'al'],
   ['iviti', 'ive'],
-  ['biliti', 'ble'],
+  ['enci', 'ence'],
+  ['anci', 'ance'],
+  ['izer', 'ize'],
+  ['alli', 'al'],
+  ['ator', 'ate'],
   ['logi', 'log'],
+  ['bli', 'ble'],
+  ['eli', 'e'],
 ];
 
 const moreEndings: Endings = [
@@ -88,25 +91,25 @@ const moreEndings: Endings = [
   ['alize', 'al'],
   ['iciti', 'ic'],
   ['ical', 'ic'],
-  ['ful', ''],
   ['ness', ''],
+  ['ful', ''],
 ];
 
-const suffixes = 'al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize'.split(' ');
+const suffixes = 'ement ance ence able ible ment ant ent ion ism ate iti ous ive ize al er ic ou'.split(' ');
 
 const shortenLong = (word: string): string => exchange(word, longEndings);
 const shortenMore = (word: string): string => exchange(word, moreEndings);
 
-/** The longest ending that matches decides, also when the rest is too short to lose it. */
+/** The first ending that matches decides, also when the rest is too short to lose it. */
 function exchange(word: string, endings: Endings): string {
-  const fitting = endings.filter(([ending]) => word.endsWith(ending)).sort((a, b) => b[0].length - a[0].length)[0];
+  const fitting = endings.find(([ending]) => word.endsWith(ending));
   if (!fitting) return word;
   const left = word.slice(0, -fitting[0].length);
   return measure(left) > 0 ? left + fitting[1] : word;
 }
 
 function dropSuffix(word: string): string {
-  const suffix = suffixes.filter((ending) => word.endsWith(ending)).sort((a, b) => b.length - a.length)[0];
+  const suffix = suffixes.find((ending) => word.endsWith(ending));
   if (suffix === undefined) return word;
   const left = word.slice(0, -suffix.length);
   if (measure(left) < 2 || (suffix === 'ion' && !/[st]$/.test(left))) return word;

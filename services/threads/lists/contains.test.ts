@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import test from 'ava';
-import { containing } from './contains.ts';
+import { containing, finding } from './contains.ts';
 
 test('it finds what String.includes finds', (t) => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 300 });
@@ -12,4 +12,51 @@ test('it finds what String.includes finds', (t) => {
     }),
   );
   t.pass();
+});
+
+test('a search finds every part of a text in either case, and no text without it', (t) => {
+  const unit = fc.constantFrom(
+    'a',
+    'E',
+    'é',
+    '\u0301',
+    '\u0323',
+    'İ',
+    'i',
+    'ı',
+    'ß',
+    'ﬁ',
+    'Σ',
+    'か',
+    '\u3099',
+    'Ａ',
+    ' ',
+    '中',
+  );
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 90 }), fc.nat(90), fc.nat(90), (text, from, length) => {
+      const part = text.slice(from, from + length);
+      for (const needle of [part, part.toUpperCase(), part.toLowerCase()])
+        if (text.toLowerCase().includes(needle.toLowerCase()) && !finding(needle)(text)) return false;
+      return !finding('z')(text);
+    }),
+  );
+  t.pass();
+});
+
+test('a search finds what reads the same, however its letters are made', (t) => {
+  for (const [text, ...searches] of [
+    ['un cafe\u0301 noir', 'café', 'CAFÉ', 'fe\u0301 n', 'ｃａｆé'],
+    ['un café noir', 'cafe\u0301'],
+    ['Ｒｅｐｏｒｔ１２', 'report12', 'Report'],
+    ['İstanbul', 'istanbul', 'ISTANBUL', 'ıstan'],
+    ['ILIMAN', 'ılıman'],
+    ['Hauptstraße', 'STRASSE', 'hauptstrasse'],
+    ['ｶﾞｿﾘﾝ', 'ガソリン'],
+    ['한글', '한글'.normalize('NFD')],
+    ['the ﬁle', 'file'],
+    ['ΟΔΟΣ', 'οδος'],
+  ] as const)
+    for (const search of searches) t.true(finding(search)(text), `${search} in ${text}`);
+  t.false(finding('cafe')('un café noir'));
 });

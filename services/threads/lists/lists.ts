@@ -18,7 +18,7 @@ import { textOf, type Message } from '@agent-workflow/protos/message';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import { pageBytes, toPage, type Page } from '@agent-workflow/kit/pages';
 import { createYielder } from '@agent-workflow/kit/yielder';
-import { containing } from './contains.ts';
+import { finding } from './contains.ts';
 import {
   messagesCursors,
   nextOf,
@@ -95,7 +95,7 @@ export async function listThreads(
   const page = search
     ? await searchOneAtATime(owner, listing, {
         ...asked,
-        matches: matchesThread(search.toLowerCase(), texts),
+        matches: matchesThread(search, texts),
         most: searchedThreads,
       })
     : await readPage(listing, asked);
@@ -115,7 +115,7 @@ export async function listMessages(
   const page = search
     ? await searchOneAtATime(owner, listing, {
         ...asked,
-        matches: matchesMessage(search.toLowerCase(), threadId, texts),
+        matches: matchesMessage(search, threadId, texts),
       })
     : await readPage(listing, asked);
   const messages = await texts.messages(threadId, page.items, signal);
@@ -252,22 +252,20 @@ export function toThread(row: ThreadRow): Thread {
   return thread;
 }
 
-function matchesThread(needle: string, texts: StoredTexts): (row: ThreadRow) => boolean {
-  const contains = containing(needle);
+function matchesThread(search: string, texts: StoredTexts): (row: ThreadRow) => boolean {
+  const isFound = finding(search);
   return ({ threadId, name = '', metadata }) => {
-    if (contains(threadId.toLowerCase()) || contains(name.toLowerCase())) return true;
-    const isIn = (json: Uint8Array): boolean => valuesOf(fromJson(json)).some((value) => contains(value.toLowerCase()));
+    if (isFound(threadId) || isFound(name)) return true;
+    const isIn = (json: Uint8Array): boolean => valuesOf(fromJson(json)).some(isFound);
     return metadata !== undefined && texts.read({ threadId, column: 'thread.metadata' }, () => isIn(metadata)) === true;
   };
 }
 
 /** A message that cannot be read matches nothing. */
-function matchesMessage(needle: string, threadId: string, texts: StoredTexts): (entry: LogEntry) => boolean {
-  const contains = containing(needle);
+function matchesMessage(search: string, threadId: string, texts: StoredTexts): (entry: LogEntry) => boolean {
+  const isFound = finding(search);
   return ({ json }) =>
-    texts.read({ threadId, column: 'message.json' }, () =>
-      contains(textOf(fromJson(json) as Message).toLowerCase()),
-    ) === true;
+    texts.read({ threadId, column: 'message.json' }, () => isFound(textOf(fromJson(json) as Message))) === true;
 }
 
 /** The values of a JSON document, however deep, as text; its keys are not among them. */

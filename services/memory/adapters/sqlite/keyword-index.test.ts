@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import fc from 'fast-check';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -76,3 +77,23 @@ async function idsWith(store: MemoryStore, text: string): Promise<string[]> {
 
 const idsOf = (known: ReadonlyMap<string, string>, content: string): string[] =>
   [...known].flatMap(([id, its]) => (its === content ? [id] : [])).sort();
+
+test('a file whose index has the terms of another version gets a new index, while memories are put', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'terms-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'memory.sqlite');
+  {
+    await using store = openSqliteMemoryStore({ path, embedder });
+    for (let place = 0; place < 700; place += 1) await store.put('anon', record(`m${String(place)}`, '我对花生过敏'));
+    await idsWith(store, '花生');
+  }
+  const old = new DatabaseSync(path);
+  old.exec(`UPDATE indexed SET terms = 1; INSERT INTO memory_terms (memory_terms) VALUES ('delete-all');
+    INSERT INTO memory_terms (rowid, terms) SELECT seq, 'old' FROM memories`);
+  old.close();
+  await using store = openSqliteMemoryStore({ path, embedder });
+  await store.put('anon', record('new', '花生酱'));
+  await store.remove('anon', ['m0']);
+  const hits = await store.findByKeywords({ owner: 'anon', text: '花生', narrowing: {}, limit: 1000 });
+  t.is(hits.length, 700);
+});

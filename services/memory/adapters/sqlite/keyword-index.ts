@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createYielder } from '@agent-workflow/kit/yielder';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
+import { queryTermsOf, termsOf } from '../../words/terms.ts';
 
 /** A row's content in the full-text index. */
 interface IndexEntry {
@@ -21,7 +22,7 @@ export interface KeywordIndex {
   readonly add: (entry: IndexEntry) => void;
   readonly replace: (entry: IndexEntry) => void;
   readonly remove: (seq: number) => void;
-  /** All rows of the owner that have any word of the text. Rows of other owners change no score. */
+  /** All rows of the owner that have any term of the text. Rows of other owners change no score. */
   readonly find: (owner: string, text: string) => Promise<KeywordMatch[]>;
 }
 
@@ -30,40 +31,49 @@ export interface KeywordIndex {
  * `indexed.until` wait; a search indexes them first.
  */
 const waitingAtMost = 32;
+/** How many rows that wait one write indexes: more of them wait after the terms have changed. */
+const indexedByAdd = 64;
+const indexedByFind = 500;
 
-/** Matches of one word that one query reads. They are many, because FTS5 counts the rows with a word again in each query. */
+/** Matches of one term that one query reads. They are many, because FTS5 counts the rows with a term again in each query. */
 const matchesAtOnce = 5000;
 
-const insertEntry = 'INSERT INTO memory_words (rowid, owner, content) VALUES (?, ?, ?)';
-const deleteEntry = 'DELETE FROM memory_words WHERE rowid = ?';
-const selectWaiting = 'SELECT seq, owner, content FROM memories WHERE seq > ? ORDER BY seq';
+const insertEntry = 'INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)';
+const deleteEntry = 'DELETE FROM memory_terms WHERE rowid = ?';
+const selectWaiting = 'SELECT seq, owner, content FROM memories WHERE seq > ? ORDER BY seq LIMIT ?';
 const countRows = 'SELECT count(*) AS count FROM memories WHERE owner = ?';
 /**
- * FTS5 multiplies the weight of a word in a row, which is what is wanted here, by how rare the word is among the rows of all owners. The
- * same with a huge weight of the column is this factor alone, so that their quotient is the weight, from 0 to 1.
+ * FTS5 multiplies the weight of a term in a row, which is what is wanted here, by a factor for how rare the term is. The same with a huge
+ * weight of the column is this factor alone, so that their quotient is the weight, from 0 to 1.
  */
-const selectMatches = `SELECT rowid AS seq, bm25(memory_words, 0.0, 1.0) / bm25(memory_words, 0.0, 1e15) AS weight
-  FROM memory_words WHERE memory_words MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?`;
+const selectMatches = `SELECT rowid AS seq, bm25(memory_terms, 1.0) / bm25(memory_terms, 1e15) AS weight
+  FROM memory_terms WHERE memory_terms MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?`;
 
 export function createKeywordIndex(db: Sqlite): KeywordIndex {
   const indexedUntil = (): number => Number(db.prepare('SELECT until FROM indexed').get()?.['until']);
 
   const insert = ({ seq, owner, content }: IndexEntry): void => {
-    db.prepare(insertEntry).run(seq, ownerWord(owner), content);
+    const prefix = ownerPrefix(owner);
+    db.prepare(insertEntry).run(
+      seq,
+      termsOf(content)
+        .map((term) => prefix + term)
+        .join(' '),
+    );
   };
 
-  const indexWaiting = (): void => {
+  const indexWaiting = (most: number): void => {
     let until = indexedUntil();
-    for (const row of db.prepare(selectWaiting).all(until)) {
+    for (const row of db.prepare(selectWaiting).all(until, most)) {
       until = Number(row['seq']);
       insert({ seq: until, owner: String(row['owner']), content: String(row['content']) });
     }
     db.prepare('UPDATE indexed SET until = ?').run(until);
   };
 
-  /** The rows of the owner that have the word, each with the weight of the word in it. */
-  const weightsOf = async (owner: string, word: string): Promise<(readonly [seq: number, weight: number])[]> => {
-    const match = `owner : "${ownerWord(owner)}" AND content : "${word}"`;
+  /** The rows of the owner that have the term, each with the weight of the term in it. */
+  const weightsOf = async (owner: string, term: string): Promise<(readonly [seq: number, weight: number])[]> => {
+    const match = `"${ownerPrefix(owner)}${term}"`;
     const weights: (readonly [number, number])[] = [];
     const yielder = createYielder();
     for (let after = -1; ;) {
@@ -79,7 +89,7 @@ export function createKeywordIndex(db: Sqlite): KeywordIndex {
     add: (entry) => {
       const until = indexedUntil();
       if (entry.seq <= until) insert(entry);
-      else if (entry.seq - until >= waitingAtMost) indexWaiting();
+      else if (entry.seq - until >= waitingAtMost) indexWaiting(indexedByAdd);
     },
 
     replace: (entry) => {
@@ -93,14 +103,17 @@ export function createKeywordIndex(db: Sqlite): KeywordIndex {
     },
 
     find: async (owner, text) => {
-      const words = wordsOf(text);
-      if (words.length === 0) return [];
-      if (db.prepare(selectWaiting).get(indexedUntil())) await db.write(indexWaiting);
+      const terms = queryTermsOf(text);
+      if (terms.length === 0) return [];
+      while (db.prepare(selectWaiting).get(indexedUntil(), 1))
+        await db.write(() => {
+          indexWaiting(indexedByFind);
+        });
       const rows = Number(db.prepare(countRows).get(owner)?.['count']);
       const scores = new Map<number, number>();
       const yielder = createYielder();
-      for (const word of words) {
-        const weights = await weightsOf(owner, word);
+      for (const term of terms) {
+        const weights = await weightsOf(owner, term);
         const rarity = rarityOf(weights.length, rows);
         for (const [seq, weight] of weights) {
           scores.set(seq, (scores.get(seq) ?? 0) + weight * rarity);
@@ -112,16 +125,9 @@ export function createKeywordIndex(db: Sqlite): KeywordIndex {
   };
 }
 
-/** How much a word says by which `withWord` of `rows` are found: BM25's inverse document frequency, as Weaviate has it, above 0. */
-const rarityOf = (withWord: number, rows: number): number =>
-  Math.log(1 + (Math.max(rows - withWord, 0) + 0.5) / (withWord + 0.5));
+/** How much a term says by which `withTerm` of `rows` are found: BM25's inverse document frequency, as Weaviate has it, above 0. */
+const rarityOf = (withTerm: number, rows: number): number =>
+  Math.log(1 + (Math.max(rows - withTerm, 0) + 0.5) / (withTerm + 0.5));
 
-/** The owner as one word of the index, so that a search reads no other owner's entries. */
-const ownerWord = (owner: string): string => createHash('sha256').update(owner).digest('hex').slice(0, 24);
-
-/** The words of a query after these are ignored. */
-const maxWords = 64;
-
-/** The words of a text, none of which is syntax in quotes. */
-const wordsOf = (text: string): string[] =>
-  [...new Set(text.toLowerCase().match(/[\p{L}\p{N}\p{M}\p{Co}]+/gu))].slice(0, maxWords);
+/** Each term of the index begins with its owner, so that a search reads no entry of another one. */
+const ownerPrefix = (owner: string): string => createHash('sha256').update(owner).digest('hex').slice(0, 16);

@@ -19,7 +19,17 @@ export const migrations = [
   `CREATE TABLE requests (
      owner TEXT NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL, outcome BLOB NOT NULL, PRIMARY KEY (owner, id)) STRICT;
    CREATE INDEX requests_by_time ON requests (until);`,
+  `DROP TABLE memory_words;
+   CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '+'");
+   ALTER TABLE indexed ADD COLUMN terms INTEGER NOT NULL DEFAULT 0;`,
 ];
+
+/** Empties the index of terms when another version of the terms is in it; it is then filled again as rows that wait for it are. */
+export function recordTerms(db: Sqlite, version: number): void {
+  if (db.prepare('SELECT terms FROM indexed').get()?.['terms'] === version) return;
+  db.prepare("INSERT INTO memory_terms (memory_terms) VALUES ('delete-all')").run();
+  db.prepare('UPDATE indexed SET until = 0, terms = ?').run(version);
+}
 
 /**
  * Writes down which embedder makes the vectors of the file.

@@ -1,10 +1,11 @@
 import { openSqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { EmbedderIdentity } from '../../ports/embedder.ts';
 import type { MemoryStore } from '../../ports/store.ts';
+import { termsVersion } from '../../words/terms.ts';
 import { createBackup } from './backup.ts';
 import { createKeywordIndex } from './keyword-index.ts';
 import { createRecords } from './records.ts';
-import { migrations, recordEmbedder } from './schema.ts';
+import { migrations, recordEmbedder, recordTerms } from './schema.ts';
 import { createSearch } from './search.ts';
 import { createVectorCache } from './vector-cache.ts';
 import { createReadVectors } from './vector-reads.ts';
@@ -27,6 +28,7 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
   const db = openSqlite({ path, durability: 'full', migrations, health });
   try {
     recordEmbedder(db, embedder);
+    recordTerms(db, termsVersion);
   } catch (error) {
     db[Symbol.dispose]();
     throw error;

@@ -45,6 +45,9 @@ async function openWhenThere(config: WeaviateConfig, { embedder, log, health, st
         log.info({ count }, 'the index of memories is checked');
       },
       onFailure: failuresTo(log),
+      onOldTerms: () => {
+        log.warn({}, 'some memories have the keywords of an older version: services/memory/reindex.ts makes them anew');
+      },
     });
   const part = health?.part('weaviate') ?? unwatchedPart;
   const onAway = logRetries({ log, text: 'Weaviate does not answer; it is tried again' });

@@ -1,6 +1,7 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import type { Reindex } from '../../ports/backup.ts';
+import { termsVersion } from '../../words/terms.ts';
 import { createWeaviate } from './client/client.ts';
 import type { Weaviate, WeaviateConnection } from './client/weaviate.ts';
 import { openMarks, type Marks } from './marks/marks.ts';
@@ -63,7 +64,7 @@ async function begin({ weaviate, marks, prefix, presence, onFailure }: Parts): P
     scan: createBackup({ reads, collection, use }).scan,
     load: createBackup({ reads, collection: target, use }).load,
     finish: async ({ model, dimension }) => {
-      const next: Current = { collection: target, schema, model, dimension };
+      const next: Current = { collection: target, schema, model, dimension, terms: termsVersion };
       await marks.write('current', '', next);
       await dropOthers(weaviate, prefix, target);
     },

@@ -4,7 +4,6 @@ import type { KeywordHit, KeywordQuery, Measure, VectorHit, VectorQuery } from '
 import { bestScoreFirst, isWithin, nearestFirst, newestFirst } from '../../record/order.ts';
 import { distancesFrom } from '../../vectors/distances.ts';
 import { createTop } from '../../vectors/top.ts';
-import { stemsOf } from '../../words/stems.ts';
 import type { Scope } from './client/weaviate.ts';
 import { eachById, idOf, readableOf, rowsByIds, type Reads } from './records/by-id.ts';
 import { followChanges, type FollowedChanges } from './records/changes.ts';
@@ -244,9 +243,16 @@ async function measured(
   });
 }
 
-/** The best memories by keywords. Those that the index missed because they were replaced meanwhile are looked for again by their ids. */
-export async function findByKeywords(reads: Reads, scope: Scope, query: KeywordQuery): Promise<KeywordHit[]> {
-  const words = [...new Set(stemsOf(query.text))].slice(0, maxWords);
+/**
+ * The best memories that have any of the words. Those that the index missed because they were replaced meanwhile are looked for again by
+ * their ids.
+ */
+export async function findByKeywords(
+  reads: Reads,
+  scope: Scope,
+  query: KeywordQuery,
+  words: readonly string[],
+): Promise<KeywordHit[]> {
   if (words.length === 0 || query.limit <= 0) return [];
   const changes = followChanges(reads.changes, scope);
   const found = await bestByKeywords({ reads, scope, query, changes, words: words.join(' ') });
@@ -305,9 +311,6 @@ async function scored(reads: Reads, query: Omit<Parameters<typeof findRows>[1], 
 
 /** A longer list is for strategies that blend scores: very many hits at its end have the same, low score. */
 const shortList = 100;
-
-/** The words of a query after these are ignored. */
-const maxWords = 64;
 
 interface Near {
   readonly limit: number;

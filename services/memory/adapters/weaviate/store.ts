@@ -15,6 +15,8 @@ import { openSchema } from './objects/schema.ts';
 import { findByKeywords, findByVector } from './search.ts';
 import { createTenants } from './objects/tenants.ts';
 import { openWatch, type Watch } from './repair/watch.ts';
+import { stemsOf } from '../../words/stems.ts';
+import { queryTermsOf, termsVersion } from '../../words/terms.ts';
 
 interface WeaviateMemoryStoreOptions extends WeaviateConnection {
   /** The prefix of the names of the service's collections: a capital, then letters and digits. */
@@ -27,6 +29,8 @@ interface WeaviateMemoryStoreOptions extends WeaviateConnection {
   readonly onRepair?: (count: number) => void;
   /** Is called with each failure in the background. */
   readonly onFailure?: (error: unknown) => void;
+  /** Is called at the start when some memories have terms of another version. */
+  readonly onOldTerms?: () => void;
 }
 
 interface WeaviateMemoryStore extends MemoryStore {
@@ -59,7 +63,9 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
   const presence = await openPresence(marks, 'serving', { unless: ['copying'], onFailure });
   if (!presence) throw unavailable('the memories are being copied');
   opened.use(presence);
-  const { collection } = await openSchema({ weaviate, marks, prefix, embedder });
+  const { collection, terms } = await openSchema({ weaviate, marks, prefix, embedder });
+  if (terms !== termsVersion) options.onOldTerms?.();
+  const wordsOf = terms === termsVersion ? queryTermsOf : termsOfBothVersions;
   const changes = await openChanges(weaviate, `${prefix}Changes`);
   opened.use(every(expireChangesMs, changes.expire, onFailure));
   const reads = { weaviate, changes, onUnreadable: onFailure };
@@ -77,9 +83,18 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
     ...createRecords({ reads, locks: marks, requests, collection, use }),
     ...createBackup({ reads, collection, use }),
     findByVector: async (query) => within(query.owner, async (scope) => findByVector(reads, scope, query)),
-    findByKeywords: async (query) => within(query.owner, async (scope) => findByKeywords(reads, scope, query)),
+    findByKeywords: async (query) =>
+      within(query.owner, async (scope) => findByKeywords(reads, scope, query, wordsOf(query.text))),
     incompleteSince: watch.incompleteSince,
     untilComplete: watch.untilComplete,
     [Symbol.asyncDispose]: async () => everything.disposeAsync(),
   };
 }
+
+/** The most words of version 1 that one query looks for. */
+const maxWords = 64;
+
+/** What finds memories with terms of version 1, and those that were stored or updated since. */
+const termsOfBothVersions = (text: string): string[] => [
+  ...new Set([...queryTermsOf(text), ...stemsOf(text).slice(0, maxWords)]),
+];

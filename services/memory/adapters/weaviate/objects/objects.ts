@@ -3,7 +3,7 @@ import type { MemoryType } from '@agent-workflow/protos/lists';
 import { fieldOf } from '../../../record/json.ts';
 import type { MemoryHead, MemoryRecord, OwnedMemory, StoredMemory } from '../../../ports/memory.ts';
 import type { Narrowing, Scalar } from '../../../ports/query.ts';
-import { stemsOf } from '../../../words/stems.ts';
+import { termsOf } from '../../../words/terms.ts';
 import type { FoundObject, NewObject } from '../client/weaviate.ts';
 import { markId } from '../marks/marks.ts';
 import { allOf, type Row, type Where } from '../client/queries.ts';
@@ -38,7 +38,7 @@ export const toObject = (
     threadId: memory.threadId,
     at: memory.timestamp,
     keys: keysOf(memory),
-    words: stemsOf(memory.content).join(' '),
+    words: termsOf(memory.content).join(' '),
     content: memory.content,
     metadata: toText(memory.metadataJson),
     vectorJson: toText(memory.vectorJson),

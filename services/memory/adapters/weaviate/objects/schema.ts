@@ -1,6 +1,7 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { unavailable } from '@agent-workflow/kit/errors';
 import type { EmbedderIdentity } from '../../../ports/embedder.ts';
+import { termsVersion } from '../../../words/terms.ts';
 import type { Weaviate } from '../client/weaviate.ts';
 import type { Marks } from '../marks/marks.ts';
 
@@ -9,6 +10,8 @@ export interface Current extends EmbedderIdentity {
   readonly collection: string;
   /** How many of `migrations` were applied to the collection. */
   readonly schema: number;
+  /** The version of the terms of all its memories; absent where some have those of version 1. */
+  readonly terms?: number;
 }
 
 interface SchemaOptions {
@@ -61,7 +64,7 @@ async function toCurrent(
   stored: Current | undefined,
   { weaviate, prefix, embedder: { model, dimension } }: SchemaOptions,
 ): Promise<Current> {
-  if (!stored) return { collection: `${prefix}_1`, schema: 0, model, dimension };
+  if (!stored) return { collection: `${prefix}_1`, schema: 0, model, dimension, terms: termsVersion };
   if (stored.schema > migrations.length) {
     const versions = `schema ${String(stored.schema)}, known ${String(migrations.length)}`;
     throw new ConfigError(`the memories at WEAVIATE_URL were written by a newer version (${versions})`);
