@@ -20,6 +20,14 @@ test('the log has the stack and the cause of what code of the agent threw; the c
   const refusal = JSON.stringify(written.body);
   t.regex(refusal, /the reducer of field \\"total\\" failed: an unexpected error/);
   t.false(/throwing\.ts|asked too much|gave up/.test(refusal), refusal);
+  const begun = await send('POST', '/v1/graph/invoke', {
+    messages: [user('hello')],
+    initial_state: { total: -1 },
+    config: { thread_id: 'initial' },
+  });
+  t.is(begun.status, 422, JSON.stringify(begun.body));
+  t.regex(JSON.stringify(begun.body), /the reducer of field \\"total\\" failed: an unexpected error/);
+  t.false(/throwing\.ts|asked too much|gave up/.test(JSON.stringify(begun.body)));
   t.is(await service.stop('SIGTERM'), 0);
 
   const lines = service.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line);
@@ -40,7 +48,8 @@ test('the log has the stack and the cause of what code of the agent threw; the c
     t.regex(String(line?.['run_id']), /^[0-9a-f-]{36}$/);
     t.is(line?.['node'], order === 'tool' ? 'tools' : 'obey');
   }
-  t.regex(JSON.stringify(lineOf('tool', /^a reducer threw/)?.err), /throwing\.ts/);
+  for (const thread of ['tool', 'initial'])
+    t.regex(JSON.stringify(lineOf(thread, /^a reducer threw/)?.err), /throwing\.ts/, thread);
 });
 
 const unexpected = 'an unexpected error, which is in the log of the service';

@@ -47,10 +47,16 @@ export function createExecution(options: ExecutionOptions): Execution {
   const started = createStartedRuns();
   const runAside = createRunAside(log);
   const finishStop = createFinishStop({ ...options, runAside });
+  const start = createStart({ ...options, started, finishStop, runAside });
   const { wait, follow } = createFollow({ ...options, started });
 
   return {
-    start: createStart({ ...options, started, finishStop, runAside }),
+    start: async (request, call) =>
+      start(request, call).catch((error: unknown) => {
+        logThrown(log, error, request.threadId);
+        throw error;
+      }),
+
     wait,
     follow,
 
@@ -98,7 +104,7 @@ export function createExecution(options: ExecutionOptions): Execution {
 }
 
 /** A refusal with a cause comes from a reducer that threw. The log has the whole error, the caller only its message. */
-function logThrown(log: Log, error: unknown, threadId: string): void {
+function logThrown(log: Log, error: unknown, threadId: string | undefined): void {
   if (isServiceError(error, 'Invalid') && error.cause !== undefined)
     log.warn({ err: error.cause, threadId }, "a reducer threw on a caller's update of the state");
 }
