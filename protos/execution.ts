@@ -317,6 +317,10 @@ export interface UpdateStateRequest {
   readonly onceKey?: string;
   /** The same in every attempt at this request: see threads.proto. */
   readonly attemptId?: string;
+  /** The version that the state must have; another one is a conflict. Absent: any. */
+  readonly expectedVersion?: number;
+  /** Whether the fields are set past their reducers, and log and context stay as they are. */
+  readonly replaces?: boolean;
 }
 
 export interface DeleteThreadRequest {

@@ -1142,6 +1142,8 @@ export interface WriteStateRequest {
   readonly onceKey?: string;
   /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
+  /** Whether a write of nothing makes no version of its own. */
+  readonly skipsNothing?: boolean;
 }
 
 export interface ClearStateRequest {

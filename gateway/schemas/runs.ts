@@ -160,6 +160,7 @@ export const FixedThread = objectOf('FixedThread', 'What was removed from a thre
   message: text('What happened, for people'),
   removed_count: count('How many messages were removed'),
   agent: Type.Optional(text('The agent that the thread belongs to; absent before its first run')),
+  checkpoint_id: text('The checkpoint that the thread is at'),
   state: described(JsonObject, 'The whole state after that, as `GET /v1/threads/{thread_id}/state` gives it'),
 });
 

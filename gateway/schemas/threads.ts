@@ -11,6 +11,7 @@ import {
   objectOf,
   text,
   threadId,
+  words,
 } from './common.ts';
 import { Message } from './messages.ts';
 import { Type } from './builders.ts';
@@ -37,13 +38,36 @@ const ThreadConfig = objectOf('ThreadConfig', 'Names the thread again. Further f
   thread_id: Type.Optional(described(BodyId, 'May repeat the thread of the path; another one is 400')),
 });
 
-export const UpdateState = objectOf('UpdateStateRequest', 'Fields of the state to change.', {
-  config: described(ThreadConfig, 'Required, and may be empty'),
-  state: described(
-    JsonObject,
-    'The fields to change, at most 2 MiB. A field with a reducer is combined with what is there, as after a node; any other is replaced. `graph:StateSchema` lists the fields.',
-  ),
-});
+export const UpdateState = {
+  ...objectOf('UpdateStateRequest', 'Fields of the state to change.', {
+    config: described(ThreadConfig, 'Required, and may be empty'),
+    state: described(
+      JsonObject,
+      'The fields to change, at most 2 MiB. `graph:StateSchema` lists the fields. What a replacement finds as it is changes nothing, so that a whole state can be sent back.',
+    ),
+    mode: words(['merge', 'replace'], {
+      description: 'What happens to a field that is given',
+      meanings: {
+        merge:
+          'one with a reducer is combined with what is there, as after a node, any other is replaced; messages of `context` are added',
+        replace: 'its value is set, past its reducer; log and `context` stay, and another `context` is 422',
+      },
+      default: 'merge',
+    }),
+    checkpoint_id: Type.Optional(
+      described(
+        BodyId,
+        'The `checkpoint_id` that was read with the state: 409 when the thread has moved on. Required for `replace`',
+      ),
+    ),
+  }),
+  allOf: [
+    {
+      if: { required: ['mode'], properties: { mode: { const: 'replace', description: 'A replacement' } } },
+      then: { required: ['checkpoint_id'] },
+    },
+  ],
+};
 
 const threadFields = {
   thread_id: threadId,
@@ -72,6 +96,7 @@ export const ThreadDetails = objectOf('ThreadDetails', 'A thread.', {
   ),
 });
 export const ThreadState = objectOf('ThreadState', 'The state of a thread.', {
+  checkpoint_id: text('The checkpoint that the thread is at, for `checkpoint_id` of a write and of a fork'),
   agent: Type.Optional(text('The agent that the thread belongs to; absent before its first run')),
   state: Type.Unsafe<Record<string, unknown>>({
     type: 'object',

@@ -28,6 +28,7 @@ import type {
   RunRequest,
   RunResult,
   RunsQuery,
+  StateWriting,
   Thread,
   ThreadState,
   ToolDeclaration,
@@ -281,9 +282,15 @@ function threadsOf(connection: Connection) {
       request(connection, { method: 'DELETE', ...at(threadId), ...options }),
     state: (threadId: string, options: RequestOptions = {}): Promise<ThreadState> =>
       request(connection, { method: 'GET', ...at(threadId, '/state'), ...options }),
-    /** Writes fields of the state, each through its reducer. @returns the whole state. */
-    writeState: (threadId: string, state: JsonObject, { config = {}, ...options }: Config = {}): Promise<ThreadState> =>
-      request(connection, { method: 'POST', ...at(threadId, '/state'), body: { config, state }, ...options }),
+    /** Writes fields of the state, each through its reducer unless `mode` is `replace`. @returns the whole state. */
+    writeState: (
+      threadId: string,
+      state: JsonObject,
+      { config = {}, mode, checkpoint_id: checkpointId, ...options }: Config & StateWriting = {},
+    ): Promise<ThreadState> => {
+      const body = { config, state, ...(mode && { mode }), ...(checkpointId && { checkpoint_id: checkpointId }) };
+      return request(connection, { method: 'POST', ...at(threadId, '/state'), body, ...options });
+    },
     clearState: (threadId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
       request(connection, { method: 'DELETE', ...at(threadId, '/state'), ...options }),
     messages: (

@@ -281,14 +281,24 @@ export interface Thread {
 
 export interface ThreadState {
   readonly state: JsonObject;
+  /** The checkpoint that the thread is at, for a write and for a fork. */
+  readonly checkpoint_id: string;
   /** The agent that the thread belongs to; absent before its first run. */
   readonly agent?: string;
   /** `state.context` holds only the newest messages, as many as fit the reply. */
   readonly context_truncated?: boolean;
 }
 
+/** How fields of a state are written. */
+export interface StateWriting {
+  /** `merge`, unless given: each field through its reducer. `replace`: past it, at `checkpoint_id` alone, and without `context`. */
+  readonly mode?: 'merge' | 'replace';
+  /** The checkpoint that was read; a conflict when the thread has moved on. */
+  readonly checkpoint_id?: string;
+}
+
 /** A checkpoint with the state at that point. */
-export interface PastState extends Omit<ThreadState, 'agent'> {
+export interface PastState extends Omit<ThreadState, 'agent' | 'checkpoint_id'> {
   readonly checkpoint: Checkpoint;
 }
 

@@ -722,6 +722,22 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     await refused(t, threads.writeState(again, call()), 'Conflict');
   });
 
+  check(
+    'a write of nothing makes a version unless it skips that, and is refused on another version all the same',
+    async (t, threads) => {
+      const { version } = await finishedTurn(threads, 'r1');
+      const before = await threads.getState(thread1, call());
+      const nothing = { ...thread1, expectedVersion: version, fields: {}, messages: [] };
+      t.deepEqual(await threads.writeState({ ...nothing, skipsNothing: true, onceKey: 'k' }, call()), before);
+      t.deepEqual(await threads.getState(thread1, call()), before);
+      const written = await threads.writeState(nothing, call());
+      t.true(written.version > version);
+      await refused(t, threads.writeState({ ...nothing, skipsNothing: true }, call()), 'Conflict');
+      const again = await threads.writeState({ ...nothing, skipsNothing: true, onceKey: 'k' }, call());
+      t.is(again.version, version);
+    },
+  );
+
   check('of many writes on one version exactly one is taken', async (t, threads) => {
     const { version } = await finishedTurn(threads, 'r1');
     const writes = await Promise.allSettled(

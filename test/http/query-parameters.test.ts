@@ -57,6 +57,14 @@ test('the list of all runs has no offset, and says so', async (t) => {
   t.like(body.error, { details: [{ loc: ['query', 'offset'] }] });
 });
 
+test('a filter of threads that there is none of is refused by its name, and does not give every thread', async (t) => {
+  for (const name of ['metadata', 'status']) {
+    const { status, body } = await send('GET', `/v1/threads?${name}=busy`);
+    t.is(status, 422);
+    t.like(body.error, { details: [{ loc: ['query', name], type: 'extra_forbidden' }] });
+  }
+});
+
 test('unknown fields of a body are ignored', async (t) => {
   const body = { messages: [{ role: 'user', content: 'hello' }], surplus: 1, config: { surplus: 1 } };
   t.is((await send('POST', '/v1/graph/invoke', body)).status, 200);

@@ -186,6 +186,7 @@ export const fixThread: Example = {
     message: 'nothing was broken',
     removed_count: 0,
     agent: 'default',
+    checkpoint_id: '2',
     state: {
       user_name: '',
       context: [

@@ -4,6 +4,7 @@ import { exampleIds } from '../common/example-ids.ts';
 export const getState: Example = {
   params: { thread_id: exampleIds.thread },
   reply: {
+    checkpoint_id: '2',
     agent: 'default',
     state: {
       user_name: '',
@@ -30,6 +31,7 @@ export const updateState: Example = {
   params: { thread_id: exampleIds.thread },
   body: { config: {}, state: { user_name: 'Ada' } },
   reply: {
+    checkpoint_id: '3',
     agent: 'default',
     state: {
       user_name: 'Ada',

@@ -4,7 +4,12 @@ import type { FieldDefaults } from './field-defaults.ts';
 
 /** A state as JSON text of a reply. */
 export const stateReply = (state: State, defaults: FieldDefaults): string =>
-  jsonObject({ state: stateText(state, defaults), ...agentOf(state), ...truncationOf(state) });
+  jsonObject({
+    state: stateText(state, defaults),
+    ...agentOf(state),
+    checkpoint_id: JSON.stringify(String(state.version)),
+    ...truncationOf(state),
+  });
 
 const agentOf = ({ agent }: State): Readonly<Record<string, string>> =>
   agent === undefined ? {} : { agent: JSON.stringify(agent) };

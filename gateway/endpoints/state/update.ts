@@ -1,4 +1,6 @@
+import { conflict } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { idText } from '@agent-workflow/protos/message';
 import { ThreadParams, ThreadState, UpdateState } from '../../schemas/threads.ts';
 import { boundedBytes } from '../common/bounded.ts';
 import { checkPathThread } from '../common/path-thread.ts';
@@ -13,7 +15,7 @@ export const updateState = endpoint({
   tag: 'threads',
   summary: 'Update fields of the state',
   description:
-    'Changes fields of the state and gives the whole state after that. Fields that are not named stay. 409 while a run of the thread is under way.',
+    'Changes fields of the state and gives the whole state after that. Fields that are not named stay. 409 while a run of the thread is under way, and when the thread is no longer at the `checkpoint_id` that is given.',
   example: examples.updateState,
   method: 'POST',
   path: '/v1/threads/{thread_id}/state',
@@ -26,7 +28,21 @@ export const updateState = endpoint({
     checkPathThread(input.config.thread_id, params.thread_id);
     const stateJson = boundedBytes(input.state, ['body', 'state'], sizes.state);
     const call = begin();
-    const state = await execution.updateState({ owner, threadId: params.thread_id, stateJson, ...idempotency }, call);
+    const { mode, checkpoint_id: checkpointId } = input;
+    const how = {
+      ...(checkpointId !== undefined && { expectedVersion: versionOf(checkpointId, params.thread_id) }),
+      ...(mode === 'replace' && { replaces: true }),
+    };
+    const update = { owner, threadId: params.thread_id, stateJson, ...how, ...idempotency };
+    const state = await execution.updateState(update, call);
     return stateReply(state, await fieldDefaults(execution, state, call));
   },
 });
+
+/** The version of a thread that its checkpoint names. */
+function versionOf(checkpointId: string | number, threadId: string): number {
+  const text = idText(checkpointId);
+  const version = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(version)) return version;
+  throw conflict(`thread "${threadId}" is not at checkpoint "${text}"`);
+}

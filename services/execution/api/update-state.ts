@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { jsonQuotes, sizes } from '@agent-workflow/kit/sizes';
@@ -7,6 +8,7 @@ import { isRunFailure, shownOf, type RunFailure } from '@agent-workflow/graph/st
 import { misfit } from '@agent-workflow/graph/state/field';
 import { allFields, defaultValues, mergeOutputs, type Delta, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import { shapeForValues, type AgentShape } from '../record/agent-shape.ts';
+import { fromJson } from '../record/json.ts';
 import { fromState } from '../record/thread-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -35,7 +37,7 @@ export async function applyUpdate({ agent: known, current, update, reduceElsewhe
   const { context, ...given } = update;
   const agent = shapeForValues(known, given);
   const messages = context === undefined ? [] : toEntries(context, ['state', 'context']);
-  refuseMisfits(agent, given, ['state']);
+  refuseMisfits(agent, given, { at: ['state'] });
   const { reduced, checked } = agent.elsewhere;
   const needsCode = Object.keys(given).some((name) => reduced.has(name) || checked.has(name));
   if (!needsCode) return { fields: mergeFields(agent, current, given), messages };
@@ -43,9 +45,32 @@ export async function applyUpdate({ agent: known, current, update, reduceElsewhe
   return { fields: await reduceElsewhere(Object.fromEntries(concerned), given), messages };
 }
 
+/**
+ * The changes of a write that sets fields past their reducers. What is as it was is left out, also where the agent does not declare it: a
+ * state that is sent back as it was read changes nothing.
+ * @throws Invalid naming what does not fit, and a context that is another one, and what `reduceElsewhere` throws.
+ */
+export async function applyReplacement({ agent: known, current, update, reduceElsewhere }: Update): Promise<Fields> {
+  const { context, ...given } = update;
+  if (context !== undefined && !isDeepStrictEqual(context, fromJson(current.contextJson)))
+    throw invalid(['state', 'context'], 'is not changed by a replacement: leave it out, or send it as it was read');
+  const stored = Object.entries(current.fields).map(([name, json]) => [name, fromJson(json)] as const);
+  const shown: Values = { context_summary: '', ...defaultValues(known.fields), ...Object.fromEntries(stored) };
+  const isChanged = ([name, value]: readonly [string, unknown]): boolean =>
+    !Object.hasOwn(shown, name) || !isDeepStrictEqual(value, shown[name]);
+  const changed = Object.fromEntries(Object.entries(given).filter(isChanged));
+  const agent = shapeForValues(known, changed);
+  refuseMisfits(agent, changed, { at: ['state'], areResults: true });
+  const { reduced, checked } = agent.elsewhere;
+  // Without a reducer a worker checks the value and gives it back. With one it could only merge it: its type and schema are checked here.
+  const byCode = Object.entries(changed).filter(([name]) => checked.has(name) && !reduced.has(name));
+  if (byCode.length > 0) await reduceElsewhere({}, Object.fromEntries(byCode));
+  return Object.fromEntries(Object.entries(changed).map(([name, value]) => [name, Buffer.from(JSON.stringify(value))]));
+}
+
 /** Merges what is given into the fields of a state by the reducers of the agent. @throws Invalid naming the field that does not fit. */
 export function reduceFields(agent: AgentShape, current: State, given: Values): Fields {
-  refuseMisfits(agent, given, ['state']);
+  refuseMisfits(agent, given, { at: ['state'] });
   return mergeFields(agent, current, given);
 }
 
@@ -91,7 +116,7 @@ export function splitInitialState({ context, ...fields }: Values): {
 export function refuseInitialState(known: AgentShape, given: Values): void {
   const at = ['initialState'];
   const agent = shapeForValues(known, given);
-  refuseMisfits(agent, given, at);
+  refuseMisfits(agent, given, { at });
   const state = { values: defaultValues(agent.fields), context: [] };
   for (const [name, value] of Object.entries(given)) {
     if (agent.elsewhere.reduced.has(name)) continue;
@@ -103,15 +128,21 @@ export function refuseInitialState(known: AgentShape, given: Values): void {
   }
 }
 
+/** What is wrong with values is named below `at`. They are updates of the fields unless they are `areResults`: what a reducer has made. */
+interface Checked {
+  readonly at: Field;
+  readonly areResults?: true;
+}
+
 /** @throws Invalid naming the first field that the graph does not declare, or whose value does not fit. */
-function refuseMisfits({ fields, elsewhere }: AgentShape, values: Values, at: Field): void {
+function refuseMisfits({ fields, elsewhere }: AgentShape, values: Values, { at, areResults }: Checked): void {
   const known = allFields(fields);
   for (const [name, value] of Object.entries(values)) {
     const spec = Object.hasOwn(known, name) ? known[name] : undefined;
     if (!spec) throw invalid([...at, name], 'is not a field of the state', 'unknown_field');
     // The input of a reducer may have another type than its result: only the result is checked.
     const isReduced = spec.reducer !== undefined || elsewhere.reduced.has(name);
-    const fault = isReduced ? undefined : misfit(spec, value);
+    const fault = isReduced && !areResults ? undefined : misfit(spec, value);
     if (fault !== undefined) throw invalid([...at, name], fault, `${spec.type}_type`);
     if (name === 'context_summary') refuseLongSummary(value as string, [...at, name]);
   }

@@ -1,4 +1,4 @@
-import { isServiceError } from '@agent-workflow/kit/errors';
+import { conflict, isServiceError, type ServiceError } from '@agent-workflow/kit/errors';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
@@ -9,7 +9,7 @@ import { fromJson } from '../record/json.ts';
 import { agentNamed } from './agents.ts';
 import { messageField, withFields } from './fields-of-record.ts';
 import type { ReduceByWorker } from './reduce-by-worker.ts';
-import { applyUpdate } from './update-state.ts';
+import { applyReplacement, applyUpdate } from './update-state.ts';
 
 /** Writes state for a caller. */
 type WriteState = (request: UpdateStateRequest, call: Call) => Promise<State>;
@@ -28,16 +28,20 @@ export function createStateWriter(
   const oneAtATime = createKeyedLock();
 
   const write = async (request: UpdateStateRequest, call: Call): Promise<State> => {
-    const { owner, threadId, stateJson: _, ...naming } = request;
+    const { owner, threadId, stateJson: _, expectedVersion, replaces = false, ...naming } = request;
     const current = await threads.getState({ owner, threadId }, call);
+    if (expectedVersion !== undefined && expectedVersion !== current.version) throw movedOn(request);
     const agent = await agentNamed(known, current.agent, { thread: { owner, threadId } });
     const update = fromJson(request.stateJson) as Readonly<Record<string, unknown>>;
     const reduceElsewhere = async (fields: State['fields'], given: Readonly<Record<string, unknown>>) =>
       reduce(agent, { current: fields, given }, call);
-    const { fields, messages } = await applyUpdate({ agent, current, update, reduceElsewhere });
-    const { version: expectedVersion } = current;
+    const change = { agent, current, update, reduceElsewhere };
+    const { fields, messages } = replaces
+      ? { fields: await applyReplacement(change), messages: [] }
+      : await applyUpdate(change);
+    const write = { owner, threadId, expectedVersion: current.version, fields, messages, ...naming };
     return withFields(
-      threads.writeState({ owner, threadId, expectedVersion, fields, messages, ...naming }, call),
+      threads.writeState({ ...write, skipsNothing: replaces }, call),
       messageField(['state', 'context'], messages.length, false),
     );
   };
@@ -47,7 +51,7 @@ export function createStateWriter(
    * @throws Conflict when there was no such call.
    */
   const writtenBefore = async (
-    { owner, threadId, stateJson: _, ...naming }: UpdateStateRequest,
+    { owner, threadId, stateJson: _, expectedVersion: _version, replaces: _how, ...naming }: UpdateStateRequest,
     call: Call,
   ): Promise<State> => {
     const nothing = { expectedVersion: noVersion, fields: {}, messages: [] };
@@ -69,6 +73,9 @@ export function createStateWriter(
   return (request, call) =>
     oneAtATime(JSON.stringify([request.owner, request.threadId]), () => writeInTurn(request, call));
 }
+
+const movedOn = ({ threadId, expectedVersion }: UpdateStateRequest): ServiceError =>
+  conflict(`thread "${threadId}" has moved on from checkpoint "${String(expectedVersion)}": read its state again`);
 
 /** No thread has this version: a write that expects it is always refused. */
 const noVersion = -1;

@@ -17,6 +17,8 @@ export function decideWriteState(
 ): Decision<{ head: Head }> {
   const head = writableHead(snapshot, request.threadId);
   if (head.version !== request.expectedVersion) throw versionConflict(request.threadId);
+  if (request.skipsNothing && Object.keys(request.fields).length === 0 && request.messages.length === 0)
+    return { reply: { head } };
   refuseManyFields(request.fields, inStateWrite.fields);
   refuseSummary(request.fields, ['state', 'context_summary']);
   refuseMessages(request.messages, inStateWrite.messages);
