@@ -153,7 +153,7 @@ interface DifferenceProps {
 
 function Difference({ id, at, other, state }: DifferenceProps) {
   const { state: loaded, again } = useLoaded(
-    (signal) =>
+    (signal): Promise<{ readonly state: unknown }> =>
       other === 'now' ? client.threads.state(id, { signal }) : client.threads.checkpoint(id, other, { signal }),
     [],
   );
