@@ -1,5 +1,6 @@
 import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { embedTexts } from '@agent-workflow/memory/embedders/embedding';
 import { createOpenaiEmbedder } from '@agent-workflow/memory/embedders/openai';
 import { createEmbedderPool } from '@agent-workflow/memory/embedders/pool';
 import type { Embedder } from '@agent-workflow/memory/ports/embedder';
@@ -96,4 +97,41 @@ test('more texts than may wait are refused', async (t) => {
   const error = await t.throwsAsync(pool.embed(['a', 'b', 'c'], within(byLoad(10_000))));
   t.true(isServiceError(error, 'Unavailable'));
   t.is((await pool.embed(['a', 'b'], within(byLoad(10_000)))).length, 2);
+});
+
+for (const status of [500, 400, 413, 422, 502, 503])
+  test(`one text of eight that the embedder answers with ${String(status)} fails alone, and by name`, async (t) => {
+    await using server = await startOpenaiEmbeddings({
+      dimension,
+      refusalOf: (text) => (text.length > 50 ? status : undefined),
+    });
+    const pool = poolOf(server);
+    const texts = Array.from({ length: 8 }, (_, n) => (n === 5 ? 'a'.repeat(60) : 'b'.repeat(n + 1)));
+    const settled = await Promise.allSettled(
+      texts.map(async (text) => {
+        const [vector] = await embedTexts(pool, { texts: [text], field: ['content'] }, within(byLoad(20_000)));
+        return vector;
+      }),
+    );
+    t.deepEqual(
+      settled.map((each) => (each.status === 'fulfilled' ? 'stored' : String(each.reason))),
+      texts.map((text) => (text.length > 50 ? 'Invalid: content: the embedder cannot take this text' : 'stored')),
+    );
+    t.true(server.requests.length <= 12, String(server.requests.length));
+  });
+
+test('an endpoint that answers every request with 500 gets few more requests than one', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension, refusalOf: () => 500 });
+  const pool = poolOf(server, { maxAttempts: 2 });
+  const texts = Array.from({ length: 128 }, (_, n) => `text ${String(n)}`);
+  const settled = await Promise.allSettled(texts.map(async (text) => pool.embed([text], within(byLoad(20_000)))));
+  t.true(settled.every((each) => each.status === 'rejected' && isServiceError(each.reason, 'Unavailable')));
+  t.true(server.requests.length <= 2 + 28 + 3, String(server.requests.length));
+});
+
+test('a refusal of the key is no failure of one text: the endpoint is asked once for all', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension, refusalOf: () => 401 });
+  const pool = poolOf(server);
+  await Promise.allSettled(Array.from({ length: 9 }, async () => pool.embed(['a'], within(byLoad(20_000)))));
+  t.is(server.requests.length, 1);
 });

@@ -179,3 +179,34 @@ test('a request whose embedder does not answer in time is 504, and Retry-After s
   t.is(status, 504, JSON.stringify(body));
   t.is(headers.get('retry-after'), '1');
 });
+
+test('a dimension below that of the model is asked for, once it is seen to be below', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension: 20 });
+  const embedder = embedderOf(server);
+  for (const text of ['ab', 'cd']) {
+    const [vector] = await embedder.embed([text], within(byLoad(10_000)));
+    t.deepEqual([...(vector ?? [])], server.vectorOf(text).slice(0, dimension));
+  }
+  t.deepEqual(
+    server.requests.map(({ dimensions }) => dimensions),
+    [undefined, dimension, dimension],
+  );
+});
+
+for (const [dimensions, msg] of [
+  ['ignored', 'the embedder gave 20 numbers where 8 are expected, though it was asked for so many as `dimensions`'],
+  ['refused', 'the embedder gave 20 numbers where 8 are expected, and refuses to be asked for so many as `dimensions`'],
+] as const)
+  test(`a store says so when \`dimensions\` are ${dimensions} by the embedder`, async (t) => {
+    await using server = await startOpenaiEmbeddings({ dimension: 20, dimensions });
+    for (let times = 0; times < 2; times += 1) {
+      const error = await t.throwsAsync(embedderOf(server).embed(['ab'], within(byLoad(10_000))));
+      t.true(isServiceError(error, 'Invalid') && error.details[0]?.msg === msg, String(error));
+    }
+  });
+
+test('an embedder whose model has the dimension of the settings is never asked for it', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension, dimensions: 'refused' });
+  await embedderOf(server).embed(['ab'], within(byLoad(10_000)));
+  t.is(server.requests[0]?.dimensions, undefined);
+});

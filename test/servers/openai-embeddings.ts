@@ -17,6 +17,7 @@ interface SeenRequest {
   readonly authorization: string | undefined;
   readonly model: string;
   readonly input: readonly string[];
+  readonly dimensions?: number;
 }
 
 export interface OpenaiEmbeddings extends AsyncDisposable {
@@ -36,6 +37,10 @@ interface OpenaiEmbeddingsOptions {
   readonly dimension: number;
   /** Another way to make vectors. */
   readonly vectorOf?: (text: string) => number[];
+  /** The status that a request is answered with for one of its texts; `undefined` where it can be embedded. */
+  readonly refusalOf?: (text: string) => number | undefined;
+  /** What becomes of `dimensions`: vectors of that length, nothing, or a refusal. */
+  readonly dimensions?: 'taken' | 'ignored' | 'refused';
 }
 
 /** A server on a free port that speaks OpenAI's embeddings API. It answers the texts in reverse, as the API allows. */
@@ -50,11 +55,19 @@ export async function startOpenaiEmbeddings(options: OpenaiEmbeddingsOptions): P
       { length: dimension },
       (_, letter) => text.toLowerCase().split(String.fromCharCode(97 + letter)).length - 1,
     );
-  const { vectorOf = countLetters } = options;
+  const { vectorOf = countLetters, refusalOf, dimensions: taking = 'taken' } = options;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const { model, input } = JSON.parse((await buffer(request)).toString()) as SeenRequest;
-    requests.push({ path: request.url ?? '', authorization: request.headers.authorization, model, input });
+    const seen = JSON.parse((await buffer(request)).toString()) as SeenRequest;
+    const { model, input, dimensions } = seen;
+    requests.push({ ...seen, path: request.url ?? '', authorization: request.headers.authorization });
+    const refusal = input.map((text) => refusalOf?.(text)).find((status) => status !== undefined);
+    if (refusal !== undefined || (dimensions !== undefined && taking === 'refused')) {
+      response.writeHead(refusal ?? 400).end('{"error":{"message":"secret detail"}}');
+      return;
+    }
+    const shortened = (vector: readonly unknown[]): readonly unknown[] =>
+      taking === 'taken' ? vector.slice(0, dimensions) : vector;
     if (behaviour.kind === 'hang') {
       response.once('close', () => {
         left.resolve(undefined);
@@ -68,7 +81,7 @@ export async function startOpenaiEmbeddings(options: OpenaiEmbeddingsOptions): P
     }
     const fixed = behaviour.kind === 'vector' ? behaviour.vector : undefined;
     const data = input
-      .map((text, index) => ({ object: 'embedding', index, embedding: fixed ?? vectorOf(text) }))
+      .map((text, index) => ({ object: 'embedding', index, embedding: shortened(fixed ?? vectorOf(text)) }))
       .reverse();
     const body = behaviour.kind === 'body' ? behaviour.body : JSON.stringify({ object: 'list', model, data });
     response.writeHead(200, { 'content-type': 'application/json' }).end(body);

@@ -32,6 +32,13 @@ export async function embedTexts(
 /** The error of an embedder that has no vector for a text. Its caller replaces the field, because it knows where the text is from. */
 export const unembedded = (fault: string): ServiceError => invalid(['text'], fault);
 
+/** The cause of a failure of which the embedder does not say whether one of the texts is to blame. */
+export const perhapsOneText = new Error('it may be one of the texts that the embedder cannot take');
+
+/** Whether the texts of a request that failed so are to be sent in smaller ones. */
+export const isPerhapsOneText = (error: unknown): boolean =>
+  isServiceError(error, 'Invalid') || (isServiceError(error) && error.cause === perhapsOneText);
+
 /** Why these numbers are no vector of `dimension`, in words for the sender of the text; `undefined` when they are one. */
 export function faultOf(numbers: ArrayLike<unknown>, dimension: number): string | undefined {
   if (numbers.length !== dimension)

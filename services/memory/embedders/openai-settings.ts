@@ -10,7 +10,11 @@ export const openaiSettings = {
   EMBEDDINGS_BASE_URL: text(openaiUrl, 'The base URL of the embeddings API'),
   EMBEDDINGS_API_KEY: text(undefined, 'Its key, sent as a bearer token', { secret: true }),
   EMBEDDINGS_MODEL: text('text-embedding-3-small', 'The model that makes the vectors'),
-  EMBEDDINGS_DIMENSION: integer(1536, 'How many numbers a vector of that model has', { min: 1, max: 65_536 }),
+  EMBEDDINGS_DIMENSION: integer(
+    1536,
+    'How many numbers a vector has: as many as the model gives, or fewer where it can be asked for fewer',
+    { min: 1, max: 65_536 },
+  ),
   EMBEDDINGS_TIMEOUT_MS: integer(30_000, 'How long one request to it may take', { min: 1, max: 600_000 }),
 } satisfies Settings;
 

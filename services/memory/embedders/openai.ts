@@ -1,7 +1,7 @@
-import { ServiceError, unanswered, unavailable } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError, unanswered, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Embedder } from '../ports/embedder.ts';
-import { faultOf, notNumbers, unembedded } from './embedding.ts';
+import { faultOf, notNumbers, perhapsOneText, unembedded } from './embedding.ts';
 
 interface OpenaiEmbedderOptions {
   /** The address of the API, with `/v1`. */
@@ -24,10 +24,26 @@ export function createOpenaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
     ...(options.apiKey !== undefined && { authorization: `Bearer ${options.apiKey}` }),
   };
 
+  /** Whether the model's own vectors are longer. It is asked then alone, because many models refuse the parameter. */
+  let isShortened = false;
+
   const embedBatch = async (input: readonly string[], call: Call): Promise<Float32Array[]> => {
-    const body = JSON.stringify({ model, input, encoding_format: 'float' });
-    const reply = await post({ url, headers, body, timeoutMs }, call);
-    return readVectors(reply, { count: input.length, dimension });
+    const ask = async (): Promise<readonly unknown[][]> => {
+      const dimensions = isShortened ? { dimensions: dimension } : {};
+      const body = JSON.stringify({ model, input, encoding_format: 'float', ...dimensions });
+      return readNumbers(await post({ url, headers, body, timeoutMs }, call), input.length);
+    };
+    const numbers = await ask();
+    const isWhole = !isShortened;
+    if (isWhole && numbers.length > 0 && numbers.every(({ length }) => length > dimension)) {
+      isShortened = true;
+      const shorter = await ask().catch((error: unknown) => {
+        isShortened = false;
+        throw isServiceError(error, 'Internal') ? unembedded(faultOf(numbers[0] ?? [], dimension) + refused) : error;
+      });
+      return shorter.map((each) => toVector(each, dimension, ignored));
+    }
+    return numbers.map((each) => toVector(each, dimension, isShortened ? ignored : ''));
   };
 
   return {
@@ -82,14 +98,22 @@ function toJson(text: string): unknown {
   }
 }
 
-/** A busy or broken endpoint may answer later. One that refuses is configured wrongly. */
+/** What an embedder that gives longer vectors all the same is to blame for. */
+const ignored = ', though it was asked for so many as `dimensions`';
+const refused = ', and refuses to be asked for so many as `dimensions`';
+
+/** These refuse every text. */
+const ofAllTexts = [401, 403, 404, 429];
+
+/** A busy or broken endpoint may answer later. One that refuses is configured wrongly, or cannot take one of the texts. */
 function refusal({ status, headers }: Response): ServiceError {
+  const cause = ofAllTexts.includes(status) ? undefined : perhapsOneText;
   if (status !== 429 && status < 500) {
-    return new ServiceError('Internal', `${endpoint} refused the request with status ${String(status)}`);
+    return new ServiceError('Internal', `${endpoint} refused the request with status ${String(status)}`, { cause });
   }
   const seconds = Number(headers.get('retry-after') ?? 1);
   const retryAfterMs = seconds > 0 && seconds <= 3600 ? seconds * 1000 : 1000;
-  return unavailable(`${endpoint} answered with status ${String(status)}`, undefined, retryAfterMs);
+  return unavailable(`${endpoint} answered with status ${String(status)}`, cause, retryAfterMs);
 }
 
 const lateError = (error: unknown, { isDeadline }: { readonly isDeadline: boolean }): ServiceError =>
@@ -102,24 +126,25 @@ const cancelledError = ({ deadline }: Call): ServiceError =>
     ? unanswered(`${endpoint} did not answer before the deadline`)
     : new ServiceError('Cancelled', 'the caller went away');
 
-interface Expected {
-  readonly count: number;
-  readonly dimension: number;
-}
-
-function readVectors(reply: unknown, { count, dimension }: Expected): Float32Array[] {
+/** The lists of numbers of a reply, in the order of the texts. */
+function readNumbers(reply: unknown, count: number): unknown[][] {
   const data = fieldOf(reply, 'data');
-  if (!Array.isArray(data) || data.length !== count) {
-    throw new ServiceError('Internal', `${endpoint} did not answer one embedding a text`);
-  }
-  const vectors = new Map(data.map((item, index) => [fieldOf(item, 'index') ?? index, fieldOf(item, 'embedding')]));
-  return Array.from({ length: count }, (_, index) => readVector(vectors.get(index), dimension));
+  if (!Array.isArray(data) || data.length !== count) throw notOneEach();
+  const lists = new Map(data.map((item, index) => [fieldOf(item, 'index') ?? index, fieldOf(item, 'embedding')]));
+  return Array.from({ length: count }, (_, index) => {
+    const numbers = lists.get(index);
+    if (!Array.isArray(numbers)) throw notOneEach();
+    return numbers as unknown[];
+  });
 }
 
-function readVector(numbers: unknown, dimension: number): Float32Array {
-  if (!Array.isArray(numbers)) throw new ServiceError('Internal', `${endpoint} did not answer one embedding a text`);
+const notOneEach = (): ServiceError =>
+  new ServiceError('Internal', `${endpoint} did not answer one embedding a text`, { cause: perhapsOneText });
+
+/** @throws Invalid when the numbers are no vector of `dimension`; `reason` says more of one that has another. */
+function toVector(numbers: readonly unknown[], dimension: number, reason: string): Float32Array {
   const fault = faultOf(numbers, dimension);
-  if (fault !== undefined) throw unembedded(fault);
+  if (fault !== undefined) throw unembedded(numbers.length === dimension ? fault : fault + reason);
   return Float32Array.from(numbers as number[]);
 }
 

@@ -2,6 +2,7 @@ import { fromUnknown, isServiceError, ServiceError, unanswered, unavailable } fr
 import { retry } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Embedder } from '../ports/embedder.ts';
+import { isPerhapsOneText, unembedded } from './embedding.ts';
 
 interface EmbedderPoolOptions {
   /** How many requests go to the embedder at once. */
@@ -29,23 +30,40 @@ export function createEmbedderPool(embedder: Embedder, options: EmbedderPoolOpti
   let waiting: Item[] = [];
   let underWay = 0;
 
-  const send = async (items: readonly Item[]): Promise<void> => {
+  /** Sends texts. When one of them may be why that fails, they are sent in halves, until it is alone. */
+  const send = async (items: readonly Item[], split: Split): Promise<void> => {
     const { call, release } = callOf(items);
     const texts = items.map(({ text }) => text);
+    const attempts = split.isHalf && items.length > 1 ? 1 : maxAttempts;
     try {
       const vectors = await retry(() => embedder.embed(texts, call), {
-        ...{ maxAttempts, firstMs: firstWaitMs, maxMs: maxWaitMs },
+        ...{ maxAttempts: attempts, firstMs: firstWaitMs, maxMs: maxWaitMs },
         ...{ deadline: call.deadline, signal: call.signal },
         mayHelp: (error) => isServiceError(error, 'Unavailable'),
         leastMs: askedWaitMs,
       });
       for (const [index, item] of items.entries()) item.resolve(vectors[index]);
+      split.isAnyTaken = true;
     } catch (error) {
-      // When the embedder refuses one text, the others are sent without it.
-      if (items.length > 1 && isOfOneText(error)) for (const item of items) await send([item]);
-      else for (const item of items) item.reject(fromUnknown(error));
+      if (items.length > 1 && isPerhapsOneText(error) && mayGoOn(split)) {
+        const half = Math.ceil(items.length / 2);
+        split.isHalf = true;
+        for (const part of [items.slice(0, half), items.slice(half)]) {
+          split.left -= 1;
+          await send(part, split);
+        }
+      } else split.failed.push(...items.map((item) => ({ item, error, isAlone: items.length === 1 })));
     } finally {
       release();
+    }
+  };
+
+  const sendAll = async (items: readonly Item[]): Promise<void> => {
+    const split: Split = { isHalf: false, isAnyTaken: false, left: 4 * Math.ceil(Math.log2(items.length)), failed: [] };
+    await send(items, split);
+    for (const { item, error, isAlone } of split.failed) {
+      const isRefused = isAlone && split.isAnyTaken && isPerhapsOneText(error) && !isServiceError(error, 'Invalid');
+      item.reject(isRefused ? unembedded('the embedder cannot take this text') : fromUnknown(error));
     }
   };
 
@@ -53,7 +71,7 @@ export function createEmbedderPool(embedder: Embedder, options: EmbedderPoolOpti
     waiting = waiting.filter(({ call }) => !call.signal.aborted);
     while (underWay < maxUnderWay && waiting.length > 0) {
       underWay += 1;
-      void send(waiting.splice(0, maxTexts)).finally(() => {
+      void sendAll(waiting.splice(0, maxTexts)).finally(() => {
         underWay -= 1;
         pump();
       });
@@ -86,7 +104,21 @@ const askedWaitMs = (error: unknown): number => {
   return retryAfterMs > 1000 ? retryAfterMs : 0;
 };
 
-const isOfOneText = (error: unknown): boolean => isServiceError(error, 'Internal') || isServiceError(error, 'Invalid');
+/** Texts that are sent in smaller requests, because one of them may be why the first one failed. */
+interface Split {
+  isHalf: boolean;
+  /** Whether the embedder took any of the texts. */
+  isAnyTaken: boolean;
+  /** How many more requests may be sent: enough to find two texts among all. */
+  left: number;
+  readonly failed: { readonly item: Item; readonly error: unknown; readonly isAlone: boolean }[];
+}
+
+/** So many texts that fail alone, while none is taken, are the failure of the embedder. */
+const aloneAtMost = 3;
+
+const mayGoOn = ({ left, isAnyTaken, failed }: Split): boolean =>
+  left > 0 && (isAnyTaken || failed.filter(({ isAlone }) => isAlone).length < aloneAtMost);
 
 interface Item {
   readonly text: string;
