@@ -28,18 +28,20 @@ export function createOpenaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
   let isShortened = false;
 
   const embedBatch = async (input: readonly string[], call: Call): Promise<Float32Array[]> => {
-    const ask = async (): Promise<readonly unknown[][]> => {
+    const request = async (): Promise<readonly unknown[][]> => {
       const dimensions = isShortened ? { dimensions: dimension } : {};
       const body = JSON.stringify({ model, input, encoding_format: 'float', ...dimensions });
       return readNumbers(await post({ url, headers, body, timeoutMs }, call), input.length);
     };
-    const numbers = await ask();
+    const numbers = await request();
     const isWhole = !isShortened;
     if (isWhole && numbers.length > 0 && numbers.every(({ length }) => length > dimension)) {
       isShortened = true;
-      const shorter = await ask().catch((error: unknown) => {
+      const shorter = await request().catch((error: unknown) => {
         isShortened = false;
-        throw isServiceError(error, 'Internal') ? unembedded(faultOf(numbers[0] ?? [], dimension) + refused) : error;
+        throw isServiceError(error, 'Internal')
+          ? unembedded(`${faultOf(numbers[0] ?? [], dimension) ?? notNumbers}${refused}`)
+          : error;
       });
       return shorter.map((each) => toVector(each, dimension, ignored));
     }
