@@ -87,7 +87,10 @@ test('arguments that are no JSON, or break the schema, are told to the model', a
   await talk.send('?');
   t.deepEqual(
     server.requests[1]?.body.messages.slice(-2).map(({ content }) => content),
-    ['Error: arguments must be object', "Error: arguments must have required property 'expression'"],
+    [
+      'Error: arguments must be object: the call is not whole. Nothing was run.',
+      "Error: arguments must have required property 'expression'",
+    ],
   );
 });
 

@@ -4,6 +4,8 @@
  */
 export interface LanguageModel {
   readonly specificationVersion: string;
+  /** Names the provider, and what of it. */
+  readonly provider?: string;
   readonly modelId: string;
   readonly doStream: (options: CallOptions) => PromiseLike<{ readonly stream: AsyncIterable<StreamPart> }>;
 }
@@ -52,8 +54,12 @@ interface ResultPart {
 /** One part of the stream of an answer. Which members it has depends on its type. */
 export interface StreamPart {
   readonly type: string;
-  /** Of `text-delta`. */
+  /** Of the parts of one text, reasoning, or input of a tool. */
+  readonly id?: unknown;
+  /** Of `text-delta` and `reasoning-delta`. */
   readonly delta?: unknown;
+  /** What the provider wants back with the part. */
+  readonly providerMetadata?: unknown;
   /** The next four of `tool-call`; `input` is JSON text. */
   readonly toolCallId?: unknown;
   readonly toolName?: unknown;

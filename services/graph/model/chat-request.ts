@@ -1,8 +1,11 @@
+import { idFrom } from '@agent-workflow/kit/ids';
 import { retry } from '@agent-workflow/kit/retry';
 import { toChatMessages, toChatTools } from './chat-messages.ts';
+import { objectOf, textOf } from './given-json.ts';
 import type { ModelQuestion } from './model.ts';
-import { NoStreamError, type ModelFault } from './model-failure.ts';
+import { CutError, NoAnswerError, TooLongError, type ModelFault } from './model-failure.ts';
 import { readCharacters, readProviderFault, type ProviderFault } from './provider-words.ts';
+import { nameOf } from '../state/name-of.ts';
 import { readRetryAfter } from './retry-after.ts';
 
 /** Where and how an API of chat completions is asked. */
@@ -13,6 +16,10 @@ export interface ChatApi {
   readonly baseUrl?: string | undefined;
   /** Sent as a bearer token; absent: none is sent. */
   readonly apiKey?: string | undefined;
+  /** Sent with each request, beside or in place of those that are sent anyway. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Whether answers are streamed: they are unless this is false, for a server that cannot, or not with tools. */
+  readonly stream?: boolean;
   /** More members of the request's body, as `{ temperature: 0 }`. One with the value `undefined` takes a member away. */
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
@@ -22,23 +29,21 @@ const openai = 'https://api.openai.com/v1';
 /** A request is sent so often at most, to an API that is busy or unavailable for a moment. */
 const maxAttempts = 3;
 
-/** A reply whose body is the answer as a stream. */
+/** A reply whose body is the answer, as a stream or whole. */
 export interface ChatReply {
   readonly response: Response;
+  /** Stands for the provider and its address, to which alone goes back what came beside the answer. */
+  readonly source: string;
   /** The error that the answer holds in place of its rest. */
   readonly toError: (event: string) => Error;
 }
 
 /** Sends a question; repeats the request while that may help. */
 export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal: AbortSignal): Promise<ChatReply> {
-  const { baseUrl = openai, apiKey } = api;
-  const url = `${baseUrl.replace(/\/$/, '')}/chat/completions`;
-  const headers = {
-    ...{ 'content-type': 'application/json', accept: 'text/event-stream' },
-    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
-  };
-  const init = { method: 'POST', headers, body: toBody(api, question), signal, redirect: 'error' } as const;
-  const sent = (): string => `${init.body}\n${apiKey ?? ''}\n${url}`;
+  const url = toUrl(api);
+  const headers = toHeaders(api);
+  const init = { method: 'POST', headers, body: toBody(api, question), signal, redirect: 'manual' } as const;
+  const sent = (): string => [init.body, ...headers.values(), url].join('\n');
   const send = async (): Promise<Response> => {
     const response = await fetch(url, init);
     if (!response.ok) throw await toChatError(response, sent);
@@ -50,15 +55,45 @@ export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal
     mayHelp: isTransient,
     leastMs: (error) => (error instanceof ChatError ? error.retryAfterMs : 0),
   });
-  return { response, toError };
+  return { response, toError, source: sourceOf(url) };
 }
 
-function toBody({ model, parameters }: ChatApi, question: ModelQuestion): string {
+/** @throws Error when there is no such address. */
+export function toUrl({ baseUrl = openai }: ChatApi): string {
+  const url = URL.parse(baseUrl);
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:')
+    throw new Error(`baseUrl of chatModel must be an address as ${openai}`);
+  // Azure has the version of its API behind the path.
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/chat/completions`;
+  return url.href;
+}
+
+const sourceOf = (url: string): string => `chat:${idFrom(url, 'model')}`;
+
+/** @throws Error naming the first header that cannot be sent. */
+export function toHeaders({ apiKey, headers: given = {}, stream = true }: ChatApi): Headers {
+  const headers = new Headers({
+    ...{ 'content-type': 'application/json', accept: stream ? 'text/event-stream' : 'application/json' },
+  });
+  const own = apiKey === undefined ? [] : [['authorization', `Bearer ${apiKey}`, 'apiKey'] as const];
+  const others = Object.entries<unknown>(given).map(([name, value]) => [name, value, `headers.${name}`] as const);
+  for (const [name, value, place] of [...own, ...others]) {
+    if (typeof value !== 'string') throw new Error(`${place} of chatModel must be a text, not ${nameOf(value)}`);
+    try {
+      headers.set(name, value);
+    } catch {
+      throw new Error(`${place} of chatModel cannot be sent as a header`);
+    }
+  }
+  return headers;
+}
+
+function toBody({ model, parameters, stream = true }: ChatApi, question: ModelQuestion): string {
   const tools = toChatTools(question.tools);
   return JSON.stringify({
-    stream_options: { include_usage: true },
+    ...(stream && { stream_options: { include_usage: true } }),
     ...parameters,
-    ...{ model, stream: true, messages: toChatMessages(question) },
+    ...{ model, stream, messages: toChatMessages(question) },
     ...(tools.length > 0 && { tools }),
     ...(question.schema && {
       response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: question.schema } },
@@ -124,8 +159,10 @@ const isUnreachable = (error: unknown): error is TypeError =>
 export function toChatFault(error: unknown): ModelFault {
   if (error instanceof ChatError) return { kind: 'refused', status: error.status, fault: error.fault };
   if (error instanceof SyntaxError) return { kind: 'unreadable' };
-  if (error instanceof NoStreamError) return { kind: 'no_stream', contentType: error.contentType };
-  if (!isUnreachable(error)) return { kind: 'cut' };
-  const { code } = (error.cause ?? {}) as { readonly code?: unknown };
-  return { kind: 'unreachable', code: typeof code === 'string' ? code : undefined };
+  if (error instanceof NoAnswerError) return { kind: 'no_answer', contentType: error.contentType };
+  if (error instanceof TooLongError) return { kind: 'too_long', message: error.message };
+  if (error instanceof RangeError) return { kind: 'too_long', message: 'the answer of the model is too long' };
+  const code = error instanceof Error ? textOf(objectOf(error.cause)['code']) || undefined : undefined;
+  if (isUnreachable(error)) return { kind: 'unreachable', code };
+  return { kind: 'cut', why: error instanceof CutError ? error.message : code };
 }

@@ -11,23 +11,36 @@ export interface SettingNames {
 
 /** Why a model gave no whole answer. */
 export type ModelFault =
-  | { readonly kind: 'late' | 'cut' | 'unreadable' }
-  /** A success that is another page, or an answer that is not streamed: `contentType` is what it says to be. */
-  | { readonly kind: 'no_stream'; readonly contentType: string }
+  | { readonly kind: 'late' | 'unreadable' }
+  /** `why` is the code of the system error, as `ECONNRESET`, or that the stream ended in order, but before the answer did. */
+  | { readonly kind: 'cut'; readonly why?: string | undefined }
+  | { readonly kind: 'too_long'; readonly message: string }
+  /** A success that is no answer, as a page: `contentType` is what it says to be. */
+  | { readonly kind: 'no_answer'; readonly contentType: string }
   /** `code` is the code of the system error, as `ECONNREFUSED`. */
   | { readonly kind: 'unreachable'; readonly code?: string | undefined }
   /** The API replied with a status of HTTP that is no success, or with an error in the middle of its answer. */
   | { readonly kind: 'refused'; readonly status?: number | undefined; readonly fault: ProviderFault };
 
-/** A reply that is a success and no stream of events. */
-export class NoStreamError extends Error {
+/** A reply that is a success and no answer. */
+export class NoAnswerError extends Error {
   readonly contentType: string;
 
   constructor(contentType: string) {
-    super('the reply is no stream of events');
+    super('the reply is no answer');
     this.contentType = contentType;
   }
 }
+
+/** A stream that ended before the answer did. */
+export class CutError extends Error {
+  constructor() {
+    super('the stream ended without a finish reason');
+  }
+}
+
+/** An answer that is over a bound; the message says which one. */
+export class TooLongError extends Error {}
 
 const ownNames: SettingNames = { apiKey: 'apiKey', baseUrl: 'baseUrl', model: 'model' };
 
@@ -41,14 +54,16 @@ export function modelFailure(fault: ModelFault, names: Partial<SettingNames> = {
     case 'late':
       return stated('the model took too long to answer', 'timed_out');
     case 'cut':
-      return stated('the model broke off its answer', 'cut_off');
+      return stated('the model broke off its answer', 'cut_off', fault.why);
+    case 'too_long':
+      return stated(fault.message, 'answer_too_long');
     case 'unreadable':
       return stated('the answer of the model could not be read', 'unreadable');
-    case 'no_stream':
+    case 'no_answer':
       return stated(
         `the answer of the model could not be read: check ${known.baseUrl}`,
         'unreadable',
-        `the reply is no stream of events, but ${wordsOfType(fault.contentType)}`,
+        `the reply is no answer of chat completions, but ${wordsOfType(fault.contentType)}`,
       );
     case 'unreachable':
       return stated(`the model cannot be reached: check ${known.baseUrl}`, 'unreachable', fault.code);
@@ -89,6 +104,6 @@ function refusal({ status, fault: { reason, parameter } }: Refused, { apiKey, ba
         ? `the model refused the request${code}`
         : `the model refused the parameter ${parameter}${code}`;
     default:
-      return `the model failed${code}`;
+      return status === undefined ? 'the model ended its answer with an error' : `the model failed${code}`;
   }
 }

@@ -177,6 +177,31 @@ for (const [what, build, fault] of [
     () => chatModel({ model: '' }),
     'model of chatModel must be the name of a model at its provider, not an empty text',
   ],
+  [
+    'a chat model with an option in the spelling of others',
+    () => chatModel({ model: 'm', baseURL: 'http://127.0.0.1:1/v1' } as never),
+    'what chatModel is given has baseURL, which is none of model, baseUrl, apiKey, headers, parameters, stream, timeoutMs, names: is baseUrl meant?',
+  ],
+  [
+    'a chat model with a parameter beside the parameters',
+    () => chatModel({ model: 'm', temperature: 0 } as never),
+    'what chatModel is given has temperature, which is none of model,',
+  ],
+  [
+    'a chat model whose address is none',
+    () => chatModel({ model: 'm', baseUrl: 'api.example.com/v1' }),
+    'baseUrl of chatModel must be an address as https://api.openai.com/v1',
+  ],
+  [
+    'a chat model with a header that is not set',
+    () => chatModel({ model: 'm', headers: { 'x-team': undefined } as never }),
+    'headers.x-team of chatModel must be a text, not undefined',
+  ],
+  [
+    'a chat model whose key cannot be sent',
+    () => chatModel({ model: 'm', apiKey: 'sk-secret\nx' }),
+    'apiKey of chatModel cannot be sent as a header',
+  ],
   ['a model node of nothing', () => modelNode(undefined as never), 'what modelNode is given must be an object'],
   ['an output node of nothing', () => outputNode(undefined as never), 'what outputNode is given must be an object'],
   [

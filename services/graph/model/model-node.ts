@@ -107,11 +107,12 @@ function answerCut(calls: readonly CallPart[], reason: FinishReason, { openMessa
 }
 
 const notRun = 'Nothing was run.';
+const notWhole = `arguments must be object: the call is not whole. ${notRun}`;
 const cutWords: Readonly<Record<FinishReason, string>> = {
   length: `The answer reached its length limit before this call was whole. ${notRun} Make the call again with shorter arguments.`,
   content_filter: `The provider filtered the answer before this call was whole. ${notRun}`,
-  stop: `This call was not whole. ${notRun} Make it again.`,
-  tool_calls: `This call was not whole. ${notRun} Make it again.`,
+  stop: notWhole,
+  tool_calls: notWhole,
   unknown: `The answer ended before this call was whole. ${notRun} Make it again.`,
   error: `The answer ended before this call was whole. ${notRun} Make it again.`,
 };

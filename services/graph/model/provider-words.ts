@@ -1,4 +1,5 @@
 import { modelParameters, type FailureReason, type ModelParameter } from '@agent-workflow/kit/errors';
+import { objectOf, textOf } from './given-json.ts';
 
 /** What a provider wrote of a failure. */
 interface ProviderReply {
@@ -32,7 +33,7 @@ export function readProviderFault({ status, body }: ProviderReply, sent: string 
   const parameter = toParameter(param) ?? namedIn(text);
   const shown = [...new Set(kinds), words(param), text].filter((part) => part !== '').join(': ');
   return {
-    reason: reasonOfProvider(status, kinds.join(' ').toLowerCase(), text.toLowerCase()),
+    reason: reasonOfProvider(status ?? statusIn(code), kinds.join(' ').toLowerCase(), text.toLowerCase()),
     parameter,
     words: cutBytes(shown, loggedBytes),
   };
@@ -53,23 +54,19 @@ function readError(body: string): ErrorParts {
   } catch {
     return { code: '', type: '', param: '', message: body };
   }
-  const outer = recordOf(Array.isArray(read) ? read[0] : read);
+  const outer = objectOf(Array.isArray(read) ? read[0] : read);
   const inner = outer['error'] ?? outer['detail'] ?? outer;
-  const error = recordOf(inner);
-  const message = typeof inner === 'string' ? inner : textOf(error['message'] ?? error['msg'] ?? outer['message']);
+  const error = objectOf(Array.isArray(inner) ? inner[0] : inner);
+  const message = typeof inner === 'string' ? inner : wordOf(error['message'] ?? error['msg'] ?? outer['message']);
   return {
-    code: textOf(error['code']),
-    type: textOf(error['type'] ?? error['status']),
-    param: textOf(error['param']),
+    code: wordOf(error['code']),
+    type: wordOf(error['type'] ?? error['status']),
+    param: wordOf(error['param']),
     message,
   };
 }
 
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
-
-const textOf = (value: unknown): string =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+const wordOf = (value: unknown): string => (typeof value === 'number' ? String(value) : textOf(value));
 
 /** Words of errors of providers. They say nothing of a request, although it may have them too. */
 const usualWords: ReadonlySet<string> = new Set(
@@ -141,11 +138,15 @@ const tooLong =
   /context_length|context_window|string_above_max_length|maximum context|context length|context window|too many tokens|prompt is too long|input is too long|exceed_context|token limit/;
 const filtered = /content_filter|content_policy|responsibleai|safety|content management policy/;
 
+/** Within a stream OpenRouter and Gemini write the status of HTTP as the code. */
+const statusIn = (code: string): number | undefined => (/^[45]\d\d$/.test(code) ? Number(code) : undefined);
+
 function reasonOfProvider(status: number | undefined, kinds: string, text: string): FailureReason {
   if (status === 413 || tooLong.test(kinds)) return 'context_too_long';
   if (filtered.test(kinds)) return 'content_filtered';
   if (status === 401 || status === 403) return 'credentials_refused';
-  if (status === 404) return 'not_found';
+  // A redirect is not followed: it would take the key along.
+  if (status === 404 || (status !== undefined && status >= 300 && status < 400)) return 'not_found';
   if (status === 429 || /rate_limit|insufficient_quota/.test(kinds)) return 'rate_limited';
   if (status === 408 || status === 504) return 'timed_out';
   if (status === undefined || status >= 500) return tooLong.test(text) ? 'context_too_long' : 'provider_error';

@@ -11,5 +11,9 @@ export function refuseUnknown(what: string, place: string, given: object, known:
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return;
   const names = Object.keys(known).join(', ');
-  throw new Error(`${what} has ${place}${unknown}, which is none of ${names}`);
+  const meant = Object.keys(known).find((name) => plain(name) === plain(unknown));
+  throw new Error(`${what} has ${place}${unknown}, which is none of ${names}${meant ? `: is ${meant} meant?` : ''}`);
 }
+
+/** Libraries spell one name in several ways: `baseURL`, `base_url`. */
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');

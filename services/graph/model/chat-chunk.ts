@@ -1,0 +1,133 @@
+import { isObject, listOf, objectOf, textOf, type JsonObject } from './given-json.ts';
+
+/** A chunk of text or of reasoning; `member` is the member of the message that held a reasoning. */
+export interface TextChunk {
+  readonly type: 'text' | 'reasoning';
+  readonly text: string;
+  readonly member?: string | undefined;
+}
+
+/** What one event of a stream holds, or a whole reply. */
+export interface ChatChunk {
+  readonly texts: readonly TextChunk[];
+  /** Chunks of tool calls, as they came. */
+  readonly calls: readonly JsonObject[];
+  /** Members of the message that are not read here. */
+  readonly members: JsonObject;
+  /** The provider's word for the end; empty: none. */
+  readonly finish: string;
+  readonly isRefused: boolean;
+  /** It holds a `message`, which may repeat what came before. */
+  readonly isWhole: boolean;
+  readonly usage: ChatUsage | undefined;
+  /** What is wrong, as JSON: it stands in place of the rest of the answer. */
+  readonly error: string | undefined;
+}
+
+interface ChatUsage {
+  readonly input: unknown;
+  readonly output: unknown;
+}
+
+/** Reads an event of a stream, or a whole reply, of whichever server that speaks chat completions. */
+export function readChatChunk(json: unknown): ChatChunk {
+  const given = objectOf(json);
+  // Several answers may be asked for: the first counts.
+  const choice = listOf(given['choices']).map(objectOf).find(isFirst) ?? {};
+  const delta = objectOf(choice['delta']);
+  const isWhole = isObject(choice['message']) && Object.keys(delta).length === 0;
+  const message = isWhole ? objectOf(choice['message']) : delta;
+  return {
+    texts: [...reasoningsIn(message), ...contentIn(message['content']), ...refusalIn(message)].filter(hasText),
+    calls: callsIn(message),
+    members: membersIn(message),
+    finish: textOf(choice['finish_reason'] ?? choice['finishReason']),
+    isRefused: textOf(message['refusal']) !== '',
+    isWhole,
+    usage: usageIn(given, choice),
+    error: errorIn(given, choice),
+  };
+}
+
+const isFirst = ({ index }: JsonObject): boolean => index === undefined || index === null || index === 0;
+
+const hasText = ({ text }: TextChunk): boolean => text !== '';
+
+/** As OpenAI, OpenRouter and Gemini write it; vLLM; Anthropic; FastAPI. */
+function errorIn(given: JsonObject, choice: JsonObject): string | undefined {
+  const { error, object, type, choices, detail } = given;
+  const inner = [error, choice['error']].find(Boolean);
+  if (inner !== undefined) return JSON.stringify({ error: inner });
+  const isError = object === 'error' || type === 'error' || (choices === undefined && Boolean(detail));
+  return isError ? JSON.stringify(given) : undefined;
+}
+
+/** The members that hold reasoning as text. Some servers write the same under two names. */
+const reasoningNames = ['reasoning_content', 'reasoning', 'reasoning_text', 'thinking'] as const;
+
+function reasoningsIn(message: JsonObject): TextChunk[] {
+  for (const member of reasoningNames) {
+    const text = textOf(message[member]);
+    if (text !== '') return [{ type: 'reasoning', text, member }];
+  }
+  const listed = [...listOf(message['reasoning_details']), ...listOf(message['thinking_blocks'])].map(objectOf);
+  return listed.map((item) => ({
+    type: 'reasoning',
+    text: textOf(item['text'] ?? item['thinking'] ?? item['summary']),
+  }));
+}
+
+/** Content is a text, or a list of parts. A part of a kind that is no text is left out. */
+function contentIn(content: unknown): TextChunk[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return (isObject(content) ? [content] : listOf(content)).map(partIn);
+}
+
+function partIn(given: unknown): TextChunk {
+  if (typeof given === 'string') return { type: 'text', text: given };
+  const part = objectOf(given);
+  if (part['type'] !== 'thinking' && part['type'] !== 'reasoning')
+    return { type: 'text', text: textOf(part['text'] ?? part['refusal']) };
+  const { thinking = part['text'] ?? part['reasoning'] } = part;
+  const text =
+    typeof thinking === 'string'
+      ? thinking
+      : contentIn(thinking)
+          .map((inner) => inner.text)
+          .join('');
+  return { type: 'reasoning', text, member: 'content.thinking' };
+}
+
+const refusalIn = ({ refusal }: JsonObject): TextChunk[] => [{ type: 'text', text: textOf(refusal) }];
+
+function callsIn({ tool_calls: calls, function_call: legacy }: JsonObject): JsonObject[] {
+  const list = isObject(calls) ? [calls] : listOf(calls).filter(isObject);
+  return isObject(legacy) ? [...list, { index: 'function_call', function: legacy }] : list;
+}
+
+/** Members that are read, that a request does not take, and files that an answer holds. */
+const readNames: ReadonlySet<string> = new Set([
+  ...['role', 'content', 'refusal', 'tool_calls', 'function_call', 'images', 'audio', 'parsed', 'token_ids'],
+]);
+
+function membersIn(message: JsonObject): JsonObject {
+  const others = Object.entries(message).filter(([name, value]) => !readNames.has(name) && isKept(name, value));
+  return others.length === 0 ? nothing : Object.fromEntries(others);
+}
+
+const nothing: JsonObject = {};
+
+function isKept(name: string, value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  if (typeof value === 'string') return !(reasoningNames as readonly string[]).includes(name);
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}
+
+/** Groq and Moonshot have it in places of their own. */
+function usageIn({ usage, x_groq: groq }: JsonObject, choice: JsonObject): ChatUsage | undefined {
+  const given = [usage, objectOf(groq)['usage'], choice['usage']].find(isObject);
+  if (!given) return undefined;
+  const input = given['prompt_tokens'] ?? given['input_tokens'];
+  const output = given['completion_tokens'] ?? given['output_tokens'];
+  return input === undefined && output === undefined ? undefined : { input, output };
+}
