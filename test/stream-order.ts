@@ -16,6 +16,10 @@ interface StreamedChunk {
   readonly metadata: { readonly message_id?: string };
 }
 
+/** The ids of the messages of which a stream has chunks. */
+export const publishedIn = (chunks: readonly StreamedChunk[]): readonly string[] =>
+  chunks.flatMap(({ metadata: { message_id: id } }) => id ?? []);
+
 /** The whole messages of a stream, in its order. */
 export const closingsOf = (chunks: readonly StreamedChunk[]): readonly StoredMessage[] =>
   chunks.flatMap(({ message }) => (message ? [message as StoredMessage] : []));
@@ -31,10 +35,11 @@ const authorIds = ['a', 'b'];
 
 /**
  * Checks the stream of one run of a generated graph: the chunks of each message are its text and its blocks, nothing of it follows its end
- * unless a later step replaces it, and what a node saw is published before what it says.
+ * unless a later step replaces it, and what a node saw is published before what it says. `earlier` holds the ids of what runs before it
+ * published, whose messages it may replace.
  * @throws Error that says what is wrong.
  */
-export function checkStream(chunks: readonly StreamedChunk[]): void {
+export function checkStream(chunks: readonly StreamedChunk[], earlier: ReadonlySet<string> = new Set()): void {
   const open = new Map<string, { text: string; readonly blocks: Block[] }>();
   const first = new Map<string, number>();
   const ended = new Set<string>();
@@ -56,7 +61,8 @@ export function checkStream(chunks: readonly StreamedChunk[]): void {
   for (const message of closingsOf(chunks)) {
     const at = first.get(message.message_id) ?? Infinity;
     if (authorIds.includes(message.message_id)) continue;
-    const late = sawIn(message).find((id) => !authorIds.includes(id) && ended.has(id) && (first.get(id) ?? 0) > at);
+    const isLate = (id: string): boolean => ended.has(id) && (first.get(id) ?? 0) > at;
+    const late = sawIn(message).find((id) => !authorIds.includes(id) && !earlier.has(id) && isLate(id));
     if (late !== undefined) throw new Error(`${late} is published after what "${textOf(message)}" says of it`);
   }
 }

@@ -5,6 +5,7 @@ export type {
   BranchContext,
   FileData,
   FileInfo,
+  InterruptOptions,
   MemoryFound,
   NodeContext,
   ReadableFile,

@@ -293,7 +293,7 @@ test('branches of a fan-out sleep each for themselves, and a worker holds no pla
   // With one place, another run is driven while this one sleeps.
   const beside = await start(execution, { threadId: 't2' });
   await untilAsleep(replicas, beside.runId);
-  t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), ['slept 0']);
+  t.falsy(await fieldOf(replicas.threads, 't1', 'done'));
   clock.pass(2 * hour);
   t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
   t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), ['slept 0', 'slept 1', 'slept 2']);

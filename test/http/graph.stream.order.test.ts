@@ -4,7 +4,7 @@ import { openStandalone } from '@agent-workflow/standalone/standalone';
 import test from 'ava';
 import { createClient, readChunks, user, type Chunk, type Client } from '../servers/client.ts';
 import { agentAt, makeWorkspace } from '../servers/standalone.ts';
-import { checkStream, checkThread, closingsOf, openCallsIn, type StoredMessage } from '../stream-order.ts';
+import { checkStream, checkThread, closingsOf, openCallsIn, publishedIn, type StoredMessage } from '../stream-order.ts';
 import { serve } from './service.ts';
 import { embeddedOnly } from './shape.ts';
 
@@ -66,8 +66,10 @@ const addedIn = (run: Run): readonly StoredMessage[] =>
 for (const name of generated)
   test(`the stream, its replay and the thread have one order: generated graph ${name}`, async (t) => {
     const runs = await streamAll(service, name);
+    const earlier = new Set<string>();
     for (const run of runs) {
-      checkStream(run);
+      checkStream(run, earlier);
+      for (const id of publishedIn(run)) earlier.add(id);
       t.deepEqual(await replayOf(service.url(), run), run);
       t.deepEqual(addedIn(run), closingsOf(run));
     }
@@ -113,10 +115,12 @@ embeddedOnly(test, 'a log that is made again from the record has the same order'
   for (const end of ['', '-shm', '-wal'])
     await rm(join(String(workspace.env['DATA_DIR']), `execution.sqlite${end}`), { force: true });
   await using after = await open();
+  const earlier = new Set<string>();
   for (const run of [...runs.values()].flat()) {
     const rebuilt = await replayOf(after.url, run);
     t.like(rebuilt[0]?.data, { rebuilt: true });
-    checkStream(rebuilt);
+    checkStream(rebuilt, earlier);
+    for (const id of publishedIn(run)) earlier.add(id);
     t.deepEqual(closingsOf(rebuilt), closingsOf(run));
     t.deepEqual(addedIn(rebuilt), addedIn(run));
   }

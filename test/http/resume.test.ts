@@ -35,10 +35,10 @@ async function forkAt(t: ExecutionContext, thread: string, { meta }: Result): Pr
   return (fork as { readonly thread_id: string }).thread_id;
 }
 
-test('a node asks twice, each answer goes on with it, and what waits beside it is joined once', async (t) => {
+test('a node asks twice, each answer goes on with it, and what a node beside it gave is merged with the last answer', async (t) => {
   const first = await start('asked');
   t.is(first.meta.status, 'interrupted');
-  t.deepEqual(first.all_messages.map(replyText), ['beside']);
+  t.deepEqual(first.all_messages.map(replyText), []);
   const [name] = first.meta.interrupts ?? [];
   t.like(name, { node: 'ask', value: { question: 'What is your name?' } });
 
@@ -51,7 +51,7 @@ test('a node asks twice, each answer goes on with it, and what waits beside it i
 
   const third = await invoke(service, 'asked', { resume: 'green' });
   t.like(third.meta, { status: 'completed', resumes: second.meta.run_id });
-  t.deepEqual(third.all_messages.map(replyText), ['Ada likes green', 'both are done']);
+  t.deepEqual(third.all_messages.map(replyText), ['Ada likes green', 'beside', 'both are done']);
   t.deepEqual(third.state.answers, ['Ada', 'green']);
 });
 
@@ -104,12 +104,15 @@ test('an answer where nothing was asked is 400, and no message without an answer
   t.deepEqual(await service.refused(t, empty, 422, 'VALIDATION_ERROR'), [['body', 'messages']]);
 });
 
-test('a new message instead of an answer begins anew', async (t) => {
+test('a new message instead of an answer begins anew, and what the step held stands before it', async (t) => {
   const first = await start('anew');
   const again = await start('anew');
   t.is(again.meta.status, 'interrupted');
   t.not(again.meta.interrupts?.[0]?.id, first.meta.interrupts?.[0]?.id);
-  t.deepEqual(again.all_messages.map(replyText), ['beside']);
+  const { messages } = (await service.data(t, 'listMessages', service.send('GET', '/v1/threads/anew/messages'))) as {
+    readonly messages: Parameters<typeof replyText>[0][];
+  };
+  t.deepEqual(messages.map(replyText), ['go', 'beside', 'go']);
 });
 
 test('a new message that is queued behind an answer drops the question that the answer leads to', async (t) => {

@@ -48,8 +48,9 @@ async function takeOverLog(options: OpenLogOptions): Promise<EventWriter> {
     // An empty log may be a lost one, whose events a follower has seen.
     const isGone = after === 0;
     const first = isGone ? numbersOfClaim(claimed.epoch) : after;
-    const events = createEventWriter(claimed, first, now, published.step(step));
     const steps = step === 0 ? [] : await listSteps(threads, { owner, runId, fromStep: published.lastStep() ?? 0 });
+    const ended = new Set(steps.flatMap(({ messages }) => messages.map(({ message_id: id }) => id)));
+    const events = createEventWriter(claimed, first, now, published.step(step, ended));
     const gone = isGone ? ({ rebuilt: true } as const) : {};
     const missing = [
       ...firstEvents(events, claimed, published, { ...gone, at: now() }),

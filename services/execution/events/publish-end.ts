@@ -171,7 +171,8 @@ function* missingEvents(
     const source = published.sourceOf(id);
     yield messageEvents(events, message, { source, at, published: published.step(source.step).message(id) });
   }
-  for (const step of steps) yield missingStepEvents(events, run.granularity, [step], published);
+  const ended = new Set<string>();
+  for (const step of steps) yield missingStepEvents(events, run.granularity, [step], published, ended);
 }
 
 /** The events of one append take about this many bytes. */

@@ -33,7 +33,8 @@ export interface PublishedEvents {
   readonly hasWhole: (messageId: string) => boolean;
   /** Step and node of the last event of the message, as far as that event names them. */
   readonly sourceOf: (messageId: string) => StepAndNode;
-  readonly step: (step: number | undefined) => PublishedStep;
+  /** `ended` holds messages that end in steps before it which the log lacks. */
+  readonly step: (step: number | undefined, ended?: ReadonlySet<string>) => PublishedStep;
   /** The last step with a `completed` event; all events of the steps before it are there. */
   readonly lastStep: () => number | undefined;
 }
@@ -59,6 +60,8 @@ function collectPublished(): PublishedEvents & { readonly add: (event: RunEvent)
   const kinds = new Set<string>();
   const messages = new Map<string, PublishedMessage>();
   const whole = new Set<string>();
+  /** Of messages that are not whole: their last step. */
+  const begun = new Map<string, PublishedMessage>();
   const sources = new Map<string, StepAndNode>();
   let lastStep: number | undefined;
   const keyOf = (...parts: readonly (string | number | undefined)[]): string => parts.join('\n');
@@ -74,7 +77,10 @@ function collectPublished(): PublishedEvents & { readonly add: (event: RunEvent)
       whole: before.whole || message !== undefined,
     });
     sources.set(id, { ...(step === undefined ? {} : { step }), ...(node === undefined ? {} : { node }) });
-    if (message) whole.add(id);
+    if (message) {
+      whole.add(id);
+      begun.delete(id);
+    } else begun.set(id, messages.get(key) ?? nothingPublished);
   };
 
   return {
@@ -91,9 +97,14 @@ function collectPublished(): PublishedEvents & { readonly add: (event: RunEvent)
     has: (kind) => kinds.has(kind),
     hasWhole: (id) => whole.has(id),
     sourceOf: (id) => sources.get(id) ?? {},
-    step: (step) => ({
-      // A message that was published when its step was not on record any more has no step in its key.
-      message: (id) => messages.get(keyOf(step, id)) ?? messages.get(keyOf(undefined, id)) ?? nothingPublished,
+    step: (step, ended) => ({
+      // A message that was published when its step was not on record any more has no step in its key. The chunks of one that a step
+      // held were published in the step in which it was made.
+      message: (id) =>
+        messages.get(keyOf(step, id)) ??
+        messages.get(keyOf(undefined, id)) ??
+        (ended?.has(id) ? undefined : begun.get(id)) ??
+        nothingPublished,
       has: (kind, node) => kinds.has(keyOf(step, kind, node)),
     }),
     lastStep: () => lastStep,

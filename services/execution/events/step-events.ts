@@ -51,16 +51,21 @@ export const messageEvents = (
   { source, at, published }: MessageEventsOptions,
 ): RunEvent[] => (published.whole ? [] : events.message(message, source, at, published));
 
-/** The events of committed steps that the log lacks: those that their worker would have published, had it lived. */
+/**
+ * The events of committed steps that the log lacks: those that their worker would have published, had it lived. `ended` gets the ids of
+ * their messages.
+ */
 export const missingStepEvents = (
   events: EventWriter,
   granularity: Granularity,
   steps: readonly CommittedStep[],
   log: PublishedEvents,
+  ended: Set<string> = new Set(),
 ): RunEvent[] =>
   steps.flatMap((committed) => {
-    const { step, nodes, at } = committed;
-    const published = log.step(step);
+    const { step, nodes, at, messages } = committed;
+    const published = log.step(step, new Set(ended));
+    for (const { message_id: id } of messages) ended.add(id);
     const started = nodes
       .filter((node) => !published.has('started', node) && !published.has('restarted', node))
       .map((node) => events.write('on_chain_stream', { node, step, status: 'started' }, { node, step }, { at }));

@@ -1,6 +1,7 @@
 import { ownNodes, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { earliest, wakeTimeOf } from '@agent-workflow/graph/run/asleep';
 import { openInterrupts, type Continuation } from '@agent-workflow/graph/run/continuation';
+import { heldOutputs, mergeHeld } from '@agent-workflow/graph/run/held';
 import { readAnswers } from '@agent-workflow/graph/run/interrupt';
 import { enterGraph } from '@agent-workflow/graph/run/step';
 import { isRunFailure, RunFailure, shownOf } from '@agent-workflow/graph/state/failure';
@@ -10,13 +11,13 @@ import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import { fromProgress } from '../record/progress.ts';
 import { claimedState } from '../record/thread-state.ts';
 import type { DriveOptions } from './drive-options.ts';
-import type { RunState } from './run-state.ts';
+import { emptyDelta, joinDeltas, type RunState } from './run-state.ts';
 
 /**
  * Where a claimed run begins or continues.
  * @throws RunFailure when its input does not fit the thread.
  */
-export function begin({ claimed, graph, runOptions, cached, now }: DriveOptions): RunState {
+export function begin({ claimed, graph, runOptions, cached, now, onFault }: DriveOptions): RunState {
   const { added, visits, continuation } = fromProgress(claimed);
   const thread = claimedState(graph, claimed, cached);
   const [unmatched] = claimed.unmatchedAnswers;
@@ -27,7 +28,8 @@ export function begin({ claimed, graph, runOptions, cached, now }: DriveOptions)
   // The first commit of an earlier claim has stored the initial state already.
   const fields = claimed.step === 0 ? runOptions.initialState : {};
   const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
-  const { state, delta } = mergeInitial(graph, thread.state, given);
+  const left = claimed.next.length === 0 ? mergeLeft(graph, thread.state, continuation, onFault) : undefined;
+  const { state, delta } = mergeInitial(graph, left?.state ?? thread.state, given);
   const entry =
     claimed.next.length > 0 ? { nodes: ownNodes(graph, claimed.next), continuation } : enterGraph(graph, state);
   const answers =
@@ -35,7 +37,17 @@ export function begin({ claimed, graph, runOptions, cached, now }: DriveOptions)
       ? readAnswers(openInterrupts(continuation), runOptions.resume)
       : undefined;
   const at = Math.max(now(), wokenAt(claimed, continuation));
-  return { ...entry, at, state, size: thread.size, step: claimed.step, pending: delta, added, visits, answers };
+  return {
+    ...entry,
+    at,
+    state,
+    size: thread.size,
+    step: claimed.step,
+    pending: joinDeltas(left?.delta ?? emptyDelta, delta),
+    added,
+    visits,
+    answers,
+  };
 }
 
 /**
@@ -45,6 +57,22 @@ export function begin({ claimed, graph, runOptions, cached, now }: DriveOptions)
 function wokenAt({ isTakeover, wakeAt = 0, next }: ClaimedRun, continuation: Continuation | undefined): number {
   if (!isTakeover) return 0;
   return Math.max(wakeAt, earliest(next.map((node) => wakeTimeOf(continuation, node))) ?? 0);
+}
+
+/**
+ * What a step held that the input has ended: its fields and removals. Its messages are in the log already, before the input, but for those
+ * that may replace others.
+ */
+function mergeLeft(
+  graph: CompiledGraph,
+  state: EngineState,
+  continuation: Continuation | undefined,
+  onFault: DriveOptions['onFault'],
+): ReturnType<typeof mergeOutputs> | undefined {
+  const outputs = heldOutputs(continuation);
+  if (outputs.length === 0) return undefined;
+  const rest = outputs.map((output) => (output.mayReplace ? output : { ...output, messages: [] }));
+  return mergeHeld(graph.fields, state, rest, (error) => onFault?.({ node: error.node ?? '', attempt: 1, error }));
 }
 
 /** A misfit of the initial state is the caller's fault, not that of a node. */

@@ -7,7 +7,7 @@ import { openCallsOf, prepareCommit, type PreparedCommit } from './prepare-commi
 import type { DriveOptions } from './drive-options.ts';
 import { addedBy, nextAfterEnd, outcomeOf, toRunEnd } from './outcome-of-step.ts';
 import type { RanStep } from './run-nodes.ts';
-import { awakeNodes, countVisits, emptyDelta, type RunState, type StepState } from './run-state.ts';
+import { awakeNodes, countVisits, emptyDelta, joinDeltas, type RunState, type StepState } from './run-state.ts';
 
 /** A step whose nodes have ended, with its commit, which is not sent yet. */
 export interface EndedStep {
@@ -78,13 +78,3 @@ export const stateBehind = ({ runState, result, visits, commit, following }: End
   added: addedBy(runState, result),
   visits,
 });
-
-function joinDeltas(first: Delta, second: Delta): Delta {
-  if (first === emptyDelta) return second;
-  return {
-    fields: { ...first.fields, ...second.fields },
-    messages: [...first.messages, ...second.messages],
-    mayReplace: first.mayReplace || second.mayReplace,
-    removed: [...first.removed, ...second.removed],
-  };
-}

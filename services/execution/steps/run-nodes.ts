@@ -1,6 +1,7 @@
 import { isRunFailure } from '@agent-workflow/graph/state/failure';
 import { runStep } from '@agent-workflow/graph/run/step';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
+import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
 import { hideInherited } from '@agent-workflow/runtime/built-ins';
 import type { EventWriter } from '../events/event-writer.ts';
 import { isServiceAway } from './node-calls.ts';
@@ -82,6 +83,12 @@ export async function runNodes(
     },
     onProgress: (node, custom, branch) =>
       publishStatus(node, { status: 'progress', ...ofBranch(branch), custom }, custom),
+    onHeld: (node, message) => {
+      if (runContext.signal.aborted) return;
+      const { message_id: messageId, role } = message;
+      for (const chunk of chunksOf(message, events.published.message(messageId)))
+        publish(options, events, [events.chunk(node, step, { messageId, role, chunk })]);
+    },
     onChunk: (node, chunk) => {
       if (runContext.signal.aborted) return;
       publishLater(chunk.chunk, () => {

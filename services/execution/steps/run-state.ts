@@ -29,6 +29,17 @@ export type StepState = Pick<RunState, 'state' | 'nodes' | 'step' | 'continuatio
 
 export const emptyDelta: Delta = { fields: {}, messages: [], mayReplace: false, removed: [] };
 
+/** The changes of one delta and, over them, those of another. */
+export function joinDeltas(first: Delta, second: Delta): Delta {
+  if (first === emptyDelta) return second;
+  return {
+    fields: { ...first.fields, ...second.fields },
+    messages: [...first.messages, ...second.messages],
+    mayReplace: first.mayReplace || second.mayReplace,
+    removed: [...first.removed, ...second.removed],
+  };
+}
+
 /** The nodes that run in the next step: those that do not sleep on. */
 export const awakeNodes = ({
   nodes,

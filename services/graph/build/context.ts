@@ -2,6 +2,12 @@ import type { Block, Message } from '@agent-workflow/protos/message';
 import type { MemoryStrategy, MemoryType } from './memory-lists.ts';
 import type { UsageReport } from '../state/usage.ts';
 
+/** How a node or a tool asks. */
+export interface InterruptOptions {
+  /** What the question is about, in 1 to 256 characters. Another wording with the same key in the same place is the same question. */
+  readonly key?: string | undefined;
+}
+
 /** What a model must know to call a tool. */
 export interface ToolDeclaration {
   readonly name: string;
@@ -139,7 +145,7 @@ export interface NodeContext extends RunContext {
    */
   readonly usage: (usage: UsageReport) => void;
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
-  readonly interrupt: (value: unknown) => unknown;
+  readonly interrupt: (value: unknown, options?: InterruptOptions) => unknown;
   /**
    * Waits so many milliseconds, from 0 to ten years. The run is stored as `sleeping` and holds no place of a worker meanwhile; then the
    * node begins again, and this same call resolves. Sleeps are matched by their order, as questions are. Await it.
@@ -174,7 +180,7 @@ export interface ToolContext extends RunContext {
    */
   readonly usage: (usage: UsageReport) => void;
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
-  readonly interrupt: (value: unknown) => unknown;
+  readonly interrupt: (value: unknown, options?: InterruptOptions) => unknown;
   /**
    * Waits so many milliseconds, from 0 to ten years. The run is stored as `sleeping` and holds no place of a worker meanwhile; then the
    * tool begins again, and this same call resolves. Sleeps are matched by their order, as questions are. Await it.

@@ -12,7 +12,7 @@ export function wakeTimeOf(continuation: Continuation | undefined, node: string)
   if (asking.some((pending) => pending.node === node)) return undefined;
   const own = sleeping.flatMap((pending) => (pending.node === node ? pending.until : []));
   const position = Object.hasOwn(graphs, node) ? graphs[node] : undefined;
-  const waiting = Object.hasOwn(branches, node) ? (branches[node] ?? []) : [];
+  const waiting = Object.hasOwn(branches, node) ? (branches[node] ?? []).filter(({ held }) => !held?.done) : [];
   return earliest([...own, ...(position ? [wakeTimeWithin(position)] : []), ...waiting.map(wakeTimeOfBranch(node))]);
 }
 

@@ -2,14 +2,16 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Usage } from '@agent-workflow/protos/usage';
 import { RunFailure } from '../state/failure.ts';
-import { lostPlace, whyNoJson } from '../state/json-value.ts';
 import { deepFreeze } from '../state/state.ts';
 import { continuationAfter } from './after-step.ts';
 import { earliest, resultAsleep } from './asleep.ts';
 import { underOwnSignal } from './attempt.ts';
+import type { NodeOutput } from '../state/merge.ts';
 import type { Branch } from './continuation.ts';
 import { keyOf } from './keys.ts';
 import { runNode, runUnder } from './node.ts';
+import { aheadOf, hold, seenBy } from './held.ts';
+import { resultJson } from './result-json.ts';
 import type { NodeResult, RunStep, Step } from './super-step.ts';
 import { openUsageReports } from './usage-reports.ts';
 
@@ -32,10 +34,13 @@ export async function runBranches(
   await underOwnSignal({ signal: step.run.signal }, async (signal) => {
     const { promise: failed, reject: fail } = Promise.withResolvers<never>();
     const under = { ...step, run: runUnder(step, signal), streamsReturned: true };
-    const all = eachOf(branches, maxConcurrency, async (branch) => {
+    const ahead = aheadOf(branches.map(({ held }) => held));
+    const left = branches.filter(({ held }) => !held?.done);
+    const all = eachOf(left, maxConcurrency, async (branch) => {
       try {
         signal.throwIfAborted();
-        results.set(branch, await runBranch(under, node, branch, { runStep, countBytes }));
+        const state = seenBy(step.graph.fields, step.state, ahead, branch.held);
+        results.set(branch, await runBranch({ ...under, state }, node, branch, { runStep, countBytes }));
       } catch (error) {
         // The others need not end first.
         fail(error);
@@ -82,7 +87,7 @@ async function runBranch(
   }
   const result = await runNode(own, node, runStep);
   if (result.waiting) return inBranch(result, index);
-  const json = toJson(inBranch(result, index), node);
+  const json = resultJson(inBranch(result, index), node);
   countBytes(json);
   await records?.save(key, `{"input":${JSON.stringify(input)},"usage":${JSON.stringify(reported())},"result":${json}}`);
   return deepFreeze(JSON.parse(json) as NodeResult);
@@ -108,22 +113,6 @@ const inBranch = (result: NodeResult, branch: number): NodeResult => ({
   outputs: result.outputs.map((output) => ({ ...output, branch })),
 });
 
-function toJson(result: NodeResult, node: string): string {
-  let json: string;
-  try {
-    json = JSON.stringify(result);
-  } catch (cause) {
-    const update = Object.fromEntries(result.outputs.flatMap(({ fields }) => Object.entries(fields)));
-    const why = whyNoJson(cause, update, 'update');
-    throw new RunFailure('NodeFailed', `node "${node}" returned a value that ${why}`, { node, cause });
-  }
-  for (const { fields } of result.outputs) {
-    const lost = lostPlace(fields, json, 'update');
-    if (lost !== undefined) throw new RunFailure('NodeFailed', `node "${node}" returned ${lost}`, { node });
-  }
-  return json;
-}
-
 /** The results of all branches are one step, and are refused as soon as they exceed its size limit. */
 function boundBytes(node: string): (result: string) => void {
   let bytes = 0;
@@ -136,24 +125,38 @@ function boundBytes(node: string): (result: string) => void {
   };
 }
 
+/**
+ * Where one of several branches waits, what they gave is held until the last of them returns. Otherwise it is the result, in the order of
+ * the branches.
+ */
 function joinResults(node: string, branches: readonly Branch[], results: ReadonlyMap<Branch, NodeResult>): NodeResult {
-  const joined = branches.flatMap((branch) => {
-    const result = results.get(branch);
-    return result ? [{ branch, result }] : [];
-  });
-  const waiting = joined.flatMap(({ branch, result }) => (result.waiting ? [toWaiting(node, branch, result)] : []));
-  const wakeAt = earliest(joined.flatMap(({ result }) => (result.waiting ? [result.wakeAt] : [])));
-  return {
-    outputs: joined.flatMap(({ result }) => result.outputs),
-    streamed: joined.flatMap(({ result }) => result.streamed),
-    waiting: waiting.length > 0,
-    ...(wakeAt === undefined ? {} : { wakeAt }),
-    branches: waiting,
-    openCalls: joined.flatMap(({ result }) => result.openCalls ?? []),
+  const all = branches.map((branch) => ({ branch, result: results.get(branch) }));
+  const list = all.flatMap(({ result }) => result ?? []);
+  const waiting = list.filter((result) => result.waiting);
+  const common = {
+    streamed: list.flatMap((result) => result.streamed),
+    openCalls: list.flatMap((result) => result.openCalls ?? []),
   };
+  if (waiting.length === 0) {
+    const outputs = all.flatMap(({ branch, result }) => [...(branch.held?.outputs ?? []), ...(result?.outputs ?? [])]);
+    const streamedBefore = branches.flatMap(({ held }) => held?.streamed ?? []);
+    return { ...common, outputs, waiting: false, ...(streamedBefore.length > 0 && { streamedBefore }) };
+  }
+  const wakeAt = earliest(waiting.map((result) => result.wakeAt));
+  const isAlone = branches.length === 1;
+  const outputs: NodeOutput[] = [];
+  const after = all.map(({ branch, result }) => {
+    if (!result) return branch;
+    const kept = isAlone ? undefined : hold(branch.held, result, node);
+    outputs.push(...(kept?.now ?? result.outputs));
+    return { ...toWaiting(node, branch, result), ...(kept && { held: kept.held }) };
+  });
+  return { ...common, outputs, waiting: true, ...(wakeAt === undefined ? {} : { wakeAt }), branches: after };
 }
 
+/** What is left of a branch: of one that has returned, its place. */
 function toWaiting(node: string, { index, input }: Branch, result: NodeResult): Branch {
+  if (!result.waiting) return { index, input: null };
   const at = continuationAfter({ nodes: [node], results: [result] });
   return { index, input, ...(at && { at }) };
 }

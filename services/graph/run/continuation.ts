@@ -1,5 +1,7 @@
 import { nameWithin } from '../build/names.ts';
+import type { NodeOutput } from '../state/merge.ts';
 import type { Interrupt } from './interrupt.ts';
+import { hashOf, type Asked, type Earlier } from './question.ts';
 
 /**
  * What the engine hands from one step to the next beside the state and the next nodes. It is small JSON that is stored with
@@ -17,8 +19,25 @@ export interface Continuation {
   readonly calls?: Readonly<Record<string, readonly string[]>>;
   /** Positions of sub-graphs that wait or sleep, by node. */
   readonly graphs?: Readonly<Record<string, SubgraphPosition>>;
-  /** Of nodes that run in branches: the branches that begin, wait for the caller or sleep. */
+  /** Of nodes that run in branches: all branches of the step, which begin, wait for the caller, sleep or have returned. */
   readonly branches?: Readonly<Record<string, readonly Branch[]>>;
+  /** Of nodes side by side that have not all returned: what they gave, in the order of the nodes. */
+  readonly held?: readonly HeldNode[];
+}
+
+/** What one node or branch gave in a step that others have not left. It is merged when the last of them returns. */
+export interface Held {
+  /** Whether it has returned. */
+  readonly done: boolean;
+  readonly outputs: readonly NodeOutput[];
+  /** Ids of messages of it that are on record already. Those beside it do not see them. */
+  readonly ahead?: readonly string[];
+  /** Ids of messages in `outputs` that were streamed as they were made. */
+  readonly streamed?: readonly string[];
+}
+
+export interface HeldNode extends Held {
+  readonly node: string;
 }
 
 /** One branch of a fan-out. */
@@ -29,16 +48,8 @@ export interface Branch {
   readonly input: unknown;
   /** The point at which a branch that waits or sleeps continues. */
   readonly at?: Continuation;
-}
-
-/** What earlier runs of a node, or of one call of a tool node, have been given. */
-export interface Earlier {
-  /** Answers to its questions, in the order of the questions. */
-  readonly answers: readonly unknown[];
-  /** When its sleeps end, in their order and in milliseconds since 1970. Absent when it has not slept. */
-  readonly sleeps?: readonly number[];
-  /** Its key where it began, which it keeps. Absent where an earlier release stored it. */
-  readonly key?: string;
+  /** What it gave, where others of its node wait or sleep. */
+  readonly held?: Held;
 }
 
 /** A node, or one call of a tool node, that waits for the answer to `open`. */
@@ -46,6 +57,8 @@ export interface PendingInterrupt extends Earlier {
   readonly node: string;
   readonly call?: string;
   readonly open: Interrupt;
+  /** Absent where an earlier release stored the question. */
+  readonly asks?: Asked;
 }
 
 /** A node, or one call of a tool node, that sleeps until a time in milliseconds since 1970. */
@@ -76,8 +89,9 @@ export function toContinuation(parts: {
   readonly calls?: NonNullable<Continuation['calls']>;
   readonly graphs?: NonNullable<Continuation['graphs']>;
   readonly branches?: NonNullable<Continuation['branches']>;
+  readonly held?: NonNullable<Continuation['held']>;
 }): Continuation | undefined {
-  const { joins = {}, asking = [], sleeping = [], calls = {}, graphs = {}, branches = {} } = parts;
+  const { joins = {}, asking = [], sleeping = [], calls = {}, graphs = {}, branches = {}, held = [] } = parts;
   const continuation: Continuation = {
     ...(isEmpty(joins) ? {} : { joins }),
     ...(asking.length === 0 ? {} : { asking }),
@@ -85,6 +99,7 @@ export function toContinuation(parts: {
     ...(isEmpty(calls) ? {} : { calls }),
     ...(isEmpty(graphs) ? {} : { graphs }),
     ...(isEmpty(branches) ? {} : { branches }),
+    ...(held.length === 0 ? {} : { held }),
   };
   return isEmpty(continuation) ? undefined : continuation;
 }
@@ -134,11 +149,18 @@ export function givenTo(
   if (asleep) return asleep.until > at ? { sleeps: asleep } : { earlier: asleep };
   const asking = continuation?.asking?.find(isOwn);
   if (!asking) return { earlier: nothing };
-  const { id } = asking.open;
-  if (!Object.hasOwn(given, id)) return { waits: asking };
-  const { answers, sleeps, key } = asking;
+  const { open, asks, answers, sleeps, slept, key } = asking;
+  if (!Object.hasOwn(given, open.id)) return { waits: asking };
+  const asked = asking.asked ?? answers.map(() => null);
+  const known = asks ?? { what: hashOf(open.value), number: answers.length };
   return {
-    earlier: { answers: [...answers, given[id]], ...(sleeps && { sleeps }), ...(key !== undefined && { key }) },
+    earlier: {
+      answers: [...answers, given[open.id]],
+      asked: [...asked, known],
+      ...(sleeps && { sleeps }),
+      ...(slept && { slept }),
+      ...(key !== undefined && { key }),
+    },
   };
 }
 

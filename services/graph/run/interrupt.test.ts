@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import test from 'ava';
-import type { Message } from '@agent-workflow/protos/message';
+import { textOf, type Message } from '@agent-workflow/protos/message';
 import { field } from '../state/field.ts';
 import { START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph, type NodeFunction } from '../build/graph.ts';
@@ -126,10 +126,15 @@ test('a node with an open question does not run until its answer comes', async (
   t.deepEqual([still.waiting, still.next, still.interrupts], [true, ['n'], asked.interrupts]);
 });
 
-test('other nodes of a step in which one asks keep their results, and their edges are followed when it is resumed', async (t) => {
+test('what other nodes of a step gave in which one asks is held, and merged in the order of the nodes with its answer', async (t) => {
+  let worked = 0;
   const graph = new StateGraph(fields)
     .addNode('asks', () => ({ answers: [interrupt('?')] }))
-    .addNode('works', () => ({ answers: ['worked'] }))
+    .addNode('works', (_state, { emit }) => {
+      worked++;
+      emit('worked');
+      return { answers: ['worked'] };
+    })
     .addNode('after', () => ({ answers: ['after'] }))
     .addNode('both', () => ({ answers: ['both'] }))
     .addEdge(START, 'asks')
@@ -138,16 +143,23 @@ test('other nodes of a step in which one asks keep their results, and their edge
     .addEdge(['asks', 'after'], 'both')
     .compile();
   const asked = await walk(graph);
-  t.deepEqual([asked.next, asked.state.values['answers']], [['asks', 'after'], ['worked']]);
+  t.deepEqual([asked.next, asked.state.values['answers'], asked.state.context], [['asks'], [], []]);
   const done = await answer(graph, asked, { 'run/1/asks/0': 'yes' });
-  t.deepEqual(done.steps, [['asks', 'after'], ['both']]);
-  t.deepEqual(done.state.values['answers'], ['worked', 'yes', 'after', 'both']);
+  t.deepEqual(done.steps, [['asks'], ['after'], ['both']]);
+  t.deepEqual(done.state.values['answers'], ['yes', 'worked', 'after', 'both']);
+  t.deepEqual([done.state.context.map(textOf), worked], [['worked'], 1]);
 });
 
-test('of two nodes that ask, each runs again when its own answer comes', async (t) => {
+test('of two nodes that ask, the later is answered first, and both are merged in the order of the nodes', async (t) => {
   const graph = new StateGraph(fields)
-    .addNode('a', () => ({ answers: ['a', interrupt('a?')] }))
-    .addNode('b', () => ({ answers: ['b', interrupt('b?')] }))
+    .addNode('a', (_state, { emit }) => {
+      emit(`a ${String(interrupt('a?'))}`);
+      return { answers: ['a', interrupt('a?')] };
+    })
+    .addNode('b', (_state, { emit }) => {
+      emit(`b ${String(interrupt('b?'))}`);
+      return { answers: ['b'] };
+    })
     .addEdge(START, 'a')
     .addEdge(START, 'b')
     .compile();
@@ -160,9 +172,12 @@ test('of two nodes that ask, each runs again when its own answer comes', async (
     ],
   );
   const half = await answer(graph, asked, { 'run/1/b/0': 2 });
-  t.deepEqual([half.next, half.state.values['answers']], [['a'], ['b', 2]]);
-  const done = await answer(graph, half, { 'run/1/a/0': 1 });
-  t.deepEqual(done.state.values['answers'], ['b', 2, 'a', 1]);
+  t.deepEqual([half.next, half.state.values['answers']], [['a'], []]);
+  const again = await answer(graph, half, { 'run/1/a/0': 1 });
+  t.deepEqual([again.interrupts.map(({ id }) => id), again.state.values['answers']], [['run/1/a/1'], []]);
+  const done = await answer(graph, again, { 'run/1/a/1': 'more' });
+  t.deepEqual(done.state.values['answers'], ['a', 'more', 'b']);
+  t.deepEqual(done.state.context.map(textOf), ['a 1', 'b 2']);
 });
 
 test('a node that catches its question is interrupted all the same, and is not tried again', async (t) => {

@@ -1,8 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hasMark } from '@agent-workflow/kit/mark';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { RunFailure } from '../state/failure.ts';
 import { toJsonValue } from '../state/json-value.ts';
 import { deepFreeze } from '../state/state.ts';
+import type { InterruptOptions } from '../build/context.ts';
+import { hashOf, type Asked, type Earlier } from './question.ts';
 
 /** A question that a node asked and nobody has answered. */
 export interface Interrupt {
@@ -19,17 +22,24 @@ export interface InterruptScope {
   /** The node that runs, by its name in its own graph. */
   readonly node: string;
   /** Returns the answer when there is one; otherwise it throws, which ends the node. */
-  readonly interrupt: (value: unknown) => unknown;
-  /** Resolves when the time that `until` gives has come; otherwise it rejects, which ends the node. */
-  readonly sleep: (until: (now: number) => number) => Promise<void>;
+  readonly interrupt: (value: unknown, options?: InterruptOptions) => unknown;
+  /** Resolves when the time has come that `until` gives for a sleep that begins at `start`; otherwise it rejects, which ends the node. */
+  readonly sleep: (until: (start: number) => number) => Promise<void>;
   /** The question without an answer. The run waits for it even when the node caught what `interrupt` threw. */
-  readonly open: () => Interrupt | undefined;
-  /** Its sleeps and when the first of those that have not ended ends; `undefined` when it does not sleep. */
-  readonly asleep: () => { readonly sleeps: readonly number[]; readonly until: number } | undefined;
-  /** Its sleeps, whether they have ended or not; absent when it has not slept. */
-  readonly slept: () => readonly number[] | undefined;
+  readonly open: () => OpenQuestion | undefined;
+  /** When the first of its sleeps ends that have not ended; `undefined` when it does not sleep. */
+  readonly asleep: () => number | undefined;
+  /** Set when a place asked a third question: the run fails even when the node caught what `interrupt` threw. */
+  readonly fault: () => RunFailure | undefined;
+  /** What it was given that still holds, and its sleeps. */
+  readonly given: () => Omit<Earlier, 'key'>;
   /** Later calls of `interrupt` and `sleep` throw. */
   readonly close: () => void;
+}
+
+interface OpenQuestion {
+  readonly open: Interrupt;
+  readonly asks: Asked;
 }
 
 const scopes = Symbol.for('@agent-workflow/graph: interrupts');
@@ -42,18 +52,23 @@ const current = (shared[scopes] ??= new AsyncLocalStorage<InterruptScope>());
 /**
  * Asks the caller of the run, for example a person, a question. The run is interrupted here, and its caller gets `value`, which
  * must be JSON. With the answer the node (or the tool) runs again from its start, and this same call returns the answer.
- * Several calls in one node are answered in their order, so a node must ask the same things in the same order each time.
+ * Several calls in one node are answered in their order. An answer belongs to the question that was shown: where the node asks something
+ * else in the same place, that is asked anew, once. With a `key` the question is the same as long as its key is, else as long as its value is.
  * What the node emitted before is dropped.
  * @throws Error outside a node or tool that runs; in callbacks that have lost their async context use `ctx.interrupt`.
  */
-export function interrupt(value: unknown): unknown {
+export function interrupt(value: unknown, options?: InterruptOptions): unknown {
   const scope = current.getStore();
   if (!scope) throw notRunning('interrupt()');
-  return scope.interrupt(value);
+  return scope.interrupt(value, options);
 }
 
 /** The node whose code is running, its timers and promises included; `undefined` outside nodes and tools. */
 export const nodeOfCode = (): string | undefined => current.getStore()?.node;
+
+/** Whether the node or tool asked or slept: what it returned or threw then is no result. */
+export const hasLeft = ({ open, asleep, fault }: InterruptScope): boolean =>
+  open() !== undefined || asleep() !== undefined || fault() !== undefined;
 
 /** Runs `work`; calls of {@link interrupt} inside it use this scope. */
 export async function inInterruptScope<T>(scope: InterruptScope, work: () => T | Promise<T>): Promise<T> {
@@ -69,7 +84,7 @@ interface ScopeOptions {
   readonly place: string;
   readonly node: string;
   /** What its earlier runs have been given: to calls in the same order. */
-  readonly earlier: { readonly answers: readonly unknown[]; readonly sleeps?: readonly number[] };
+  readonly earlier: Earlier;
   /** The time at which the step began. A sleep that ended then or before has ended. */
   readonly at: number;
   /** The clock, in milliseconds since 1970. */
@@ -78,34 +93,64 @@ interface ScopeOptions {
 
 /** A scope for one run of a node or tool. */
 export function createInterruptScope({ place, node, earlier, at, now }: ScopeOptions): InterruptScope {
-  const { answers } = earlier;
-  const sleeps = [...(earlier.sleeps ?? [])];
+  let answers = earlier.answers;
+  let asked = earlier.asked ?? [];
+  const ends = [...(earlier.sleeps ?? [])];
+  const starts = [...(earlier.slept ?? ends.map(() => null))];
   let questions = 0;
   let begun = 0;
-  let asked: Interrupt | undefined;
+  let open: OpenQuestion | undefined;
+  let fault: RunFailure | undefined;
   let wakesAt = Infinity;
   let closed = false;
+
+  const idOf = (number: number): string => `${place}/${String(number)}`;
 
   const sleep: InterruptScope['sleep'] = async (until) => {
     if (closed) throw notRunning('sleep()');
     const own = begun++;
-    const isNew = own >= sleeps.length;
-    const end = isNew ? until(now()) : (sleeps[own] ?? 0);
-    if (isNew) sleeps.push(end);
+    const isNew = own >= ends.length;
+    const start = isNew ? now() : starts[own];
+    // An earlier release stored the end alone.
+    const end = typeof start === 'number' ? until(start) : (ends[own] ?? 0);
+    ends[own] = end;
+    starts[own] = start ?? null;
     if (end <= (isNew ? now() : at)) return;
     wakesAt = Math.min(wakesAt, end);
     throw new Suspended('the node sleeps');
   };
 
+  const ask = (what: string, value: unknown, before?: number): Suspended => {
+    const number = nextNumber(asked);
+    open = {
+      open: { id: idOf(number), node, value },
+      asks: { what, number, ...(before !== undefined && { before }) },
+    };
+    return suspendedBy(open.open);
+  };
+
   return {
     node,
-    interrupt: (value) => {
+    interrupt: (given, options) => {
       if (closed) throw notRunning('interrupt()');
-      if (asked) throw suspendedBy(asked);
+      if (open) throw suspendedBy(open.open);
+      if (fault) throw new Suspended(fault.message);
+      const value = toJsonValue(given, 'interrupt()', sizes.message);
+      const what = hashOf(value, options);
       const own = questions++;
-      if (own < answers.length) return deepFreeze(answers[own]);
-      asked = { id: `${place}/${String(own)}`, node, value: toJsonValue(value, 'interrupt()', sizes.message) };
-      throw suspendedBy(asked);
+      if (own >= answers.length) throw ask(what, value);
+      const known = asked[own];
+      // An earlier release did not store what was asked.
+      if (!known || known.what === what) return deepFreeze(answers[own]);
+      if (known.before !== undefined) {
+        fault = changedAgain(node, [idOf(known.before), idOf(known.number)]);
+        throw new Suspended(fault.message);
+      }
+      const anew = ask(what, value, known.number);
+      // What was asked after it was asked under another premise.
+      answers = answers.slice(0, own);
+      asked = asked.slice(0, own);
+      throw anew;
     },
     sleep: (until) => {
       const sleeping = sleep(until);
@@ -113,13 +158,28 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
       sleeping.catch(() => undefined);
       return sleeping;
     },
-    open: () => asked,
-    asleep: () => (wakesAt === Infinity ? undefined : { sleeps, until: wakesAt }),
-    slept: () => (sleeps.length === 0 ? undefined : sleeps),
+    open: () => open,
+    asleep: () => (wakesAt === Infinity ? undefined : wakesAt),
+    fault: () => fault,
+    given: () => ({
+      answers,
+      ...(asked.length > 0 && { asked }),
+      ...(ends.length > 0 && { sleeps: ends, slept: starts }),
+    }),
     close: () => {
       closed = true;
     },
   };
+}
+
+/** No two questions of a node have one number, so that an id never names two values. */
+const nextNumber = (asked: NonNullable<Earlier['asked']>): number =>
+  Math.max(-1, ...asked.map((one, index) => one?.number ?? index)) + 1;
+
+function changedAgain(node: string, [first, second]: readonly [string, string]): RunFailure {
+  const what = `node "${node}" asked a third question in the place of the questions "${first}" and "${second}"`;
+  const help = 'ask the same each time that the node begins, or give interrupt() a key';
+  return new RunFailure('NodeFailed', `${what}: ${help}`, { node });
 }
 
 const suspendedBy = ({ id }: Interrupt): Suspended => new Suspended(`the run is interrupted by ${id}`);

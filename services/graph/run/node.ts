@@ -4,13 +4,13 @@ import { runAttempts } from './attempt.ts';
 import { openCalls } from '../state/calls.ts';
 import { earliest } from './asleep.ts';
 import { chunksBeforeCommit, chunksOfWhole, collectEmitted } from './emitted-messages.ts';
-import { givenTo, type Continuation, type Earlier, type PendingInterrupt, type PendingSleep } from './continuation.ts';
+import { givenTo, type Continuation, type PendingInterrupt, type PendingSleep } from './continuation.ts';
 import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
 import { failureAt, failureOfCode, isRunFailure, readable, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
 import { keyOf } from './keys.ts';
 import type { LateCall } from './late-call.ts';
-import { createInterruptScope, inInterruptScope, type InterruptScope } from './interrupt.ts';
+import { createInterruptScope, hasLeft, inInterruptScope, type InterruptScope } from './interrupt.ts';
 import { promisePlace, toJsonValue } from '../state/json-value.ts';
 import { toMessages, type MessageChunk } from '../state/message.ts';
 import { nameOfClass } from '../state/name-of.ts';
@@ -105,12 +105,12 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     update = await inInterruptScope(scope, () => node(state as never, context));
     refuseChanged(name, own, step.state.context);
   } catch (error) {
-    if (!scope.open() && !scope.asleep()) throw readable(error);
+    if (!hasLeft(scope)) throw readable(error);
   } finally {
     life.isOver = true;
     reports.close();
   }
-  const left = suspensionOf(scope, { node: name }, earlier, idempotencyKey);
+  const left = suspensionOf(scope, { node: name }, idempotencyKey);
   if (left) return suspended(name, [left]);
   const result = toResult(step, name, update ?? {}, { emitted: finish(), opened, toBlock });
   life.hasReturned = true;
@@ -278,7 +278,7 @@ async function runCall(
     life.isOver = true;
     reports.close();
   });
-  const left = suspensionOf(scope, { node, call: call.id }, earlier, idempotencyKey);
+  const left = suspensionOf(scope, { node, call: call.id }, idempotencyKey);
   life.hasReturned = !left && !failed;
   if (left) return { left };
   if (step.streamsReturned) publishChunks(step, node, chunksOfWhole(message));
@@ -291,14 +291,14 @@ type Suspension = { readonly waits: PendingInterrupt } | { readonly sleeps: Pend
 function suspensionOf(
   scope: InterruptScope,
   caller: Pick<PendingInterrupt, 'node' | 'call'>,
-  { answers }: Earlier,
   key: string,
 ): Suspension | undefined {
-  const open = scope.open();
-  const sleeps = scope.slept();
-  if (open) return { waits: { ...caller, answers, ...(sleeps && { sleeps }), key, open } };
-  const asleep = scope.asleep();
-  return asleep && { sleeps: { ...caller, answers, ...asleep, key } };
+  const fault = scope.fault();
+  if (fault) throw fault;
+  const question = scope.open();
+  if (question) return { waits: { ...caller, ...scope.given(), key, ...question } };
+  const until = scope.asleep();
+  return until === undefined ? undefined : { sleeps: { ...caller, ...scope.given(), until, key } };
 }
 
 /** The result of a node that is suspended: no fields, and of messages only its answers to calls. */

@@ -84,6 +84,47 @@ test('sleeps are matched by their order, and a time that has passed is reached a
   t.deepEqual(seen, [2, 3]);
 });
 
+test('a sleep is over when the length asked now has passed since it began: a longer one sleeps the rest, a shorter one ends', async (t) => {
+  const lengths = [10, 25, 30, 7];
+  const graph = one(async ({ sleep }) => {
+    await sleep(lengths.shift() ?? 0);
+    return 'done';
+  });
+  const first = await walk(graph, stopping);
+  t.is(first.wakeAt, zero + 10);
+  const second = await wake(graph, first);
+  t.is(second.wakeAt, zero + 25);
+  const third = await wake(graph, second);
+  t.is(third.wakeAt, zero + 30);
+  const done = await wake(graph, third);
+  t.deepEqual([done.state.values['done'], done.time], [['done'], zero + 30]);
+});
+
+test('a sleep that is asked for in the place of another counts from when that place first slept, also until a time', async (t) => {
+  let runs = 0;
+  const graph = one(async ({ sleep, waitUntil }) => {
+    if (++runs === 1) await sleep(10);
+    else await waitUntil(new Date(zero + 40));
+    return 'done';
+  });
+  const first = await walk(graph, stopping);
+  const second = await wake(graph, first);
+  t.is(second.wakeAt, zero + 40);
+  t.is((await wake(graph, second)).time, zero + 40);
+});
+
+test('a sleep that an earlier release stored ends when that release said, whatever is asked now', async (t) => {
+  const graph = one(async ({ sleep }) => {
+    await sleep(50);
+    return 'done';
+  });
+  const first = await walk(graph, stopping);
+  const [{ slept: _, ...stored } = {}] = first.continuation?.sleeping ?? [];
+  const old = { ...first, continuation: { sleeping: [{ ...stored, sleeps: [zero + 20], until: zero + 20 } as never] } };
+  const done = await wake(graph, old, { time: zero + 20 });
+  t.deepEqual([done.state.values['done'], done.time], [['done'], zero + 20]);
+});
+
 test('sleeps that begin together run side by side', async (t) => {
   const graph = one(async ({ sleep }) => {
     await Promise.all([sleep(hour), sleep(2 * hour)]);
@@ -133,7 +174,7 @@ test('a node in a sub-graph keeps its idempotency key while it sleeps', async (t
   t.deepEqual(keys, ['run/1/sub/2/sleeper', 'run/1/sub/2/sleeper']);
 });
 
-test('other nodes go on while one sleeps, and it is not begun again before its time', async (t) => {
+test('a step lasts until its last node has slept: what the others gave is merged then, and none is begun again before its time', async (t) => {
   let begun = 0;
   const graph = new StateGraph(fields)
     .addNode('sleeper', async (_state, { sleep }) => {
@@ -150,12 +191,13 @@ test('other nodes go on while one sleeps, and it is not begun again before its t
     .addEdge(['sleeper', 'b'], 'both')
     .compile();
   const asleep = await walk(graph, stopping);
-  t.deepEqual(asleep.steps, [['sleeper', 'a'], ['b']]);
+  t.deepEqual(asleep.steps, [['sleeper', 'a']]);
+  t.deepEqual(asleep.state.values['done'], []);
   t.like(asleep, { wakeAt: zero + hour, next: ['sleeper'] });
   t.is(begun, 1);
   const done = await wake(graph, asleep);
-  t.deepEqual(done.steps, [['sleeper'], ['both']]);
-  t.deepEqual(done.state.values['done'], ['a', 'b', 'slept', 'both']);
+  t.deepEqual(done.steps, [['sleeper'], ['b'], ['both']]);
+  t.deepEqual(done.state.values['done'], ['slept', 'a', 'b', 'both']);
 });
 
 test('branches of a fan-out sleep each for itself, and each that has ended is not run again', async (t) => {
@@ -172,11 +214,11 @@ test('branches of a fan-out sleep each for itself, and each that has ended is no
     .compile();
   const first = await walk(graph, stopping);
   t.like(first, { wakeAt: zero + hour, next: ['work'] });
-  t.deepEqual(first.state.values['done'], ['slept 0']);
+  t.deepEqual(first.state.values['done'], []);
   const second = await wake(graph, first);
   t.is(second.wakeAt, zero + 2 * hour);
   const done = await wake(graph, second);
-  t.deepEqual(done.state.values['done'], ['slept 0', 'slept 1', 'slept 2', 'join']);
+  t.deepEqual(done.state.values['done'], ['slept 2', 'slept 0', 'slept 1', 'join']);
   t.deepEqual(begun, [2, 0, 1, 1, 2]);
 });
 
@@ -225,7 +267,7 @@ test('a question is asked at once while another node sleeps, and the sleep goes 
   const [question] = asked.interrupts;
   const answered = await walk(graph, { ...stopping, from: asked, answers: { [question?.id ?? '']: 'yes' } });
   t.like(answered, { waiting: false, wakeAt: zero + hour, next: ['sleeper'] });
-  t.deepEqual((await wake(graph, answered)).state.values['done'], ['yes', 'slept']);
+  t.deepEqual((await wake(graph, answered)).state.values['done'], ['slept', 'yes']);
 });
 
 test('a node may sleep, ask and sleep again', async (t) => {

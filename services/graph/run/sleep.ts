@@ -10,12 +10,12 @@ interface SleepCalls {
 const longestMs = 10 * 365.25 * 24 * 3600 * 1000;
 
 export const sleepCalls = ({ sleep }: Pick<InterruptScope, 'sleep'>): SleepCalls => ({
-  sleep: (ms) => sleep((now) => now + checkedMs(ms, 'sleep()', 'milliseconds')),
+  sleep: (ms) => sleep((start) => start + checkedMs(ms, 'sleep()', 'milliseconds')),
   waitUntil: (date) =>
-    sleep((now) => {
+    sleep((start) => {
       const time = isDate(date) ? date.getTime() : NaN;
       // A time that has passed is reached at once, however long ago it was.
-      return now + checkedMs(time < now ? 0 : time - now, 'waitUntil()', 'a Date');
+      return start + checkedMs(time < start ? 0 : time - start, 'waitUntil()', 'a Date');
     }),
 });
 

@@ -20,9 +20,9 @@ export function refuseLargeRest(nodes: readonly string[], rest: Rest): void {
   const { continuationBytes, questionBytes, questionIds, calls = [], next } = rest;
   const bounds = [
     {
-      what: 'the inputs of branches, the questions and the states of sub-graphs that are kept between two steps',
+      what: 'the inputs of branches, the questions, the states of sub-graphs and the held results that are kept between two steps',
       ...{ bytes: continuationBytes, bound: sizes.progress },
-      help: 'send smaller inputs, as ids of what the branches read by themselves, or ask shorter questions',
+      help: 'send smaller inputs, as ids of what the branches read by themselves, ask shorter questions, or return less beside nodes that wait',
     },
     {
       what: 'the open questions together',

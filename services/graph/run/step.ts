@@ -2,10 +2,11 @@ import { continuationAfter } from './after-step.ts';
 import { earliest, resultAsleep } from './asleep.ts';
 import { underOwnSignal, unlessAborted } from './attempt.ts';
 import { runBranches } from './branches.ts';
-import { openInterrupts } from './continuation.ts';
+import { openInterrupts, type HeldNode } from './continuation.ts';
 import { arrive } from '../build/join.ts';
-import { RunFailure } from '../state/failure.ts';
-import { mergeOutputs } from '../state/merge.ts';
+import { mergeOutputs, type NodeOutput } from '../state/merge.ts';
+import type { EngineState } from '../state/state.ts';
+import { aheadOf, hold, seenBy } from './held.ts';
 import { runNode, runUnder } from './node.ts';
 import { successors } from './successors.ts';
 import type { NodeResult, Step, StepWithOutputs } from './super-step.ts';
@@ -18,24 +19,21 @@ export { enterGraph } from './successors.ts';
  */
 export async function runStep(step: Step): Promise<StepWithOutputs> {
   const results = await runNodes(step);
-  const outputs = results.flatMap((result) => result.outputs);
-  const { state, delta } = mergeOutputs(step.graph.fields, step.state, outputs);
-  const waiting = step.nodes.filter((_, index) => results[index]?.waiting);
-  const done = step.nodes.filter((_, index) => !results[index]?.waiting);
-  const { reached, arrivals } = arrive(step.graph.joins, step.continuation?.joins ?? {}, done);
-  const { nodes: led, inputs } = successors(step.graph, done, state, reached);
-  const next = new Set([...waiting, ...led]);
-  refuseWaiting(step, results, inputs);
   const { nodes } = step;
-  const continuation = next.size === 0 ? undefined : continuationAfter({ nodes, results, joins: arrivals, inputs });
+  const { outputs, held } = joinOutputs(step, results);
+  const streamedBefore = held.length === 0 ? publishHeld(step, results, outputs) : [];
+  const { state, delta } = mergeOutputs(step.graph.fields, step.state, outputs);
+  const waiting = nodes.filter((_, index) => results[index]?.waiting);
+  const { next, joins, inputs } = waiting.length > 0 ? { ...stay(step), next: waiting } : leave(step, state);
+  const continuation = next.length === 0 ? undefined : continuationAfter({ nodes, results, joins, inputs, held });
   const wakeTimes = results.flatMap(({ waiting: isOpen, wakeAt }) => (isOpen ? [wakeAt] : []));
-  const wakeAt = led.length === 0 ? earliest(wakeTimes) : undefined;
+  const wakeAt = earliest(wakeTimes);
   return {
     state,
     delta,
-    next: [...next],
+    next,
     continuation,
-    streamed: new Set(results.flatMap((result) => result.streamed)),
+    streamed: new Set([...results.flatMap((result) => result.streamed), ...streamedBefore]),
     waiting: wakeTimes.includes(undefined),
     ...(wakeAt === undefined ? {} : { wakeAt }),
     interrupts: openInterrupts(continuation),
@@ -44,34 +42,107 @@ export async function runStep(step: Step): Promise<StepWithOutputs> {
   };
 }
 
+const nothingHeld: readonly HeldNode[] = [];
+
+/**
+ * What is merged after this step, and what is held: where a node waits or sleeps beside others, what they gave is merged when the last of
+ * them returns, in the order of the nodes. A node that is alone in its step holds nothing up.
+ */
+function joinOutputs(
+  { graph, nodes, continuation }: Step,
+  results: readonly NodeResult[],
+): { readonly outputs: readonly NodeOutput[]; readonly held: readonly HeldNode[] } {
+  const before = continuation?.held ?? nothingHeld;
+  const isAlone = before.length === 0 && (nodes.length === 1 || !results.some(({ waiting }) => waiting));
+  if (isAlone) return { outputs: results.flatMap((result) => result.outputs), held: nothingHeld };
+  const resultOf = new Map(nodes.map((name, index) => [name, results[index]]));
+  const heldOf = new Map(before.map((one) => [one.node, one]));
+  const all = inOrderOf(graph, [...heldOf.keys(), ...nodes]);
+  if (!results.some(({ waiting }) => waiting))
+    return {
+      outputs: all.flatMap((name) => [...(heldOf.get(name)?.outputs ?? []), ...(resultOf.get(name)?.outputs ?? [])]),
+      held: nothingHeld,
+    };
+  const outputs: NodeOutput[] = [];
+  const held = all.flatMap((node) => {
+    const result = resultOf.get(node);
+    if (!result) return heldOf.get(node) ?? [];
+    const kept = hold(heldOf.get(node), result, node);
+    outputs.push(...kept.now);
+    return { node, ...kept.held };
+  });
+  return { outputs, held };
+}
+
+const nothing: readonly string[] = [];
+
+/** In a sub-graph, what nodes of its next steps read is published before what they say. Returns the ids of those messages. */
+function publishHeld(
+  { within, continuation, onHeld }: Step,
+  results: readonly NodeResult[],
+  outputs: readonly NodeOutput[],
+): readonly string[] {
+  if (within === undefined) return nothing;
+  const before = (continuation?.held ?? nothingHeld).map(({ streamed }) => streamed);
+  const ids = [...before, ...results.map(({ streamedBefore }) => streamedBefore)].flatMap((one) => one ?? nothing);
+  if (ids.length === 0) return nothing;
+  const known = new Set(ids);
+  for (const { node, messages } of outputs)
+    // A later message with the same id takes its place after the commit.
+    for (const message of messages) if (known.delete(message.message_id)) onHeld?.(node, message);
+  return ids;
+}
+
+/** The names in the order of the graph, each once; at the end those that a new release has taken away. */
+const inOrderOf = ({ nodes }: Step['graph'], names: readonly string[]): readonly string[] => {
+  const known = new Set(names);
+  return [...new Set([...[...nodes.keys()].filter((name) => known.has(name)), ...names])];
+};
+
+type After = Pick<StepWithOutputs, 'next'> & Pick<Parameters<typeof continuationAfter>[0], 'joins' | 'inputs'>;
+
+const stay = ({ continuation }: Step): Omit<After, 'next'> => ({ joins: continuation?.joins, inputs: undefined });
+
+/** What follows a step whose nodes have all returned. */
+function leave({ graph, nodes, continuation }: Step, state: EngineState): After {
+  const { held = nothingHeld } = continuation ?? {};
+  const done = held.length === 0 ? nodes : inOrderOf(graph, [...held.map(({ node }) => node), ...nodes]);
+  const { reached, arrivals } = arrive(graph.joins, continuation?.joins ?? {}, done);
+  const { nodes: next, inputs } = successors(graph, done, state, reached);
+  return { next, joins: arrivals, inputs };
+}
+
 /** A single node runs under the run's own signal, because no other node can fail beside it. */
 async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   const { signal } = step.run;
   const [only] = step.nodes;
+  const { held } = step.continuation ?? {};
+  const ahead = held && aheadOf(held);
+  const run = async (own: Step, name: string): Promise<NodeResult> =>
+    runNodeOrBranches(
+      held && ahead
+        ? {
+            ...own,
+            state: seenBy(
+              step.graph.fields,
+              step.state,
+              ahead,
+              held.find(({ node }) => node === name),
+            ),
+          }
+        : own,
+      name,
+    );
   if (only !== undefined && step.nodes.length === 1)
-    return [await unlessAborted(signal, async () => runNodeOrBranches(step, only))];
+    return [await unlessAborted(signal, async () => resultAsleep(step, only) ?? run(step, only))];
   return underOwnSignal({ signal }, async (own) => {
     const inner = { ...step, run: runUnder(step, own), streamsReturned: true };
-    return Promise.all(step.nodes.map(async (name) => runNodeOrBranches(inner, name)));
+    return Promise.all(step.nodes.map(async (name) => resultAsleep(step, name) ?? run(inner, name)));
   });
 }
 
 async function runNodeOrBranches(step: Step, name: string): Promise<NodeResult> {
-  const asleep = resultAsleep(step, name);
-  if (asleep) return asleep;
   const { branches: all = {} } = step.continuation ?? {};
   const branches = Object.hasOwn(all, name) ? all[name] : undefined;
   return branches ? runBranches(step, name, branches, runStep) : runNode(step, name, runStep);
-}
-
-/** A node that waits for the caller without branches runs again as it was; it cannot also begin branches. */
-function refuseWaiting(step: Step, results: readonly NodeResult[], inputs: ReadonlyMap<string, unknown>): void {
-  if (inputs.size === 0) return;
-  const mistaken = step.nodes.find((name, index) => {
-    const result = results[index];
-    return inputs.has(name) && result?.waiting && !result.branches;
-  });
-  if (mistaken === undefined) return;
-  const why = `node "${mistaken}" waits for the caller, and a route sends to it in the same step`;
-  throw new RunFailure('GraphFailed', why, { node: mistaken });
 }

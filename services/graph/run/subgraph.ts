@@ -81,6 +81,7 @@ function innerStep(
     branch: undefined,
     streamsReturned: true,
     onChunk: (_node, chunk) => step.onChunk(name, chunk),
+    onHeld: (_node, message) => step.onHeld?.(name, message),
     onLate: (late) => step.onLate?.({ ...late, node: `${name}/${late.node}` }),
     onProgress: (_node, data) => step.onProgress?.(name, data),
     onRestart: (_node, attempt) => step.onRestart?.(name, attempt),

@@ -1,4 +1,4 @@
-import type { CallBlock } from '@agent-workflow/protos/message';
+import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import type { ModelUsage } from '@agent-workflow/protos/usage';
 import type { RunContext } from '../build/context.ts';
 import type { CompiledGraph } from '../build/graph.ts';
@@ -35,6 +35,11 @@ export interface Step {
   readonly isRemote: (tool: string) => boolean;
   /** Called with every chunk that is published before the commit. */
   readonly onChunk: (node: string, chunk: MessageChunk) => void;
+  /**
+   * Called with a message of a node that an earlier step held, where nodes that run before the commit read it. Its chunks were published in
+   * that step, which may have been another run's.
+   */
+  readonly onHeld?: ((node: string, message: Message) => void) | undefined;
   /** Whether the chunks of what nodes return are published at once: in a sub-graph, and beside others, more may be published before the commit. */
   readonly streamsReturned?: boolean;
   /**
@@ -99,6 +104,8 @@ export interface NodeResult {
   readonly outputs: readonly NodeOutput[];
   /** Ids of messages that were streamed as they were made. */
   readonly streamed: readonly string[];
+  /** Ids of messages that were streamed in an earlier step, which held them. */
+  readonly streamedBefore?: readonly string[];
   /** Whether the node waits or sleeps, and runs again then. */
   readonly waiting: boolean;
   /** When it runs again that waits for nothing but time, in milliseconds since 1970. */
@@ -107,7 +114,7 @@ export interface NodeResult {
   readonly sleeping?: readonly PendingSleep[];
   /** The tool calls for whose answers it waits: those of its sub-graph or branches, too. */
   readonly openCalls?: readonly CallBlock[];
-  /** Of a node that runs in branches: those that wait or sleep. */
+  /** Of a node that runs in branches, some of which wait or sleep: all of them, or the one that there is. */
   readonly branches?: readonly Branch[];
   /** Of a sub-graph that waits or sleeps: the point at which it continues. */
   readonly position?: SubgraphPosition;

@@ -1,5 +1,5 @@
 import type { Usage } from '@agent-workflow/protos/usage';
-import type { InterruptScope } from './interrupt.ts';
+import { hasLeft, type InterruptScope } from './interrupt.ts';
 import type { UsageReports } from './usage-reports.ts';
 
 /** The result of one tool call. */
@@ -51,7 +51,7 @@ const unknownOutcome: CallResult = {
 /** The same records, for a call that may ask or sleep: while it is suspended it has no result, whatever it returned or threw. */
 export const withInterrupts = (records: ToolCallRecords, scope: InterruptScope): ToolCallRecords => ({
   started: records.started,
-  ended: async (callKey, record) => records.ended(callKey, scope.open() || scope.asleep() ? { asked: true } : record),
+  ended: async (callKey, record) => records.ended(callKey, hasLeft(scope) ? { asked: true } : record),
 });
 
 /** The same records, with the usage of the call: a call that is not made again reports what it reported when it was made. */

@@ -5,6 +5,7 @@ import type { RunContext } from '../build/context.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { isAsleep } from '../run/asleep.ts';
 import type { Continuation } from '../run/continuation.ts';
+import { heldOutputs, mergeHeld } from '../run/held.ts';
 import type { Interrupt } from '../run/interrupt.ts';
 import { lateWords, type LateCall } from '../run/late-call.ts';
 import { enterGraph, runStep } from '../run/step.ts';
@@ -128,10 +129,12 @@ export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
   const before = from?.state ?? { values: defaultValues(graph.fields), context: [] };
   const answers = readGivenAnswers(given, from?.interrupts ?? []);
   const isAnswer = Object.keys(answers).length > 0;
-  const { added, beginsAnew } = readTurn({ before: from, input, isAnswer });
-  const state = deepFreeze({ ...before, context: [...before.context, ...added] });
-  refuseUnknownResults(state.context);
+  const { cancelled, added, beginsAnew } = readTurn({ before: from, input, isAnswer });
   const continues = from !== undefined && from.next.length > 0 && !(from.waiting && beginsAnew);
+  const found = { ...before, context: [...before.context, ...cancelled] };
+  const left = continues ? found : mergeLeft(graph, found, from?.continuation, given);
+  const state = deepFreeze({ ...left, context: [...left.context, ...added] });
+  refuseUnknownResults(state.context);
   const entry = continues
     ? { nodes: from.next, continuation: from.continuation }
     : enterGraph(withStrictRoutes(graph), state);
@@ -144,6 +147,18 @@ export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
   const nothing = { steps: [], waiting: false, interrupts: [], openCalls: [], events: [], usage: noUsage };
   const clock = { time: time ?? from?.time ?? Date.now() };
   return { ...nothing, ...run, ...clock, state, next, continuation, ended: endOf({ next, waiting: false }) };
+}
+
+/** As in the service, a new turn merges what the step before it held. */
+function mergeLeft(
+  { fields }: CompiledGraph,
+  before: EngineState,
+  continuation: Continuation | undefined,
+  { onFault }: Hooks,
+): EngineState {
+  const outputs = heldOutputs(continuation);
+  if (outputs.length === 0) return before;
+  return mergeHeld(fields, before, outputs, (error) => onFault?.({ node: error.node ?? '', attempt: 1, error })).state;
 }
 
 /** Whether no further step follows. */

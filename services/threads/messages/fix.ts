@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { answeredCalls, callsOf, type Message } from '@agent-workflow/protos/message';
+import { heldMessages } from '@agent-workflow/protos/progress';
 import { fromJson } from '../record/json.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
@@ -84,7 +85,10 @@ export function decideFix(
   const deleted = [...callers, ...answers].flatMap((id) => snapshot.entries.get(id)?.position ?? []);
   if (deleted.length === 0) return { reply: 0 };
   if (before.version !== version) throw versionConflict(threadId);
-  const fixed = { head: settledHead(before, now), deleted };
+  const { progress } = before;
+  // What a step held is no part of what was wrong.
+  const held = heldMessages(progress) && progress ? { progress } : {};
+  const fixed = { head: { ...settledHead(before, now), ...held }, deleted };
   return {
     change: withCheckpoint(fixed, before, snapshot, { ...directWrite, at: now }),
     reply: callers.filter((id) => snapshot.entries.has(id)).length,

@@ -2,6 +2,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { stale, type ServiceError } from '@agent-workflow/kit/errors';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Message } from '@agent-workflow/protos/message';
+import { heldMessages } from '@agent-workflow/protos/progress';
 import type {
   ClaimedRun,
   ClaimRunRequest,
@@ -331,12 +332,22 @@ function enter({ interruptedRun: _, ...head }: Head, run: RunRecord, { input, is
   const cancelled = isNew && run.resume === undefined ? open : [];
   const begins = startsAnew(head, { answers: run.answers, hasNewInput: isNew, resume: run.resume });
   const { progress: _progress, ...bare } = head;
+  const next = begins ? [] : head.next;
+  // What a step held that nobody ends any more: its messages enter the log here, the rest is merged by the worker.
+  const held = next.length === 0 ? heldMessages(head.progress) : undefined;
   return {
-    head: { ...(begins ? bare : head), openCalls: cancelled.length > 0 ? [] : open, openInterrupts: [], next: [] },
-    appended: [...cancelled.map((call) => cancellation(call, now)), ...input],
-    next: begins ? [] : head.next,
+    head: {
+      ...(begins && !held ? bare : head),
+      openCalls: cancelled.length > 0 ? [] : open,
+      openInterrupts: [],
+      next: [],
+    },
+    appended: [...cancelled.map((call) => cancellation(call, now)), ...(held ?? []).map(toEntry), ...input],
+    next,
   };
 }
+
+const toEntry = (message: Message): MessageEntry => ({ messageId: message.message_id, json: toJson(message) });
 
 /** The answer that a new user message gives to an open call. */
 function cancellation({ callId, name }: OpenCall, now: number): MessageEntry {
@@ -354,5 +365,5 @@ function cancellation({ callId, name }: OpenCall, now: number): MessageEntry {
     ],
     timestamp: new Date(now).toISOString(),
   };
-  return { messageId: message.message_id, json: toJson(message) };
+  return toEntry(message);
 }

@@ -1,5 +1,6 @@
 import { invalid, stale } from '@agent-workflow/kit/errors';
 import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow/protos/threads';
+import { heldMessages } from '@agent-workflow/protos/progress';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
@@ -188,7 +189,7 @@ export function endRun(
     updatedAt: Math.max(at, head.updatedAt),
     next: waits ? head.next : [],
     openInterrupts: waits ? head.openInterrupts : [],
-    ...(waits && progress !== undefined ? { progress } : {}),
+    ...(progress !== undefined && (waits || heldMessages(progress)) ? { progress } : {}),
     ...interrupted,
     ...(nextRun === undefined ? {} : { activeRun: nextRun, activeStatus: 'queued' as const }),
   };

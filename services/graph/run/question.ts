@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import type { InterruptOptions } from '../build/context.ts';
+import { nameOf } from '../state/name-of.ts';
+import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
+
+/** What was asked in one place, for the run that brings the answer. */
+export interface Asked {
+  /** The hash of the key, or of the value where the author gave no key. */
+  readonly what: string;
+  /** The last part of the id of the question. */
+  readonly number: number;
+  /** The number of the question in whose place this one was asked. */
+  readonly before?: number;
+}
+
+/** What earlier runs of a node, or of one call of a tool node, have been given. */
+export interface Earlier {
+  /** Answers to its questions, in the order of the questions. */
+  readonly answers: readonly unknown[];
+  /** What each of them answers. Absent, or null, where an earlier release stored the answer. */
+  readonly asked?: readonly (Asked | null)[];
+  /** When its sleeps end, in their order and in milliseconds since 1970. Absent when it has not slept. */
+  readonly sleeps?: readonly number[];
+  /** When they began. Absent, or null, where an earlier release stored the end. */
+  readonly slept?: readonly (number | null)[];
+  /** Its key where it began, which it keeps. Absent where an earlier release stored it. */
+  readonly key?: string;
+}
+
+const optionNames: Readonly<Record<keyof InterruptOptions, true>> = { key: true };
+const longestKey = 256;
+
+/** The hash of a question. `value` is plain JSON. @throws Error when the options are none. */
+export function hashOf(value: unknown, options: InterruptOptions = {}): string {
+  requireObject('what interrupt() is given after the question', options);
+  refuseUnknown('what interrupt() is given', '', options, optionNames);
+  const { key } = options;
+  if (key === undefined) return hash(`value ${canonical(value)}`);
+  if (typeof key !== 'string' || key === '' || key.length > longestKey)
+    throw new TypeError(
+      `the key of interrupt() must be a text of 1 to ${String(longestKey)} characters, not ${typeof key === 'string' ? `one of ${String(key.length)}` : nameOf(key)}`,
+    );
+  return hash(`key ${key}`);
+}
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
+
+/** JSON whose members are in one order, whichever order the author gave them. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_name, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
