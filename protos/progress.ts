@@ -1,5 +1,3 @@
-import type { Message } from './message/message.ts';
-
 /** How many times each node has run in its run: `visits` of the `progress_json` of every commit that does not end the run. */
 export type Visits = Readonly<Record<string, number>>;
 
@@ -17,54 +15,48 @@ export function iterationsIn(progressJson: Uint8Array | undefined): number {
   }
 }
 
-/** What a continuation in `progress_json` holds of a step whose nodes have not all returned, as far as the record reads it. */
-interface StoredContinuation {
-  readonly held?: readonly StoredHeld[];
-  readonly graphs?: Readonly<Record<string, { readonly carry?: StoredContinuation }>>;
-  readonly branches?: Readonly<
-    Record<string, readonly { readonly held?: StoredHeld; readonly at?: StoredContinuation }[]>
-  >;
-}
-
-interface StoredHeld {
-  readonly outputs: readonly { readonly messages: readonly Message[]; readonly mayReplace: boolean }[];
+/** A message, as a continuation holds it. */
+export interface HeldMessage {
+  readonly message_id: string;
 }
 
 /**
- * The messages that a step holds, without those that may replace others; `undefined` where nothing is held, and where it cannot be read.
- * A new message of a user ends such a step: they enter the log before it.
+ * The messages that a step holds whose nodes have not all returned, without those that may replace others; `undefined` where nothing is
+ * held, and where it cannot be read. A new message of a user ends such a step: they enter the log before it.
  */
-export function heldMessages(progressJson: Uint8Array | undefined): readonly Message[] | undefined {
-  if (
-    !progressJson ||
-    !Buffer.from(progressJson.buffer, progressJson.byteOffset, progressJson.byteLength).includes(mark)
-  )
-    return undefined;
+export function heldMessages(progressJson: Uint8Array | undefined): readonly HeldMessage[] | undefined {
+  if (!progressJson || !Buffer.from(progressJson).includes('"held":')) return undefined;
   try {
-    const { carry } = JSON.parse(Buffer.from(progressJson).toString()) as { readonly carry?: StoredContinuation };
-    const held = heldIn(carry);
-    const outputs = held.flatMap((one) => one.outputs);
-    const messages = outputs.flatMap((output) => (output.mayReplace ? [] : output.messages));
+    const held = heldIn(memberOf(JSON.parse(Buffer.from(progressJson).toString()), 'carry'));
+    const outputs = held.flatMap((one) => listOf(memberOf(one, 'outputs')));
+    const messages = outputs.flatMap((one) =>
+      memberOf(one, 'mayReplace') === false ? listOf(memberOf(one, 'messages')) : [],
+    );
     return held.length > 0 && messages.every(isMessage) ? messages : undefined;
   } catch {
     return undefined;
   }
 }
 
-const mark = '"held":';
-
-const heldIn = ({ held = [], graphs = {}, branches = {} }: StoredContinuation = {}): readonly StoredHeld[] => [
-  ...held,
-  ...Object.values(graphs).flatMap(({ carry }) => heldIn(carry)),
-  ...Object.values(branches)
-    .flat()
-    .flatMap(({ held: own, at }) => [...(own ? [own] : []), ...heldIn(at)]),
+/** What a continuation holds, and those of its sub-graphs and branches. */
+const heldIn = (continuation: unknown): readonly unknown[] => [
+  ...listOf(memberOf(continuation, 'held')),
+  ...valuesOf(memberOf(continuation, 'graphs')).flatMap((position) => heldIn(memberOf(position, 'carry'))),
+  ...valuesOf(memberOf(continuation, 'branches'))
+    .flatMap(listOf)
+    .flatMap((branch) => [memberOf(branch, 'held') ?? [], heldIn(memberOf(branch, 'at'))].flat()),
 ];
 
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const valuesOf = (value: unknown): readonly unknown[] =>
+  typeof value === 'object' && value !== null ? Object.values(value) : [];
+
 /** A worker of a pool can leave anything on record. */
-const isMessage = (message: unknown): boolean =>
-  typeof message === 'object' &&
-  message !== null &&
-  'message_id' in message &&
-  typeof message.message_id === 'string' &&
-  message.message_id !== '';
+const isMessage = (value: unknown): value is HeldMessage => {
+  const id = memberOf(value, 'message_id');
+  return typeof id === 'string' && id !== '';
+};

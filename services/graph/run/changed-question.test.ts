@@ -138,7 +138,7 @@ test('a question that an earlier release stored is compared by its value, and an
   const asked = await walk(graph);
   const second = await answer(graph, asked, 1);
   const { continuation } = second;
-  const old = continuation?.asking?.map(({ asks: _, asked: __, ...rest }) => rest) ?? [];
+  const old = continuation?.asking?.map(({ shown: _, asked: __, ...rest }) => rest) ?? [];
   const from = { ...second, continuation: { asking: old } };
   t.deepEqual((await answer(graph, from, 2)).state.values['done'], [1, 2]);
   const changed = one(() => ({ done: [interrupt('first, in other words?'), interrupt('another second?')] }));
@@ -170,19 +170,19 @@ test('a tool that asks something else when it is called again asks that anew, an
 });
 
 test('a branch and a node of a sub-graph see their base, and what they ask is compared in their own places', async (t) => {
-  const asks: Node = ({ urgent, done }, { input }) => {
+  const asking: Node = ({ urgent, done }, { input }) => {
     const item = input === undefined ? '' : ` ${JSON.stringify(input)}`;
     if (urgent || done.length > 0) interrupt(`Delete${item}?`);
     return { done: [`${String(interrupt(`Send${item}?`))}${item}`] };
   };
   const inner = new StateGraph(fields)
-    .addNode('ask', asks)
+    .addNode('ask', asking)
     .addNode('classify', () => ({ urgent: true, done: ['inner'] }))
     .addEdge(START, 'ask')
     .addEdge(START, 'classify')
     .compile();
   const graph = new StateGraph(fields)
-    .addNode('branch', asks)
+    .addNode('branch', asking)
     .addNode('sub', inner)
     .addNode('beside', () => ({ done: ['beside'] }))
     .addConditionalEdges(START, () => [send('branch', 1), send('branch', 2), 'sub', 'beside'])

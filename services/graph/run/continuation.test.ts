@@ -13,14 +13,14 @@ test('a continuation is stored under the keys that earlier releases wrote and re
   const graph = new StateGraph({}).addNode('sub', inner).addEdge(START, 'sub').compile();
   const { continuation } = await walk(graph);
   const open = { id: 'run/1/sub/1/ask/0', node: 'ask', value: 'Sure?' };
-  const asks = { what: 'IVsJ6Lmnz9xPr8DMrluXYi', number: 0 };
+  const shown = { what: '833b46f7-9768-892a-908b-0933fe55911e', number: 0 };
   t.deepEqual(JSON.parse(JSON.stringify(continuation)), {
     graphs: {
       sub: {
         nodes: ['ask'],
         number: 2,
         values: {},
-        carry: { asking: [{ node: 'ask', answers: [], key: 'run/1/sub/1/ask', open, asks }] },
+        carry: { asking: [{ node: 'ask', answers: [], key: 'run/1/sub/1/ask', open, shown }] },
         key: 'run/1/sub',
       },
     },

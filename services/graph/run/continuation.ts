@@ -58,7 +58,7 @@ export interface PendingInterrupt extends Earlier {
   readonly call?: string;
   readonly open: Interrupt;
   /** Absent where an earlier release stored the question. */
-  readonly asks?: Asked;
+  readonly shown?: Asked;
 }
 
 /** A node, or one call of a tool node, that sleeps until a time in milliseconds since 1970. */
@@ -149,10 +149,10 @@ export function givenTo(
   if (asleep) return asleep.until > at ? { sleeps: asleep } : { earlier: asleep };
   const asking = continuation?.asking?.find(isOwn);
   if (!asking) return { earlier: nothing };
-  const { open, asks, answers, sleeps, slept, key } = asking;
+  const { open, shown, answers, sleeps, slept, key } = asking;
   if (!Object.hasOwn(given, open.id)) return { waits: asking };
   const asked = asking.asked ?? answers.map(() => null);
-  const known = asks ?? { what: hashOf(open.value), number: answers.length };
+  const known = shown ?? { what: hashOf(open.value), number: answers.length };
   return {
     earlier: {
       answers: [...answers, given[open.id]],

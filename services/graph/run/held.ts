@@ -109,8 +109,8 @@ export function heldOutputs(continuation: Continuation | undefined): readonly No
   const { held = [], graphs = {}, branches = {} } = continuation ?? {};
   return [
     ...held.flatMap(({ outputs }) => outputs),
-    ...Object.entries(graphs).flatMap(([node, { carry }]) =>
-      heldOutputs(carry).map(({ branch: _, ...output }) => ({ ...output, node })),
+    ...Object.entries(graphs).flatMap(([node, position]) =>
+      heldOutputs(position.carry).map(({ branch: _, ...output }) => ({ ...output, node })),
     ),
     ...Object.values(branches)
       .flat()

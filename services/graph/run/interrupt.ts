@@ -39,7 +39,7 @@ export interface InterruptScope {
 
 interface OpenQuestion {
   readonly open: Interrupt;
-  readonly asks: Asked;
+  readonly shown: Asked;
 }
 
 const scopes = Symbol.for('@agent-workflow/graph: interrupts');
@@ -120,11 +120,11 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
     throw new Suspended('the node sleeps');
   };
 
-  const ask = (what: string, value: unknown, before?: number): Suspended => {
+  const newQuestion = (what: string, value: unknown, before?: number): Suspended => {
     const number = nextNumber(asked);
     open = {
       open: { id: idOf(number), node, value },
-      asks: { what, number, ...(before !== undefined && { before }) },
+      shown: { what, number, ...(before !== undefined && { before }) },
     };
     return suspendedBy(open.open);
   };
@@ -138,7 +138,7 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
       const value = toJsonValue(given, 'interrupt()', sizes.message);
       const what = hashOf(value, options);
       const own = questions++;
-      if (own >= answers.length) throw ask(what, value);
+      if (own >= answers.length) throw newQuestion(what, value);
       const known = asked[own];
       // An earlier release did not store what was asked.
       if (!known || known.what === what) return deepFreeze(answers[own]);
@@ -146,7 +146,7 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
         fault = changedAgain(node, [idOf(known.before), idOf(known.number)]);
         throw new Suspended(fault.message);
       }
-      const anew = ask(what, value, known.number);
+      const anew = newQuestion(what, value, known.number);
       // What was asked after it was asked under another premise.
       answers = answers.slice(0, own);
       asked = asked.slice(0, own);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { idFrom } from '@agent-workflow/kit/ids';
 import type { InterruptOptions } from '../build/context.ts';
 import { nameOf } from '../state/name-of.ts';
 import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
@@ -43,7 +43,7 @@ export function hashOf(value: unknown, options: InterruptOptions = {}): string {
   return hash(`key ${key}`);
 }
 
-const hash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);
+const hash = (text: string): string => idFrom(text, 'question');
 
 /** JSON whose members are in one order, whichever order the author gave them. */
 const canonical = (value: unknown): string =>

@@ -116,29 +116,21 @@ function leave({ graph, nodes, continuation }: Step, state: EngineState): After 
 async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   const { signal } = step.run;
   const [only] = step.nodes;
-  const { held } = step.continuation ?? {};
-  const ahead = held && aheadOf(held);
   const run = async (own: Step, name: string): Promise<NodeResult> =>
-    runNodeOrBranches(
-      held && ahead
-        ? {
-            ...own,
-            state: seenBy(
-              step.graph.fields,
-              step.state,
-              ahead,
-              held.find(({ node }) => node === name),
-            ),
-          }
-        : own,
-      name,
-    );
-  if (only !== undefined && step.nodes.length === 1)
-    return [await unlessAborted(signal, async () => resultAsleep(step, only) ?? run(step, only))];
+    resultAsleep(step, name) ?? runNodeOrBranches({ ...own, state: stateFor(step, name) }, name);
+  if (only !== undefined && step.nodes.length === 1) return [await unlessAborted(signal, async () => run(step, only))];
   return underOwnSignal({ signal }, async (own) => {
     const inner = { ...step, run: runUnder(step, own), streamsReturned: true };
-    return Promise.all(step.nodes.map(async (name) => resultAsleep(step, name) ?? run(inner, name)));
+    return Promise.all(step.nodes.map(async (name) => run(inner, name)));
   });
+}
+
+/** What a node sees: in a step that goes on, less than is on record. */
+function stateFor({ graph, state, continuation }: Step, name: string): EngineState {
+  const { held } = continuation ?? {};
+  if (!held) return state;
+  const own = held.find(({ node }) => node === name);
+  return seenBy(graph.fields, state, aheadOf(held), own);
 }
 
 async function runNodeOrBranches(step: Step, name: string): Promise<NodeResult> {

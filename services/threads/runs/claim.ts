@@ -2,7 +2,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { stale, type ServiceError } from '@agent-workflow/kit/errors';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Message } from '@agent-workflow/protos/message';
-import { heldMessages } from '@agent-workflow/protos/progress';
+import { heldMessages, type HeldMessage } from '@agent-workflow/protos/progress';
 import type {
   ClaimedRun,
   ClaimRunRequest,
@@ -347,7 +347,7 @@ function enter({ interruptedRun: _, ...head }: Head, run: RunRecord, { input, is
   };
 }
 
-const toEntry = (message: Message): MessageEntry => ({ messageId: message.message_id, json: toJson(message) });
+const toEntry = (message: HeldMessage): MessageEntry => ({ messageId: message.message_id, json: toJson(message) });
 
 /** The answer that a new user message gives to an open call. */
 function cancellation({ callId, name }: OpenCall, now: number): MessageEntry {
