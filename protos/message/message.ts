@@ -155,15 +155,26 @@ export function readMessage(given: unknown, at: Field, { newId, now }: MessageDe
 }
 
 /**
- * Reads one message for the log.
+ * Reads one message of a caller for the log, without the provider data that it may hold.
  * @throws Invalid as {@link readMessage}, and when the message is over the size limit.
  */
 export function readEntry(given: unknown, at: Field, defaults: MessageDefaults): MessageEntry {
-  const message = readMessage(given, at, defaults);
+  const message = withoutProviderData(readMessage(given, at, defaults));
   const json = encoder.encode(JSON.stringify(message));
   refuseOver(json.length, sizes.message, at);
   return { messageId: message.message_id, json };
 }
+
+/** A message as callers see and send it. */
+export function withoutProviderData<M extends Pick<Message, 'content'>>(message: M): M {
+  const isHeld = Array.isArray(message.content) && message.content.some(holdsProviderData);
+  return isHeld ? { ...message, content: message.content.map(withoutData) } : message;
+}
+
+export const holdsProviderData = (block: Block): boolean => Object.hasOwn(block, 'provider_data');
+
+const withoutData = (block: Block): Block =>
+  holdsProviderData(block) ? (without(block, ['provider_data']) as Block) : block;
 
 const encoder = new TextEncoder();
 

@@ -12,6 +12,8 @@ export const sizes = {
   body: 4 * MiB,
   /** One message. */
   message: 2 * MiB,
+  /** What providers of models sent for themselves in one message. */
+  providerData: 256 * KiB,
   /** All state fields of a thread together, its messages not counted. */
   state: 2 * MiB,
   /** What one step adds: changed fields and messages together. */

@@ -2,7 +2,7 @@ import { BaseCallbackHandler, type HandleLLMNewTokenCallbackFields } from '@lang
 import type { BaseMessage } from '@langchain/core/messages';
 import type { LLMResult } from '@langchain/core/outputs';
 import type { Block, NodeContext } from '@agent-workflow/graph';
-import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
+import { chunksOf, isReasoning, type PublishedChunks } from '@agent-workflow/graph/state/message-chunks';
 import { fromLangChain, isMessage } from './from-lang-chain.ts';
 
 type Started = Parameters<NonNullable<BaseCallbackHandler['handleChatModelStart']>>;
@@ -127,8 +127,7 @@ export class StreamedMessages extends BaseCallbackHandler {
     const { role, content } = fromLangChain(message);
     const draft = this.#draftOf(message, role);
     if (!draft || !message.text.startsWith(draft.text)) return;
-    for (const chunk of chunksOf({ content }, { characters: draft.text.length, blocks: draft.blocks }))
-      draft.emit(chunk);
+    for (const chunk of chunksOf({ content }, draft.published())) draft.emit(chunk);
   }
 
   #draftOf(message: BaseMessage, role: Parameters<NodeContext['openMessage']>[0]): Draft | undefined {
@@ -172,6 +171,7 @@ class Draft {
   /** The call of the model that makes it, if one does. */
   readonly call: string | undefined;
   text = '';
+  reasoning = 0;
   blocks = 0;
 
   constructor(opened: Opened, call?: string) {
@@ -181,8 +181,13 @@ class Draft {
 
   emit(chunk: string | Block): void {
     if (typeof chunk === 'string') this.text += chunk;
+    else if (isReasoning(chunk)) this.reasoning += chunk.text.length;
     else this.blocks += 1;
     this.opened.emit(chunk);
+  }
+
+  published(): PublishedChunks {
+    return { characters: this.text.length, reasoning: this.reasoning, blocks: this.blocks };
   }
 }
 

@@ -1,5 +1,5 @@
-import { jsonText } from '../../http/json.ts';
 import { MessageParams, OneMessage } from '../../schemas/messages.ts';
+import { messagesText } from '../common/messages-text.ts';
 import { endpoint } from '../common/services.ts';
 import * as examples from './examples.ts';
 
@@ -17,7 +17,7 @@ export const getMessage = endpoint({
   handle: async ({ owner, params, call }, { threads }) => {
     const { thread_id: threadId, message_id: messageId } = params;
     const { json } = await threads.getMessage({ owner, threadId, messageId }, call());
-    return withOwnFields(jsonText(json));
+    return withOwnFields(messagesText(json));
   },
 });
 

@@ -1,7 +1,8 @@
-import { jsonObject, jsonText } from '../../http/json.ts';
+import { jsonObject } from '../../http/json.ts';
 import { MessageList, MessagesQuery } from '../../schemas/messages.ts';
 import { ThreadParams } from '../../schemas/threads.ts';
 import { nextPage, pageOf } from '../common/page.ts';
+import { messagesText } from '../common/messages-text.ts';
 import { endpoint } from '../common/services.ts';
 import * as examples from './examples.ts';
 
@@ -22,6 +23,6 @@ export const listMessages = endpoint({
   handle: async ({ params, input, owner, call }, { threads }) => {
     const order = input.order === 'desc' && { newestFirst: true };
     const page = await threads.listMessages({ owner, threadId: params.thread_id, ...pageOf(input), ...order }, call());
-    return jsonObject({ messages: jsonText(page.messagesJson), ...nextPage(page.cursor) });
+    return jsonObject({ messages: messagesText(page.messagesJson), ...nextPage(page.cursor) });
   },
 });

@@ -1,5 +1,6 @@
 import type { State } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../http/json.ts';
+import { messagesText } from '../common/messages-text.ts';
 import type { FieldDefaults } from './field-defaults.ts';
 
 /** A state as JSON text of a reply. */
@@ -22,7 +23,7 @@ export const truncationOf = ({ contextTruncated }: State): Readonly<Record<strin
 export function stateText({ fields, contextJson }: State, defaults: FieldDefaults): string {
   const members: Record<string, string> = { ...defaults };
   for (const [name, json] of Object.entries(fields)) members[name] = jsonText(json);
-  members['context'] = jsonText(contextJson);
+  members['context'] = messagesText(contextJson);
   members['context_summary'] ??= '""';
   return jsonObject(members);
 }

@@ -1,6 +1,6 @@
 import { repeatingData, type EventKind } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
-import type { Message } from '@agent-workflow/protos/message';
+import { withoutProviderData, type Message } from '@agent-workflow/protos/message';
 import type { MessageChunk } from '@agent-workflow/graph/state/message';
 import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
 import { inOrder, type InvokeResult } from './outcome.ts';
@@ -16,7 +16,7 @@ interface Extra {
   readonly state?: Readonly<Record<string, unknown>>;
 }
 
-/** Numbers and serialises the events of one run. */
+/** Numbers and serialises the events of one run, in which no message has provider data. */
 export interface EventWriter {
   /** The run whose events these are. */
   readonly scope: RunScope;
@@ -58,7 +58,7 @@ export function createEventWriter(
     if (!state) return write('on_chain_end', { ...first, ...last }, {}, { at });
     // `values` always holds `context_summary`, and `last` always holds `iterations`: no object that is cut open here is empty.
     const before = `${openObject(first)},"state":${openObject(inOrder(state.values))}`;
-    const part = `,"context":${JSON.stringify(state.context)}`;
+    const part = `,"context":${JSON.stringify(state.context.map(withoutProviderData))}`;
     const after = `,${JSON.stringify(last).slice(1)}`;
     return { seq: ++seq, kind: 'on_chain_end', at, ...repeatingData({ before, part, between: '}', after }) };
   };
@@ -71,9 +71,10 @@ export function createEventWriter(
     end,
     chunk: (node, step, { messageId, role, chunk }) => ({
       ...{ seq: ++seq, kind: 'messages_chunk', at: now(), node, step, messageId, role, emitted: true },
-      data: toJson(chunk),
+      data: toJson(typeof chunk === 'string' ? chunk : withoutProviderData({ content: [chunk] }).content[0]),
     }),
-    message: (message, source, at, published) => {
+    message: (given, source, at, published) => {
+      const message = withoutProviderData(given);
       const whole = { ...source, messageId: message.message_id, role: message.role };
       const chunks = chunksOf(message, published).map((chunk) => write('messages_chunk', chunk, whole, { at }));
       return [...chunks, write('messages_chunk', '', whole, { at, message })];

@@ -1,6 +1,6 @@
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
-import type { Message } from '@agent-workflow/protos/message';
+import { withoutProviderData, type Message } from '@agent-workflow/protos/message';
 import { openRemoteCalls } from '@agent-workflow/graph/state/calls';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
@@ -44,8 +44,8 @@ export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): 
   const shown = shownAt[run.granularity];
   return {
     first: {
-      messages: replies,
-      all_messages: added.messages,
+      messages: replies.map(withoutProviderData),
+      all_messages: added.messages.map(withoutProviderData),
       ...(added.isPartial ? { all_messages_truncated: true } : {}),
     },
     ...(shown.state ? { state } : {}),

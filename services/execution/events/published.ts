@@ -1,6 +1,7 @@
 import { createYielder } from '@agent-workflow/kit/yielder';
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import type { PublishedChunks } from '@agent-workflow/graph/state/message-chunks';
+import type { Block } from '@agent-workflow/protos/message';
+import { isReasoning, type PublishedChunks } from '@agent-workflow/graph/state/message-chunks';
 import { fromJson } from '../record/json.ts';
 import type { RunLog } from '../ports/log.ts';
 
@@ -10,8 +11,11 @@ export interface PublishedMessage extends PublishedChunks {
   readonly whole: boolean;
 }
 
-export const nothingPublished: PublishedMessage = { characters: 0, blocks: 0, whole: false };
-export const allChunksPublished: PublishedMessage = { characters: Infinity, blocks: Infinity, whole: false };
+export const nothingPublished: PublishedMessage = { characters: 0, reasoning: 0, blocks: 0, whole: false };
+export const allChunksPublished: PublishedMessage = {
+  ...{ characters: Infinity, reasoning: Infinity, blocks: Infinity },
+  whole: false,
+};
 
 /** What a log holds of one step. */
 export interface PublishedStep {
@@ -70,11 +74,13 @@ function collectPublished(): PublishedEvents & { readonly add: (event: RunEvent)
     const { message, step, node, messageId: id = '' } = event;
     const data = dataOf(event);
     const key = keyOf(step, id);
-    const before = messages.get(key) ?? nothingPublished;
+    const { characters, reasoning = 0, blocks, whole: isWhole } = messages.get(key) ?? nothingPublished;
+    const thought = thoughtIn(data);
     messages.set(key, {
-      characters: before.characters + (typeof data === 'string' ? data.length : 0),
-      blocks: before.blocks + (typeof data === 'string' ? 0 : 1),
-      whole: before.whole || message !== undefined,
+      characters: characters + (typeof data === 'string' ? data.length : 0),
+      reasoning: reasoning + (thought?.length ?? 0),
+      blocks: blocks + (typeof data === 'string' || thought !== undefined ? 0 : 1),
+      whole: isWhole || message !== undefined,
     });
     sources.set(id, { ...(step === undefined ? {} : { step }), ...(node === undefined ? {} : { node }) });
     if (message) {
@@ -110,6 +116,10 @@ function collectPublished(): PublishedEvents & { readonly add: (event: RunEvent)
     lastStep: () => lastStep,
   };
 }
+
+/** The text of a chunk of reasoning. */
+const thoughtIn = (data: unknown): string | undefined =>
+  typeof data === 'object' && data !== null && isReasoning(data as Block) ? (data as { text: string }).text : undefined;
 
 /** The data of an event; `undefined` where it is no JSON: on NATS a worker of a pool can write anything to the logs of its agents' runs. */
 function dataOf({ data }: RunEvent): unknown {

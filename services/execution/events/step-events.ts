@@ -1,6 +1,6 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Granularity } from '@agent-workflow/protos/lists';
-import type { Message } from '@agent-workflow/protos/message';
+import { withoutProviderData, type Message } from '@agent-workflow/protos/message';
 import type { CommittedStep } from '../record/committed-step.ts';
 import type { EventSource, EventWriter } from './event-writer.ts';
 import { shownAt } from './granularity.ts';
@@ -27,7 +27,9 @@ export function stepEvents(
     if (Object.keys(changed).length > 0 && !published.has('state_chunk'))
       list.push(events.write('state_chunk', changed, source, { at, state: changed }));
     if (messages.length + removed.length > 0 && !published.has('context_chunk'))
-      list.push(events.write('context_chunk', { messages, removed }, source, { at }));
+      list.push(
+        events.write('context_chunk', { messages: messages.map(withoutProviderData), removed }, source, { at }),
+      );
   }
   if (shown.summary && fields['context_summary'] !== undefined && !published.has('summary_chunk'))
     list.push(events.write('summary_chunk', fields['context_summary'], source, { at }));

@@ -1,4 +1,4 @@
-import { sizes } from '@agent-workflow/kit/sizes';
+import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import { answeredCalls, isCall, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 import { runAttempts } from './attempt.ts';
 import { openCalls } from '../state/calls.ts';
@@ -12,7 +12,7 @@ import { keyOf } from './keys.ts';
 import type { LateCall } from './late-call.ts';
 import { createInterruptScope, hasLeft, inInterruptScope, type InterruptScope } from './interrupt.ts';
 import { promisePlace, toJsonValue } from '../state/json-value.ts';
-import { toMessages, type MessageChunk } from '../state/message.ts';
+import { boundProviderData, toMessages, type MessageChunk } from '../state/message.ts';
 import { nameOfClass } from '../state/name-of.ts';
 import { withInterrupts, withUsage } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
@@ -176,8 +176,14 @@ function toResult(step: Step, node: string, update: object, { emitted, opened, t
   const chunks = chunksBeforeCommit({ emitted, whole, isNew, streamsReturned: step.streamsReturned });
   publishChunks(step, node, chunks);
   const ids = emitted.map(({ message_id: id }) => id);
+  const made = [...unreturned, ...whole].map((message) =>
+    boundProviderData(message, (bytes) => {
+      const over = `the provider data of a message has ${bytesOver(bytes, sizes.providerData)}: it is dropped`;
+      step.onFault?.({ node, error: new Error(over) });
+    }),
+  );
   return {
-    outputs: [{ node, fields, messages: [...unreturned, ...whole], mayReplace, removed }],
+    outputs: [{ node, fields, messages: made, mayReplace, removed }],
     streamed: chunks.length === 0 ? ids : [...new Set([...ids, ...chunks.map(({ messageId }) => messageId)])],
     waiting: false,
   };

@@ -4,7 +4,9 @@ import type { Block, Message } from '@agent-workflow/protos/message';
 export interface PublishedChunks {
   /** Characters of its text. */
   readonly characters: number;
-  /** Blocks that are not text. */
+  /** Characters of its reasoning. */
+  readonly reasoning?: number;
+  /** Blocks that are neither. */
   readonly blocks: number;
 }
 
@@ -13,20 +15,20 @@ type Content = Pick<Message, 'content'>;
 const nothing: PublishedChunks = { characters: 0, blocks: 0 };
 
 /** The chunks of a message that are not published yet: its text after the published characters, its blocks after the published ones. */
-export function chunksOf({ content }: Content, { characters, blocks }: PublishedChunks = nothing): (string | Block)[] {
-  let skipCharacters = characters;
+export function chunksOf(
+  { content }: Content,
+  { characters, reasoning = 0, blocks }: PublishedChunks = nothing,
+): (string | Block)[] {
+  const skip = { text: characters, reasoning };
   let skipBlocks = blocks;
-  const chunks: (string | Block)[] = [];
-  for (const block of content) {
-    if (!isText(block)) {
-      if (skipBlocks-- <= 0) chunks.push(block);
-      continue;
-    }
-    const text = block.text.slice(skipCharacters);
-    skipCharacters = Math.max(0, skipCharacters - block.text.length);
-    if (text !== '') chunks.push(text);
-  }
-  return chunks;
+  return content.flatMap((block): (string | Block)[] => {
+    if (!isText(block) && !isReasoning(block)) return skipBlocks-- > 0 ? [] : [block];
+    const { type } = block;
+    const text = block.text.slice(skip[type]);
+    skip[type] = Math.max(0, skip[type] - block.text.length);
+    if (text === '') return [];
+    return [type === 'text' ? text : { type, text }];
+  });
 }
 
 /**
@@ -35,11 +37,24 @@ export function chunksOf({ content }: Content, { characters, blocks }: Published
  */
 export function publishedPart(message: Content, published: Content): PublishedChunks {
   const before = textIn(published);
-  if (!textIn(message).startsWith(before)) return { characters: Infinity, blocks: Infinity };
-  return { characters: before.length, blocks: published.content.filter((block) => !isText(block)).length };
+  if (!textIn(message).startsWith(before)) return { characters: Infinity, reasoning: Infinity, blocks: Infinity };
+  return {
+    characters: before.length,
+    reasoning: published.content.reduce((sum, block) => sum + (isReasoning(block) ? block.text.length : 0), 0),
+    blocks: published.content.filter((block) => !isText(block) && !isReasoning(block)).length,
+  };
 }
 
 const textIn = ({ content }: Content): string => content.map((block) => (isText(block) ? block.text : '')).join('');
 
-export const isText = (block: Block): block is Block & { readonly text: string } =>
+interface TextBlock<T extends string> extends Block {
+  readonly type: T;
+  readonly text: string;
+}
+
+export const isText = (block: Block): block is TextBlock<'text'> =>
   block.type === 'text' && typeof block['text'] === 'string';
+
+/** Reasoning that is streamed by its text, as text is. One with a summary or details is streamed whole. */
+export const isReasoning = (block: Block): block is TextBlock<'reasoning'> =>
+  block.type === 'reasoning' && typeof block['text'] === 'string' && !('summary' in block) && !('details' in block);

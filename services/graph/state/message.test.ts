@@ -1,8 +1,9 @@
 import type { Block } from '@agent-workflow/protos/message';
+import { sizes } from '@agent-workflow/kit/sizes';
 import test from 'ava';
 import fc from 'fast-check';
 import { RunFailure } from './failure.ts';
-import { boundEmitted, draftMessage, toMessages } from './message.ts';
+import { boundEmitted, boundProviderData, draftMessage, toMessages } from './message.ts';
 
 const asItIs = (block: Block): Block => block;
 
@@ -132,4 +133,22 @@ test('however text, reasoning and calls alternate, a message has them in their o
       t.deepEqual(joined, []);
     }),
   );
+});
+
+test('provider data over its size is dropped from the whole message, which stays', (t) => {
+  const content = ['a', 'b'].map((id) => ({
+    ...{ type: 'tool_call', id, name: 'find', args: {} },
+    provider_data: { source: 's', members: { signature: id.repeat(sizes.providerData / 2 + (id === 'b' ? 1 : -80)) } },
+  }));
+  const [over] = toMessages([{ content }], asItIs);
+  const [within] = toMessages([{ content: content.slice(0, 1) }], asItIs);
+  if (!over || !within) return t.fail();
+  const seen: number[] = [];
+  const shown = [over, within].map((message) => boundProviderData(message, (bytes) => seen.push(bytes)));
+  t.deepEqual(
+    shown[0]?.content,
+    content.map(({ provider_data: _, ...block }) => block),
+  );
+  t.is(shown[1], within);
+  t.is(seen.length, 1);
 });

@@ -1,7 +1,15 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
-import { sizes } from '@agent-workflow/kit/sizes';
-import { readBlock, readMessage, type Block, type Message, type ProviderData } from '@agent-workflow/protos/message';
+import { bytesOfTexts, sizes } from '@agent-workflow/kit/sizes';
+import {
+  holdsProviderData,
+  readBlock,
+  readMessage,
+  withoutProviderData,
+  type Block,
+  type Message,
+  type ProviderData,
+} from '@agent-workflow/protos/message';
 import type { FinishReason } from '@agent-workflow/protos/usage';
 import { RunFailure } from './failure.ts';
 import { misfit, type FieldType } from './field.ts';
@@ -170,6 +178,15 @@ function plainContent(content: unknown, place: string): unknown {
     mustBe(`${place}[${index}]`, 'object', block);
     return JSON.parse(toBoundedJson(block, `${place}[${index}]`)) as unknown;
   });
+}
+
+/** A message whose provider data is within its size. `onOver` gets the bytes where it is not, and it is dropped. */
+export function boundProviderData(message: Message, onOver: (bytes: number) => void): Message {
+  const held = message.content.filter(holdsProviderData);
+  const bytes = bytesOfTexts(held.map((block) => JSON.stringify(block['provider_data'])));
+  if (bytes <= sizes.providerData) return message;
+  onOver(bytes);
+  return deepFreeze(withoutProviderData(message));
 }
 
 /** Reads a node's message by the rules of all messages. @throws RunFailure in place of Invalid. */

@@ -2,7 +2,7 @@ import type { AddMessagesReply, AddMessagesRequest } from '@agent-workflow/proto
 import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import { refuseMessages, refuseMetadata } from '../record/bounds.ts';
-import { placeMessages } from '../record/place.ts';
+import { placeMessages, withKnownData } from '../record/place.ts';
 import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { answersIn, directWrite, withoutCalls, writableHead } from '../state/writable.ts';
 
@@ -19,7 +19,8 @@ export function decideAddMessages(
   const { metadataJson: metadata } = request;
   refuseMessages(request.messages, inRequest.messages);
   refuseMetadata(metadata, ['metadata']);
-  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
+  const given = withKnownData(request.messages, snapshot.entries);
+  const { messages, nextPosition } = placeMessages(given, head.nextPosition, snapshot.entries);
   const version = head.version + 1;
   const written = { ...withoutCalls(head, answersIn(request.messages)), version, updatedAt: now, nextPosition };
   const change = withCheckpoint({ head: written, messages }, head, snapshot, {

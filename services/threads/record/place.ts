@@ -1,5 +1,8 @@
+import type { Message } from '@agent-workflow/protos/message';
+import { keepProviderData, mayHoldProviderData } from '@agent-workflow/protos/provider-data';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
 import type { LogEntry } from '../ports/record.ts';
+import { fromJson, toJson } from './json.ts';
 
 /**
  * Gives each message its place: the one it has when its id is in the log, else the next free one. Of two entries with
@@ -18,6 +21,18 @@ export function placeMessages(
   }
   return { messages: [...placed.values()], nextPosition: next };
 }
+
+/** Messages of a caller, which has no provider data: what they have in common with the stored ones whose places they take keeps it. */
+export const withKnownData = (
+  entries: readonly MessageEntry[],
+  known: ReadonlyMap<string, Pick<LogEntry, 'json'>>,
+): readonly MessageEntry[] =>
+  entries.map((entry) => {
+    const stored = known.get(entry.messageId);
+    if (!stored || !mayHoldProviderData(stored.json)) return entry;
+    const given = fromJson(entry.json) as Message;
+    return { ...entry, json: toJson(keepProviderData(given, fromJson(stored.json) as Message)) };
+  });
 
 /** Whether a message that had left the context comes back to it by being put again. */
 export const rejoins = (

@@ -29,7 +29,7 @@ import {
 } from './revision.ts';
 import { agentOf } from '../record/head.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
-import { placeMessages } from '../record/place.ts';
+import { placeMessages, withKnownData } from '../record/place.ts';
 import { settle, type HeldCalls } from './settled-input.ts';
 
 /** What a decision about a run is made by, beside its thread. */
@@ -228,7 +228,8 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
   const resumeUnmatched = run.resume !== undefined && !matchesInterrupts(run.resume, head);
   const refused = unmatched.length > 0 || resumeUnmatched;
   const entry = refused ? untouched(head) : enter(head, run, { input, isNew: hasNewInput, now });
-  const { messages, nextPosition } = placeMessages(entry.appended, head.nextPosition, snapshot.entries);
+  const appended = withKnownData(entry.appended, snapshot.entries);
+  const { messages, nextPosition } = placeMessages(appended, head.nextPosition, snapshot.entries);
   const resumes = head.interruptedRun;
 
   const claimed: Head = {
@@ -266,8 +267,8 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
       refusalOfChange(change, { owner, threadId: run.threadId }),
     reply: {
       ...replyOf(record, head, claimed),
-      appended: entry.appended,
-      replaced: nextPosition < head.nextPosition + entry.appended.length,
+      appended,
+      replaced: nextPosition < head.nextPosition + appended.length,
       unmatchedAnswers: unmatched,
       resumeUnmatched,
       ...(claimed.progress === undefined ? {} : { progressJson: claimed.progress }),

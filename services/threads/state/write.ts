@@ -3,7 +3,7 @@ import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head } from '../ports/record.ts';
 import { refuseManyFields, refuseMessages, refuseSummary } from '../record/bounds.ts';
-import { placeMessages } from '../record/place.ts';
+import { placeMessages, withKnownData } from '../record/place.ts';
 import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { answersIn, directWrite, settledHead, versionConflict, withoutCalls, writableHead } from './writable.ts';
 
@@ -22,7 +22,8 @@ export function decideWriteState(
   refuseManyFields(request.fields, inStateWrite.fields);
   refuseSummary(request.fields, ['state', 'context_summary']);
   refuseMessages(request.messages, inStateWrite.messages);
-  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
+  const given = withKnownData(request.messages, snapshot.entries);
+  const { messages, nextPosition } = placeMessages(given, head.nextPosition, snapshot.entries);
   const written: Head = {
     ...withoutCalls(head, answersIn(request.messages)),
     version: head.version + 1,
