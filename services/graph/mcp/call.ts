@@ -7,6 +7,7 @@ import type { McpClient } from './client.ts';
 import type { Connection } from './connection.ts';
 import { connectionLost, lossIn, toMcpFailure } from './failure.ts';
 import type { OpenCalls } from './open-calls.ts';
+import { keepMedia } from './kept-media.ts';
 import { toOutput } from './output.ts';
 import type { Slots } from './slots.ts';
 
@@ -47,7 +48,7 @@ export async function callTool(session: Session, call: RunCall): Promise<unknown
     if (error !== confused) throw error;
     return slots.run(signal, slots.limit, send);
   });
-  return toOutput(await result);
+  return toOutput(await keepMedia(await result, call.context));
 }
 
 /** Gives a function that sends the call, with the answers to the questions that it asked when it was sent before. */

@@ -5,8 +5,11 @@ import type { LanguageModel, StreamPart } from './ai-sdk-model.ts';
 import { toCallOptions } from './ai-sdk-prompt.ts';
 import { objectOf, textOf } from './given-json.ts';
 import { guardAnswer } from './guarded-answer.ts';
+import type { MediaKind } from './media.ts';
 import type { Model, ModelQuestion } from './model.ts';
 import { CutError, TooLongError, type ModelFault, type SettingNames } from './model-failure.ts';
+import { loadMedia } from './question-media.ts';
+import { isReadable } from './supported-urls.ts';
 import { readProviderFault } from './provider-words.ts';
 import { readRetryAfter } from './retry-after.ts';
 import { nameOf } from '../state/name-of.ts';
@@ -15,6 +18,8 @@ import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
 export interface AiSdkModelOptions {
   /** More options of each call, as `{ temperature: 0, providerOptions: { … } }`. */
   readonly parameters?: Readonly<Record<string, unknown>>;
+  /** What the model takes beside text; all of it unless given. Of anything else it gets a short text. */
+  readonly inputModalities?: readonly MediaKind[];
   /** How long one answer may take from the question to its last word, in milliseconds: five minutes unless given. */
   readonly timeoutMs?: number;
   /** What messages of failures call the settings, where an operator sets them by other names. */
@@ -33,14 +38,14 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkModelOptions = {}
   requireLanguageModel(model);
   requireObject('options of aiSdkModel', options);
   refuseUnknown('options of aiSdkModel', '', options, optionNames);
-  const { parameters = {}, timeoutMs = 300_000, names } = options;
+  const { parameters = {}, timeoutMs = 300_000, names, inputModalities: takes } = options;
   const source = sourceOf(model);
   return {
     answer: (question, signal) => {
       let hasBegun = false;
       const toFault = (error: unknown): ModelFault => faultOf(error, hasBegun);
       return guardAnswer({ signal, timeoutMs, names, toFault }, async function* (either) {
-        const stream = await startStream(model, question, { parameters, signal: either });
+        const stream = await startStream(model, question, { parameters, takes, source, signal: either });
         hasBegun = true;
         yield* readAiAnswer(stream, { model: model.modelId, source });
       });
@@ -48,7 +53,12 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkModelOptions = {}
   };
 }
 
-const optionNames: Readonly<Record<keyof AiSdkModelOptions, true>> = { parameters: true, timeoutMs: true, names: true };
+const optionNames: Readonly<Record<keyof AiSdkModelOptions, true>> = {
+  parameters: true,
+  inputModalities: true,
+  timeoutMs: true,
+  names: true,
+};
 
 /** What JavaScript lets pass: the name of a model, which the package `ai` takes, and a provider in place of one of its models. */
 function requireLanguageModel(model: unknown): void {
@@ -75,13 +85,26 @@ function addressOf(config: unknown, modelId: string): string {
   }
 }
 
+interface Asking {
+  readonly parameters: object;
+  readonly takes: AiSdkModelOptions['inputModalities'];
+  readonly source: string;
+  readonly signal: AbortSignal;
+}
+
 async function startStream(
   model: LanguageModel,
   question: ModelQuestion,
-  { parameters, signal }: { readonly parameters: object; readonly signal: AbortSignal },
+  { parameters, takes, source, signal }: Asking,
 ): Promise<AsyncIterable<StreamPart>> {
+  const urls = (await model.supportedUrls) ?? {};
+  const media = await loadMedia(question, { takes, isReadable: (part) => isReadable(urls, part), signal });
+  const options = toCallOptions(question, { source, media, version: model.specificationVersion });
   const call = async (): Promise<AsyncIterable<StreamPart>> => {
-    const { stream } = await model.doStream({ ...parameters, ...toCallOptions(question), abortSignal: signal });
+    const { stream } = await model.doStream({
+      ...{ ...parameters, ...options, prompt: options.prompt as never[] },
+      abortSignal: signal,
+    });
     return stream;
   };
   return retry(call, {

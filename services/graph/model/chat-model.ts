@@ -41,6 +41,7 @@ const optionNames: Readonly<Record<keyof ChatModelOptions, true>> = {
   apiKey: true,
   headers: true,
   parameters: true,
+  inputModalities: true,
   stream: true,
   timeoutMs: true,
   names: true,

@@ -1,11 +1,13 @@
 import { idFrom } from '@agent-workflow/kit/ids';
 import { retry } from '@agent-workflow/kit/retry';
-import { toChatMessages, toChatTools } from './chat-messages.ts';
+import { toChatMessages, toChatTools, type Sending } from './chat-messages.ts';
 import { objectOf, textOf } from './given-json.ts';
+import type { MediaKind } from './media.ts';
 import type { ModelQuestion } from './model.ts';
 import { CutError, NoAnswerError, TooLongError, type ModelFault } from './model-failure.ts';
 import { readCharacters, readProviderFault, type ProviderFault } from './provider-words.ts';
 import { nameOf } from '../state/name-of.ts';
+import { loadMedia } from './question-media.ts';
 import { readRetryAfter } from './retry-after.ts';
 
 /** Where and how an API of chat completions is asked. */
@@ -22,6 +24,8 @@ export interface ChatApi {
   readonly stream?: boolean;
   /** More members of the request's body, as `{ temperature: 0 }`. One with the value `undefined` takes a member away. */
   readonly parameters?: Readonly<Record<string, unknown>>;
+  /** What the model takes beside text; all of it unless given. Of anything else it gets a short text. */
+  readonly inputModalities?: readonly MediaKind[];
 }
 
 const openai = 'https://api.openai.com/v1';
@@ -42,7 +46,10 @@ export interface ChatReply {
 export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal: AbortSignal): Promise<ChatReply> {
   const url = toUrl(api);
   const headers = toHeaders(api);
-  const init = { method: 'POST', headers, body: toBody(api, question), signal, redirect: 'manual' } as const;
+  const source = sourceOf(url);
+  const media = await loadMedia(question, { takes: api.inputModalities, signal });
+  const body = toBody(api, question, { source, media });
+  const init = { method: 'POST', headers, body, signal, redirect: 'manual' } as const;
   const sent = (): string => [init.body, ...headers.values(), url].join('\n');
   const send = async (): Promise<Response> => {
     const response = await fetch(url, init);
@@ -55,7 +62,7 @@ export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal
     mayHelp: isTransient,
     leastMs: (error) => (error instanceof ChatError ? error.retryAfterMs : 0),
   });
-  return { response, toError, source: sourceOf(url) };
+  return { response, toError, source };
 }
 
 /** @throws Error when there is no such address. */
@@ -88,12 +95,12 @@ export function toHeaders({ apiKey, headers: given = {}, stream = true }: ChatAp
   return headers;
 }
 
-function toBody({ model, parameters, stream = true }: ChatApi, question: ModelQuestion): string {
+function toBody({ model, parameters, stream = true }: ChatApi, question: ModelQuestion, sending: Sending): string {
   const tools = toChatTools(question.tools);
   return JSON.stringify({
     ...(stream && { stream_options: { include_usage: true } }),
     ...parameters,
-    ...{ model, stream, messages: toChatMessages(question) },
+    ...{ model, stream, messages: toChatMessages(question, sending) },
     ...(tools.length > 0 && { tools }),
     ...(question.schema && {
       response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: question.schema } },

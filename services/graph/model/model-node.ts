@@ -83,6 +83,7 @@ export function questionOf<S extends ModelState>(
   return {
     instructions: [...(given === '' ? [] : [given]), ...before].join('\n\n'),
     messages,
+    files: context.files,
     tools: tools === undefined ? context.tools : context.tools.filter(({ name }) => tools.includes(name)),
   };
 }

@@ -1,6 +1,6 @@
 import type { Message, ProviderData } from '@agent-workflow/protos/message';
 import type { FinishReason, ModelUsage } from '@agent-workflow/protos/usage';
-import type { ToolDeclaration } from '../build/context.ts';
+import type { BoundFiles, ToolDeclaration } from '../build/context.ts';
 import type { JsonSchema } from '../state/schema.ts';
 
 /** What a model is asked. */
@@ -13,6 +13,8 @@ export interface ModelQuestion {
   readonly tools: readonly ToolDeclaration[];
   /** The text of the answer is to be JSON of this schema; absent: any text. */
   readonly schema?: JsonSchema;
+  /** The files that blocks of the messages name; absent: none can be read. */
+  readonly files?: Pick<BoundFiles, 'read'>;
 }
 
 export type { FinishReason, ProviderData };

@@ -39,7 +39,3 @@ export const toModelText = (content: readonly Block[]): string =>
     .filter((block) => !isCall(block) && block.type !== 'reasoning')
     .map((block) => (block.type === 'text' ? textOf({ content: [block] }) : `[${block.type}]`))
     .join('');
-
-/** The output of a tool call as text. */
-export const toResultText = ({ output }: Block): string =>
-  typeof output === 'string' ? output : JSON.stringify(output ?? null);

@@ -21,7 +21,7 @@ export function filesNamedBy(
   const found = new Map<string, NamedFile>();
   for (const [index, { json }] of messages.entries()) {
     if (!mayName(json)) continue;
-    for (const [place, fileId] of blockFiles(fromJson(json))) {
+    for (const [place, fileId] of filesIn(contentOf(fromJson(json)))) {
       const field = ['messages', index, 'content', place, 'file_id'];
       const fault = faultOf(fileId);
       if (fault) onFault({ field, ...fault });
@@ -29,6 +29,17 @@ export function filesNamedBy(
     }
   }
   return [...found.values()];
+}
+
+/** The same for messages of a step: the results of its tools may be, or hold, a list of blocks. */
+export function filesNamedByStep(messages: readonly MessageEntry[]): readonly string[] {
+  const found = new Set(filesNamedBy(messages).map(({ fileId }) => fileId));
+  for (const { json } of messages) {
+    if (!mayName(json)) continue;
+    for (const block of contentOf(fromJson(json)))
+      for (const [, fileId] of filesIn(outputOf(block))) if (faultOf(fileId) === undefined) found.add(fileId as string);
+  }
+  return [...found];
 }
 
 const faultOf = (fileId: unknown): ReturnType<typeof idFault> =>
@@ -39,12 +50,21 @@ const name = Buffer.from('"file_id"');
 const mayName = ({ buffer, byteOffset, byteLength }: Uint8Array): boolean =>
   Buffer.from(buffer, byteOffset, byteLength).includes(name);
 
-/** The `file_id` of each block of a message, with the place of the block. */
-function* blockFiles(message: unknown): Generator<readonly [place: number, fileId: unknown]> {
-  const content = (message as { readonly content?: unknown } | null)?.content;
-  if (!Array.isArray(content)) return;
-  for (const [place, block] of (content as readonly unknown[]).entries()) {
+/** The `file_id` of each block, with the place of the block. */
+function* filesIn(blocks: readonly unknown[]): Generator<readonly [place: number, fileId: unknown]> {
+  for (const [place, block] of blocks.entries()) {
     const fileId = (block as { readonly file_id?: unknown } | null)?.file_id;
     if (fileId !== undefined && fileId !== null) yield [place, fileId];
   }
+}
+
+const contentOf = (value: unknown): readonly unknown[] => listOf((value as { content?: unknown } | null)?.content);
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : []);
+
+/** The blocks of the result of a tool. */
+function outputOf(block: unknown): readonly unknown[] {
+  const { type, output } = (block ?? {}) as { readonly type?: unknown; readonly output?: unknown };
+  if (type !== 'tool_result') return [];
+  return Array.isArray(output) ? listOf(output) : contentOf(output);
 }

@@ -7,7 +7,7 @@ import type { FileKey, FileRecords } from '../ports/files.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { ThreadKey } from '../ports/record.ts';
 import { decideNoted, toDeleting } from './decisions.ts';
-import { filesNamedBy } from './named.ts';
+import { filesNamedBy, filesNamedByStep } from './named.ts';
 
 /** Makes a change of a thread. */
 type MakeChange<T> = () => Promise<T>;
@@ -169,7 +169,7 @@ export function createReferences({ store, now }: ReferencesOptions): References 
     },
 
     withStep: async (key, messages, change) => {
-      const fileIds = filesNamedBy(messages).map(({ fileId }) => fileId);
+      const fileIds = filesNamedByStep(messages);
       if (fileIds.length === 0) return change();
       const note = async (open: ThreadKey): Promise<void> => {
         await noteAll(open, fileIds.slice(0, sizes.filesNamedByStep));

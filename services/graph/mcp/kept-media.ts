@@ -1,0 +1,34 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import type { BoundFiles, ToolContext } from '../build/context.ts';
+import { kindOf, readMedia } from '../model/media.ts';
+
+/** Data up to this length, in characters of base64, stays in the message. */
+const inlineCharacters = 64 * 1024;
+
+/**
+ * A result whose large images, sounds and resources are files of the run's owner, named by `file_id`. One that cannot be stored is a text that
+ * names it: the call was made, whatever its result looks like.
+ * @throws the signal's reason.
+ */
+export async function keepMedia(
+  result: CallToolResult,
+  { files, signal }: Pick<ToolContext, 'files' | 'signal'>,
+): Promise<CallToolResult> {
+  const content: ContentBlock[] = [];
+  for (const block of result.content) content.push(await keepBlock(block, files, signal));
+  return { ...result, content };
+}
+
+async function keepBlock(block: ContentBlock, files: BoundFiles, signal: AbortSignal): Promise<ContentBlock> {
+  const media = readMedia(block);
+  if (!media || !('base64' in media.from) || media.from.base64.length <= inlineCharacters) return block;
+  const { mediaType = 'application/octet-stream', filename = 'result' } = media;
+  const data = Buffer.from(media.from.base64, 'base64');
+  try {
+    const { fileId } = await files.write({ filename, contentType: mediaType, data });
+    return { type: kindOf(mediaType), file_id: fileId, mimeType: mediaType } as unknown as ContentBlock;
+  } catch {
+    signal.throwIfAborted();
+    return { type: 'text', text: `[${mediaType}: its ${String(data.byteLength)} bytes could not be stored]` };
+  }
+}
