@@ -165,6 +165,14 @@ export function readEntry(given: unknown, at: Field, defaults: MessageDefaults):
   return { messageId: message.message_id, json };
 }
 
+/** What the provider of a model sent with a block; `undefined` for what is no such thing. */
+export function providerDataOf({ provider_data: data }: Block): ProviderData | undefined {
+  if (typeof data !== 'object' || data === null) return undefined;
+  const { source, members } = data as Partial<ProviderData>;
+  const isData = typeof source === 'string' && typeof members === 'object' && (members as unknown) !== null;
+  return isData ? (data as ProviderData) : undefined;
+}
+
 /** A message as callers see and send it. */
 export function withoutProviderData<M extends Pick<Message, 'content'>>(message: M): M {
   const isHeld = Array.isArray(message.content) && message.content.some(holdsProviderData);

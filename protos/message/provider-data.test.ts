@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { readEntry, withoutProviderData, type Block, type Message } from './message.ts';
-import { jsonWithoutProviderData, keepProviderData, mayHoldProviderData, providerDataOf } from './provider-data.ts';
+import { providerDataOf, readEntry, withoutProviderData, type Block, type Message } from './message.ts';
+import { jsonWithoutProviderData, keepProviderData, mayHoldProviderData } from './provider-data.ts';
 
 const data = (name: string) => ({ provider_data: { source: 's', members: { name } } });
 const text = (word: string): Block => ({ type: 'text', text: word });

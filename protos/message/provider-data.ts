@@ -6,20 +6,11 @@ import {
   withoutProviderData,
   type Block,
   type Message,
-  type ProviderData,
 } from './message.ts';
 
 type Content = Pick<Message, 'content'>;
 
 const inJson = '"provider_data"';
-
-/** What the provider of a model sent with a block; `undefined` for what is no such thing. */
-export function providerDataOf({ provider_data: data }: Block): ProviderData | undefined {
-  if (typeof data !== 'object' || data === null) return undefined;
-  const { source, members } = data as Partial<ProviderData>;
-  const isData = typeof source === 'string' && typeof members === 'object' && (members as unknown) !== null;
-  return isData ? (data as ProviderData) : undefined;
-}
 
 /** The JSON text of a message, or of a list of messages, as callers see it. */
 export function jsonWithoutProviderData(json: string): string {

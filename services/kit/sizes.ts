@@ -14,6 +14,10 @@ export const sizes = {
   message: 2 * MiB,
   /** What providers of models sent for themselves in one message. */
   providerData: 256 * KiB,
+  /** An image, sound, film or document that a model is sent, in bytes; a document of text; and all of one question together. */
+  mediaPart: 10 * MiB,
+  mediaText: 1 * MiB,
+  questionMedia: 20 * MiB,
   /** All state fields of a thread together, its messages not counted. */
   state: 2 * MiB,
   /** What one step adds: changed fields and messages together. */

@@ -26,6 +26,7 @@ async function keepBlock(block: ContentBlock, files: BoundFiles, signal: AbortSi
   const data = Buffer.from(media.from.base64, 'base64');
   try {
     const { fileId } = await files.write({ filename, contentType: mediaType, data });
+    // A block of this service: the protocol of MCP has none for its files.
     return { type: kindOf(mediaType), file_id: fileId, mimeType: mediaType } as unknown as ContentBlock;
   } catch {
     signal.throwIfAborted();

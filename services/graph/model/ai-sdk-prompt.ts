@@ -1,5 +1,4 @@
-import { isCall, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
-import { providerDataOf } from '@agent-workflow/protos/provider-data';
+import { isCall, providerDataOf, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 import type { CallOptions, FilePart, PromptMessage, ResultContent } from './ai-sdk-model.ts';
 import type { ModelQuestion } from './model.ts';
 import type { MediaPart, QuestionMedia } from './question-media.ts';

@@ -1,9 +1,10 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { Block, Message } from '@agent-workflow/protos/message';
 import test from 'ava';
 import type { BoundFiles } from '../build/context.ts';
 import { fakeFiles } from '../testing.ts';
 import { toChatMessages, type Sending } from './chat-messages.ts';
-import { loadMedia, maxPartBytes, maxQuestionBytes } from './question-media.ts';
+import { loadMedia } from './question-media.ts';
 
 type Loading = Parameters<typeof loadMedia>[1];
 
@@ -263,10 +264,10 @@ test('images of tools are sent behind the last result, and no result holds their
 });
 
 test('a question holds the newest media that fit, and says what is left out, too large or gone', async (t) => {
-  const many = Math.floor(maxQuestionBytes / maxPartBytes) + 1;
-  const large = { filename: 'l.png', contentType: 'image/png', data: new Uint8Array(maxPartBytes) };
+  const many = Math.floor(sizes.questionMedia / sizes.mediaPart) + 1;
+  const large = { filename: 'l.png', contentType: 'image/png', data: new Uint8Array(sizes.mediaPart) };
   const files = fakeFiles(
-    { ...large, data: new Uint8Array(maxPartBytes + 1) },
+    { ...large, data: new Uint8Array(sizes.mediaPart + 1) },
     ...Array.from({ length: many }, () => large),
   );
   const image = (id: number): Message => message('user', { type: 'image', file_id: `file-${String(id)}` });

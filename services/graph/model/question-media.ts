@@ -1,14 +1,9 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { BoundFiles } from '../build/context.ts';
 import { kindOf, readMedia, type Media, type MediaKind } from './media.ts';
 import type { ModelQuestion } from './model.ts';
 import { partsOfResult } from './result-parts.ts';
-
-/** The bytes of one part of a question, and of all its parts together, before they are written as base64. */
-export const maxPartBytes = 10 * 1024 * 1024;
-export const maxQuestionBytes = 20 * 1024 * 1024;
-/** A document of text, which becomes text of the question. */
-const maxTextBytes = 1024 * 1024;
 
 /** What a model gets of a block: a part, or a text in its place. */
 export type ShownMedia = { readonly part: MediaPart } | { readonly text: string };
@@ -35,7 +30,7 @@ interface Loading {
  */
 export async function loadMedia({ messages, files }: ModelQuestion, loading: Loading): Promise<QuestionMedia> {
   const loaded = new Map<object, ShownMedia>();
-  const room: Room = { bytes: maxQuestionBytes };
+  const room: Room = { bytes: sizes.questionMedia };
   const blocks = messages.flatMap(({ role, content }): readonly unknown[] => {
     if (role === 'tool') return content.flatMap(({ output }) => partsOfResult(output));
     return role === 'user' ? content : [];
@@ -58,7 +53,8 @@ interface LoadingOne extends Loading {
 
 async function load(media: Media, options: LoadingOne): Promise<ShownMedia> {
   const { kind, from } = media;
-  if ('text' in from) return Buffer.byteLength(from.text) > maxTextBytes ? tooLarge(media) : textOf(media, from.text);
+  if ('text' in from)
+    return Buffer.byteLength(from.text) > sizes.mediaText ? tooLarge(media) : textOf(media, from.text);
   if ('fileId' in from) return loadFile(media, from.fileId, options);
   if (!isTaken(kind, options)) return notTaken(media);
   if ('url' in from) {
@@ -79,7 +75,9 @@ async function loadFile(media: Media, fileId: string, options: LoadingOne): Prom
     const kind = isText(info.contentType) ? media.kind : kindOf(info.contentType);
     const file = { ...known, kind };
     if (!isText(info.contentType) && !isTaken(kind, options)) return notTaken(file);
-    return await within(file, info.size, room, async () => shownBytes(file, await bytes({ maxBytes: maxPartBytes })));
+    return await within(file, info.size, room, async () =>
+      shownBytes(file, await bytes({ maxBytes: sizes.mediaPart })),
+    );
   } catch (error) {
     signal.throwIfAborted();
     if (isServiceError(error, 'Unavailable')) throw error;
@@ -95,7 +93,7 @@ async function within(
   room: Room,
   show: () => ShownMedia | Promise<ShownMedia>,
 ): Promise<ShownMedia> {
-  if (bytes > (isText(media.mediaType) ? maxTextBytes : maxPartBytes)) return tooLarge(media);
+  if (bytes > (isText(media.mediaType) ? sizes.mediaText : sizes.mediaPart)) return tooLarge(media);
   if (bytes > room.bytes) return instead(media, 'newer ones take all the room that a question has');
   room.bytes -= bytes;
   return show();

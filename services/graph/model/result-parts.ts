@@ -7,7 +7,7 @@ type Given = Readonly<Record<string, unknown>>;
  * kind, so that no model reads base64.
  */
 export function partsOfResult(output: unknown): readonly (string | object)[] {
-  if (typeof output === 'string') return [output];
+  if (typeof output === 'string') return [String(withoutData(output))];
   if (readMedia(output)) return [output as object];
   if (Array.isArray(output) && output.some(readMedia)) return output.map(partOf);
   const { content, structuredContent } = (output ?? {}) as Given;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
-import { filesNamedBy } from './named.ts';
+import { filesNamedBy, filesNamedByStep } from './named.ts';
 
 const entry = (content: unknown): MessageEntry => ({
   messageId: 'm',
@@ -39,4 +39,19 @@ test('a name below the block, in a text, or that is no identifier names no file'
     ['messages.0.content.4.file_id', 'string_pattern_mismatch'],
     ['messages.0.content.5.file_id', 'string_too_long'],
   ]);
+});
+
+test('a step also names the files of the blocks that its tools returned', (t) => {
+  const image = (id: unknown): object => ({ type: 'image', file_id: id });
+  const result = (output: unknown): object => ({ type: 'tool_result', call_id: 'c', output });
+  const messages = [
+    entry([image('f1'), result([image('f2'), { type: 'text', text: 'x' }, image('f1')])]),
+    entry([
+      result({ structuredContent: {}, content: [image('f3'), null] }),
+      result('"file_id"'),
+      result({ file_id: 'f4' }),
+    ]),
+    entry([{ type: 'data', output: [image('f5')] }, result([image(7), image('a/b')])]),
+  ];
+  t.deepEqual(filesNamedByStep(messages), ['f1', 'f2', 'f3']);
 });
