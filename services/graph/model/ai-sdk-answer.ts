@@ -88,7 +88,9 @@ function keep({ kept }: Draft, { id, providerMetadata }: StreamPart): void {
 }
 
 function* closeBlock(draft: Draft, { type, id }: StreamPart, source: string): Generator<AnswerPart> {
-  const data = dataOf(draft, draft.kept.get(id), source);
+  // Reasoning goes back to its provider also where that wants nothing with it.
+  const members = draft.kept.get(id) ?? (type === 'reasoning-end' ? {} : undefined);
+  const data = dataOf(draft, members, source);
   draft.kept.delete(id);
   if (data) yield { type: type === 'text-end' ? 'text' : 'reasoning', text: '', provider_data: data };
 }

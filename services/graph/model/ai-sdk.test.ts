@@ -219,6 +219,6 @@ test('what is no model of the AI SDK, and an option that there is not, are refus
     message: "aiSdkModel takes a model of a provider of the AI SDK, as anthropic('…'), not string",
   });
   t.throws(() => aiSdkModel(model, { temperature: 0 } as never), {
-    message: 'options of aiSdkModel has temperature, which is none of parameters, timeoutMs, names',
+    message: 'options of aiSdkModel has temperature, which is none of parameters, inputModalities, timeoutMs, names',
   });
 });

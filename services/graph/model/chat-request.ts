@@ -42,6 +42,9 @@ export interface ChatReply {
   readonly toError: (event: string) => Error;
 }
 
+/** Base64 of media, in which no word of a provider is looked for. */
+const mediaData = /[\w+/-]{4096,}={0,2}/g;
+
 /** Sends a question; repeats the request while that may help. */
 export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal: AbortSignal): Promise<ChatReply> {
   const url = toUrl(api);
@@ -50,7 +53,7 @@ export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal
   const media = await loadMedia(question, { takes: api.inputModalities, signal });
   const body = toBody(api, question, { source, media });
   const init = { method: 'POST', headers, body, signal, redirect: 'manual' } as const;
-  const sent = (): string => [init.body, ...headers.values(), url].join('\n');
+  const sent = (): string => [init.body.replaceAll(mediaData, ''), ...headers.values(), url].join('\n');
   const send = async (): Promise<Response> => {
     const response = await fetch(url, init);
     if (!response.ok) throw await toChatError(response, sent);

@@ -180,7 +180,7 @@ for (const [what, build, fault] of [
   [
     'a chat model with an option in the spelling of others',
     () => chatModel({ model: 'm', baseURL: 'http://127.0.0.1:1/v1' } as never),
-    'what chatModel is given has baseURL, which is none of model, baseUrl, apiKey, headers, parameters, stream, timeoutMs, names: is baseUrl meant?',
+    'what chatModel is given has baseURL, which is none of model, baseUrl, apiKey, headers, parameters, inputModalities, stream, timeoutMs, names: is baseUrl meant?',
   ],
   [
     'a chat model with a parameter beside the parameters',

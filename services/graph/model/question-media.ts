@@ -6,7 +6,7 @@ import type { ModelQuestion } from './model.ts';
 import { partsOfResult } from './result-parts.ts';
 
 /** What a model gets of a block: a part, or a text in its place. */
-export type ShownMedia = { readonly part: MediaPart } | { readonly text: string };
+type ShownMedia = { readonly part: MediaPart } | { readonly text: string };
 
 export interface MediaPart extends Pick<Media, 'kind' | 'mediaType' | 'filename'> {
   readonly from: { readonly base64: string } | { readonly url: string };
