@@ -60,8 +60,10 @@ export interface MemoryItem {
   readonly vectorJson: Uint8Array;
   /** The thread with which it was stored; empty when none. */
   readonly threadId: string;
-  /** When it was stored or last updated. */
+  /** The time of what it describes; without one, when it was stored or last updated. */
   readonly timestamp: number;
+  /** From then on it is absent. */
+  readonly expiresAt?: number;
 }
 
 /** The conditions that a memory must meet; an absent field sets none. */
@@ -71,7 +73,7 @@ export interface Selection {
   readonly threadId?: string;
   /**
    * A JSON object: conditions on metadata fields: equality with a value, or {"$gt"|"$gte"|"$lt"|"$lte"|"$ne"|"$in": …}; thread_id,
-   * memory_type and category may be keys too. At most 1,000 values in all, those of every $in counted.
+   * memory_type, category and timestamp may be keys too. At most 1,000 values in all, those of every $in counted.
    */
   readonly filtersJson?: Uint8Array;
 }
@@ -91,6 +93,9 @@ export interface StoreRequest {
    * that memory, and nothing is stored.
    */
   readonly dedupe?: boolean;
+  /** The time of what it describes. */
+  readonly timestamp?: number;
+  readonly expiresAt?: number;
 }
 
 export interface StoreReply {
@@ -131,6 +136,10 @@ export interface UpdateRequest {
   readonly attemptId?: string;
   /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
+  /** Absent: it stays. */
+  readonly timestamp?: number;
+  /** Absent: it stays. */
+  readonly expiresAt?: number;
 }
 
 export interface DeleteRequest {

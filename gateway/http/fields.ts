@@ -39,6 +39,8 @@ const locations: Readonly<Record<string, Loc>> = {
   multitaskStrategy: ['body', 'config', 'multitask_strategy'],
   content: ['body', 'content'],
   category: ['body', 'category'],
+  timestamp: ['body', 'timestamp'],
+  expiresAt: ['body', 'expires_at'],
   memoryType: ['body', 'memory_type'],
   query: ['body', 'query'],
   scoreThreshold: ['body', 'score_threshold'],

@@ -1,5 +1,5 @@
 import { agentNamePattern } from '@agent-workflow/kit/agents';
-import { idPattern, maxIdLength } from '@agent-workflow/protos/message';
+import { idPattern, lastTime, maxIdLength } from '@agent-workflow/protos/message';
 import type { Static, TProperties, TSchema } from 'typebox';
 import { Type } from './builders.ts';
 
@@ -166,6 +166,16 @@ export const pagingByChange = {
 /** A time in ISO 8601, in UTC. */
 export const time = (description: string) =>
   Type.String({ format: 'date-time', description: `${description}. ISO 8601, UTC` });
+
+/** A time of a request. A number counts the seconds since 1970 below 100,000,000,000, and the milliseconds from there on. */
+export const givenTime = (description: string, fallback: string) =>
+  Type.Unsafe<string | number>({
+    type: ['string', 'number'],
+    format: 'date-time',
+    minimum: 0,
+    maximum: lastTime,
+    description: `${description}, from 1970 to 9999: ISO 8601, or a number, which counts seconds since 1970 below 100,000,000,000 and milliseconds from there on. Default: ${fallback}`,
+  });
 
 export const ResponseMetadata = objectOf('ResponseMetadata', 'What every reply says about itself.', {
   message: text('`OK`, why the request was refused, or why nothing was done'),

@@ -6,6 +6,7 @@ import {
   described,
   Done,
   flag,
+  givenTime,
   Id,
   JsonObject,
   limitOf,
@@ -59,7 +60,7 @@ const Category = Type.String({
 const filters = Type.Optional(
   described(
     JsonObject,
-    'Only memories whose `metadata` has these values. A value is compared as it is, or by `{"$gt" | "$gte" | "$lt" | "$lte" | "$ne" | "$in": …}`. `thread_id`, `memory_type` and `category` may be named too. At most 1,000 values in all, those of every `$in` counted. Default: all',
+    'Only memories whose `metadata` has these values. A value is compared as it is, or by `{"$gt" | "$gte" | "$lt" | "$lte" | "$ne" | "$in": …}`. `thread_id`, `memory_type`, `category` and `timestamp` may be named too. At most 1,000 values in all, those of every `$in` counted. Default: all',
   ),
 );
 const ofType = Type.Optional(described(MemoryType, 'Only memories of this kind. Default: all'));
@@ -68,7 +69,15 @@ const ofCategory = Type.Optional(described(Category, 'Only memories of this cate
 export const MemoryParams = Type.Object({ memory_id: described(Id, 'The memory') });
 export const MemoryInput = Type.Object({ config, options: unread });
 
+const timesOf = (fallback: string) => ({
+  timestamp: Type.Optional(givenTime('The time of what it describes', fallback)),
+  expires_at: Type.Optional(
+    givenTime('From when on it is found by nothing, and removed', fallback === 'none' ? 'never' : fallback),
+  ),
+});
+
 export const StoreMemory = objectOf('StoreMemoryRequest', 'A new memory.', {
+  ...timesOf('none'),
   content: Content,
   memory_type: described(MemoryType, 'The kind of the memory'),
   category: Category,
@@ -90,6 +99,7 @@ export const StoreMemory = objectOf('StoreMemoryRequest', 'A new memory.', {
 });
 
 export const UpdateMemory = objectOf('UpdateMemoryRequest', 'What a memory is to hold.', {
+  ...timesOf('as it was'),
   content: Content,
   metadata: Type.Optional(
     described(JsonObject, 'Fields that are added to the metadata or replaced in it; the others stay'),
@@ -196,7 +206,8 @@ const MemoryResult = objectOf('MemoryResult', 'A memory.', {
   }),
   user_id: text('The id of the owner; `""` for the anonymous one'),
   thread_id: text('The thread with which it is deleted; `""` without one'),
-  timestamp: time('When it was stored or updated last'),
+  timestamp: time('The time of what it describes; without one, when it was stored or updated last'),
+  expires_at: Type.Optional(time('From when on it is found by nothing, and removed')),
 });
 
 const success = Done.properties.success;

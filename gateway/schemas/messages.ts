@@ -1,9 +1,10 @@
 import { sizes } from '@agent-workflow/kit/sizes';
-import { blockRules, lastTime, roles, type BlockFieldType } from '@agent-workflow/protos/message';
+import { blockRules, roles, type BlockFieldType } from '@agent-workflow/protos/message';
 import type { Static, TSchema } from 'typebox';
 import {
   described,
   Done,
+  givenTime,
   Id,
   JsonObject,
   NewId,
@@ -106,16 +107,6 @@ const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
   })),
 });
 
-/** A number counts the seconds since 1970 below 100,000,000,000, and the milliseconds from there on. */
-const NewTimestamp = Type.Unsafe<string | number>({
-  type: ['string', 'number'],
-  format: 'date-time',
-  minimum: 0,
-  maximum: lastTime,
-  description:
-    'When the message was written, from 1970 to 9999: ISO 8601, or a number, which counts seconds since 1970 below 100,000,000,000 and milliseconds from there on. Default: now',
-});
-
 const role = words(roles, {
   description: 'Who speaks',
   meanings: {
@@ -150,7 +141,7 @@ export const NewMessage = objectOf(
     }),
     tools_calls: Type.Optional(calls({ maxItems: sizes.blocks })),
     metadata: Type.Optional(described(JsonObject, 'What the caller notes about the message; models do not see it')),
-    timestamp: Type.Optional(NewTimestamp),
+    timestamp: Type.Optional(givenTime('When the message was written', 'now')),
   },
 );
 export type NewMessage = Static<typeof NewMessage>;

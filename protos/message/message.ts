@@ -150,7 +150,7 @@ export function readMessage(given: unknown, at: Field, { newId, now }: MessageDe
     role,
     content: readContent(content, [...at, 'content']),
     ...readOthers(others, at),
-    timestamp: readTimestamp(timestamp, [...at, 'timestamp']) ?? now.toISOString(),
+    timestamp: new Date(readTime(timestamp, [...at, 'timestamp']) ?? now).toISOString(),
   };
 }
 
@@ -298,14 +298,14 @@ const firstMilliseconds = 100_000_000_000;
 /** The last millisecond of the year 9999. */
 export const lastTime = 253_402_300_799_999;
 
-/** A time as ISO 8601 text in UTC; `undefined` when none is given. A text without an offset is read as UTC. */
-function readTimestamp(given: unknown, at: Field): string | undefined {
+/** A time in milliseconds since 1970; `undefined` when none is given. A text without an offset is read as UTC. */
+export function readTime(given: unknown, at: Field): number | undefined {
   if (given === undefined || given === null) return undefined;
   if (typeof given !== 'string' && typeof given !== 'number') throw wrongType(at, 'a string or a number', given);
   const ms = typeof given === 'number' ? toMilliseconds(given) : readIsoTime(given);
   if (!(ms >= 0 && ms <= lastTime))
     throw invalid(at, 'must be an ISO 8601 time, or a number of the years 1970 to 9999', 'datetime_parsing');
-  return new Date(ms).toISOString();
+  return ms;
 }
 
 const toMilliseconds = (time: number): number => Math.trunc(time < firstMilliseconds ? time * 1000 : time);

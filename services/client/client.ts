@@ -381,7 +381,7 @@ function memoriesOf(connection: Connection) {
       request(connection, { method: 'GET', ...at(memoryId), ...options }),
     update: (
       memoryId: string,
-      change: { readonly content: string; readonly metadata?: JsonObject },
+      change: Pick<NewMemory, 'content' | 'metadata' | 'timestamp' | 'expires_at'>,
       options: RequestOptions = {},
     ): Promise<{ readonly memory: Memory }> =>
       request(connection, { method: 'PUT', ...at(memoryId), body: change, ...options }),

@@ -362,6 +362,10 @@ export interface NewMemory {
   readonly memory_type: MemoryType;
   readonly category: string;
   readonly metadata?: JsonObject;
+  /** The time of what it describes. */
+  readonly timestamp?: string | number;
+  /** From when on it is found by nothing. */
+  readonly expires_at?: string | number;
   readonly config?: JsonObject;
   readonly options?: JsonObject;
 }
@@ -391,6 +395,7 @@ export interface Memory {
   readonly user_id: string;
   readonly thread_id: string;
   readonly timestamp: string;
+  readonly expires_at?: string;
 }
 
 /** What memories are forgotten; without any of these none. */

@@ -7,6 +7,7 @@ import { createSearch } from './api/search.ts';
 import { createStore } from './api/store.ts';
 import { createUpdate } from './api/update.ts';
 import { refuseLate } from './record/checks.ts';
+import { isAlive } from './record/order.ts';
 
 type MemoriesOptions = Omit<Parts, 'now'> & Partial<Pick<Parts, 'now'>>;
 
@@ -19,7 +20,7 @@ export function createMemories({ now = Date.now, ...options }: MemoriesOptions):
     get: async ({ owner, memoryId }, call) => {
       refuseLate(call);
       const [memory] = await parts.store.get(owner, [memoryId]);
-      if (!memory) throw absent(memoryId);
+      if (!memory || !isAlive(memory, now())) throw absent(memoryId);
       return toItem(memory);
     },
     update: createUpdate(parts),

@@ -4,6 +4,7 @@ import type { Memory } from '@agent-workflow/protos/memory';
 import { openSqliteMemoryStore } from './adapters/sqlite/store.ts';
 import type { MemoryValues } from './config.ts';
 import { openEmbedder } from './embedders/registry.ts';
+import { sweepExpired } from './expiry.ts';
 import { createMemories } from './memories.ts';
 import { measureMemory } from './observed.ts';
 
@@ -28,9 +29,14 @@ export async function openMemory({ path, values, registry, health }: OpenMemoryO
   const measure = measureMemory(registry);
   const embedder = openEmbedder(values, measure.embedder);
   const store = openSqliteMemoryStore({ path, embedder, health });
+  // A file that cannot be written is reported by its health.
+  const sweep = sweepExpired(store, () => undefined);
   const memory = createMemories({ store, embedder, halfLifeDays: values.RELEVANCE_HALF_LIFE_DAYS });
   return Promise.resolve({
     memory: measure.memory(memory),
-    [Symbol.asyncDispose]: async () => store[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await sweep[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
   });
 }

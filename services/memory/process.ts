@@ -6,6 +6,7 @@ import { createGrants } from '@agent-workflow/protos/grants';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { memoryProcessChecks, memoryProcessSettings } from './config.ts';
 import { openEmbedder } from './embedders/registry.ts';
+import { sweepExpired } from './expiry.ts';
 import { createMemories } from './memories.ts';
 import { measureMemory } from './observed.ts';
 import { chooseStore } from './stores.ts';
@@ -35,6 +36,11 @@ export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promis
   const grpc = toGrpcOptions(values, log, pools);
   const wire = opened.use(await openWireServer(['memory'], { ...grpc, around, onUnknownCaller }));
   const store = stores.use(await chooseStore(values).open({ embedder, log, health: observed.health, stopping }));
+  stores.use(
+    sweepExpired(store, (error) => {
+      log.warn({ err: error }, 'an expired memory cannot be removed');
+    }),
+  );
   const memory = createMemories({ store, embedder, halfLifeDays: values.RELEVANCE_HALF_LIFE_DAYS });
   wire.provide('memory', measure.memory(memory));
   opened.use(observed.serving());

@@ -505,6 +505,62 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.is(hits[0]?.head.memoryId, 'f40');
   });
 
+  withStore('what has expired is within no narrowing, and is removed with what others let expire', async (t, store) => {
+    const put = async (whose: string, memoryId: string, expiresAt?: number): Promise<boolean> =>
+      store.put(whose, toMemory({ memoryId, timestamp: 10, ...(expiresAt !== undefined && { expiresAt }) }));
+    for (const [memoryId, expiresAt] of [['old', 100], ['soon', 300], ['never']] as const)
+      await put(owner, memoryId, expiresAt);
+    for (let place = 0; place < 5; place += 1) await put('u:bob', `old${String(place)}`, 100);
+    const narrowing = { aliveAt: 200 };
+    const page = { owner, narrowing, limit: 10 };
+    const listed = await store.list({ ...page, without: 'metadata' });
+    t.deepEqual([idsOf(listed.heads), listed.total], [['soon', 'never'], 2]);
+    const filtered = await store.list({ ...page, accepts: () => true });
+    t.deepEqual([idsOf(filtered.heads), filtered.total], [['soon', 'never'], 2]);
+    t.deepEqual((await store.list({ ...page, limit: 1, offset: 1 })).heads.length, 1);
+    for (const order of ['nearest', 'newest'] as const)
+      t.deepEqual(idsOf((await store.findByVector(near({ narrowing, order }))).map(({ head }) => head)).sort(), [
+        'never',
+        'soon',
+      ]);
+    t.is((await store.findByKeywords({ ...page, text: 'note' })).length, 2);
+    const later = await store.update(owner, 'soon', (stored) => toMemory({ ...stored, expiresAt: 400, metadata: {} }));
+    t.is(later?.expiresAt, 400);
+
+    await Promise.all([1, 2, 3].map(async () => store.removeExpired(200, (error) => t.fail(String(error)))));
+    t.deepEqual(idsOf(await store.get(owner, ['old', 'soon', 'never'])), ['soon', 'never']);
+    t.is((await store.list({ owner: 'u:bob', narrowing: {}, limit: 10 })).total, 0);
+    await store.removeExpired(350, (error) => t.fail(String(error)));
+    t.is((await store.get(owner, ['soon'])).length, 1);
+    await store.removeExpired(400, (error) => t.fail(String(error)));
+    t.deepEqual(idsOf(await store.get(owner, ['soon', 'never'])), ['never']);
+  });
+
+  withStore(
+    'the newest are those that tell of the latest time, and a list is in the order of changes',
+    async (t, store) => {
+      const times = { a: 50, b: undefined, c: 900, d: undefined, e: 10, f: 900 };
+      for (const [place, [memoryId, happenedAt]] of Object.entries(times).entries())
+        await store.put(
+          owner,
+          toMemory({ memoryId, timestamp: 100 + place, ...(happenedAt !== undefined && { happenedAt }) }),
+        );
+      t.deepEqual(idsOf((await store.list({ owner, narrowing: {}, limit: 10 })).heads), ['f', 'e', 'd', 'c', 'b', 'a']);
+      const newest = async (query: Partial<VectorQuery>): Promise<string[]> =>
+        idsOf((await store.findByVector(near({ order: 'newest', ...query }))).map(({ head }) => head));
+      const expected = ['f', 'c', 'd', 'b', 'a', 'e'];
+      for (const limit of [1, 2, 3, 5, 10]) {
+        t.deepEqual(await newest({ limit }), expected.slice(0, limit));
+        t.deepEqual(await newest({ limit, maxDistance: 0 }), expected.slice(0, limit));
+        t.deepEqual(
+          await newest({ limit, measure: 'manhattan', maxDistance: 1, accepts: () => true }),
+          expected.slice(0, limit),
+        );
+      }
+      t.is((await store.get(owner, ['e']))[0]?.happenedAt, 10);
+    },
+  );
+
   withStore('no text is a syntax error', async (t, store) => {
     await store.put(owner, toMemory({ memoryId: 'a', content: 'near the café AND "quoted"' }));
     const find = async (text: string): Promise<number> =>

@@ -225,6 +225,28 @@ withServer(test, weaviate, (server) => {
     t.is((await memoryOn(again).get({ owner: 'u:ada', memoryId: 'a' }, call())).content, 'kept');
   });
 
+  test('an entry of what expires that cannot be read is set aside, and the others are removed', async (t) => {
+    const { url } = await server();
+    const prefix = newPrefix();
+    t.teardown(() => dropCollections(url, prefix));
+    await using store = await openTestStore({ url, embedder, prefix });
+    const memory = memoryOn(store);
+    for (const [memoryId, expiresAt] of [
+      ['a', 1000],
+      ['b', 2000],
+    ] as const)
+      await memory.store({ ...note, owner: 'u:ada', memoryId, content: 'short', expiresAt }, call());
+    const client = await createWeaviate({ url, requestTimeoutMs: 20_000 });
+    const id = '00000000-0000-4000-8000-000000000000';
+    await client.create({ collection: `${prefix}Expiries`, id, properties: { due: 1, value: '{' } });
+    const failures: unknown[] = [];
+    await store.removeExpired(3000, (error) => failures.push(error));
+    t.is(failures.length, 1);
+    t.deepEqual(await store.get('u:ada', ['a', 'b']), []);
+    await store.removeExpired(3000, (error) => failures.push(error));
+    t.is(failures.length, 1);
+  });
+
   test('memories with the keywords of an older version are found by these beside new ones, and reindex makes them anew', async (t) => {
     const { url } = await server();
     const prefix = newPrefix();
@@ -247,7 +269,7 @@ withServer(test, weaviate, (server) => {
     await client.replace({ ...scope, id, properties: { ...properties, words }, vector: Float32Array.from(vector) });
     const marks = await openMarks(client, `${prefix}Marks`);
     const { terms: _, ...current } = (await marks.read('current'))?.value as Record<string, unknown>;
-    await marks.write('current', '', current);
+    await marks.write('current', '', { ...current, schema: 1 });
     let warned = 0;
     {
       await using store = await openTestStore({ url, embedder, prefix, onOldTerms: () => (warned += 1) });

@@ -58,7 +58,9 @@ const parts: Readonly<Record<string, (text: string) => unknown>> = {
   'a text is embedded': async (text) => hashEmbedder.embed([text], undefined as never),
   'a query is reduced to words that tell': keywordsOf,
   'filters are read': (text) =>
-    attempt(() => readSelection({ filtersJson: Buffer.from(JSON.stringify({ [text]: { $in: Array.from(text) } })) })),
+    attempt(() =>
+      readSelection({ filtersJson: Buffer.from(JSON.stringify({ [text]: { $in: Array.from(text) } })) }, 0),
+    ),
   'a text is searched for as people read it': (text) => finding(text)(`${text.slice(1)}${text}`),
   'a text is searched for itself': (text) => containing(text)(`${text.slice(1)}${text}`),
   'a text is searched for half of itself and another': (text) =>
@@ -87,7 +89,7 @@ for (const [name, work] of Object.entries(parts)) {
 test('a memory is compared with many values by looking them up', async (t) => {
   const selected = (count: number) => {
     const values = Array.from({ length: count }, (_, index) => `v${String(index)}`);
-    return readSelection({ filtersJson: Buffer.from(JSON.stringify({ kind: { $in: values } })) });
+    return readSelection({ filtersJson: Buffer.from(JSON.stringify({ kind: { $in: values } })) }, 0);
   };
   const heads = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ metadata: { kind: `w${String(index)}` } }) as never);

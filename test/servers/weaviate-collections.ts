@@ -51,6 +51,7 @@ export function partOf(store: MemoryStore): MemoryStore {
     list: async (query) => store.list({ ...query, owner: inside(query.owner) }),
     findByVector: async (query) => store.findByVector({ ...query, owner: inside(query.owner) }),
     findByKeywords: async (query) => store.findByKeywords({ ...query, owner: inside(query.owner) }),
+    removeExpired: async (at, onFailure) => store.removeExpired(at, onFailure),
     incompleteSince: () => store.incompleteSince(),
     scan: async function* () {
       for await (const { owner, memory } of store.scan()) {

@@ -11,4 +11,5 @@ export const memoryText = (item: MemoryItem, owner: string): string =>
   `{"id":${JSON.stringify(item.memoryId)},"content":${JSON.stringify(item.content)},"score":${String(item.score)},` +
   `"memory_type":${JSON.stringify(item.memoryType)},"category":${JSON.stringify(item.category)},` +
   `"metadata":${jsonText(item.metadataJson)},"vector":${jsonText(item.vectorJson)},` +
-  `"user_id":${JSON.stringify(userIdOf(owner) ?? '')},"thread_id":${JSON.stringify(item.threadId)},"timestamp":${timeText(item.timestamp)}}`;
+  `"user_id":${JSON.stringify(userIdOf(owner) ?? '')},"thread_id":${JSON.stringify(item.threadId)},"timestamp":${timeText(item.timestamp)}` +
+  `${item.expiresAt === undefined ? '' : `,"expires_at":${timeText(item.expiresAt)}`}}`;

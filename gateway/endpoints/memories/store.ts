@@ -2,6 +2,7 @@ import { jsonBytes, jsonObject } from '../../http/json.ts';
 import { StoredMemory, StoreMemory } from '../../schemas/memories.ts';
 import { endpoint } from '../common/services.ts';
 import { threadOf } from './selection.ts';
+import { timesOf } from './times.ts';
 import * as examples from './examples.ts';
 
 export const storeMemory = endpoint({
@@ -21,7 +22,8 @@ export const storeMemory = endpoint({
     const memoryId = newId('memory');
     const request = { owner, memoryId, content, category, memoryType, metadataJson: jsonBytes(metadata) };
     const dedupe = input.options?.dedupe === true;
-    const stored = await memory.store({ ...request, ...threadOf(input.config), ...(dedupe && { dedupe }) }, call());
+    const given = { ...threadOf(input.config), ...timesOf(input), ...(dedupe && { dedupe }) };
+    const stored = await memory.store({ ...request, ...given }, call());
     return jsonObject({ memory_id: JSON.stringify(stored.memoryId) });
   },
 });

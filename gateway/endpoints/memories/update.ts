@@ -2,6 +2,7 @@ import { jsonBytes, jsonObject } from '../../http/json.ts';
 import { MemoryParams, UpdatedMemory, UpdateMemory } from '../../schemas/memories.ts';
 import { endpoint } from '../common/services.ts';
 import { memoryText } from './memory-text.ts';
+import { timesOf } from './times.ts';
 import * as examples from './examples.ts';
 
 /** Replaces the content and merges the metadata given. */
@@ -24,6 +25,7 @@ export const updateMemory = endpoint({
       memoryId: params.memory_id,
       content: input.content.toWellFormed(),
       ...metadata,
+      ...timesOf(input),
       ...idempotency,
     };
     const item = await memory.update(request, call());

@@ -4,12 +4,14 @@ import type { MemoryItem } from '@agent-workflow/protos/memory';
 import type { StoredMemory } from '../ports/memory.ts';
 import { refuseLate } from '../record/checks.ts';
 import { textBytes } from '../record/json.ts';
+import { isAlive, timeOf } from '../record/order.ts';
 import type { Parts } from './parts.ts';
 
 /** A memory as replies carry it. */
 export function toItem(memory: StoredMemory, score = 1): MemoryItem {
-  const { memoryId, content, memoryType, category, metadataJson, vectorJson, threadId, timestamp } = memory;
-  return { memoryId, content, memoryType, category, metadataJson, score, vectorJson, threadId, timestamp };
+  const { memoryId, content, memoryType, category, metadataJson, vectorJson, threadId, expiresAt } = memory;
+  const item = { memoryId, content, memoryType, category, metadataJson, score, vectorJson, threadId };
+  return { ...item, timestamp: timeOf(memory), ...(expiresAt !== undefined && { expiresAt }) };
 }
 
 /** The bytes of keys, timestamps and punctuation of one memory in a reply. */
@@ -31,13 +33,14 @@ interface Named {
 
 /** The memories of these ids in their order, read some at a time; absent ones are left out. */
 export async function* readMemories(
-  { store }: Pick<Parts, 'store'>,
+  { store, now }: Pick<Parts, 'store' | 'now'>,
   { owner, ids }: Named,
   call: Call,
 ): AsyncGenerator<StoredMemory> {
   for (let from = 0; from < ids.length; from += memoriesAtOnce) {
     refuseLate(call);
-    yield* await store.get(owner, ids.slice(from, from + memoriesAtOnce));
+    const memories = await store.get(owner, ids.slice(from, from + memoriesAtOnce));
+    yield* memories.filter((memory) => isAlive(memory, now()));
   }
 }
 

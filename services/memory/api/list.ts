@@ -15,7 +15,7 @@ export const createList =
     const offset = cursor === undefined ? readOffset(skipped) : 0;
     const { fromCursor, toCursor } = cursorsOf({ owner, selection });
     const after = cursor === undefined ? undefined : fromCursor(cursor);
-    const selected = readSelection(checkedSelection(selection));
+    const selected = readSelection(checkedSelection(selection), parts.now());
     const page = { limit: limit + 1, offset, after, without: 'metadata' } as const;
     const { heads, total } = await parts.store.list({ owner, ...selected, ...page });
     const found: StoredMemory[] = [];

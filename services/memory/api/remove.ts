@@ -20,7 +20,7 @@ export const createForget =
   async (request, call) => {
     const { owner, selection, all } = request;
     refuseLate(call);
-    const selected = readSelection(checkedSelection(selection));
+    const selected = readSelection(checkedSelection(selection), parts.now());
     if (!all && !narrows(selected)) throw nothingNarrows();
     const { heads } = await parts.store.list({ owner, ...selected, limit: Infinity, without: 'metadata' });
     const ids = heads.map(({ memoryId }) => memoryId);

@@ -38,7 +38,7 @@ async function rank(parts: Parts, request: SearchRequest, call: Call): Promise<R
   const metric = oneOf(distanceMetrics, request.distanceMetric, ['distanceMetric']);
   const limit = readCount(request.limit, ['limit']);
   const options = readSearchOptions(request.optionsJson, parts.halfLifeDays);
-  const selected = readSelection(checkedSelection(request.selection));
+  const selected = readSelection(checkedSelection(request.selection), parts.now());
   if (!Number.isFinite(threshold)) throw invalid(['scoreThreshold'], 'must be a number');
   refuseLarge(text, ['query']);
   if (text.trim() === '') return newest(parts, { owner, selected, limit });

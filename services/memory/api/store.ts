@@ -2,8 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Call } from '@agent-workflow/protos/call';
 import { memoryTypes } from '@agent-workflow/protos/lists';
 import type { Memory, StoreRequest } from '@agent-workflow/protos/memory';
-import { oneOf, readMetadata, refuseLate, refuseLong, refuseUnfit } from '../record/checks.ts';
+import { oneOf, readMetadata, refuseLate, refuseLong, refuseTimes, refuseUnfit } from '../record/checks.ts';
 import { idsByContent } from '../record/ids-by-content.ts';
+import { isAlive } from '../record/order.ts';
 import { embed, toRecord, type Parts } from './parts.ts';
 
 export const createStore =
@@ -15,6 +16,7 @@ export const createStore =
     oneOf(memoryTypes, memoryType, ['memoryType']);
     refuseLong(category, ['category']);
     readMetadata(metadataJson);
+    refuseTimes(request);
     if (request.dedupe) return { memoryId: await storeUnlessThere(parts, request, call) };
     await put(parts, { ...request, vector: await embedContent(parts, request, call) }, call);
     return { memoryId: request.memoryId };
@@ -25,7 +27,7 @@ async function storeUnlessThere(parts: Parts, request: StoreRequest, call: Call)
   const { owner, content } = request;
   const ids = idsByContent(request);
   const known = await parts.store.get(owner, ids);
-  const same = known.find((memory) => memory.content === content);
+  const same = known.find((memory) => memory.content === content && isAlive(memory, parts.now()));
   if (same) return same.memoryId;
   const vector = await embedContent(parts, request, call);
   const taken = new Set(known.map(({ memoryId }) => memoryId));
@@ -45,8 +47,10 @@ type Embedded = StoreRequest & { readonly vector: Float32Array };
 
 async function put(parts: Parts, request: Embedded, call: Call): Promise<boolean> {
   const { owner, memoryId, content, memoryType, category, metadataJson, threadId = '', vector } = request;
+  const { timestamp: happenedAt, expiresAt } = request;
   await readCancellation(call);
-  const memory = toRecord(parts, { memoryId, content, memoryType, category, metadataJson, threadId, vector });
+  const fields = { memoryId, content, memoryType, category, metadataJson, threadId, happenedAt, expiresAt };
+  const memory = toRecord(parts, { ...fields, vector });
   return parts.store.put(owner, memory);
 }
 

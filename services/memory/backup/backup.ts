@@ -72,7 +72,9 @@ const texts = [
 function toOwned(line: JsonObject, dimension: number): OwnedMemory | undefined {
   const fields = Object.fromEntries(texts.map((name) => [name, fieldOf(line, name)]));
   const timestamp = fieldOf(line, 'timestamp');
+  const [happenedAt, expiresAt] = [fieldOf(line, 'happenedAt'), fieldOf(line, 'expiresAt')];
   if (!isTexts(fields) || typeof timestamp !== 'number') return undefined;
+  if (!isOptionalTime(happenedAt) || !isOptionalTime(expiresAt)) return undefined;
   const { owner, memoryType, metadataJson, vectorJson, ...rest } = fields;
   if (!isIn(memoryTypes, memoryType)) return undefined;
   const numbers = numbersOf(vectorJson);
@@ -81,12 +83,17 @@ function toOwned(line: JsonObject, dimension: number): OwnedMemory | undefined {
     ...rest,
     memoryType,
     timestamp,
+    ...(happenedAt !== undefined && { happenedAt }),
+    ...(expiresAt !== undefined && { expiresAt }),
     metadataJson: Buffer.from(metadataJson),
     vectorJson: Buffer.from(vectorJson),
     vector: toUnit(Float32Array.from(numbers)),
   };
   return { owner, memory };
 }
+
+const isOptionalTime = (value: unknown): value is number | undefined =>
+  value === undefined || typeof value === 'number';
 
 const isTexts = (fields: JsonObject): fields is Readonly<Record<(typeof texts)[number], string>> =>
   texts.every((name) => typeof fields[name] === 'string');

@@ -9,6 +9,10 @@ export interface MemoryHead {
   readonly threadId: string;
   /** When it was stored or last updated: milliseconds since 1970 UTC. */
   readonly timestamp: number;
+  /** The time of what it describes, where it was given: milliseconds since 1970 UTC. */
+  readonly happenedAt?: number | undefined;
+  /** From then on it counts as absent, wherever it still is. */
+  readonly expiresAt?: number | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 

@@ -6,6 +6,8 @@ export interface Narrowing {
   readonly memoryType?: MemoryType | undefined;
   readonly category?: string | undefined;
   readonly threadId?: string | undefined;
+  /** Only memories that have not expired by then: milliseconds since 1970 UTC. */
+  readonly aliveAt?: number | undefined;
   /** Only these memories. */
   readonly memoryIds?: ReadonlySet<string> | undefined;
   /** A hint: `accepts` checks the same, so a store without an index of metadata may ignore it. */

@@ -78,4 +78,9 @@ export interface MemoryRecords {
    * @throws Unavailable when changes never let it be sure of that.
    */
   readonly list: (query: ListQuery) => Promise<ListPage>;
+  /**
+   * Removes memories that have expired by `at`, of any owners, some at a time, until none is left. Several processes may do it at once. One that cannot be
+   * removed is passed to `onFailure`, and the others are removed.
+   */
+  readonly removeExpired: (at: number, onFailure: (error: unknown) => void) => Promise<void>;
 }

@@ -2,7 +2,8 @@ import { invalid, ServiceError, unanswered, type ErrorDetail } from '@agent-work
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import { memoryTypes } from '@agent-workflow/protos/lists';
-import type { Selection } from '@agent-workflow/protos/memory';
+import type { Selection, StoreRequest } from '@agent-workflow/protos/memory';
+import { readTime } from '@agent-workflow/protos/message';
 import { readObject } from './json.ts';
 
 const maxLimit = 1000;
@@ -43,6 +44,12 @@ export function refuseLong(category: string, at: ErrorDetail['field']): void {
 export function readMetadata(json: Uint8Array): Readonly<Record<string, unknown>> {
   refuseLargeMetadata(json);
   return readObject(json, ['metadata']);
+}
+
+/** Refuses times that are none of the years 1970 to 9999. */
+export function refuseTimes(times: Pick<StoreRequest, 'timestamp' | 'expiresAt'>): void {
+  readTime(times.timestamp, ['timestamp']);
+  readTime(times.expiresAt, ['expiresAt']);
 }
 
 /** The selection. @throws Invalid when its memory type is unknown. */

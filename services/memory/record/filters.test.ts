@@ -1,7 +1,7 @@
 import test from 'ava';
 import { readSelection, type Selected } from './filters.ts';
 
-const read = (filters: object): Selected => readSelection({ filtersJson: Buffer.from(JSON.stringify(filters)) });
+const read = (filters: object): Selected => readSelection({ filtersJson: Buffer.from(JSON.stringify(filters)) }, 0);
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 

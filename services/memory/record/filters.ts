@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { invalid } from '@agent-workflow/kit/errors';
 import type { Selection } from '@agent-workflow/protos/memory';
+import { readTime } from '@agent-workflow/protos/message';
 import { fieldOf, isObject, readObject } from './json.ts';
+import { timeOf } from './order.ts';
 import type { MemoryHead } from '../ports/memory.ts';
 import type { MetadataMatch, Narrowing, Scalar } from '../ports/query.ts';
 
@@ -16,21 +18,21 @@ type Test = (value: unknown) => boolean;
 
 /**
  * Reads the filters of a request. A field is compared for equality with any JSON value (`null` matches null, and no absent field), or
- * by an object of operators that must all hold. `thread_id`, `memory_type` and `category` are the memory's own; every other name is
- * a field of its metadata.
+ * by an object of operators that must all hold. `thread_id`, `memory_type` and `category` are the memory's own, and so is
+ * `timestamp`, unless its metadata has a field of that name; every other name is a field of its metadata.
  * @throws Invalid at the filter that is wrong.
  */
-export function readSelection({ memoryType, category, threadId, filtersJson }: Selection): Selected {
-  const narrowing = { memoryType, category, threadId };
+export function readSelection({ memoryType, category, threadId, filtersJson }: Selection, now: number): Selected {
+  const narrowing = { memoryType, category, threadId, aliveAt: now };
   if (filtersJson === undefined) return { narrowing };
   const filters = Object.entries(readObject(filtersJson, ['filters']));
   if (filters.length === 0) return { narrowing };
   refuseMany(filters);
-  const tests = filters.map(([field, condition]) => [field, toTest(field, condition)] as const);
+  const tests = filters.map(([field, condition]) => toHeadTest(field, condition));
   const metadata = filters.flatMap(([field, condition]) => toMatch(field, condition));
   return {
     narrowing: { ...narrowing, ...(metadata.length > 0 && { metadata }) },
-    accepts: (head) => tests.every(([field, test]) => test(valueOf(head, field))),
+    accepts: (head) => tests.every((test) => test(head)),
   };
 }
 
@@ -62,7 +64,7 @@ function valuesIn(condition: unknown): number {
 
 /** Whether a selection excludes anything. */
 export const narrows = ({ narrowing, accepts }: Selected): boolean =>
-  accepts !== undefined || Object.values(narrowing).some((value) => value !== undefined);
+  accepts !== undefined || Object.values({ ...narrowing, aliveAt: undefined }).some((value) => value !== undefined);
 
 const ownFields: Readonly<Record<string, (head: MemoryHead) => string>> = {
   thread_id: (head) => head.threadId,
@@ -72,6 +74,32 @@ const ownFields: Readonly<Record<string, (head: MemoryHead) => string>> = {
 
 const valueOf = (head: MemoryHead, field: string): unknown =>
   Object.hasOwn(ownFields, field) ? ownFields[field]?.(head) : fieldOf(head.metadata, field);
+
+type HeadTest = (head: MemoryHead) => boolean;
+
+function toHeadTest(field: string, condition: unknown): HeadTest {
+  const test = toTest(field, condition);
+  if (field !== timeField) return (head) => test(valueOf(head, field));
+  const timeTest = toTest(field, toTimes(condition));
+  return (head) => {
+    const own = fieldOf(head.metadata, field);
+    return own === undefined ? timeTest(timeOf(head)) : test(own);
+  };
+}
+
+const timeField = 'timestamp';
+
+/** The condition with each time in milliseconds. @throws Invalid for one that is compared and is no time. */
+function toTimes(condition: unknown): unknown {
+  if (!hasOperators(condition)) return toTime(condition, [timeField]);
+  const operands = Object.entries(condition).map(([operator, operand]) => {
+    const at = [timeField, operator];
+    return [operator, Array.isArray(operand) ? operand.map((each) => toTime(each, at)) : toTime(operand, at)] as const;
+  });
+  return Object.fromEntries(operands);
+}
+
+const toTime = (given: unknown, at: readonly string[]): number | null => readTime(given, ['filters', ...at]) ?? null;
 
 const operators: Readonly<Record<string, (operand: unknown) => Test | undefined>> = {
   $gt: ordered((order) => order > 0),
@@ -93,7 +121,7 @@ const operators: Readonly<Record<string, (operand: unknown) => Test | undefined>
 
 /** The part of a condition that an index of values can answer: equality with scalars. */
 function toMatch(field: string, condition: unknown): MetadataMatch[] {
-  if (Object.hasOwn(ownFields, field)) return [];
+  if (Object.hasOwn(ownFields, field) || field === timeField) return [];
   if (isScalar(condition)) return [{ field, anyOf: [condition] }];
   const among = isObject(condition) ? fieldOf(condition, '$in') : undefined;
   return Array.isArray(among) && among.every(isScalar) ? [{ field, anyOf: among }] : [];

@@ -11,8 +11,13 @@ export const toRemoved = (memoryIds: readonly string[]): RemovedMemories => ({
 
 /** The outcome of an update. */
 export const toUpdated = (memory: StoredMemory): UpdatedMemory => {
-  const { memoryId, memoryType, category, threadId, timestamp, metadataJson } = memory;
-  return { memoryId, memoryType, category, threadId, timestamp, metadataJson };
+  const { memoryId, memoryType, category, threadId, timestamp, happenedAt, expiresAt, metadataJson } = memory;
+  const times = {
+    timestamp,
+    ...(happenedAt !== undefined && { happenedAt }),
+    ...(expiresAt !== undefined && { expiresAt }),
+  };
+  return { memoryId, memoryType, category, threadId, ...times, metadataJson };
 };
 
 /** The outcome as JSON, as stores keep it of a request that may be sent again. */

@@ -10,6 +10,8 @@ import type { SearchOptions } from '../record/options.ts';
 interface Traversal {
   readonly store: Pick<MemoryRecords, 'get' | 'list'>;
   readonly owner: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: number;
   readonly options: Pick<SearchOptions, 'depth' | 'decay'>;
 }
 
@@ -100,8 +102,8 @@ async function readEntityNames(traversal: Traversal): Promise<Map<string, string
   return names;
 }
 
-async function listOf({ store, owner }: Traversal, memoryType: MemoryType): Promise<readonly MemoryHead[]> {
-  return (await store.list({ owner, narrowing: { memoryType }, limit: maxMemories })).heads;
+async function listOf({ store, owner, now }: Traversal, memoryType: MemoryType): Promise<readonly MemoryHead[]> {
+  return (await store.list({ owner, narrowing: { memoryType, aliveAt: now }, limit: maxMemories })).heads;
 }
 
 /** The names that a relationship memory connects; none for other memories. */

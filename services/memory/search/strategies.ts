@@ -4,6 +4,7 @@ import type { MemoryRecords } from '../ports/records.ts';
 import type { MemorySearch, VectorQuery } from '../ports/search.ts';
 import type { Selected } from '../record/filters.ts';
 import { fieldOf } from '../record/json.ts';
+import { timeOf } from '../record/order.ts';
 import type { SearchOptions } from '../record/options.ts';
 import { keywordsOf } from '../words/keywords.ts';
 import { traverseFrom } from './graph.ts';
@@ -49,7 +50,7 @@ export const strategies: Readonly<Record<RetrievalStrategy, Strategy>> = {
     const ranked = pool.map(({ head, score }) => {
       const parts = [
         [score, weights.similarity],
-        [recency(search.now - head.timestamp, halfLifeDays * dayMs), weights.recency],
+        [recency(search.now - timeOf(head), halfLifeDays * dayMs), weights.recency],
         [importance(fieldOf(head.metadata, 'importance')), weights.importance],
       ] as const;
       return { head, score: blend(parts) };
@@ -137,8 +138,7 @@ function bestOf({ threshold, limit }: Search, ranked: readonly Ranked[]): Ranked
   return ranked
     .filter(({ score }) => score >= threshold)
     .sort(
-      (a, b) =>
-        b.score - a.score || b.head.timestamp - a.head.timestamp || (a.head.memoryId < b.head.memoryId ? 1 : -1),
+      (a, b) => b.score - a.score || timeOf(b.head) - timeOf(a.head) || (a.head.memoryId < b.head.memoryId ? 1 : -1),
     )
     .slice(0, limit);
 }

@@ -96,14 +96,15 @@ interface Where {
   readonly values: (string | number)[];
 }
 
-function toWhere({ owner, narrowing: { memoryType, category, threadId } }: ListQuery): Where {
+function toWhere({ owner, narrowing: { memoryType, category, threadId, aliveAt } }: ListQuery): Where {
   const conditions = ['owner = ?'];
   const values: (string | number)[] = [owner];
-  const narrow = (condition: string, value: string | undefined): void => {
+  const narrow = (condition: string, value: string | number | undefined): void => {
     if (value === undefined) return;
     conditions.push(condition);
     values.push(value);
   };
+  narrow('(expires_at IS NULL OR expires_at > ?)', aliveAt);
   narrow('memory_type = ?', memoryType);
   narrow('category = ?', category);
   // `thread_id <> ''` lets SQLite use the partial index, which has no memory without a thread.

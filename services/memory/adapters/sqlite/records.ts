@@ -22,11 +22,15 @@ interface Parts {
 }
 
 const insertMemory = `INSERT INTO memories (owner, ${headColumns}, vector, content, vector_json)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
-const updateMemory = `UPDATE memories SET memory_type = ?, category = ?, thread_id = ?, timestamp = ?, metadata = ?,
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+const updateMemory = `UPDATE memories SET memory_type = ?, category = ?, thread_id = ?, timestamp = ?, happened_at = ?, expires_at = ?, metadata = ?,
   vector = ?, content = ?, vector_json = ? WHERE seq = ?`;
 const selectMemory = `SELECT seq, ${headColumns}, content, vector_json FROM memories WHERE owner = ? AND memory_id = ?`;
-const deleteMemory = 'DELETE FROM memories WHERE owner = ? AND memory_id = ? RETURNING seq';
+const deleteMemory =
+  'DELETE FROM memories WHERE owner = ? AND memory_id = ? AND ifnull(expires_at, 0) <= ? RETURNING seq';
+const selectExpired = 'SELECT owner, memory_id FROM memories WHERE expires_at <= ? LIMIT ?';
+/** How many expired memories are removed at once. */
+const expiredAtOnce = 200;
 
 export function createRecords({ db, index, cache }: Parts): MemoryRecords {
   /** Runs a write that changes the cache too. A write that fails drops the owner from the cache, which may hold its changes. */
@@ -44,8 +48,9 @@ export function createRecords({ db, index, cache }: Parts): MemoryRecords {
     cache.get(owner)?.put(headOf(memory), toBytes(memory.vector), row);
   };
 
-  const removeOne = (owner: string, memoryId: string): boolean => {
-    const row = db.prepare(deleteMemory).get(owner, memoryId);
+  /** Removes a memory; with `expiredBy` only when it has expired by then. */
+  const removeOne = (owner: string, memoryId: string, expiredBy = Number.MAX_SAFE_INTEGER): boolean => {
+    const row = db.prepare(deleteMemory).get(owner, memoryId, expiredBy);
     if (!row) return false;
     index.remove(Number(row['seq']));
     cache.get(owner)?.remove(memoryId);
@@ -102,5 +107,14 @@ export function createRecords({ db, index, cache }: Parts): MemoryRecords {
       }),
 
     list: async (query) => listMemories(db, query),
+
+    removeExpired: async (at) => {
+      for (;;) {
+        const expired = db.prepare(selectExpired).all(at, expiredAtOnce);
+        for (const [owner, rows] of Map.groupBy(expired, (row) => String(row['owner'])))
+          await writeFor(owner, () => rows.filter((row) => removeOne(owner, String(row['memory_id']), at)).length);
+        if (expired.length < expiredAtOnce) return;
+      }
+    },
   };
 }

@@ -4,19 +4,21 @@ import type { MemoryHead, MemoryRecord, StoredMemory } from '../../ports/memory.
 
 export type Row = Record<string, SQLOutputValue>;
 
-export const headColumns = 'memory_id, memory_type, category, thread_id, timestamp, metadata';
+export const headColumns = 'memory_id, memory_type, category, thread_id, timestamp, happened_at, expires_at, metadata';
 
 /** Rows that are read at once, each with metadata of up to 64 KiB. */
 export const rowsAtOnce = 64;
 /** Rows that are read at once without their metadata. */
 export const shortRowsAtOnce = 2000;
 
-/** The values of `memory_type, category, thread_id, timestamp, metadata, vector, content, vector_json`. */
+/** The values of `memory_type, category, thread_id, timestamp, happened_at, expires_at, metadata, vector, content, vector_json`. */
 export const valuesOf = (memory: MemoryRecord): SQLInputValue[] => [
   memory.memoryType,
   memory.category,
   memory.threadId,
   memory.timestamp,
+  memory.happenedAt ?? null,
+  memory.expiresAt ?? null,
   memory.metadataJson,
   toBytes(memory.vector),
   memory.content,
@@ -45,8 +47,9 @@ export const toStored = (row: Row): StoredMemory => ({
 export const toHead = (row: Row): MemoryHead => ({ ...fieldsOf(row), metadata: toMetadata(bytesAt(row, 'metadata')) });
 
 export const headOf = (memory: StoredMemory): MemoryHead => {
-  const { memoryId, memoryType, category, threadId, timestamp, metadataJson } = memory;
-  return { memoryId, memoryType, category, threadId, timestamp, metadata: toMetadata(metadataJson) };
+  const { memoryId, memoryType, category, threadId, timestamp, happenedAt, expiresAt, metadataJson } = memory;
+  const times = { timestamp, happenedAt, expiresAt };
+  return { memoryId, memoryType, category, threadId, ...times, metadata: toMetadata(metadataJson) };
 };
 
 const fieldsOf = (row: Row): Omit<MemoryHead, 'metadata'> => ({
@@ -55,6 +58,8 @@ const fieldsOf = (row: Row): Omit<MemoryHead, 'metadata'> => ({
   category: String(row['category']),
   threadId: String(row['thread_id']),
   timestamp: Number(row['timestamp']),
+  ...(row['happened_at'] !== null && { happenedAt: Number(row['happened_at']) }),
+  ...(row['expires_at'] !== null && { expiresAt: Number(row['expires_at']) }),
 });
 
 const toMetadata = ({ buffer, byteOffset, byteLength }: Uint8Array): MemoryHead['metadata'] =>

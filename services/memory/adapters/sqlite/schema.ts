@@ -22,6 +22,9 @@ export const migrations = [
   `DROP TABLE memory_words;
    CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '+'");
    ALTER TABLE indexed ADD COLUMN terms INTEGER NOT NULL DEFAULT 0;`,
+  `ALTER TABLE memories ADD COLUMN happened_at INTEGER;
+   ALTER TABLE memories ADD COLUMN expires_at INTEGER;
+   CREATE INDEX memories_by_expiry ON memories (expires_at) WHERE expires_at IS NOT NULL;`,
 ];
 
 /** Empties the index of terms when another version of the terms is in it; it is then filled again as rows that wait for it are. */

@@ -2,12 +2,15 @@ import type { MemoryBackup } from '../../ports/backup.ts';
 import type { OwnedMemory } from '../../ports/memory.ts';
 import type { Scope } from './client/weaviate.ts';
 import { bareIdsAtOnce, idOf, isReadable, rowsByIds, toRow, type Reads } from './records/by-id.ts';
+import type { Expiries } from './records/expiries.ts';
+import { expiriesOf } from './records/records.ts';
 import { tenantOf, toObject, toOwned } from './objects/objects.ts';
 import { walk } from './client/queries.ts';
 import type { UseTenant } from './objects/tenants.ts';
 
 interface Parts {
   readonly reads: Reads;
+  readonly expiries: Expiries;
   readonly collection: string;
   readonly use: UseTenant;
 }
@@ -20,7 +23,8 @@ export const createBackup = (parts: Parts): MemoryBackup => ({
   scan: () => scanAll(parts),
 
   load: async (memories) => {
-    const { reads, collection, use } = parts;
+    const { reads, expiries, collection, use } = parts;
+    await expiries.add(expiriesOf(memories));
     let count = 0;
     for (const [owner, owned] of Map.groupBy(memories, (each) => each.owner)) {
       const scope = { collection, tenant: tenantOf(owner) };

@@ -25,6 +25,7 @@ export function reportHealth(store: MemoryStore, part: PartHealth): MemoryStore 
     get: reported(store.get),
     remove: reported(store.remove),
     list: reported(store.list),
+    removeExpired: reported(store.removeExpired),
     findByVector: reported(store.findByVector),
     findByKeywords: reported(store.findByKeywords),
   };

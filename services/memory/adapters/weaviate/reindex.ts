@@ -9,6 +9,7 @@ import { openPresence } from './marks/presence.ts';
 import { countRows } from './client/queries.ts';
 import { makeCollection, readCurrent, type Current } from './objects/schema.ts';
 import { openChanges } from './records/changes.ts';
+import { openExpiries } from './records/expiries.ts';
 import { createBackup } from './backup.ts';
 
 interface ReindexOptions extends WeaviateConnection {
@@ -50,6 +51,7 @@ async function begin({ weaviate, marks, prefix, presence, onFailure }: Parts): P
   await dropOthers(weaviate, prefix, collection);
   const schema = await makeCollection(weaviate, target);
   const changes = await openChanges(weaviate, `${prefix}Changes`);
+  const expiries = await openExpiries(weaviate, `${prefix}Expiries`);
   const reads = { weaviate, changes, onUnreadable: onFailure };
   const use = async <T>(_: string, work: () => Promise<T>): Promise<T> => work();
 
@@ -61,8 +63,8 @@ async function begin({ weaviate, marks, prefix, presence, onFailure }: Parts): P
       for (const { name: tenant } of tenants) total += await countRows(weaviate, { scope: { collection, tenant } });
       return total;
     },
-    scan: createBackup({ reads, collection, use }).scan,
-    load: createBackup({ reads, collection: target, use }).load,
+    scan: createBackup({ reads, expiries, collection, use }).scan,
+    load: createBackup({ reads, expiries, collection: target, use }).load,
     finish: async ({ model, dimension }) => {
       const next: Current = { collection: target, schema, model, dimension, terms: termsVersion };
       await marks.write('current', '', next);

@@ -8,7 +8,7 @@ import type { Scope } from './client/weaviate.ts';
 import { eachById, idOf, readableOf, rowsByIds, type Reads } from './records/by-id.ts';
 import { followChanges, type FollowedChanges } from './records/changes.ts';
 import { headsAtOnce } from './records/lists.ts';
-import { disagreeing, newestRows } from './records/newest.ts';
+import { disagreeing, newestByTime, newestRows } from './records/newest.ts';
 import { headFields, objectId, toHead, toWhere } from './objects/objects.ts';
 import { findRows, hasId, maxResults, type Row } from './client/queries.ts';
 
@@ -129,7 +129,7 @@ async function newestOfAll(reads: Reads, scope: Scope, query: VectorQuery): Prom
     if (isWanted(query, head)) hits.push({ head, distance: NaN });
   };
   const newest = { scope, where: toWhere(narrowing), atOnce, atOnceById: headsAtOnce };
-  const { rows, missed } = newestRows(reads, newest);
+  const { rows, missed } = newestByTime(reads, newest);
   for await (const row of rows) {
     take(row);
     if (hits.length >= limit) break;
@@ -149,7 +149,7 @@ async function scan(reads: Reads, scope: Scope, query: VectorQuery): Promise<Vec
     if (top.wants(hit) && passes(query, hit)) top.add(hit);
   };
   const newest = { scope, where: toWhere(narrowing), atOnce: vectorsAtOnce, fields: vectorFields };
-  const { rows, missed } = newestRows(reads, newest);
+  const { rows, missed } = order === 'newest' ? newestByTime(reads, newest) : newestRows(reads, newest);
   for await (const row of rows) {
     take(row);
     if (order === 'newest' && top.items().length >= limit) break;
@@ -173,7 +173,8 @@ async function scanAccepted(reads: Reads, scope: Scope, query: VectorQuery): Pro
     if (isWanted(query, head)) wanted.push({ head, distance: NaN });
     if (wanted.length >= vectorsAtOnce) await compare();
   };
-  const { rows, missed } = newestRows(reads, { scope, where: toWhere(narrowing), atOnce: headsAtOnce });
+  const newest = { scope, where: toWhere(narrowing), atOnce: headsAtOnce };
+  const { rows, missed } = order === 'newest' ? newestByTime(reads, newest) : newestRows(reads, newest);
   for await (const row of rows) {
     await take(row);
     if (order === 'newest' && top.items().length >= limit) break;

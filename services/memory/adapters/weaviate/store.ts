@@ -6,6 +6,7 @@ import { createBackup } from './backup.ts';
 import { createWeaviate } from './client/client.ts';
 import type { Scope, WeaviateConnection } from './client/weaviate.ts';
 import { openChanges } from './records/changes.ts';
+import { openExpiries } from './records/expiries.ts';
 import { openRequests } from './records/idempotency.ts';
 import { openMarks } from './marks/marks.ts';
 import { tenantOf } from './objects/objects.ts';
@@ -73,6 +74,7 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
   ({ suspect } = watch);
   const { use, deactivateIdle } = createTenants({ weaviate, collection, idleMs });
   opened.use(every(Math.min(idleMs, cleanEveryMs), deactivateIdle, onFailure));
+  const expiries = await openExpiries(weaviate, `${prefix}Expiries`);
   const requests = await openRequests({ weaviate, collection: `${prefix}Requests` });
   opened.use(every(cleanEveryMs, requests.expire, onFailure));
 
@@ -80,8 +82,8 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
     use(tenantOf(owner), () => work({ collection, tenant: tenantOf(owner) }));
   const everything = opened.move();
   return {
-    ...createRecords({ reads, locks: marks, requests, collection, use }),
-    ...createBackup({ reads, collection, use }),
+    ...createRecords({ reads, locks: marks, requests, expiries, collection, use }),
+    ...createBackup({ reads, expiries, collection, use }),
     findByVector: async (query) => within(query.owner, async (scope) => findByVector(reads, scope, query)),
     findByKeywords: async (query) =>
       within(query.owner, async (scope) => findByKeywords(reads, scope, query, wordsOf(query.text))),

@@ -4,7 +4,7 @@ import type { FoundObject, Scope, Weaviate } from './weaviate.ts';
 export type Where =
   | { readonly operator: 'And' | 'Or'; readonly operands: readonly Where[] }
   | {
-      readonly operator: 'Equal' | 'LessThan' | 'GreaterThanEqual' | 'ContainsAny' | 'ContainsNone';
+      readonly operator: 'Equal' | 'LessThan' | 'LessThanEqual' | 'GreaterThanEqual' | 'ContainsAny' | 'ContainsNone';
       readonly path: readonly [string];
       readonly valueText?: string | readonly string[];
       readonly valueNumber?: number;

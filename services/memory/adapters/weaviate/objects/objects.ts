@@ -16,7 +16,7 @@ export const tenantOf = (owner: string): string => createHash('sha256').update(o
 export const objectId = (owner: string, memoryId: string): string => markId(owner, memoryId);
 
 /** Of an object's properties those of a memory without content and metadata, and its id. */
-export const shortFields = 'idHex memoryType category threadId at _additional { id }';
+export const shortFields = 'idHex memoryType category threadId at happenedAt expiresAt _additional { id }';
 export const headFields = `${shortFields} metadata`;
 export const memoryFields = `${headFields} content vectorJson`;
 
@@ -37,6 +37,8 @@ export const toObject = (
     category: memory.category,
     threadId: memory.threadId,
     at: memory.timestamp,
+    ...(memory.happenedAt !== undefined && { happenedAt: memory.happenedAt }),
+    ...(memory.expiresAt !== undefined && { expiresAt: memory.expiresAt }),
     keys: keysOf(memory),
     words: termsOf(memory.content).join(' '),
     content: memory.content,
@@ -75,6 +77,8 @@ const fieldsOf = (row: Row): Omit<MemoryHead, 'metadata'> => ({
   category: textAt(row, 'category'),
   threadId: textAt(row, 'threadId'),
   timestamp: Number(row['at']),
+  ...(typeof row['happenedAt'] === 'number' && { happenedAt: row['happenedAt'] }),
+  ...(typeof row['expiresAt'] === 'number' && { expiresAt: row['expiresAt'] }),
 });
 
 /** An id as hex, which Weaviate sorts in the order of the id's bytes. */
@@ -116,6 +120,9 @@ export function toWhere({ memoryType, category, threadId, metadata = [] }: Narro
   );
   return allOf([...own, ...fields]);
 }
+
+/** The condition that a memory has expired by then. */
+export const expiredBy = (at: number): Where => ({ operator: 'LessThanEqual', path: ['expiresAt'], valueNumber: at });
 
 const hasKey = (keys: readonly string[]): Where => ({ operator: 'ContainsAny', path: ['keys'], valueText: keys });
 

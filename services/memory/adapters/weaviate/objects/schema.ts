@@ -28,6 +28,10 @@ interface SchemaOptions {
  */
 const migrations: readonly ((weaviate: Weaviate, collection: string) => Promise<unknown>)[] = [
   (weaviate, collection) => weaviate.createCollection(definitionOf(collection)),
+  async (weaviate, collection) => {
+    for (const name of ['happenedAt', 'expiresAt'])
+      await weaviate.addProperty(collection, { name, dataType: ['number'], indexRangeFilters: true });
+  },
 ];
 
 /**

@@ -2,9 +2,9 @@ import { toListPage } from '../../../record/list-page.ts';
 import { byRecency, isWithin } from '../../../record/order.ts';
 import type { MemoryHead } from '../../../ports/memory.ts';
 import type { ListPage, ListQuery } from '../../../ports/records.ts';
-import { allOf, countRows, hasNoneOf, type Row } from '../client/queries.ts';
+import { allOf, countRows, hasNoneOf, type Row, type Where } from '../client/queries.ts';
 import type { Scope } from '../client/weaviate.ts';
-import { headFields, objectId, shortFields, toHead, toShortHead, toWhere } from '../objects/objects.ts';
+import { expiredBy, headFields, objectId, shortFields, toHead, toShortHead, toWhere } from '../objects/objects.ts';
 import { eachById, type Reads } from './by-id.ts';
 import { newestRows } from './newest.ts';
 
@@ -22,7 +22,7 @@ export async function listMemories(reads: Reads, scope: Scope, query: ListQuery)
   const isShort = without !== undefined && !accepts;
   const wanted = offset + limit;
   const where = toWhere(narrowing);
-  const indexed = accepts ? 0 : await countRows(reads.weaviate, { scope, where });
+  const indexed = accepts ? 0 : await countAlive(reads, scope, query);
   const { rows, missed, replaced } = newestRows(reads, {
     scope,
     where,
@@ -34,15 +34,16 @@ export async function listMemories(reads: Reads, scope: Scope, query: ListQuery)
   });
   const heads: MemoryHead[] = [];
   let passing = 0;
+  const isPassing = (head: MemoryHead): boolean => isWithin(narrowing, head) && accepts?.(head) !== false;
   const take = (row: Row): void => {
     const head = isShort ? toShortHead(row) : toHead(row);
-    if (!isWithin(narrowing, head) || accepts?.(head) === false) return;
+    if (!isPassing(head)) return;
     passing += 1;
     if (!after || byRecency(head, after) > 0) heads.push(without === undefined ? head : { ...head, metadata: {} });
   };
   for await (const row of rows) {
     if (heads.length < wanted) take(row);
-    else if (accepts) passing += accepts(toHead(row)) ? 1 : 0;
+    else if (accepts) passing += isPassing(toHead(row)) ? 1 : 0;
     if (heads.length >= wanted && !accepts) break;
   }
   for await (const row of missed()) take(row);
@@ -60,15 +61,14 @@ const maxCounts = 3;
  * others and of what was replaced lately may have some of them twice. Where both are the same they are right. Memories that are stored
  * or removed meanwhile make them different, too; then it is the largest count by the index.
  */
-async function countAll(reads: Reads, scope: Scope, { narrowing }: ListQuery): Promise<number> {
-  const { weaviate, changes } = reads;
-  const where = toWhere(narrowing);
+async function countAll(reads: Reads, scope: Scope, query: ListQuery): Promise<number> {
+  const { changes } = reads;
+  const { narrowing } = query;
   let most = 0;
   for (let counts = 0; counts < maxCounts; counts += 1) {
-    const indexed = await countRows(weaviate, { scope, where });
+    const indexed = await countAlive(reads, scope, query);
     const ids = [...(await changes.recent(scope.tenant ?? '')).replaced];
-    let whole =
-      ids.length === 0 ? indexed : await countRows(weaviate, { scope, where: allOf([where, hasNoneOf(ids)]) });
+    let whole = ids.length === 0 ? indexed : await countAlive(reads, scope, query, hasNoneOf(ids));
     for await (const row of eachById(reads, { scope, ids, fields: shortFields, atOnce: shortHeadsAtOnce })) {
       if (isWithin(narrowing, toShortHead(row))) whole += 1;
     }
@@ -76,6 +76,22 @@ async function countAll(reads: Reads, scope: Scope, { narrowing }: ListQuery): P
     most = Math.max(most, indexed);
   }
   return most;
+}
+
+/** How many memories the index has within the narrowing that have not expired. */
+async function countAlive(
+  { weaviate }: Reads,
+  scope: Scope,
+  { narrowing }: ListQuery,
+  beside?: Where,
+): Promise<number> {
+  const where = allOf([toWhere(narrowing), beside]);
+  const { aliveAt } = narrowing;
+  const [all, expired] = await Promise.all([
+    countRows(weaviate, { scope, where }),
+    aliveAt === undefined ? 0 : countRows(weaviate, { scope, where: allOf([where, expiredBy(aliveAt)]) }),
+  ]);
+  return all - expired;
 }
 
 async function headsByIds(reads: Reads, scope: Scope, query: ListQuery): Promise<MemoryHead[]> {

@@ -10,6 +10,8 @@ interface Newest {
   readonly scope: Scope;
   readonly where?: Where | undefined;
   readonly after?: ListPosition | undefined;
+  /** By which time they are ordered: when they were stored or updated, unless given. Objects without the other are left out. */
+  readonly by?: 'at' | 'happenedAt';
   /** How many objects one request reads, and how many it reads by their ids. */
   readonly atOnce: number;
   readonly atOnceById?: number;
@@ -58,13 +60,55 @@ const maxTries = 3;
 export const disagreeing = (): Error =>
   unavailable('the memories are being changed: what was read three times was not the same');
 
+/** The same by the time of what the memories describe, and without one by when they were stored or updated. */
+export function newestByTime(reads: Reads, newest: Newest): Pick<NewestRows, 'rows' | 'missed'> {
+  const stored = newestRows(reads, newest);
+  const happened = newestRows(reads, { ...newest, by: 'happenedAt' });
+  const seen = new Set<string>();
+  const isNew = (row: Row): boolean => !seen.has(idOf(row)) && seen.add(idOf(row)).size > 0;
+  return {
+    rows: merged(stored.rows, happened.rows, isNew),
+    missed: async function* () {
+      for (const { missed } of [stored, happened]) for await (const row of missed()) if (isNew(row)) yield row;
+    },
+  };
+}
+
+/** Two orders as one; a row with a time of its own stands in the second alone. */
+async function* merged(
+  stored: AsyncIterable<Row>,
+  happened: AsyncIterable<Row>,
+  isNew: (row: Row) => boolean,
+): AsyncGenerator<Row> {
+  const [others, own] = [stored[Symbol.asyncIterator](), happened[Symbol.asyncIterator]()];
+  const nextOther = async (): Promise<Row | undefined> => {
+    for (;;) {
+      const { done, value } = (await others.next()) as IteratorResult<Row, undefined>;
+      if (done === true || typeof value['happenedAt'] !== 'number') return value;
+    }
+  };
+  const nextOwn = async (): Promise<Row | undefined> => ((await own.next()) as IteratorResult<Row, undefined>).value;
+  let [other, mine] = await Promise.all([nextOther(), nextOwn()]);
+  while (other || mine) {
+    const isMine = mine !== undefined && !(other && Number(other['at']) > Number(mine['happenedAt']));
+    const row = isMine ? mine : other;
+    if (row && isNew(row)) yield row;
+    if (isMine) mine = await nextOwn();
+    else other = await nextOther();
+  }
+}
+
 /** Yields the objects that no change hides, newest first, then the greater id. */
 async function* readNewest(
   { weaviate, onUnreadable }: Reads,
-  { scope, where, after, atOnce, fields = headFields }: Newest,
+  { scope, where: given, after, by = 'at', atOnce, fields = headFields }: Newest,
   changes: FollowedChanges,
 ): AsyncGenerator<Row> {
-  const find = async (condition: Where | undefined, sort: 'at' | 'idHex'): Promise<Row[]> =>
+  const atOf = (row: Row | undefined): number => Number(row?.[by]);
+  const isAt = (operator: 'Equal' | 'LessThan', valueNumber: number): Where => ({ operator, path: [by], valueNumber });
+  const byAtAndId = (a: Row, b: Row): number => atOf(b) - atOf(a) || (String(a['idHex']) < String(b['idHex']) ? 1 : -1);
+  const where = by === 'at' ? given : allOf([given, { operator: 'GreaterThanEqual', path: [by], valueNumber: 0 }]);
+  const find = async (condition: Where | undefined, sort: 'at' | 'happenedAt' | 'idHex'): Promise<Row[]> =>
     findRows(weaviate, {
       scope,
       fields,
@@ -83,7 +127,7 @@ async function* readNewest(
     const isTied: Where | undefined = position && allOf([isAt('Equal', position.at), isBelow(position.idHex)]);
     const isOlder: Where | undefined = position && isAt('LessThan', position.at);
     changes.begin();
-    const [tied, older]: [Row[], Row[]] = await Promise.all([isTied ? find(isTied, 'idHex') : [], find(isOlder, 'at')]);
+    const [tied, older]: [Row[], Row[]] = await Promise.all([isTied ? find(isTied, 'idHex') : [], find(isOlder, by)]);
     await changes.collectInTime();
     const { count } = tied.length < atOnce || older.length < atOnce ? await changes.collect() : { count: 0 };
 
@@ -109,8 +153,4 @@ async function* readNewest(
 /** Sorts after every hex digit. */
 const afterAllHex = 'g';
 
-const atOf = (row: Row | undefined): number => Number(row?.['at']);
-const byAtAndId = (a: Row, b: Row): number => atOf(b) - atOf(a) || (String(a['idHex']) < String(b['idHex']) ? 1 : -1);
-
-const isAt = (operator: 'Equal' | 'LessThan', valueNumber: number): Where => ({ operator, path: ['at'], valueNumber });
 const isBelow = (valueText: string): Where => ({ operator: 'LessThan', path: ['idHex'], valueText });

@@ -1,9 +1,11 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
-import type { StoredMemory } from '../../../ports/memory.ts';
+import type { OwnedMemory, StoredMemory } from '../../../ports/memory.ts';
 import type { IdempotentRequest, MemoryRecords, UpdatedMemory } from '../../../ports/records.ts';
+import { isAlive } from '../../../record/order.ts';
 import { toUpdated } from '../../../record/outcomes.ts';
 import type { NewObject, Scope } from '../client/weaviate.ts';
+import type { Expiries, Expiry } from './expiries.ts';
 import type { Requests } from './idempotency.ts';
 import { createKeyLock } from './key-lock.ts';
 import { idOf, rowsByIds, type Reads } from './by-id.ts';
@@ -19,12 +21,13 @@ interface RecordsParts {
   readonly reads: Reads;
   readonly locks: Locks;
   readonly requests: Requests;
+  readonly expiries: Expiries;
   readonly collection: string;
   readonly use: UseTenant;
 }
 
 export function createRecords(parts: RecordsParts): MemoryRecords {
-  const { reads, locks, requests, collection, use } = parts;
+  const { reads, locks, requests, expiries, collection, use } = parts;
   const { weaviate, changes } = reads;
   // Within this process, writes of one memory run one after the other; `update` also holds its lock among all processes.
   const withKeyLocks = createKeyLock();
@@ -38,9 +41,22 @@ export function createRecords(parts: RecordsParts): MemoryRecords {
 
   const remove = createRemove({ reads, locks, requests, keepUpdated });
 
+  /** Removes a memory, unless it is absent or has been made to expire later. */
+  const removeDue = async ({ owner, memoryId }: Expiry, at: number): Promise<void> => {
+    const id = objectId(owner, memoryId);
+    await withKeyLocks([id], async () =>
+      within(owner, async (scope) => {
+        const found = await weaviate.find(scope, id);
+        if (found && !isAlive(toStored(found.properties), at))
+          await remove(scope, { owner, memoryIds: [memoryId], request: undefined });
+      }),
+    );
+  };
+
   return {
     put: async (owner, memory) => {
       const object = toObject(collection, { owner, memory });
+      await expiries.add(expiriesOf([{ owner, memory }]));
       return withKeyLocks([object.id], async () => within(owner, async () => putNew(parts, object)));
     },
 
@@ -58,6 +74,7 @@ export function createRecords(parts: RecordsParts): MemoryRecords {
         const stored = toStored(found.properties);
         const memory = change(stored);
         if (last) await keepUpdated(last, stored);
+        await expiries.add(expiriesOf([{ owner, memory }]));
         if (!isHeld()) throw unavailable('the memory is being changed by others');
         const object = toObject(collection, { owner, memory }, request && requestStamp(owner, request));
         return (await weaviate.replace(object)) ? toUpdated(memory) : undefined;
@@ -85,8 +102,16 @@ export function createRecords(parts: RecordsParts): MemoryRecords {
     },
 
     list: async (query) => within(query.owner, async (scope) => listMemories(reads, scope, query)),
+
+    removeExpired: async (at, onFailure) => expiries.settle(at, async (due) => removeDue(due, at), onFailure),
   };
 }
+
+/** Those of the memories that expire. */
+export const expiriesOf = (memories: readonly OwnedMemory[]): Expiry[] =>
+  memories.flatMap(({ owner, memory: { memoryId, expiresAt } }) =>
+    expiresAt === undefined ? [] : [{ owner, memoryId, expiresAt }],
+  );
 
 const isOf = (last: StampedRequest | undefined, owner: string, request: IdempotentRequest): boolean =>
   last?.id === requestId(owner, request) && last.until > request.at;
