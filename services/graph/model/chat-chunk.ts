@@ -41,7 +41,7 @@ export function readChatChunk(json: unknown): ChatChunk {
     texts: [...reasoningsIn(message), ...contentIn(message['content']), ...refusalIn(message)].filter(hasText),
     calls: callsIn(message),
     members: membersIn(message),
-    finish: textOf(choice['finish_reason'] ?? choice['finishReason']),
+    finish: textOf(choice['finish_reason'] ?? choice['finishReason']).replace(/^null$/, ''),
     isRefused: textOf(message['refusal']) !== '',
     isWhole,
     usage: usageIn(given, choice),

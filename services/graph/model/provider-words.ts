@@ -76,7 +76,7 @@ const usualWords: ReadonlySet<string> = new Set(
   total try try_again unexpected unknown unsupported use used value values was were when which while will with within you your
   account again allowed api audio authentication authorization available bad balance billing budget busy call calls capacity choices
   completion completions content context context_length_exceeded context_window_exceeded content_filter content_policy_violation conversation
-  credit credits current currently default deployment deprecated details disabled enabled endpoint error errors exist expected expired feature field
+  credit credits current currently default deployment deprecated details disabled enabled endpoint error errors exceed_context_size_error exist expected expired feature field
   filter filtered float format found free function functions high image images input insufficient_quota instead instructions integer internal
   invalid_api_key invalid_prompt invalid_request_error invalid_type invalid_value json key later limit_exceeded low management
   message messages model models name null number object occurred organization organization output overloaded overloaded_error
