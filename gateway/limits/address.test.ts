@@ -29,6 +29,9 @@ test('an IPv6 network of 64 bits is one caller, and IPv4 in IPv6 is the IPv4', (
   t.deepEqual(new Set(same.map((address) => asked(address, undefined, 0))), new Set(['2001:db8:0:7::/64']));
   t.is(asked('2001:db8:0:8::1', undefined, 0), '2001:db8:0:8::/64');
   t.is(asked('::ffff:192.0.2.1', undefined, 0), '192.0.2.1');
+  for (const mapped of ['::ffff:c000:201', '::FFFF:C000:0201', '0:0:0:0:0:ffff:192.0.2.1', '0:0:0:0:0:ffff:c000:201'])
+    t.is(asked(mapped, undefined, 0), '192.0.2.1', mapped);
+  t.is(asked('::1:ffff:192.0.2.1', undefined, 0), '0:0:0:0::/64');
   t.is(asked('::1', undefined, 0), '0:0:0:0::/64');
   t.is(asked('fe80::1%eth0', undefined, 0), 'fe80:0:0:0::/64');
   t.is(asked('64:ff9b::192.0.2.33', undefined, 0), '64:ff9b:0:0::/64');

@@ -17,18 +17,28 @@ export function addressOf({ req }: Pick<Context, 'req'>, hops: number): string {
 /** An IPv6 network of 64 bits counts as one caller. */
 function blockOf(address: string): string {
   if (isIP(address) !== 6) return address;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  const [head = '', tail] = (address.split('%', 1)[0] ?? '').toLowerCase().split('::');
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - widthOf(after)) }, () => '0');
-  const groups = tail === undefined ? before : [...before, ...zeros, ...after];
+  const groups = groupsOf(address);
+  const [sixth, seventh = 0, eighth = 0] = groups.slice(5);
+  if (sixth === 0xffff && groups.slice(0, 5).every((group) => group === 0))
+    return [seventh >> 8, seventh & 0xff, eighth >> 8, eighth & 0xff].join('.');
   return `${groups
     .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
+    .map((group) => group.toString(16))
     .join(':')}::/64`;
 }
 
-/** How many groups of 16 bits these are: a dotted IPv4 address at the end is two. */
-const widthOf = (groups: readonly string[]): number => groups.length + (groups.at(-1)?.includes('.') ? 1 : 0);
+/** The eight groups of 16 bits of an IPv6 address. */
+function groupsOf(address: string): readonly number[] {
+  const [head = '', tail] = (address.split('%', 1)[0] ?? '').split('::');
+  const [before, after] = [numbersOf(head), numbersOf(tail ?? '')];
+  return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after];
+}
+
+/** Groups with colons between them; a dotted IPv4 address at the end is two. */
+const numbersOf = (text: string): readonly number[] =>
+  text === ''
+    ? []
+    : text.split(':').flatMap((group) => {
+        const [a = 0, b = 0, c = 0, d = 0] = group.includes('.') ? group.split('.').map(Number) : [];
+        return group.includes('.') ? [(a << 8) | b, (c << 8) | d] : [Number.parseInt(group, 16)];
+      });

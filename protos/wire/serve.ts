@@ -1,4 +1,5 @@
 import { fromUnknown, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { hostPort } from '@agent-workflow/kit/host-port';
 import { sizes } from '@agent-workflow/kit/sizes';
 import {
   contextHeaderNames,
@@ -144,7 +145,7 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   let draining: Promise<void> | undefined;
   await using opened = new AsyncDisposableStack();
   const healthPort = await openHealthPort(health, options, opened);
-  const port = await bind(server, `${options.host}:${String(options.port)}`, toServerCredentials(security));
+  const port = await bind(server, hostPort(options.host, options.port), toServerCredentials(security));
   connections?.watch(server);
   // Health checks are answered until the last call is over: what drains is alive.
   opened.defer(() => {
@@ -155,7 +156,7 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   return {
     port,
     ...(healthPort !== undefined && { healthPort }),
-    address: `${options.host}:${String(port)}`,
+    address: hostPort(options.host, port),
     provide: (context, service) => {
       provided.set(context, methodsOf(context, ends.watch(service)));
       health.serving(context);
@@ -183,7 +184,7 @@ async function openHealthPort(
   });
   service.addToServer(server);
   opened.defer(() => drain(server, healthDrainMs));
-  const port = await bind(server, `${host}:${String(healthPort)}`, toServerCredentials({}));
+  const port = await bind(server, hostPort(host, healthPort), toServerCredentials({}));
   createConnections({ bounds: connectionBounds, onLimited: undefined }).watch(server);
   return port;
 }

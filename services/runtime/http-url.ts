@@ -1,3 +1,4 @@
-/** The URL of a host and a port. An address of IPv6 stands in brackets. */
-export const httpUrl = (host: string, port: number): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
+import { hostPort } from '@agent-workflow/kit/host-port';
+
+/** The URL of a host and a port. */
+export const httpUrl = (host: string, port: number): string => `http://${hostPort(host, port)}`;

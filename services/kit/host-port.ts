@@ -1,0 +1,3 @@
+/** A host and a port in one text. An address of IPv6 stands in brackets. */
+export const hostPort = (host: string, port: number): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
