@@ -3,6 +3,7 @@ import { parts, readPartSettings, type NamedSettings, type Part } from './settin
 import {
   closed,
   edgeValues,
+  extraObjects,
   flag,
   globalValues,
   kedaValues,
@@ -72,7 +73,7 @@ const ofPools: ReadonlySet<string> = new Set([
 /** `defaults` is the library chart: Helm puts its values there. */
 const partSchema = (values: Readonly<Record<string, Schema>>): Schema => ({
   $schema,
-  ...closed({ global: globalValues, defaults: map, enabled: flag, ...values }),
+  ...closed({ global: globalValues, defaults: map, enabled: flag, extraObjects, ...values }),
 });
 
 /** Helm checks the values below a part's name, and those below `agent`, by the schema of the chart of that name. */
@@ -82,6 +83,7 @@ const umbrellaSchema = (names: readonly Part[], pool: Readonly<Record<string, Sc
     $schema,
     ...closed({
       global: globalValues,
+      extraObjects,
       ...Object.fromEntries([...names, 'agent'].map((part) => [part, map])),
       agents: poolsSchema(closed({ ...ofPool, serviceToken: tokenValues }, ['agents', 'revisions'])),
     }),

@@ -8,6 +8,17 @@ const texts: Schema = { type: 'array', items: text };
 const maps: Schema = { type: 'array', items: map };
 const labels: Schema = { type: 'object', additionalProperties: text };
 
+/** The labels that select pods, and those of a release, are set by the chart. */
+const ownLabels: Schema = {
+  ...labels,
+  propertyNames: { not: { pattern: '^(app\\.kubernetes\\.io|helm\\.sh|agent-workflow)/' } },
+};
+
+/** Annotations of a Job, which the chart makes a hook of Helm. */
+const jobAnnotations: Schema = { ...labels, propertyNames: { not: { pattern: '^helm\\.sh/' } } };
+
+const containers: Schema = { type: 'array', items: { type: 'object', required: ['name', 'image'] } };
+
 const choice = (...words: readonly string[]): Schema => ({ enum: words });
 
 const whole = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
@@ -27,6 +38,11 @@ const resources = closed({ requests: amounts, limits: amounts }, ['requests', 'l
 const port = whole(1, 65_535);
 const name: Schema = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' };
 const optionalName: Schema = { type: 'string', pattern: '^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$' };
+/** Secrets by their names, or as a pod names them. */
+const pullSecrets: Schema = {
+  type: 'array',
+  items: { anyOf: [name, { type: 'object', additionalProperties: false, properties: { name }, required: ['name'] }] },
+};
 const digest: Schema = { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' };
 const duration: Schema = { type: 'string', pattern: '^[0-9]+(ms|s|m|h)$' };
 const location: Schema = { type: 'string', pattern: '^.+:[^:/\\\\]+$' };
@@ -68,8 +84,9 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
   affinity: map,
   priorityClassName: text,
   podAnnotations: labels,
-  // The labels that select pods are set by the chart.
-  podLabels: { ...labels, propertyNames: { not: { pattern: '^(app\\.kubernetes\\.io|helm\\.sh)/' } } },
+  podLabels: ownLabels,
+  commonLabels: ownLabels,
+  imagePullSecrets: pullSecrets,
   serviceAccount: closed({ create: flag, name: optionalName, annotations: labels }),
   runAsUser: { ...whole(1, 2 ** 31 - 1), type: ['integer', 'null'] },
   tls: closed({ existingSecret: optionalName }),
@@ -81,8 +98,12 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
   }),
   volumes: maps,
   volumeMounts: maps,
-  initContainers: { type: 'array', items: { type: 'object', required: ['name', 'image'] } },
+  initContainers: containers,
+  extraContainers: containers,
 });
+
+/** Further objects of a release: each a map, or a text that is one after its templates were filled in. */
+export const extraObjects: Schema = { type: 'array', items: { type: ['object', 'string'], minLength: 1 } };
 
 /** A test compares it with the pattern of the protos. */
 const agentNamePattern = '^[a-z][a-z0-9-]{0,62}$';
@@ -139,7 +160,12 @@ export const globalValues: Schema = closed({
       renewBefore: duration,
     }),
   }),
+  imagePullSecrets: pullSecrets,
+  commonLabels: ownLabels,
   clusterDomain: { type: 'string', minLength: 1 },
+  listenHost: { type: 'string', minLength: 1 },
+  ipFamilyPolicy: choice('', 'SingleStack', 'PreferDualStack', 'RequireDualStack'),
+  ipFamilies: { type: 'array', items: choice('IPv4', 'IPv6'), maxItems: 2, uniqueItems: true },
   networkPolicy: closed({
     enabled: flag,
     metricsFrom: maps,
@@ -173,6 +199,10 @@ const job = {
   backoffLimit: whole(0, 100),
   activeDeadlineSeconds: whole(1, 86_400),
   resources,
+  annotations: jobAnnotations,
+  labels: ownLabels,
+  podAnnotations: labels,
+  podLabels: ownLabels,
 };
 
 /** Values of the migration Job of the record. */

@@ -9,12 +9,13 @@ ConfigMap of the release, which exist by then. A rollback runs the Job of the ve
 apiVersion: batch/v1
 kind: Job
 metadata:
-  {{- include "service.metadata" (dict "context" $c "name" $c.name) | nindent 2 }}
+  {{- include "service.metadata" (dict "context" $c "name" $c.name "own" $registration.labels) | nindent 2 }}
   annotations:
     helm.sh/hook: post-install,post-upgrade,post-rollback
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
-    argocd.argoproj.io/hook: PostSync
-    argocd.argoproj.io/hook-delete-policy: BeforeHookCreation,HookSucceeded
+    {{- with mustMergeOverwrite (dict "argocd.argoproj.io/hook" "PostSync" "argocd.argoproj.io/hook-delete-policy" "BeforeHookCreation,HookSucceeded") $registration.annotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 spec:
   {{- include "service.jobSpec" (dict "context" $c "container" "register" "run" $registration "command" $c.facts.command
     "args" (list "agents" "register" "--routing" $registration.routing)) | nindent 2 }}

@@ -3,16 +3,16 @@
 {{- $c := . -}}
 {{- $set := dict -}}
 {{- if not $c.facts.job -}}
-{{- $set = dict "METRICS_HOST" "0.0.0.0" "METRICS_PORT" "9464" "DRAIN_SECONDS" ($c.values.drainSeconds | int | toString) -}}
+{{- $set = dict "METRICS_HOST" $c.global.listenHost "METRICS_PORT" "9464" "DRAIN_SECONDS" ($c.values.drainSeconds | int | toString) -}}
 {{- end -}}
 {{- if $c.facts.http -}}
-{{- $_ := set $set "HOST" "0.0.0.0" -}}
+{{- $_ := set $set "HOST" $c.global.listenHost -}}
 {{- $_ := set $set "PORT" "8000" -}}
 {{- else if not $c.facts.job -}}
 {{- $_ := set $set "HEALTH_PORT" "50052" -}}
 {{- end -}}
 {{- if $c.facts.grpc -}}
-{{- $_ := set $set "GRPC_HOST" "0.0.0.0" -}}
+{{- $_ := set $set "GRPC_HOST" $c.global.listenHost -}}
 {{- $_ := set $set "GRPC_PORT" "50051" -}}
 {{- end -}}
 {{- if $c.facts.agent -}}

@@ -71,7 +71,7 @@ agent-workflow/revision: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
-{{- define "service.labels" -}}
+{{- define "service.ownLabels" -}}
 {{ include "service.selector" . }}
 app.kubernetes.io/name: agent-workflow
 app.kubernetes.io/version: {{ .version | quote }}
@@ -79,12 +79,31 @@ app.kubernetes.io/managed-by: {{ .managedBy }}
 helm.sh/chart: {{ .chart }}
 {{- end -}}
 
-{{/* `metadata` for a name. */}}
+{{/* The labels of an object: those of the chart, those of all objects, and its own. Takes `context`, and `own`, which may be absent. */}}
+{{- define "service.labels" -}}
+{{ include "service.ownLabels" .context }}
+{{- with mustMergeOverwrite (deepCopy .context.global.commonLabels) .context.values.commonLabels (.own | default dict) }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The families of the addresses of a Service. Takes a context. */}}
+{{- define "service.ipFamilies" -}}
+{{- with .global.ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with .global.ipFamilies }}
+ipFamilies:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* `metadata` for a name. Takes `context`, `name`, and `own`, labels of this object alone, which may be absent. */}}
 {{- define "service.metadata" -}}
 name: {{ .name }}
 namespace: {{ .context.namespace }}
 labels:
-  {{- include "service.labels" .context | nindent 2 }}
+  {{- include "service.labels" . | nindent 2 }}
 {{- end -}}
 
 {{/* The name of a service of the same instance. Takes `context` and `service`. */}}

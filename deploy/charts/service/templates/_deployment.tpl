@@ -26,10 +26,7 @@ spec:
   template:
     metadata:
       labels:
-        {{- include "service.labels" $c | nindent 8 }}
-        {{- with $c.values.podLabels }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+        {{- include "service.labels" (dict "context" $c "own" $c.values.podLabels) | nindent 8 }}
       annotations:
         checksum/config: {{ include "service.checksum" $c }}
         {{- with $c.values.podAnnotations }}
@@ -58,6 +55,9 @@ spec:
       {{- end }}
       containers:
         - {{ include "service.container" $c | nindent 10 | trim }}
+        {{- with $c.values.extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
       volumes:
         {{- include "service.volumes" $c | nindent 8 }}
 {{- end -}}

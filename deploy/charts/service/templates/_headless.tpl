@@ -7,6 +7,9 @@ metadata:
   {{- include "service.metadata" (dict "context" $c "name" (include "service.nameOf" (dict "context" $c "service" $c.facts.serves))) | nindent 2 }}
 spec:
   clusterIP: None
+  {{- with include "service.ipFamilies" $c | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
   selector:
     {{- include "service.selector" $c | nindent 4 }}
   ports:

@@ -1,6 +1,6 @@
 {{/*
-The spec of a Job. Takes `context`, `container` (the name of its container), `run` (backoffLimit, activeDeadlineSeconds and resources of
-the values), `args`, and `command`, which may be absent.
+The spec of a Job. Takes `context`, `container` (the name of its container), `run` (what the values
+have of the Job), `args`, and `command`, which may be absent.
 */}}
 {{- define "service.jobSpec" -}}
 {{- $c := .context -}}
@@ -9,7 +9,11 @@ activeDeadlineSeconds: {{ .run.activeDeadlineSeconds | int }}
 template:
   metadata:
     labels:
-      {{- include "service.labels" $c | nindent 6 }}
+      {{- include "service.labels" (dict "context" $c "own" .run.podLabels) | nindent 6 }}
+    {{- with .run.podAnnotations }}
+    annotations:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
   spec:
     restartPolicy: Never
     {{- if $c.facts.account }}
@@ -93,11 +97,14 @@ spec:
 apiVersion: batch/v1
 kind: Job
 metadata:
-  {{- include "service.metadata" (dict "context" $job "name" $job.name) | nindent 2 }}
+  {{- include "service.metadata" (dict "context" $job "name" $job.name "own" $migration.labels) | nindent 2 }}
   annotations:
     helm.sh/hook: pre-install,pre-upgrade
     helm.sh/hook-weight: "0"
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+    {{- with $migration.annotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 spec:
   {{- include "service.jobSpec" (dict "context" $job "container" "migrate" "run" $migration "args" (list $job.facts.migrate)) | nindent 2 }}
 {{- end -}}

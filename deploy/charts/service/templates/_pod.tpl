@@ -214,8 +214,13 @@ affinity:
 {{- end }}
 {{- end -}}
 
+{{/* The Secrets of registries of all parts and of this one, each once. */}}
 {{- define "service.pullSecrets" -}}
-{{- with .global.image.pullSecrets -}}
+{{- $names := list -}}
+{{- range concat .global.image.pullSecrets .global.imagePullSecrets .values.imagePullSecrets -}}
+{{- $names = append $names (ternary (get (kindIs "map" . | ternary . dict) "name") . (kindIs "map" .)) -}}
+{{- end -}}
+{{- with uniq $names -}}
 imagePullSecrets:
   {{- range . }}
   - name: {{ . }}

@@ -11,6 +11,9 @@ metadata:
   {{- end }}
 spec:
   type: {{ $c.values.service.type }}
+  {{- with include "service.ipFamilies" $c | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
   selector:
     {{- include "service.selector" $c | nindent 4 }}
   ports:

@@ -8,6 +8,9 @@ metadata:
     agent-workflow/metrics: "true"
 spec:
   clusterIP: None
+  {{- with include "service.ipFamilies" $c | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
   # What is not ready is watched all the same.
   publishNotReadyAddresses: true
   selector:
