@@ -13,6 +13,7 @@ test('kit is a closed list', (t) => {
     'errors.ts',
     'first-of-kind.ts',
     'fold-text.ts',
+    'host-port.ts',
     'ids.ts',
     'keyed-lock.ts',
     'life.ts',

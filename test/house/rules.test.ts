@@ -38,10 +38,10 @@ const rules: readonly Rule[] = [
   },
   {
     title:
-      'protos imports nothing of ours but errors, sizes, names of agents, short-lived maps and the request context of kit; what generates it reads its command line',
+      'protos imports nothing of ours but errors, sizes, hosts with ports, names of agents, short-lived maps and the request context of kit; what generates it reads its command line',
     files: /^protos\/(?!generate\.ts$)/,
     except: tests,
-    imports: /^\/(?!protos\/|services\/kit\/(agents|errors|sizes|short-lived|request-context)$)/,
+    imports: /^\/(?!protos\/|services\/kit\/(agents|errors|host-port|sizes|short-lived|request-context)$)/,
     example: ['protos/wire/serve.ts', `import { createLog } from '@agent-workflow/kit/log';`],
   },
   {
