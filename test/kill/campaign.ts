@@ -1,5 +1,6 @@
 import { user, createClient, type Client } from '../servers/client.ts';
-import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
+import { agentAt, makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
+import { askingAgents, sendingTo, startAskingLoad, type AskingFindings } from './asking-load.ts';
 import { checkRun, checkThread } from './check.ts';
 import { generator } from './random.ts';
 
@@ -22,9 +23,12 @@ interface Findings {
   readonly restarted: number;
   /** Runs that were killed three times within one step, and given up as promised. */
   readonly givenUp: number;
+  readonly asking: AskingFindings;
 }
 
 const killsPerReport = 100;
+/** Conversations with an agent that asks, held all the while. */
+const conversations = 4;
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
 /** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed. */
@@ -36,12 +40,15 @@ const longestLifeMs = 300;
  * and in the event logs against what was promised.
  */
 export async function runCampaign({ seed, kills, runs, agent, onProgress }: Campaign): Promise<Findings> {
-  await using workspace = await makeWorkspace(agent);
+  await using workspace = await makeWorkspace(null, askingAgents(agentAt(agent)));
   const random = generator(seed);
   const accepted = new Map<string, string>();
   const ended = new Set<string>();
   let sent = 0;
   let service = await startStandalone(workspace.env);
+  const send = sendingTo(() => service.url);
+  // Its own numbers, so that the seed decides the kills whichever conversation is first.
+  const load = startAskingLoad({ send, random: generator(seed + 1), count: conversations });
   try {
     for (let kill = 0; kill < kills; kill++) {
       const client = createClient(service.url);
@@ -57,7 +64,8 @@ export async function runCampaign({ seed, kills, runs, agent, onProgress }: Camp
       service = await startStandalone(workspace.env);
       if ((kill + 1) % killsPerReport === 0) onProgress?.(`${kill + 1} kills, ${accepted.size} accepted runs`);
     }
-    return await check(createClient(service.url), service.url, accepted);
+    const asking = await load.stop();
+    return { ...(await check(createClient(service.url), service.url, accepted)), asking };
   } finally {
     await service[Symbol.asyncDispose]();
   }
@@ -100,7 +108,11 @@ async function aliveFor({ child }: StandaloneProcess, ms: number): Promise<void>
   });
 }
 
-async function check(client: Client, url: string, accepted: ReadonlyMap<string, string>): Promise<Findings> {
+async function check(
+  client: Client,
+  url: string,
+  accepted: ReadonlyMap<string, string>,
+): Promise<Omit<Findings, 'asking'>> {
   const faults: string[] = [];
   let restarted = 0;
   let givenUp = 0;

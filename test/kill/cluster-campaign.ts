@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { stepsPerRun } from '../agents/steps.ts';
 import { user } from '../servers/client.ts';
 import { openPrivateCluster } from '../servers/cluster.ts';
+import { agentAt } from '../servers/standalone.ts';
+import { askingAgents, startAskingLoad, type AskingFindings } from './asking-load.ts';
 import { checkRun, checkThread } from './check.ts';
 import { createSturdyClient, type Followed, type SturdyClient } from './clients.ts';
 import { createFaults, usualWeights, type FaultKind, type Faults } from './cluster-faults.ts';
@@ -38,10 +40,13 @@ interface ClusterFindings {
   readonly cuts: number;
   /** Runs that somebody followed while events were deleted. */
   readonly followedAcrossLoss: number;
+  readonly asking: AskingFindings;
 }
 
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
+/** Conversations with an agent that asks, held all the while. */
+const conversations = 4;
 /** Time between two faults, in milliseconds. */
 const shortestMs = 100;
 const longestMs = 600;
@@ -69,7 +74,8 @@ type Counts = Pick<Faults, 'losses' | 'outages'>;
 export async function runClusterCampaign(campaign: ClusterCampaign): Promise<ClusterFindings> {
   const { seed, leaseMs, onProgress = () => undefined } = campaign;
   await using cluster = await openPrivateCluster({
-    agent: campaign.agent,
+    agent: null,
+    service: askingAgents(agentAt(campaign.agent)),
     env: { DRAIN_SECONDS: '1', ...(leaseMs === undefined ? {} : { LEASE_MS: String(leaseMs) }) },
   });
   const random = generator(seed);
@@ -77,6 +83,7 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
   const weights = { ...usualWeights, ...campaign.weights };
   await using faults = createFaults({ cluster, weights, random });
   const load = startLoad(client, campaign.clients, faults);
+  const askingLoad = startAskingLoad({ send: client.send, random: generator(seed + 1), count: conversations });
   for (let fault = 1; fault <= campaign.faults; fault++) {
     await delay(shortestMs + random() * (longestMs - shortestMs));
     const kind = await faults.inject();
@@ -84,12 +91,19 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
   }
   await faults.healed();
   const { runs, failures } = await load.stop();
+  const asking = await askingLoad.stop();
   onProgress(`${runs.length} runs to check`);
   const found = await check(client, cluster.urls[0] as string, runs);
   const dead = cluster.replicas
     .filter((replica) => !replica.isRunning())
     .map(({ name }) => `${name} has ended by itself`);
-  return { ...found, late: client.late, injected: faults.done, faults: [...failures, ...dead, ...found.faults] };
+  return {
+    ...found,
+    asking,
+    late: client.late,
+    injected: faults.done,
+    faults: [...failures, ...dead, ...found.faults],
+  };
 }
 
 interface Load {
@@ -203,7 +217,7 @@ async function check(
   client: SturdyClient,
   url: string,
   runs: readonly Run[],
-): Promise<Omit<ClusterFindings, 'injected' | 'late'>> {
+): Promise<Omit<ClusterFindings, 'injected' | 'late' | 'asking'>> {
   const faults: string[] = [];
   const sums = { restarted: 0, givenUp: 0, rebuilt: 0, cuts: 0, followedAcrossLoss: 0 };
   for (const { runId, cuts, restarted, mayBeRebuilt, isAcrossLoss, untold } of runs) {

@@ -1,13 +1,17 @@
 import { refuseCommandLine } from '@agent-workflow/kit/command-line';
 import { ConfigError } from '@agent-workflow/kit/env';
+import type { AskingFindings } from './asking-load.ts';
 import { runCampaign } from './campaign.ts';
 import { runClusterCampaign } from './cluster-campaign.ts';
 import { faultKinds } from './cluster-faults.ts';
 import { killUsage, readKillOptions, type KillOptions } from './options.ts';
 import { runRevisionCampaign } from './revision-campaign.ts';
 
-const isSound = ({ accepted, faults, restarted, givenUp }: Figures): boolean =>
-  faults.length === 0 && accepted > 0 && restarted > 0 && givenUp < accepted / 4;
+const isSound = ({ accepted, faults, restarted, givenUp, asking }: Figures): boolean =>
+  faults.length === 0 && accepted > 0 && restarted > 0 && givenUp < accepted / 4 && isAnswered(asking);
+
+const isAnswered = ({ ended, givenUp, faults }: AskingFindings): boolean =>
+  faults.length === 0 && ended > 0 && givenUp < ended;
 
 interface Figures {
   readonly accepted: number;
@@ -16,6 +20,7 @@ interface Figures {
   readonly late?: readonly string[];
   readonly restarted: number;
   readonly givenUp: number;
+  readonly asking: AskingFindings;
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -25,11 +30,15 @@ const printLate = (late: readonly string[]): void => {
 const report = (
   seed: number,
   broken: string,
-  { accepted, faults, late = [], restarted, givenUp }: Figures,
+  { accepted, faults, late = [], restarted, givenUp, asking }: Figures,
   more = '',
 ): void => {
   printLate(late);
-  for (const fault of faults) print(fault);
+  for (const fault of [...faults, ...asking.faults]) print(fault);
+  const { ended, answers, anew } = asking;
+  print(
+    `${String(ended)} conversations, ${String(answers)} answers, ${String(anew)} questions asked anew, ${String(asking.givenUp)} given up, ${String(asking.faults.length)} faults`,
+  );
   print(
     `seed ${seed}: ${broken}, ${accepted} accepted runs, ${restarted} steps begun again, ${givenUp} runs given up, ${more}${late.length} late, ${faults.length} faults`,
   );
