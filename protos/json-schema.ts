@@ -9,7 +9,7 @@ const maxLevels = 128;
 const maxPatternLength = 16 * 1024;
 
 /**
- * Checks that a value is a JSON Schema of a version from draft 7 on: its keywords have values that one of these versions allows. Keywords
+ * Checks that a value is a JSON Schema of a version from draft 4 on: its keywords have values that one of these versions allows. Keywords
  * that none of them knows are ignored, as the standard requires. Nothing is compiled and no text is matched: a regular expression is any text,
  * a reference is not followed. So the work grows with the text of the schema alone, whose bytes the caller has bounded. What passes may
  * still take long to check a value by, and refer to what is not there.
@@ -77,6 +77,8 @@ const fitting =
 const text = fitting((value) => typeof value === 'string', 'a text');
 const flag = fitting((value) => typeof value === 'boolean', 'true or false');
 const number = fitting((value) => typeof value === 'number', 'a number');
+/** In draft 4 a word beside the bound. */
+const numberOrFlag = fitting((value) => typeof value === 'number' || typeof value === 'boolean', 'a number');
 const list = fitting(Array.isArray, 'a list');
 const count = fitting((value) => Number.isInteger(value) && Number(value) >= 0, 'a whole number from 0 on');
 const factor = fitting((value) => typeof value === 'number' && value > 0, 'a number above 0');
@@ -108,7 +110,8 @@ const values: ReadonlyMap<string, Check> = new Map<string, Check>([
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'].map(
     (name) => [name, count] as const,
   ),
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map((name) => [name, number] as const),
+  ...['minimum', 'maximum'].map((name) => [name, number] as const),
+  ...['exclusiveMinimum', 'exclusiveMaximum'].map((name) => [name, numberOrFlag] as const),
   ...['uniqueItems', 'readOnly', 'writeOnly'].map((name) => [name, flag] as const),
   ...[['multipleOf', factor] as const, ['enum', list] as const, ['examples', list] as const],
 ]);

@@ -45,6 +45,8 @@ export const sizes = {
   config: 512 * KiB,
   /** The tools of one run together: those of its request and those that were set up. */
   toolsTogether: 1 * MiB,
+  /** The schema of the arguments of one tool that an MCP server or a caller declares. */
+  toolSchema: 64 * KiB,
   /** `resume`: the answer to what a run asked. */
   resume: 1 * MiB,
   /** The continuation between two steps: joins, questions and their answers, positions of sub-graphs. */

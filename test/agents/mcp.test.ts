@@ -291,11 +291,16 @@ test('a prefix stands before every name, so that the tools of two servers go int
   t.throws(() => createReactAgent({ model: fakeModel([]), tools: [...one, ...one] }), { message: /"one_add"/ });
 });
 
-test('a list of tools is read page by page, and more than 256 tools are refused', async (t) => {
+test('a list of tools is read page by page, and 256 tools are taken of it', async (t) => {
   const many = await httpServer(t, { listed: 250 });
   const tools = await toolsOf(t, { url: many.url });
   t.is(tools.length, 250);
   t.is(tools.at(-1)?.name, 'tool_249');
   const tooMany = await httpServer(t, { listed: 257 });
-  await t.throwsAsync(mcpTools({ url: tooMany.url }), { message: 'the MCP server has 257 tools, more than 256' });
+  const taken = await toolsOf(t, { url: tooMany.url });
+  t.is(taken.length, 256);
+  t.deepEqual(
+    taken.setAside.map(({ name }) => name),
+    ['1 further tools'],
+  );
 });

@@ -1,4 +1,5 @@
 import { ConfigError } from '@agent-workflow/kit/env';
+import { followWarnings } from '@agent-workflow/kit/warnings';
 import { inFile, loadExport, misnamed, type Named } from '@agent-workflow/runtime/load';
 import type { ServiceFile } from '@agent-workflow/runtime/service-file';
 import { namedAgents, unnamedAgent, type Agents } from '../record/agents.ts';
@@ -6,23 +7,27 @@ import { codeOrigins } from '../watchdog/code.ts';
 import { isCompiledGraph, isOfLangGraph, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 
 /**
- * Loads the agents that `service.json` names. `onChanged` gets a line for each package of theirs that changes built-in objects.
+ * Loads the agents that `service.json` names. `onWarning` gets a line for each package of theirs that changes built-in objects, and
+ * for each tool of a server that was set aside.
  * @throws ConfigError: one line that says what is wrong and where.
  */
 export async function loadAgents(
   { agent, agents, defaultAgent, folder }: Pick<ServiceFile, 'agent' | 'agents' | 'defaultAgent' | 'folder'>,
-  onChanged?: Named['onChanged'],
+  onWarning?: Named['onChanged'],
 ): Promise<Agents> {
   if (agent === undefined && !agents && defaultAgent !== undefined)
     throw new ConfigError('service.json: default_agent names one of agents, and there are none');
+  using _warnings = onWarning && followWarnings(onWarning);
   if (!agents)
     return unnamedAgent(
-      agent === undefined ? undefined : await loadAgent({ what: 'agent', location: agent, folder, onChanged }),
+      agent === undefined
+        ? undefined
+        : await loadAgent({ what: 'agent', location: agent, folder, onChanged: onWarning }),
     );
   const loaded = [];
   // One after the other, so that the first that is wrong is the one that is reported.
   for (const { name, location, description } of agents) {
-    const graph = await loadAgent({ what: `agents.${name}`, location, folder, onChanged });
+    const graph = await loadAgent({ what: `agents.${name}`, location, folder, onChanged: onWarning });
     loaded.push({ name, graph, ...(description === undefined ? {} : { description }) });
   }
   return namedAgents(loaded, defaultAgent);

@@ -1,4 +1,5 @@
-import { invalid } from '@agent-workflow/kit/errors';
+import { readForeignSchema } from '@agent-workflow/graph/schema/foreign';
+import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import { requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
@@ -55,9 +56,12 @@ export function withFittingTools({ toolNames, ownNodes }: AgentShape, request: S
   return { ...request, tools: request.tools.filter((tool) => !tool.isSetUp || fits(tool)) };
 }
 
-/** @throws Invalid naming the first tool of the caller that has the name of a tool of the graph, or is for a node that the graph does not have. */
+/**
+ * @throws Invalid naming the first tool of the caller that has the name of a tool of the graph, is for a node that the graph does not have, or has a
+ * schema by which no arguments can be checked.
+ */
 export function refuseTools({ toolNames, ownNodes }: AgentShape, { tools }: Pick<StartRequest, 'tools'>): void {
-  for (const [index, { name, nodeName }] of tools.entries()) {
+  for (const [index, { name, nodeName, isSetUp, parametersJson }] of tools.entries()) {
     if (toolNames.has(name)) {
       throw invalid(['tools', index, 'name'], `"${name}" is a tool of the server`, 'tool_name');
     }
@@ -67,6 +71,16 @@ export function refuseTools({ toolNames, ownNodes }: AgentShape, { tools }: Pick
     if (tools.findIndex((other) => other.name === name) !== index) {
       throw invalid(['tools', index, 'name'], `"${name}" is declared twice`, 'tool_name');
     }
+    // What is set up was checked then.
+    if (isSetUp !== true) refuseSchema(parametersJson, ['tools', index, 'parameters']);
+  }
+}
+
+function refuseSchema(json: Uint8Array, at: ErrorDetail['field']): void {
+  try {
+    readForeignSchema(fromJson(json));
+  } catch (error) {
+    throw invalid(at, error instanceof Error ? error.message : String(error), 'tool_schema');
   }
 }
 

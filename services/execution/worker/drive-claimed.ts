@@ -10,6 +10,7 @@ import type { ClaimedRun, RunCalls, RunReadCalls, StateCalls, ToolRecordCalls } 
 import type { ByteBudget } from '@agent-workflow/runtime/budget';
 import { placeOfThrown } from '@agent-workflow/runtime/code-place';
 import type { RunContext } from '@agent-workflow/graph/build/context';
+import { readForeignSchema } from '@agent-workflow/graph/schema/foreign';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { lateWords, type LateCall } from '@agent-workflow/graph/run/late-call';
 import { shownOf, type CodeFault } from '@agent-workflow/graph/state/failure';
@@ -226,11 +227,25 @@ function firstOfEachNode(signal: AbortSignal, report: (late: LateCall) => void):
   };
 }
 
-/** A tool that was declared before this revision of the graph may have the name of one that the graph has since: the graph's counts. */
+/**
+ * The tools of the caller as they are offered. One that was declared before this revision of the graph may have the name of a tool that the graph has
+ * since: the graph's counts.
+ */
 const withFreeNames = ({ tools }: CompiledGraph, options: RunOptions): RunOptions => ({
   ...options,
-  tools: options.tools.filter(({ name }) => !tools.some((own) => own.name === name)),
+  tools: options.tools
+    .filter(({ name }) => !tools.some((own) => own.name === name))
+    .map((tool) => ({ ...tool, parameters: readableSchema(tool.parameters) })),
 });
+
+/** A replica of the version before accepts schemas that cannot be read here: such a tool takes any arguments. */
+function readableSchema(parameters: unknown): RunOptions['tools'][number]['parameters'] {
+  try {
+    return readForeignSchema(parameters);
+  } catch {
+    return readForeignSchema(undefined);
+  }
+}
 
 const toRunContext = (
   graph: CompiledGraph,

@@ -1,5 +1,6 @@
 import { messageOf } from '../state/failure.ts';
 import { nameOf } from '../state/name-of.ts';
+import { withNamesOfServers } from './same-names.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import type { JsonSchema } from '../state/schema.ts';
 import { isStandardSchema, toJsonSchema, type OutputOf, type StandardSchema } from '../state/standard-schema.ts';
@@ -18,7 +19,7 @@ type Replay = 'safe' | 'once' | 'pure';
 export interface Tool extends ToolDeclaration {
   /** `safe` when absent. */
   readonly replay?: Replay;
-  /** Checks the arguments after `parameters`, and gives them to `run` as it transforms them. */
+  /** Judges the arguments in place of `parameters`, and gives them to `run` as it transforms them. */
   readonly schema?: StandardSchema;
   readonly run?: (args: Args, context: ToolContext) => unknown;
 }
@@ -31,7 +32,7 @@ interface RemoteToolSpec extends Omit<ToolDeclaration, 'parameters'> {
 
 interface ToolSpec extends RemoteToolSpec, Pick<Tool, 'replay'> {
   /**
-   * A schema of a validation library that checks the arguments after `parameters`. It is needed where the library cannot write it as
+   * A schema of a validation library that judges the arguments in place of `parameters`, which the model reads. It is needed where the library cannot write it as
    * JSON Schema; otherwise `parameters` can be that schema.
    */
   readonly schema?: StandardSchema;
@@ -161,7 +162,7 @@ export interface ToolNode {
  */
 export function toolNode(tools: readonly Tool[]): ToolNode {
   requireTools('what toolNode is given', tools);
-  return { tools };
+  return { tools: withNamesOfServers(tools) };
 }
 
 /** What JavaScript lets pass: one tool without a list, a promise of tools, and functions that are no tools. */

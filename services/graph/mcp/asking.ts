@@ -1,6 +1,6 @@
 import type { ElicitRequestFormParams, ElicitResult } from '@modelcontextprotocol/client';
 import type { ToolContext } from '../build/context.ts';
-import { schemaFault } from '../state/schema.ts';
+import { foreignSchemaFault } from '../state/schema.ts';
 
 /** The answer to a question of a call, by the number of questions before it. @throws when it has none yet, or none that fits. */
 type Answers = (index: number, question: ElicitRequestFormParams) => ElicitResult;
@@ -25,7 +25,7 @@ function readAnswer(answer: unknown, schema: ElicitRequestFormParams['requestedS
   if (!actions.has(action))
     throw new Error('an elicitation is answered with { action, content }; action is accept, decline or cancel');
   if (action !== 'accept') return { action: action as 'decline' | 'cancel' };
-  const fault = schemaFault(schema, content ?? {}, 'content');
+  const fault = foreignSchemaFault(schema, content ?? {}, 'content');
   if (fault !== undefined) throw new Error(`the answer to the elicitation breaks its schema: ${fault}`);
   return { action, content: (content ?? {}) as NonNullable<ElicitResult['content']> };
 }

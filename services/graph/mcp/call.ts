@@ -1,4 +1,4 @@
-import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/client';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { ToolContext } from '../build/context.ts';
 import type { Tool } from '../build/tool.ts';
 import { unlessAborted } from '../run/attempt.ts';
@@ -8,7 +8,9 @@ import type { Connection } from './connection.ts';
 import { connectionLost, lossIn, toMcpFailure } from './failure.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { keepMedia } from './kept-media.ts';
+import type { ListedTool } from './list.ts';
 import { toOutput } from './output.ts';
+import { rawResult } from './raw-results.ts';
 import type { Slots } from './slots.ts';
 
 /** What the calls of all tools of one server share. */
@@ -21,8 +23,7 @@ export interface Session {
 }
 
 /** A tool of a server, by the server's own words. */
-export interface CalledTool {
-  readonly definition: McpTool;
+export interface CalledTool extends Pick<ListedTool, 'name' | 'inputSchema'> {
   readonly replay: NonNullable<Tool['replay']>;
 }
 
@@ -32,6 +33,8 @@ interface RunCall {
   readonly args: Readonly<Record<string, unknown>>;
   readonly context: ToolContext;
 }
+
+type ToolDefinition = NonNullable<NonNullable<Parameters<McpClient['client']['callTool']>[1]>['toolDefinition']>;
 
 /** The field of `_meta` with the idempotency key: the same for every attempt at a call, so that a server can recognise a repeated call. */
 const idempotencyKeyField = 'agent-workflow/idempotencyKey';
@@ -48,23 +51,25 @@ export async function callTool(session: Session, call: RunCall): Promise<unknown
     if (error !== confused) throw error;
     return slots.run(signal, slots.limit, send);
   });
-  return toOutput(await keepMedia(await result, call.context));
+  return toOutput(await keepMedia(rawResult(await result), call.context));
 }
 
 /** Gives a function that sends the call, with the answers to the questions that it asked when it was sent before. */
 function createSend(session: Session, { tool, args, context }: RunCall): () => Promise<CallToolResult> {
-  const { definition } = tool;
-  const answers = createAnswers(definition.name, context);
+  const { name, inputSchema } = tool;
+  const answers = createAnswers(name, context);
   const ends: unknown[] = [];
   const params = {
-    name: definition.name,
+    name,
     arguments: { ...args },
     _meta: { [idempotencyKeyField]: context.idempotencyKey },
   };
   const sendOver = async ({ client }: McpClient): Promise<CallToolResult> => {
     const call = beginCall(answers, (error) => ends.push(error));
     const signal = AbortSignal.any([context.signal, call.signal]);
-    const options = { signal, timeout: session.timeoutMs, toolDefinition: definition };
+    // The client copies arguments that the schema marks into headers. It would check the result by an output schema, after the effect of the call.
+    const toolDefinition = { name, inputSchema } as ToolDefinition;
+    const options = { signal, timeout: session.timeoutMs, toolDefinition };
     return session.calls
       .run(call, () => client.callTool(params, options))
       .catch((error: unknown) => {

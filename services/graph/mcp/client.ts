@@ -3,6 +3,7 @@ import { unlessAborted } from '../run/attempt.ts';
 import type { Opened } from './connection.ts';
 import { endCutReplies } from './cut-replies.ts';
 import type { OpenCalls } from './open-calls.ts';
+import { keepRawResults } from './raw-results.ts';
 import type { Sdk } from './sdk.ts';
 import type { McpCommand, McpServer, McpUrl } from './server.ts';
 
@@ -30,7 +31,6 @@ export async function openClient(server: McpServer, { sdk, calls }: OpenOptions)
     {
       capabilities: { elicitation: { form: {} } },
       versionNegotiation: { mode: 'auto', ...('command' in server && { probe: { timeoutMs: probeMs } }) },
-      listMaxPages: maxPages,
     },
   );
   client.setRequestHandler('elicitation/create', async ({ params }) => {
@@ -40,6 +40,7 @@ export async function openClient(server: McpServer, { sdk, calls }: OpenOptions)
   const { transport, end } = 'url' in server ? toUrl(sdk, server) : toCommand(sdk, server);
   await client.connect(transport, { timeout: greetingMs });
   endCutReplies(transport, calls.current);
+  keepRawResults(transport);
   return {
     client,
     onClosed: (closed) => {
@@ -52,9 +53,6 @@ export async function openClient(server: McpServer, { sdk, calls }: OpenOptions)
     },
   };
 }
-
-/** A page of a list holds at least one tool, and no more than this many tools are taken. */
-const maxPages = 256;
 
 interface Way {
   readonly transport: Transport;

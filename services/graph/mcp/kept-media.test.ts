@@ -22,7 +22,7 @@ const result: CallToolResult = {
 // chrome-devtools-mcp#950.
 test('large images, sounds and resources of a server become files of the owner, and what is small stays', async (t) => {
   const files = fakeFiles();
-  const { content } = await keepMedia(result, { files, signal });
+  const { content } = await keepMedia({ ...result }, { files, signal });
   t.deepEqual(toOutput({ content }), [
     ...result.content.slice(0, 2),
     { type: 'image', file_id: 'file-1', mimeType: 'image/png' },
@@ -42,9 +42,12 @@ test('large images, sounds and resources of a server become files of the owner, 
 
 test('what cannot be stored is a text that names it, and a run that is stopped stops', async (t) => {
   const full = { ...fakeFiles(), write: () => Promise.reject(new Error('no room')) };
-  const { content } = await keepMedia(result, { files: full, signal });
-  t.deepEqual(content[2], { type: 'text', text: '[image/png: its 100000 bytes could not be stored]' });
-  await t.throwsAsync(keepMedia(result, { files: full, signal: AbortSignal.abort(new Error('stopped')) }), {
+  const { content } = await keepMedia({ ...result }, { files: full, signal });
+  t.deepEqual((content as readonly unknown[])[2], {
+    type: 'text',
+    text: '[image/png: its 100000 bytes could not be stored]',
+  });
+  await t.throwsAsync(keepMedia({ ...result }, { files: full, signal: AbortSignal.abort(new Error('stopped')) }), {
     message: 'stopped',
   });
 });

@@ -1,4 +1,4 @@
-import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import type { Block } from '@agent-workflow/protos/message';
 import type { BoundFiles, ToolContext } from '../build/context.ts';
 import { kindOf, readMedia } from '../model/media.ts';
 
@@ -11,15 +11,23 @@ const inlineCharacters = 64 * 1024;
  * @throws the signal's reason.
  */
 export async function keepMedia(
-  result: CallToolResult,
+  result: Members,
   { files, signal }: Pick<ToolContext, 'files' | 'signal'>,
-): Promise<CallToolResult> {
-  const content: ContentBlock[] = [];
-  for (const block of result.content) content.push(await keepBlock(block, files, signal));
+): Promise<Members> {
+  const given = result['content'];
+  if (!Array.isArray(given)) return result;
+  const content: unknown[] = [];
+  for (const block of given as readonly unknown[])
+    content.push(isBlock(block) ? await keepBlock(block, files, signal) : block);
   return { ...result, content };
 }
 
-async function keepBlock(block: ContentBlock, files: BoundFiles, signal: AbortSignal): Promise<ContentBlock> {
+type Members = Readonly<Record<string, unknown>>;
+
+const isBlock = (block: unknown): block is Block =>
+  typeof block === 'object' && block !== null && 'type' in block && typeof block.type === 'string';
+
+async function keepBlock(block: Block, files: BoundFiles, signal: AbortSignal): Promise<Members> {
   const media = readMedia(block);
   if (!media || !('base64' in media.from) || media.from.base64.length <= inlineCharacters) return block;
   const { mediaType = 'application/octet-stream', filename = 'result' } = media;
@@ -27,7 +35,7 @@ async function keepBlock(block: ContentBlock, files: BoundFiles, signal: AbortSi
   try {
     const { fileId } = await files.write({ filename, contentType: mediaType, data });
     // A block of this service: the protocol of MCP has none for its files.
-    return { type: kindOf(mediaType), file_id: fileId, mimeType: mediaType } as unknown as ContentBlock;
+    return { type: kindOf(mediaType), file_id: fileId, mimeType: mediaType };
   } catch {
     signal.throwIfAborted();
     return { type: 'text', text: `[${mediaType}: its ${String(data.byteLength)} bytes could not be stored]` };

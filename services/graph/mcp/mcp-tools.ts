@@ -1,10 +1,11 @@
-import { sizes } from '@agent-workflow/kit/sizes';
-import type { Tool as McpTool } from '@modelcontextprotocol/client';
+import { warn } from '@agent-workflow/kit/warnings';
+import { toModelNames } from '../build/model-names.ts';
+import { ofServer } from '../build/same-names.ts';
 import type { Tool } from '../build/tool.ts';
 import { callTool, type CalledTool, type Session } from './call.ts';
 import { openClient } from './client.ts';
 import { createConnection } from './connection.ts';
-import { toStartFailure } from './failure.ts';
+import { listTools, type ListedTool, type SetAside } from './list.ts';
 import { createOpenCalls } from './open-calls.ts';
 import { loadSdk } from './sdk.ts';
 import type { McpServer } from './server.ts';
@@ -30,6 +31,8 @@ export interface McpToolsOptions {
 
 /** The tools of an MCP server. Closing them ends the connection, and the process of a server that was started by a command. */
 export interface McpTools extends ReadonlyArray<Tool>, AsyncDisposable {
+  /** What the server lists and is not offered, each with the reason. The log has it too. */
+  readonly setAside: readonly SetAside[];
   readonly close: () => Promise<void>;
 }
 
@@ -39,21 +42,25 @@ export interface McpTools extends ReadonlyArray<Tool>, AsyncDisposable {
  *
  * The package `@modelcontextprotocol/client` must be installed beside this one.
  * @example const tools = await mcpTools({ url: 'https://tools.example/mcp', headers: { Authorization: `Bearer ${token}` } });
- * @throws Error when the server cannot be reached, or its list of tools exceeds 256 tools or 1 MiB of JSON.
+ * @throws Error when the server cannot be reached, or gives no list.
  */
 export async function mcpTools(server: McpServer, options: McpToolsOptions = {}): Promise<McpTools> {
-  const { timeoutMs = 60_000, maxCalls = 32 } = options;
+  const { prefix = '', timeoutMs = 60_000, maxCalls = 32 } = options;
   const sdk = await loadSdk();
   const slots = createSlots(maxCalls);
   const calls = createOpenCalls(() => holdAll(slots));
   const connection = createConnection(() => openClient(server, { sdk, calls }));
   const session: Session = { connection, calls, slots, timeoutMs };
   try {
-    const tools = (await listTools(session, 'url' in server ? 'url' : 'command')).map((definition) =>
-      toTool(session, definition, options),
-    );
-    refuseSameNames(tools);
-    return Object.assign(tools, { close: connection.close, [Symbol.asyncDispose]: connection.close });
+    const { tools: listed, setAside } = await listTools(session, 'url' in server ? 'url' : 'command');
+    for (const each of setAside) warnOf(each, server);
+    const names = toModelNames(listed.map(({ name }) => `${prefix}${name}`));
+    const where = JSON.stringify('url' in server ? server.url : [server.command, ...(server.args ?? [])]);
+    const tools = listed.map((each) => {
+      const name = `${prefix}${each.name}`;
+      return ofServer(toTool(session, each, names.get(name) ?? name, options), where);
+    });
+    return Object.assign(tools, { setAside, close: connection.close, [Symbol.asyncDispose]: connection.close });
   } catch (error) {
     await connection.close();
     throw error;
@@ -67,50 +74,32 @@ function holdAll({ run, limit }: Slots): () => void {
   return () => controller.abort();
 }
 
-/** @throws Error; one that comes of the connection names the setting to check. */
-async function listTools(session: Session, setting: 'url' | 'command'): Promise<readonly McpTool[]> {
-  const tools = await readTools(session).catch((error: unknown) => {
-    throw toStartFailure(error, setting);
-  });
-  if (tools.length > sizes.tools) throw new Error(`the MCP server has ${tools.length} tools, more than ${sizes.tools}`);
-  const bytes = Buffer.byteLength(JSON.stringify(tools));
-  if (bytes > sizes.toolsTogether)
-    throw new Error(`the tools of the MCP server are ${bytes} bytes of JSON, more than ${sizes.toolsTogether}`);
-  return tools;
-}
-
-/** How long one page of the list may take, in milliseconds. */
-const listMs = 30_000;
-
-async function readTools({ connection }: Session): Promise<readonly McpTool[]> {
-  const { client } = await connection.get();
-  const { tools } = await client.listTools(undefined, { timeout: listMs });
-  return tools;
-}
-
-function toTool(session: Session, definition: McpTool, { prefix = '', replay }: McpToolsOptions): Tool {
-  const { name, title, description, inputSchema } = definition;
-  const called: CalledTool = { definition, replay: replayOf(definition, replay) };
+function toTool(session: Session, listed: ListedTool, name: string, { replay }: McpToolsOptions): Tool {
+  const called: CalledTool = { ...listed, replay: replayOf(listed, replay) };
   return {
-    // The APIs of models take no other characters, and many servers have dots or slashes in their names.
-    name: `${prefix}${name}`.replaceAll(/[^\w-]/g, '_'),
-    description: description ?? title ?? name,
-    parameters: inputSchema,
+    name,
+    description: listed.description,
+    parameters: listed.parameters,
     replay: called.replay,
     run: async (args, context) => callTool(session, { tool: called, args, context }),
   };
 }
 
-function replayOf({ name, annotations }: McpTool, given: McpToolsOptions['replay']): Replay {
+function replayOf({ name, isRepeatable }: ListedTool, given: McpToolsOptions['replay']): Replay {
   if (typeof given === 'string') return given;
   if (given && Object.hasOwn(given, name)) return given[name] ?? 'once';
-  return annotations?.readOnlyHint === true || annotations?.idempotentHint === true ? 'safe' : 'once';
+  return isRepeatable ? 'safe' : 'once';
 }
 
-function refuseSameNames(tools: readonly Tool[]): void {
-  const seen = new Set<string>();
-  for (const { name } of tools) {
-    if (seen.has(name)) throw new Error(`the MCP server has two tools that are named "${name}" here`);
-    seen.add(name);
-  }
+/** Says in the log what is not offered. Of an address it names neither credentials nor a query, of a command no arguments. */
+function warnOf({ name, reason }: SetAside, server: McpServer): void {
+  const where = 'url' in server ? withoutSecrets(server.url) : server.command;
+  warn(`tool ${JSON.stringify(name.slice(0, shownCharacters))} of the MCP server ${where} is set aside: ${reason}`);
+}
+
+const shownCharacters = 100;
+
+function withoutSecrets(address: string): string {
+  const { origin, pathname } = new URL(address);
+  return `${origin}${pathname}`;
 }

@@ -2,6 +2,7 @@ import type { NodeContext } from '../build/context.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import { compileSchema, schemaFault, type JsonSchema } from '../state/schema.ts';
 import {
+  checks,
   checkValue,
   isStandardSchema,
   toJsonSchema,
@@ -92,7 +93,7 @@ function readOutput(text: string): unknown {
 const unreadable = (message: string): Error => new StatedError(message, { reason: 'unreadable' });
 
 async function checkOutput(value: unknown, schema: JsonSchema, given: JsonSchema | StandardSchema): Promise<Checked> {
+  if (isStandardSchema(given) && checks(given)) return checkValue(given, value, 'answer');
   const fault = schemaFault(schema, value, 'answer');
-  if (fault !== undefined) return { fault };
-  return isStandardSchema(given) ? checkValue(given, value, 'answer') : { value };
+  return fault === undefined ? { value } : { fault };
 }

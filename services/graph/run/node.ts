@@ -17,11 +17,12 @@ import { nameOfClass } from '../state/name-of.ts';
 import { withInterrupts, withUsage } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
 import { sleepCalls } from './sleep.ts';
+import { foreignSchemaFault } from '../state/schema.ts';
 import type { NewMessage } from '../state/state.ts';
 import type { NodeResult, Step, RunStep } from './super-step.ts';
 import { runSubgraph } from './subgraph.ts';
 import type { Tool, ToolNode } from '../build/tool.ts';
-import { answerCall } from './tools.ts';
+import { answerCall, refuseCall } from './tools.ts';
 import { openUsageReports } from './usage-reports.ts';
 
 /**
@@ -76,7 +77,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   const { earlier } = given;
   const idempotencyKey = earlier.key ?? keyOf(step, name);
   const scope = createInterruptScope({ ...step, place: idempotencyKey, node: name, earlier });
-  const toBlock = (block: Block): Block => markRemote(block, step.isRemote);
+  const toBlock = (block: Block): Block => markRemote(block, step);
   const { signal } = step.run;
   const life: Life = { isOver: false, hasReturned: false };
   const onChunk = (chunk: MessageChunk): void => step.onChunk(name, chunk);
@@ -221,8 +222,15 @@ function refusePromises(node: string, fields: Readonly<Record<string, unknown>>)
 async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<NodeResult> {
   const open = callsToAnswer(step, name);
   // A call that was marked as remote stays remote, even when a later request does not declare the tool.
-  const here = open.filter(({ type, name: tool }) => type !== 'remote_tool_call' && !step.isRemote(tool));
-  const results = await Promise.all(here.map(async (call) => runCall(step, name, tools, call)));
+  const unmarked = open.filter(({ type }) => type !== 'remote_tool_call');
+  const here = unmarked.filter(({ name: tool }) => !step.isRemote(tool));
+  const refused = unmarked.flatMap((call) => {
+    const fault = step.isRemote(call.name) ? faultOfRemote(step, call) : undefined;
+    return fault === undefined ? [] : [{ message: refuseCall(call, fault) }];
+  });
+  if (step.streamsReturned) for (const { message } of refused) publishChunks(step, name, chunksOfWhole(message));
+  const ran = await Promise.all(here.map(async (call) => runCall(step, name, tools, call)));
+  const results: readonly Answered[] = [...refused, ...ran];
   const messages = results.flatMap(({ message }) => message ?? []);
   const streamed = step.streamsReturned ? messages.map(({ message_id: id }) => id) : [];
   const suspensions = results.flatMap(({ left: own }) => own ?? []);
@@ -253,12 +261,13 @@ const callsWaitedFor = ({ calls = {}, asking = [] }: Continuation = {}, node: st
   (Object.hasOwn(calls, node) ? calls[node] : undefined) ??
   asking.flatMap(({ node: own, call }) => (own === node ? (call ?? []) : []));
 
-async function runCall(
-  step: Step,
-  node: string,
-  tools: readonly Tool[],
-  call: CallBlock,
-): Promise<{ readonly message?: Message; readonly left?: Suspension }> {
+/** The answer to a call, or what suspends it. */
+interface Answered {
+  readonly message?: Message;
+  readonly left?: Suspension;
+}
+
+async function runCall(step: Step, node: string, tools: readonly Tool[], call: CallBlock): Promise<Answered> {
   const given = givenTo({ node, call: call.id }, step);
   if (!('earlier' in given)) return { left: given };
   const { earlier } = given;
@@ -322,7 +331,18 @@ function suspended(node: string, list: readonly Suspension[], messages: readonly
   };
 }
 
-const markRemote = (block: Block, isRemote: (tool: string) => boolean): Block =>
-  block.type === 'tool_call' && typeof block['name'] === 'string' && block['cut'] !== true && isRemote(block['name'])
+/** The caller gets a call that its tool's schema takes. Another stays with the graph, whose tool node answers it with what is wrong. */
+const markRemote = (block: Block, step: Step): Block =>
+  block.type === 'tool_call' &&
+  typeof block['name'] === 'string' &&
+  block['cut'] !== true &&
+  step.isRemote(block['name']) &&
+  faultOfRemote(step, { name: block['name'], args: block['args'] }) === undefined
     ? { ...block, type: 'remote_tool_call' }
     : block;
+
+/** Why the caller does not get a call of its tool. */
+function faultOfRemote({ run }: Step, { name, args }: Pick<CallBlock, 'name' | 'args'>): string | undefined {
+  const tool = run.tools.find((own) => own.name === name);
+  return tool && foreignSchemaFault(tool.parameters, args, 'arguments');
+}

@@ -6,8 +6,8 @@ import { readable, textForModel } from '../state/failure.ts';
 import { isSuspension } from './interrupt.ts';
 import { callByRecord, type CallResult, type ToolCallRecords } from './tool-call-records.ts';
 import { lostPlace, promisePlace } from '../state/json-value.ts';
-import { schemaFault } from '../state/schema.ts';
-import { checkValue, type Checked } from '../state/standard-schema.ts';
+import { foreignSchemaFault } from '../state/schema.ts';
+import { checks, checkValue, type Checked } from '../state/standard-schema.ts';
 import { deepFreeze } from '../state/state.ts';
 import type { Tool } from '../build/tool.ts';
 
@@ -42,6 +42,9 @@ export async function answerCall(
     tool.replay === 'once' && records ? await callByRecord(records, context.idempotencyKey, make) : await make();
   return toolMessage(call, output, isError);
 }
+
+/** The answer to a call that is not made. */
+export const refuseCall = (call: CallBlock, fault: string): Message => toolMessage(call, fault, true);
 
 function timed<T>(work: () => T, onTurn: CallOptions['onTurn']): T {
   if (!onTurn) return work();
@@ -100,12 +103,17 @@ function toolMessage(call: CallBlock, output: unknown, isError: boolean): Messag
   });
 }
 
-/** The arguments as the tool's schema transforms them, or why it refuses them. A schema may run code of the author, which may throw. */
+/**
+ * The arguments as the schema of a validation library transforms them, or why it refuses them: it alone judges where there is one, and may run code of
+ * the author, which may throw. Elsewhere the JSON Schema judges.
+ */
 async function checkArgs({ parameters, schema }: Tool, args: unknown, caller: Caller): Promise<Checked> {
-  const fault = schemaFault(parameters, args, 'arguments');
-  if (fault !== undefined) return { fault };
+  if (!schema || !checks(schema)) {
+    const fault = foreignSchemaFault(parameters, args, 'arguments');
+    return fault === undefined ? { value: args } : { fault };
+  }
   try {
-    return schema ? await checkValue(schema, args, 'arguments') : { value: args };
+    return await checkValue(schema, args, 'arguments');
   } catch (error) {
     return { fault: toErrorOutput(error, caller) };
   }

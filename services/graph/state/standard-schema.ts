@@ -1,3 +1,4 @@
+import { withoutUnusablePatterns } from '../schema/foreign.ts';
 import { messageOf, textForModel } from './failure.ts';
 import type { JsonSchema } from './schema.ts';
 
@@ -47,15 +48,18 @@ export type OutputOf<S extends StandardSchema> = S extends {
 export const isStandardSchema = (value: unknown): value is StandardSchema =>
   ((typeof value === 'object' && value !== null) || typeof value === 'function') && '~standard' in value;
 
+/** Whether a schema can check values, and so alone judges them. */
+export const checks = (schema: StandardSchema): boolean => schema['~standard'].validate !== undefined;
+
 /**
- * The schema as JSON Schema.
+ * The schema as JSON Schema, without the patterns that only the library can match.
  * @throws Error saying why it cannot be written so, and then `instead`.
  */
 export function toJsonSchema(schema: StandardSchema, side: Side, instead: string): JsonSchema {
   const { vendor, jsonSchema } = schema['~standard'];
   if (!jsonSchema) throw new Error(`a schema of ${vendor} cannot be written as JSON Schema; ${instead}`);
   try {
-    return jsonSchema[side]({ target: 'draft-2020-12' });
+    return withoutUnusablePatterns(jsonSchema[side]({ target: 'draft-2020-12' }));
   } catch (cause) {
     throw new Error(`a schema of ${vendor} cannot be written as JSON Schema: ${messageOf(cause)}; ${instead}`, {
       cause,
@@ -92,8 +96,9 @@ function toChecked(result: StandardResult, name: string): Checked {
   return { fault: result.issues.map((issue) => toFault(issue, name)).join(', ') };
 }
 
-const toFault = ({ path = [], ...issue }: StandardIssue, name: string): string =>
-  `${[name, ...path.map((step) => String(typeof step === 'object' ? step.key : step))].join('/')}: ${withoutPattern(issue)}`;
+/** An issue of ArkType has its text as a getter of its class. */
+const toFault = (issue: StandardIssue, name: string): string =>
+  `${[name, ...(issue.path ?? []).map((step) => String(typeof step === 'object' ? step.key : step))].join('/')}: ${withoutPattern(issue)}`;
 
 /** A pattern is of the author, and says little to who reads the fault. */
 function withoutPattern({ message, pattern, requirement }: Omit<StandardIssue, 'path'>): string {

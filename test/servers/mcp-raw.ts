@@ -1,0 +1,70 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What a server says, as JSON of any shape: no library corrects it. */
+export interface RawMcp {
+  /** The pages of its list; each page after the first is asked for by the cursor that the page before gives. */
+  readonly pages: readonly unknown[];
+  /** The result of a call, by the name of its tool. */
+  readonly results?: Readonly<Record<string, unknown>>;
+}
+
+export interface StartedRawMcp extends AsyncDisposable {
+  readonly url: string;
+  readonly calls: Members[];
+}
+
+/** One page with these tools. */
+export const pageOf = (...tools: readonly unknown[]): RawMcp => ({ pages: [{ tools }] });
+
+/** Serves the protocol of 2025 over Streamable HTTP on a free port of the loopback, written by hand. */
+export async function startRawMcp({ pages, results = {} }: RawMcp): Promise<StartedRawMcp> {
+  const calls: Members[] = [];
+  const resultOf = (method: unknown, params: Members): unknown => {
+    if (method === 'initialize')
+      return { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' } };
+    if (method === 'tools/list') return pages[Number(params['cursor'] ?? 0)];
+    if (method !== 'tools/call') return undefined;
+    calls.push(params);
+    const name = String(params['name']);
+    return Object.hasOwn(results, name) ? results[name] : { content: [{ type: 'text', text: `called ${name}` }] };
+  };
+  const server = createServer((request, response) => {
+    void bodyOf(request).then((body) => {
+      const {
+        id,
+        method,
+        params = {},
+      } = body as { readonly id?: unknown; readonly method?: unknown; readonly params?: Members };
+      if (id === undefined) {
+        response.writeHead(request.method === 'POST' ? 202 : 405).end();
+        return;
+      }
+      const result = resultOf(method, params);
+      const reply = result === undefined ? { error: { code: -32_601, message: 'no such method' } } : { result };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...reply }));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/mcp`,
+    calls,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return JSON.parse(Buffer.concat(parts).toString() || '{}');
+}
