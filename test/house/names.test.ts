@@ -29,6 +29,7 @@ test('kit is a closed list', (t) => {
     'sizes.ts',
     'sse.ts',
     'uuid.ts',
+    'warnings.ts',
     'yielder.ts',
   ];
   const kit = files.filter((file) => file.startsWith('services/kit/') && !tests.test(file));
