@@ -1,7 +1,8 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import { readForeignSchema } from '../schema/foreign.ts';
 import type { JsonSchema } from '../state/schema.ts';
-import type { Session } from './call.ts';
+import type { McpClient } from './client.ts';
+import type { Connection } from './connection.ts';
 import { toStartFailure } from './failure.ts';
 import { rawResult } from './raw-results.ts';
 
@@ -23,7 +24,7 @@ export interface SetAside {
   readonly reason: string;
 }
 
-export interface ToolList {
+interface ToolList {
   readonly tools: readonly ListedTool[];
   readonly setAside: readonly SetAside[];
 }
@@ -37,13 +38,13 @@ const maxPages = sizes.tools;
  * Reads the list of a server's tools. One that cannot be used is set aside, and stops none of the others.
  * @throws Error that names the setting to check, when the server does not give its list.
  */
-export async function listTools(session: Session, setting: 'url' | 'command'): Promise<ToolList> {
+export async function listTools(connection: Connection<McpClient>, setting: 'url' | 'command'): Promise<ToolList> {
   const list = createList();
   const cursors = new Set<unknown>();
   let cursor: string | undefined;
   do {
     cursors.add(cursor);
-    const page = await readPage(session, cursor).catch((error: unknown) => {
+    const page = await readPage(connection, cursor).catch((error: unknown) => {
       if (cursor === undefined) throw toStartFailure(error, setting);
       list.endsEarly();
       return noPage;
@@ -58,7 +59,7 @@ export async function listTools(session: Session, setting: 'url' | 'command'): P
 const noPage: Readonly<Record<string, unknown>> = {};
 
 async function readPage(
-  { connection }: Session,
+  connection: Connection<McpClient>,
   cursor: string | undefined,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { client } = await connection.get();

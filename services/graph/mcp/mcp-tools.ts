@@ -52,7 +52,7 @@ export async function mcpTools(server: McpServer, options: McpToolsOptions = {})
   const connection = createConnection(() => openClient(server, { sdk, calls }));
   const session: Session = { connection, calls, slots, timeoutMs };
   try {
-    const { tools: listed, setAside } = await listTools(session, 'url' in server ? 'url' : 'command');
+    const { tools: listed, setAside } = await listTools(connection, 'url' in server ? 'url' : 'command');
     for (const each of setAside) warnOf(each, server);
     const names = toModelNames(listed.map(({ name }) => `${prefix}${name}`));
     const where = JSON.stringify('url' in server ? server.url : [server.command, ...(server.args ?? [])]);
