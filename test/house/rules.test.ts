@@ -111,7 +111,8 @@ const rules: readonly Rule[] = [
     ],
   },
   {
-    title: 'a graph is built and run with kit, messages, usage and JSON Schema alone: it knows no service, queue nor store',
+    title:
+      'a graph is built and run with kit, messages, usage and JSON Schema alone: it knows no service, queue nor store',
     files: /^services\/graph\//,
     // A recorded model keeps its answers in a file; fake files have hashes.
     except: /\.test\.ts$|^test\/|^services\/graph\/testing\/(recording|fake-files)\.ts$/,
