@@ -265,3 +265,9 @@ test('the log keeps every message of a shortened conversation, and context and r
     }),
   );
 });
+
+test('what a provider needs back counts for no tokens', (t) => {
+  const call = { type: 'tool_call', id: 'c', name: 'find', args: {} };
+  const count = (block: Block): number => countTokensApproximately([message('assistant', block)]);
+  t.is(count({ ...call, provider_data: { source: 's', members: { signature: 'x'.repeat(4000) } } }), count(call));
+});

@@ -1,4 +1,4 @@
-import { answeredCalls, callsOf, type Block, type Message } from '@agent-workflow/protos/message';
+import { answeredCalls, callsOf, withoutProviderData, type Block, type Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from './build/context.ts';
 import { nameOf } from './state/name-of.ts';
 import { requireObject } from './state/refuse-unknown.ts';
@@ -64,10 +64,10 @@ const bytesPerToken = 4;
 
 /**
  * Estimates the tokens of messages: of each, four bytes of UTF-8 a token, rounded up. Text counts as it is, any other block
- * as its JSON.
+ * as its JSON without provider data.
  */
 export const countTokensApproximately = (messages: readonly Message[]): number =>
-  messages.reduce((sum, { content }) => sum + Math.ceil(bytesOf(content) / bytesPerToken), 0);
+  messages.reduce((sum, message) => sum + Math.ceil(bytesOf(withoutProviderData(message).content) / bytesPerToken), 0);
 
 const bytesOf = (content: readonly Block[]): number =>
   content.reduce((sum, block) => {

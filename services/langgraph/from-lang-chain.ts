@@ -1,5 +1,6 @@
 import { AIMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
-import type { Block, Message, NewMessage } from '@agent-workflow/graph';
+import type { Block, FinishReason, Message, NewMessage } from '@agent-workflow/graph';
+import { readFinishReason } from '@agent-workflow/graph/model/finish-reason';
 import { blockRules } from '@agent-workflow/protos/message';
 
 /** Whether a value is a message of LangChain, of whichever copy of the package. */
@@ -10,7 +11,12 @@ export const isMessage = (value: unknown): value is BaseMessage =>
 export function fromLangChain(message: BaseMessage): Omit<NewMessage, 'message_id'> & { readonly content: Block[] } {
   const { name } = message;
   const usage = usageOf(message);
-  const metadata = { ...(name !== undefined && { name }), ...(usage && { usage_metadata: usage }) };
+  const reason = reasonOf(message);
+  const metadata = {
+    ...(name !== undefined && { name }),
+    ...(usage && { usage_metadata: usage }),
+    ...(reason && { finish_reason: reason }),
+  };
   return {
     role: roleOf(message),
     content: ToolMessage.isInstance(message) ? [toResult(message)] : [...toBlocks(message), ...toCalls(message)],
@@ -21,6 +27,12 @@ export function fromLangChain(message: BaseMessage): Omit<NewMessage, 'message_i
 /** The tokens that a model counted for its answer. */
 const usageOf = (message: BaseMessage): object | undefined =>
   AIMessage.isInstance(message) ? message.usage_metadata : undefined;
+
+/** Why the answer of a model ended: providers write it under names of their own. */
+function reasonOf({ response_metadata: given }: BaseMessage): FinishReason | undefined {
+  const word = given['finish_reason'] ?? given['finishReason'] ?? given['stop_reason'] ?? given['done_reason'];
+  return typeof word === 'string' && word !== '' ? readFinishReason(word) : undefined;
+}
 
 function roleOf(message: BaseMessage): Message['role'] {
   const role = message.type === 'generic' ? (message as { readonly role?: unknown }).role : message.type;
@@ -38,9 +50,14 @@ function roleOf(message: BaseMessage): Message['role'] {
   }
 }
 
-function toBlocks({ content }: BaseMessage): Block[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
-  return content.flatMap((block) => toBlock(block as Block));
+function toBlocks({ content, additional_kwargs: { reasoning_content: thought } }: BaseMessage): Block[] {
+  const blocks =
+    typeof content === 'string'
+      ? toBlock({ type: 'text', text: content })
+      : content.flatMap((block) => toBlock(block as Block));
+  // DeepSeek and those like it have it beside the content, others in it.
+  const isBeside = typeof thought === 'string' && thought !== '' && !blocks.some(({ type }) => type === 'reasoning');
+  return isBeside ? [{ type: 'reasoning', text: thought }, ...blocks] : blocks;
 }
 
 /** Kinds that providers give to the calls of a message, which stand in its `tool_calls` too. */
@@ -52,9 +69,18 @@ function toBlock(block: Block): Block[] {
   if (callKinds.has(type)) return [];
   const thought = reasoning ?? thinking;
   if (typeof thought === 'string') return [{ type: 'reasoning', text: thought }];
+  if (type === 'image_url') {
+    const url = typeof block['image_url'] === 'string' ? block['image_url'] : urlIn(block['image_url']);
+    if (url !== undefined) return [{ type: 'image', url }];
+  }
   // A block of another library may have the name of one of ours, and other fields.
   return [Object.hasOwn(blockRules, type) ? { type: 'data', data: block } : block];
 }
+
+const urlIn = (value: unknown): string | undefined => {
+  const { url } = (value ?? {}) as { readonly url?: unknown };
+  return typeof url === 'string' ? url : undefined;
+};
 
 function toCalls(message: BaseMessage): Block[] {
   const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];

@@ -76,3 +76,33 @@ test('thoughts of a model are reasoning, its calls stand once, and a foreign blo
   t.is(fromLangChain(new ChatMessage({ content: 'Be brief', role: 'developer' })).role, 'system');
   t.is(fromLangChain(new HumanMessage('Hi')).role, 'user');
 });
+
+test('reasoning beside the content and the reason of the end are kept in both directions, and an image is one as models take it', (t) => {
+  const message = new AIMessage({
+    id: 'a',
+    content: 'Yes.',
+    additional_kwargs: { reasoning_content: 'Hm.' },
+    response_metadata: { finish_reason: 'max_tokens' },
+  });
+  const { content, metadata, role } = fromLangChain(message);
+  t.deepEqual(content, [
+    { type: 'reasoning', text: 'Hm.' },
+    { type: 'text', text: 'Yes.' },
+  ]);
+  t.deepEqual(metadata, { finish_reason: 'length' });
+  const kept = content.map((block) => ({ ...block, provider_data: { source: 's', members: {} } }));
+  const [back] = toLangChain({
+    message_id: 'a',
+    role: role ?? 'user',
+    content: kept,
+    metadata: metadata ?? {},
+    timestamp: '',
+  });
+  t.is(back?.content, 'Yes.');
+  t.deepEqual(back?.additional_kwargs, { reasoning_content: 'Hm.' });
+  t.deepEqual(back?.response_metadata, { finish_reason: 'length' });
+  const image = { type: 'image', url: 'https://a.example/i.png' };
+  const [asked] = toLangChain({ message_id: 'u', role: 'user', content: [image], timestamp: '' });
+  t.deepEqual(asked?.content, [{ type: 'image_url', image_url: { url: image.url } }] as never);
+  t.deepEqual(asked && fromLangChain(asked).content, [image]);
+});
