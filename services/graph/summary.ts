@@ -1,7 +1,7 @@
 import { answeredCalls, callsOf, withoutProviderData, type Block, type Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from './build/context.ts';
 import { nameOf } from './state/name-of.ts';
-import { requireObject } from './state/refuse-unknown.ts';
+import { refuseUnknown, requireObject } from './state/refuse-unknown.ts';
 
 /** A context in two parts, both in its order: the messages that stay, and those that may be removed from it. */
 export interface SplitContext {
@@ -13,7 +13,9 @@ export interface SplitContext {
  * Keeps the newest `keep` messages and the system messages at the start of the context. A message with tool calls and the results of
  * these calls are kept or removed together, so a few more messages may be kept. A message with an unanswered call is kept.
  */
-export function splitContext(context: readonly Message[], { keep }: { readonly keep: number }): SplitContext {
+export function splitContext(context: readonly Message[], options: { readonly keep: number }): SplitContext {
+  refuseUnknown('what splitContext is given', '', options, { keep: true });
+  const { keep } = options;
   const begins = context.findIndex(({ role }) => role !== 'system');
   const lead = begins === -1 ? context.length : begins;
   if (context.length - lead <= keep) return { kept: context, removed: [] };
@@ -83,12 +85,16 @@ export interface ContextBounds {
 }
 
 /** Whether the context is over one of the bounds. Made for the conditional edge to a summarising node. */
-export const contextExceeds = (
-  { context }: { readonly context: readonly Message[] },
-  { messages, tokens }: ContextBounds,
-): boolean =>
-  (messages !== undefined && context.length > messages) ||
-  (tokens !== undefined && countTokensApproximately(context) > tokens);
+export function contextExceeds({ context }: { readonly context: readonly Message[] }, bounds: ContextBounds): boolean {
+  refuseUnknown('what contextExceeds is given', '', bounds, boundNames);
+  const { messages, tokens } = bounds;
+  return (
+    (messages !== undefined && context.length > messages) ||
+    (tokens !== undefined && countTokensApproximately(context) > tokens)
+  );
+}
+
+const boundNames: Readonly<Record<keyof ContextBounds, true>> = { messages: true, tokens: true };
 
 export interface SummarizeOptions {
   /** The node changes nothing while the context is within all of these bounds. */
@@ -140,10 +146,14 @@ export function summarizeNode(
   };
 }
 
+const optionNames: Readonly<Record<keyof SummarizeOptions, true>> = { whenOver: true, keep: true, summarize: true };
+
 function checkOptions(options: SummarizeOptions): void {
   requireObject('what summarizeNode is given', options);
+  refuseUnknown('what summarizeNode is given', '', options, optionNames);
   const { whenOver, keep, summarize } = options;
   requireObject('whenOver of a summarising node', whenOver);
+  refuseUnknown('what summarizeNode is given', 'whenOver.', whenOver, boundNames);
   const { messages, tokens } = whenOver;
   if (messages === undefined && tokens === undefined)
     throw new Error('whenOver of a summarising node names neither messages nor tokens');

@@ -2,16 +2,17 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { Model } from '@agent-workflow/graph';
 import { aiSdkModel } from '@agent-workflow/graph/ai-sdk';
 import test, { type ExecutionContext } from 'ava';
-import { answerOf, finishOf, joined, playAgent } from './played.ts';
+import { answerOf, answerToImage, finishOf, imageSent, joined, playAgent } from './played.ts';
 import { providers } from './providers.ts';
 import { openai } from './providers/openai.ts';
 import type { Reply } from './providers/provider.ts';
 import { startReplay } from './replay.ts';
 
-async function modelOf(t: ExecutionContext, ...replies: readonly Reply[]): Promise<Model> {
-  const { baseUrl: baseURL } = await startReplay(t, ...replies);
-  return aiSdkModel(createOpenAICompatible({ name: 'replayed', baseURL, includeUsage: true })('m'));
-}
+const modelAt = (baseURL: string): Model =>
+  aiSdkModel(createOpenAICompatible({ name: 'replayed', baseURL, includeUsage: true })('m'));
+
+const modelOf = async (t: ExecutionContext, ...replies: readonly Reply[]): Promise<Model> =>
+  modelAt((await startReplay(t, ...replies)).baseUrl);
 
 /** What `@ai-sdk/openai-compatible` does not let through. */
 const upstream: Readonly<Record<string, string>> = {
@@ -54,6 +55,12 @@ for (const { name, ...shapes } of providers) {
       t.is(joined(parts, 'reasoning'), 'Think.');
       t.is(joined(parts, 'text'), 'Hello');
     });
+
+  play('images', 'an image of a user is a part of the question', async (t) => {
+    const { baseUrl, requests } = await startReplay(t, openai.text);
+    t.is(await answerToImage(modelAt(baseUrl)), 'Hello');
+    t.deepEqual(requests[0]?.body.messages, [imageSent]);
+  });
 
   play('cut', 'a call that was cut is not made, and the model reads so', async (t) => {
     const { cities, results } = await playAgent(await modelOf(t, shapes.cut, openai.text));

@@ -1,9 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chatModel } from '@agent-workflow/graph';
+import { chatModel, type ChatModelOptions } from '@agent-workflow/graph';
 import test from 'ava';
 import { answerOf, finishOf, joined, playAgent } from './played.ts';
 import { call, chunk, paris, refused, stream } from './providers/provider.ts';
+import { deepseek } from './providers/deepseek.ts';
 import { openai } from './providers/openai.ts';
 import type { Reply } from './providers/provider.ts';
 import { startReplay } from './replay.ts';
@@ -153,4 +154,12 @@ test('an answer whose connection breaks behind its end is whole', async (t) => {
   );
   t.is(joined(parts, 'text'), 'Hello');
   t.is(finishOf(parts), 'stop');
+});
+test('the reasoning beside a call goes back in its member (earendil-works/pi#3636, openhuman#3094, crewAI#5878)', async (t) => {
+  const { baseUrl, requests } = await startReplay(t, deepseek.calls, deepseek.text);
+  const options: ChatModelOptions = { model: 'm', baseUrl };
+  await playAgent(chatModel(options));
+  const assistant = requests[1]?.body.messages.find(({ role }) => role === 'assistant');
+  t.like(assistant, { reasoning_content: 'Both.' });
+  t.is((assistant?.['tool_calls'] as readonly unknown[]).length, 2);
 });

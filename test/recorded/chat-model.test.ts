@@ -1,6 +1,6 @@
 import { chatModel, type Model } from '@agent-workflow/graph';
 import test, { type ExecutionContext } from 'ava';
-import { answerOf, finishOf, joined, playAgent } from './played.ts';
+import { answerOf, answerToImage, finishOf, imageSent, joined, playAgent } from './played.ts';
 import { providers } from './providers.ts';
 import type { Reply } from './providers/provider.ts';
 import { startReplay } from './replay.ts';
@@ -32,6 +32,12 @@ for (const { name, ...shapes } of providers) {
       t.is(joined(parts, 'reasoning'), 'Think.');
       t.is(joined(parts, 'text'), 'Hello');
     });
+
+  test(`${name}: an image of a user is a part of the question`, async (t) => {
+    const { baseUrl, requests } = await startReplay(t, shapes.text);
+    t.is(await answerToImage(chatModel({ model: 'm', baseUrl })), 'Hello');
+    t.deepEqual(requests[0]?.body.messages, [imageSent]);
+  });
 
   test(`${name}: a call that was cut is not made, and the model reads so`, async (t) => {
     const { cities, results } = await playAgent(await modelOf(t, shapes.cut, shapes.text));

@@ -7,6 +7,25 @@ export const answerOf = async (model: Model): Promise<AnswerPart[]> =>
     model.answer({ instructions: '', messages: [user('Hello')], tools: [] }, new AbortController().signal),
   );
 
+const png = 'iVBORw0KGgo=';
+
+/** The text of the answer to a question that shows an image. */
+export async function answerToImage(model: Model): Promise<string> {
+  const image = { type: 'image', data: png, media_type: 'image/png' };
+  const shown = { ...user(''), content: [{ type: 'text', text: 'What is this?' }, image] };
+  const asked = { instructions: '', messages: [shown], tools: [] };
+  return joined(await Array.fromAsync(model.answer(asked, new AbortController().signal)), 'text');
+}
+
+/** That question as chat completions take it. */
+export const imageSent = {
+  role: 'user',
+  content: [
+    { type: 'text', text: 'What is this?' },
+    { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+  ],
+};
+
 /** The chunks of one kind as one text. */
 export const joined = (parts: readonly AnswerPart[], type: 'text' | 'reasoning'): string =>
   parts.map((part) => (part.type === type ? part.text : '')).join('');

@@ -2,13 +2,14 @@ import { warn } from '@agent-workflow/kit/warnings';
 import { toModelNames } from '../build/model-names.ts';
 import { ofServer } from '../build/same-names.ts';
 import type { Tool } from '../build/tool.ts';
+import { refuseUnknown } from '../state/refuse-unknown.ts';
 import { callTool, type CalledTool, type Session } from './call.ts';
 import { openClient } from './client.ts';
 import { createConnection } from './connection.ts';
 import { listTools, type ListedTool, type SetAside } from './list.ts';
 import { createOpenCalls } from './open-calls.ts';
 import { loadSdk } from './sdk.ts';
-import type { McpServer } from './server.ts';
+import { requireServer, type McpServer } from './server.ts';
 import { createSlots, type Slots } from './slots.ts';
 
 export type { McpServer } from './server.ts';
@@ -45,6 +46,8 @@ export interface McpTools extends ReadonlyArray<Tool>, AsyncDisposable {
  * @throws Error when the server cannot be reached, or gives no list.
  */
 export async function mcpTools(server: McpServer, options: McpToolsOptions = {}): Promise<McpTools> {
+  requireServer(server);
+  refuseUnknown('what mcpTools is given', '', options, optionNames);
   const { prefix = '', timeoutMs = 60_000, maxCalls = 32 } = options;
   const sdk = await loadSdk();
   const slots = createSlots(maxCalls);
@@ -66,6 +69,13 @@ export async function mcpTools(server: McpServer, options: McpToolsOptions = {})
     throw error;
   }
 }
+
+const optionNames: Readonly<Record<keyof McpToolsOptions, true>> = {
+  prefix: true,
+  timeoutMs: true,
+  replay: true,
+  maxCalls: true,
+};
 
 /** Keeps calls from beginning until the function is called that it gives. */
 function holdAll({ run, limit }: Slots): () => void {

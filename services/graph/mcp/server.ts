@@ -1,3 +1,5 @@
+import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
+
 /** An MCP server that is reached over Streamable HTTP. */
 export interface McpUrl {
   readonly url: string;
@@ -16,3 +18,13 @@ export interface McpCommand {
 }
 
 export type McpServer = McpUrl | McpCommand;
+
+/** What JavaScript lets pass: a text, and members of other libraries, as `requestInit`. @throws Error naming the first one. */
+export function requireServer(server: McpServer): void {
+  requireObject('the server of mcpTools', server);
+  const names: Readonly<Record<string, true>> = 'command' in server ? commandNames : urlNames;
+  refuseUnknown('the server of mcpTools', '', server, names);
+}
+
+const urlNames: Readonly<Record<keyof McpUrl, true>> = { url: true, headers: true };
+const commandNames: Readonly<Record<keyof McpCommand, true>> = { command: true, args: true, env: true, cwd: true };

@@ -1,5 +1,6 @@
 import type { FailureReason, ModelParameter } from '@agent-workflow/kit/errors';
 import { hasMark } from '@agent-workflow/kit/mark';
+import { refuseUnknown } from './refuse-unknown.ts';
 
 const mark: unique symbol = Symbol.for('@agent-workflow/graph: stated error');
 
@@ -39,5 +40,6 @@ export const isStatedError = (error: unknown): error is StatedError => hasMark(e
  */
 export function userError(text: string, options: { readonly cause?: unknown } = {}): Error {
   if (typeof text !== 'string') throw new TypeError('userError takes the text that the caller is to read');
+  refuseUnknown('what userError is given', '', options, { cause: true });
   return new StatedError(text, { reason: 'user_error', cause: options.cause });
 }

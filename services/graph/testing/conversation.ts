@@ -1,6 +1,6 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { textOf, type CallBlock, type Message } from '@agent-workflow/protos/message';
-import { requireObject } from '../state/refuse-unknown.ts';
+import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
 
 /** A message of a user, with an id of its own. */
 export const user = (text: string): Message => ({
@@ -17,9 +17,11 @@ export const user = (text: string): Message => ({
 export function toolResult(
   call: Pick<CallBlock, 'id'>,
   output: unknown,
-  { isError = false }: { readonly isError?: boolean } = {},
+  options: { readonly isError?: boolean } = {},
 ): Message {
   requireObject('the call that toolResult answers', call);
+  refuseUnknown('what toolResult is given', '', options, { isError: true });
+  const { isError = false } = options;
   const status = isError ? 'error' : 'completed';
   return {
     message_id: newId(),

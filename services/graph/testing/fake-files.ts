@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BoundFiles, FileData, FileInfo, ReadableFile } from '../build/context.ts';
 import { nameOf } from '../state/name-of.ts';
-import { requireObject } from '../state/refuse-unknown.ts';
+import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
 
 /** A file as {@link fakeFiles} keeps it. */
 export interface StoredFile {
@@ -41,7 +41,10 @@ export function fakeFiles(
     stored.push({ info, bytes });
     return info;
   };
-  given.forEach((file: unknown, at) => requireObject(`[${String(at)}] of what fakeFiles is given`, file));
+  given.forEach((file: unknown, at) => {
+    requireObject(`[${String(at)}] of what fakeFiles is given`, file);
+    refuseUnknown('what fakeFiles is given', `[${String(at)}].`, file, fileNames);
+  });
   for (const { filename, contentType, data } of given) add(filename, contentType, toBytes(data));
   return {
     stored,
@@ -53,6 +56,8 @@ export function fakeFiles(
     write: async ({ filename, contentType, data }) => add(filename, contentType, await gather(data)),
   };
 }
+
+const fileNames = { filename: true, contentType: true, data: true } as const;
 
 const readable = ({ info, bytes }: StoredFile): ReadableFile => ({
   info,

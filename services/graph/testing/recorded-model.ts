@@ -1,4 +1,5 @@
 import type { AnswerPart, Model, ModelQuestion } from '../model/model.ts';
+import { refuseUnknown } from '../state/refuse-unknown.ts';
 import { addRecord, excerptOf, keyOfQuestion, readRecording } from './recording.ts';
 import { toWords } from './to-words.ts';
 
@@ -13,7 +14,9 @@ export interface RecordedModelOptions {
  * the file. It holds no question but the beginning of its last message, and no setting of the model.
  * @throws Error, when it is asked what is not on record; it names the file and how to record.
  */
-export function recordedModel(model: Model, file: string, { mode = 'replay' }: RecordedModelOptions = {}): Model {
+export function recordedModel(model: Model, file: string, options: RecordedModelOptions = {}): Model {
+  refuseUnknown('what recordedModel is given', '', options, { mode: true });
+  const { mode = 'replay' } = options;
   if (!modes.includes(mode)) throw new TypeError(`mode is ${modes.join(' or ')}, not ${mode}`);
   return {
     async *answer(question, signal) {
