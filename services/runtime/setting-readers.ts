@@ -80,6 +80,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   METRICS_HOST: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
   METRICS_PORT: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
   MODEL: ['execution', 'standalone'],
+  MODEL_INPUT_MODALITIES: ['execution', 'standalone'],
   NATS_ACCESS: ['execution'],
   NATS_CREDS_FILE: ['execution'],
   NATS_INBOX_PREFIX: ['execution'],

@@ -34,3 +34,12 @@ test('the agent summarises over 60 messages, or over what is set, and nonsense s
     message: /^SUMMARIZE_OVER_MESSAGES must be a whole number from 2 to 1000000, not "1"$/,
   });
 });
+
+test('what the model takes beside text is a list of kinds, or none, and any other word is refused', (t) => {
+  const taken = (given: string) => readModelAccess({ ...all, MODEL_INPUT_MODALITIES: given })?.inputModalities;
+  t.deepEqual(taken('image, document'), ['image', 'document']);
+  t.deepEqual(taken('none'), []);
+  t.throws(() => taken('pictures'), {
+    message: /^MODEL_INPUT_MODALITIES must name image, audio, video, document or none/,
+  });
+});

@@ -71,6 +71,8 @@ function OneBlock({ block, role, isGrowing, toolOf }: OneBlockProps) {
 
 function Reasoning({ block }: { readonly block: Block }) {
   const text = textOf(block, 'text') || textOf(block, 'summary');
+  // A provider that seals its reasoning gives no text of it.
+  if (text === '' && block['details'] === undefined) return null;
   return (
     <details class="folded">
       <summary>Reasoning</summary>
