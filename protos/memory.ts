@@ -41,9 +41,9 @@ export const memoryPools: Readonly<Record<keyof Memory, PoolRule>> = {
   store: 'run',
   search: 'run',
   get: 'never',
-  update: 'never',
+  update: 'run',
   delete: 'run',
-  list: 'never',
+  list: 'run',
   forget: 'never',
 };
 

@@ -133,7 +133,9 @@ export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>
   NoteToolStartedRequest: { epoch: count, step: count },
   NoteToolResultRequest: { epoch: count, step: count, resultJson: value(sizes.toolRecord), keepSeconds: count },
   ListCheckpointsRequest: { limit: count, offset: count },
-  StoreRequest: { memoryId: id, metadataJson: object(sizes.memory) },
+  StoreRequest: { memoryId: id, metadataJson: object(sizes.memory), timestamp: count, expiresAt: count },
+  UpdateRequest: { metadataJson: object(sizes.memory), timestamp: count, expiresAt: count },
+  ListRequest: { limit: count, offset: count },
   Selection: { filtersJson: object(sizes.search) },
   SearchRequest: { limit: count, scoreThreshold: number, maxTokens: count, optionsJson: object(sizes.search) },
 };
@@ -167,4 +169,5 @@ export const poolMessages: Readonly<Record<string, Readonly<Record<string, strin
   CommitStepRequest: { messages: 'MessageEntry', end: 'RunEnd', work: 'StepWork', fused: 'FusedStep' },
   FusedStep: { messages: 'MessageEntry', end: 'RunEnd', work: 'StepWork' },
   SearchRequest: { selection: 'Selection' },
+  ListRequest: { selection: 'Selection' },
 };

@@ -23,8 +23,15 @@ export interface DriveOptions {
   /** The replicas that it was made with: they know the thread. */
   readonly replicas: Replicas;
   readonly runContext: RunContext;
-  /** The services that nodes call, whose calls end with this signal. With `opened` they are made when that resolves. */
-  readonly servicesUnder: (signal: AbortSignal, opened?: () => Promise<void>) => Pick<RunContext, 'memory' | 'files'>;
+  /**
+   * The services that nodes call, whose calls end with this signal. `key` is the same for a node or a call that begins again. With `opened` they are made
+   * when that resolves.
+   */
+  readonly servicesUnder: (
+    signal: AbortSignal,
+    key?: string,
+    opened?: () => Promise<void>,
+  ) => Pick<RunContext, 'memory' | 'files'>;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   readonly eventLog: RunLog;

@@ -64,7 +64,7 @@ function openEarly(
   });
 
   const run = async (): Promise<RanStep> => {
-    const servicesUnder: DriveOptions['servicesUnder'] = (until) => options.servicesUnder(until, hold.opened);
+    const servicesUnder: DriveOptions['servicesUnder'] = (until, key) => options.servicesUnder(until, key, hold.opened);
     const runContext = { ...options.runContext, signal, ...servicesUnder(signal) };
     const early = { publishLater: hold.whenOpen, countsFrom: hold.opened, onToolTurn };
     return runNodes({ ...options, runContext, servicesUnder }, events, step, early);

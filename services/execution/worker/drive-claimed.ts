@@ -183,8 +183,8 @@ function toDriveOptions(
     const what = isRefused(error) ? 'refuses the calls of this worker' : 'is unavailable';
     log.warn({ err: error, runId, threadId }, `${service} ${what}; a node waits for it`);
   };
-  const servicesUnder: DriveOptions['servicesUnder'] = (until, opened) => ({
-    memory: bindMemory(memory, { owner, threadId, signal: until, opened, onAway: onAwayOf('the memory service') }),
+  const servicesUnder: DriveOptions['servicesUnder'] = (until, key, opened) => ({
+    memory: bindMemory(memory, { owner, threadId, key, signal: until, opened, onAway: onAwayOf('the memory service') }),
     files: bindFiles(files, {
       ...{ claim: { owner, runId, epoch }, signal: until, opened },
       onAway: onAwayOf('the store of files'),

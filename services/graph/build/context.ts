@@ -1,5 +1,5 @@
 import type { Block, Message } from '@agent-workflow/protos/message';
-import type { MemoryStrategy, MemoryType } from './memory-lists.ts';
+import type { DistanceMetric, MemoryStrategy, MemoryType } from './memory-lists.ts';
 import type { UsageReport } from '../state/usage.ts';
 
 /** How a node or a tool asks. */
@@ -24,30 +24,107 @@ export interface MemoryFound {
   readonly memoryType: string;
   readonly category: string;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The time of what it describes; without one, when it was stored or updated last. */
+  readonly timestamp?: string;
+  readonly expiresAt?: string;
+}
+
+/** A time as ISO 8601, as a date, or as a number: seconds since 1970 below 100,000,000,000, milliseconds from there on. */
+type GivenTime = string | number | Date;
+
+interface MemoryTimes {
+  /** The time of what it describes. */
+  readonly timestamp?: GivenTime | undefined;
+  /** From then on nothing finds it. */
+  readonly expiresAt?: GivenTime | undefined;
+}
+
+export interface NewMemory extends MemoryTimes {
+  readonly content: string;
+  readonly memoryType?: MemoryType | undefined;
+  readonly category?: string | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  /** In 1 to 256 characters: the owner has one memory of this key. While it is there, storing another changes nothing and gives its id. */
+  readonly key?: string | undefined;
+}
+
+/** Which memories are meant: those that meet every condition. */
+export interface MemoryConditions {
+  readonly category?: string | undefined;
+  readonly memoryType?: MemoryType | undefined;
+  /** Only memories that were stored with this thread. */
+  readonly threadId?: string | undefined;
+  /** Values of `metadata`, or `{ $gt | $gte | $lt | $lte | $ne | $in: … }`; `timestamp` may be a key too. */
+  readonly filters?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface MemoryQuery extends MemoryConditions {
+  readonly limit?: number | undefined;
+  readonly strategy?: MemoryStrategy | undefined;
+  readonly scoreThreshold?: number | undefined;
+  readonly distanceMetric?: DistanceMetric | undefined;
+  /** The most tokens of all contents together. */
+  readonly maxTokens?: number | undefined;
+  /** What the strategy reads, as `{ alpha: 0.5 }`. */
+  readonly options?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface MemoryChange extends MemoryTimes {
+  readonly content: string;
+  /** Merged into what is there. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A page of memories, those that were stored or updated last first. */
+export interface MemoryPage {
+  readonly memories: readonly MemoryFound[];
+  /** How many there are on all pages. */
+  readonly total: number;
+  /** Absent on the last page. */
+  readonly cursor?: string;
 }
 
 /** The memories of the owner of the run. */
 export interface BoundMemory {
-  /** Stores one memory and returns its id. Each call stores a new one. */
-  readonly store: (memory: {
-    readonly content: string;
-    readonly memoryType?: MemoryType;
-    readonly category?: string;
-    readonly metadata?: Readonly<Record<string, unknown>>;
-  }) => Promise<string>;
+  /**
+   * Stores one memory and returns its id. A node or a tool call that begins again stores it once: its n-th call with the same content,
+   * type and category is the same one. Without that, each call stores a new one.
+   */
+  readonly store: (memory: NewMemory) => Promise<string>;
   /** Best first. */
-  readonly search: (
-    query: string,
-    options?: {
-      readonly limit?: number;
-      readonly strategy?: MemoryStrategy;
-      readonly scoreThreshold?: number;
-      readonly category?: string;
-      readonly memoryType?: MemoryType;
-    },
-  ) => Promise<readonly MemoryFound[]>;
+  readonly search: (query: string, options?: MemoryQuery) => Promise<readonly MemoryFound[]>;
+  /** @throws ServiceError `NotFound` when it is absent. */
+  readonly update: (id: string, change: MemoryChange) => Promise<MemoryFound>;
+  readonly list: (
+    options?: MemoryConditions & { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+  ) => Promise<MemoryPage>;
+  /** @throws ServiceError `NotFound` when it is absent. */
   readonly delete: (id: string) => Promise<void>;
 }
+
+/** The options that each call of {@link BoundMemory} knows. */
+export const memoryNames = {
+  store: {
+    content: true,
+    memoryType: true,
+    category: true,
+    metadata: true,
+    key: true,
+    timestamp: true,
+    expiresAt: true,
+  },
+  search: {
+    ...{ limit: true, strategy: true, scoreThreshold: true, category: true, memoryType: true, threadId: true },
+    ...{ filters: true, distanceMetric: true, maxTokens: true, options: true },
+  },
+  update: { content: true, metadata: true, timestamp: true, expiresAt: true },
+  list: { category: true, memoryType: true, threadId: true, filters: true, limit: true, cursor: true },
+} satisfies {
+  readonly store: Readonly<Record<keyof NewMemory, true>>;
+  readonly search: Readonly<Record<keyof MemoryQuery, true>>;
+  readonly update: Readonly<Record<keyof MemoryChange, true>>;
+  readonly list: Readonly<Record<keyof MemoryConditions | 'limit' | 'cursor', true>>;
+};
 
 /** What is known of a file. */
 export interface FileInfo {

@@ -1,8 +1,11 @@
 import { nameOf } from '../state/name-of.ts';
 
-/** How a search of memories finds and orders its results. A test holds both lists to those of the memory service. */
+/** How a search of memories finds and orders its results. A test holds these lists to those of the memory service. */
 export const memoryStrategies = ['similarity', 'temporal', 'relevance', 'hybrid', 'graph_traversal'] as const;
 export type MemoryStrategy = (typeof memoryStrategies)[number];
+
+export const distanceMetrics = ['cosine', 'euclidean', 'dot_product', 'manhattan'] as const;
+export type DistanceMetric = (typeof distanceMetrics)[number];
 
 export const memoryTypes = [
   'episodic',

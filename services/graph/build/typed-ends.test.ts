@@ -1,8 +1,12 @@
 import test from 'ava';
-import { retrievalStrategies, memoryTypes as typesOfService } from '@agent-workflow/protos/lists';
+import {
+  distanceMetrics as metricsOfService,
+  memoryTypes as typesOfService,
+  retrievalStrategies,
+} from '@agent-workflow/protos/lists';
 import { fakeMemory, walk } from '../testing.ts';
 import { END, field, send, START, StateGraph, type CompiledGraph } from '../index.ts';
-import { memoryStrategies, memoryTypes } from './memory-lists.ts';
+import { distanceMetrics, memoryStrategies, memoryTypes } from './memory-lists.ts';
 
 const own = { n: field<number>({ type: 'integer', default: 2 }) };
 type Own = typeof own;
@@ -52,7 +56,8 @@ test('routes within their targets, without targets, and graphs whose names are n
 });
 
 test('a strategy or type of memories that there is not is found by the types, and by a walk', async (t) => {
-  t.deepEqual([memoryStrategies, memoryTypes] as unknown, [retrievalStrategies, typesOfService]);
+  const known: unknown = [memoryStrategies, memoryTypes, distanceMetrics];
+  t.deepEqual(known, [retrievalStrategies, typesOfService, metricsOfService]);
   const searching = (strategy: string): CompiledGraph =>
     new StateGraph({})
       .addNode('ask', async (_state, { memory }) => {

@@ -88,6 +88,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   const reports = openUsageReports({ signal, onUsage: step.onUsage, onFinish });
   const context: NodeContext = {
     ...step.run,
+    ...step.servicesUnder?.(signal, idempotencyKey),
     node: name,
     step: step.number,
     ...(step.input === undefined ? {} : { input: step.input }),
@@ -278,7 +279,8 @@ async function runCall(step: Step, node: string, tools: readonly Tool[], call: C
   const reports = openUsageReports({ signal: step.run.signal, onUsage: step.onUsage });
   const { usage } = reports;
   const calls = { interrupt: scope.interrupt, progress, usage, ...sleepCalls(scope) };
-  const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, ...calls };
+  const services = step.servicesUnder?.(step.run.signal, idempotencyKey);
+  const context: ToolContext = { ...step.run, ...services, callId: call.id, idempotencyKey, ...calls };
   const records = step.toolCallRecords && withInterrupts(withUsage(step.toolCallRecords, reports), scope);
   let failed = false;
   const onError = (error: unknown): void => {

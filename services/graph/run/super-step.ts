@@ -25,8 +25,11 @@ export interface Step {
   readonly now: () => number;
   /** When the timeouts of its nodes begin to count; absent: as each of their attempts begins. */
   readonly countsFrom?: (() => Promise<void>) | undefined;
-  /** Gives the memory service whose calls end with this signal; absent: they end with the run's signal. */
-  readonly servicesUnder?: ((signal: AbortSignal) => Pick<RunContext, 'memory' | 'files'>) | undefined;
+  /**
+   * Gives the services whose calls end with this signal; absent: they end with the run's signal. `key` is the same for a node or a call that begins
+   * again.
+   */
+  readonly servicesUnder?: ((signal: AbortSignal, key?: string) => Pick<RunContext, 'memory' | 'files'>) | undefined;
   /** The continuation that the step before returned. */
   readonly continuation?: Continuation | undefined;
   /** Answers to open interrupts, by their ids. Other ids are ignored. */

@@ -1,6 +1,9 @@
-import type { BoundMemory, MemoryFound } from '../build/context.ts';
-import { memoryStrategies, memoryTypes, requireListed } from '../build/memory-lists.ts';
+import { readTime } from '@agent-workflow/protos/message';
+import { memoryNames, type BoundMemory, type MemoryConditions, type MemoryFound } from '../build/context.ts';
+import { distanceMetrics, memoryStrategies, memoryTypes, requireListed } from '../build/memory-lists.ts';
 import { toStrictJson } from '../state/json-value.ts';
+import { refuseUnknown } from '../state/refuse-unknown.ts';
+import { passesFilters } from './fake-filters.ts';
 
 /** A memory as {@link fakeMemory} keeps it. */
 export type StoredMemory = Omit<MemoryFound, 'score'>;
@@ -15,41 +18,101 @@ const maxMetadataBytes = 64 * 1024;
 
 /**
  * A memory for tests, in the process. `search` finds the memories that hold words of the query, those with most of them first; the
- * score is the part of its words that they hold, and strategies make no difference.
+ * score is the part of its words that they hold, and strategies make no difference. What has expired is not found. Its clock is the real one, but a memory
+ * has a `timestamp` only where one was given, so that two tests that do the same store the same.
  * @example walk(graph, { context: [user('Which colour?')], run: { memory: fakeMemory() } })
  */
 export function fakeMemory(): FakeMemory {
   const stored: StoredMemory[] = [];
+  const byKey = new Map<string, string>();
   let count = 0;
+  const meeting = (conditions: MemoryConditions): StoredMemory[] => {
+    const { category, memoryType, filters = {} } = conditions;
+    requireListed('memoryType', memoryTypes, memoryType);
+    return stored
+      .filter((memory) => category === undefined || memory.category === category)
+      .filter((memory) => memoryType === undefined || memory.memoryType === memoryType)
+      .filter(({ expiresAt }) => expiresAt === undefined || Date.parse(expiresAt) > Date.now())
+      .filter((memory) => passesFilters(filters, memory));
+  };
+  const placeOf = (id: string): number => {
+    const at = stored.findIndex((memory) => memory.id === id);
+    if (at < 0) throw new Error(`memory "${id}" does not exist`);
+    return at;
+  };
   return {
     stored,
-    store: async ({ content, memoryType = 'semantic', category = 'general', metadata = {} }) => {
-      if (typeof content !== 'string' || content.trim() === '')
-        throw new TypeError('content of a memory must be a text');
+    store: async (memory) => {
+      const { content, memoryType = 'semantic', category = 'general', metadata = {}, key } = memory;
+      requireContent(content);
+      refuseUnknown('what memory.store is given', '', memory, memoryNames.store);
       requireListed('memoryType', memoryTypes, memoryType);
+      const known = key === undefined ? undefined : byKey.get(key);
+      if (known !== undefined && stored.some(({ id }) => id === known)) return known;
       // Not at random, so that two tests that do the same store the same.
       const id = `memory-${String(++count)}`;
-      const own = toStrictJson(metadata, 'metadata', maxMetadataBytes) as StoredMemory['metadata'];
-      stored.push({ id, content, memoryType, category, metadata: own });
+      if (key !== undefined) byKey.set(key, id);
+      stored.push({ id, content, memoryType, category, metadata: toMetadata(metadata), ...toTimes(memory) });
       return id;
     },
-    search: async (query, { limit = 10, strategy, scoreThreshold = 0, category, memoryType } = {}) => {
+    search: async (query, options = {}) => {
       if (typeof query !== 'string') throw new TypeError('query of a search of memories must be a text');
+      refuseUnknown('what memory.search is given', '', options, memoryNames.search);
+      const { limit = 10, strategy, distanceMetric, scoreThreshold = 0 } = options;
       requireListed('strategy', memoryStrategies, strategy);
-      requireListed('memoryType', memoryTypes, memoryType);
-      return stored
-        .filter((memory) => category === undefined || memory.category === category)
-        .filter((memory) => memoryType === undefined || memory.memoryType === memoryType)
+      requireListed('distanceMetric', distanceMetrics, distanceMetric);
+      return meeting(options)
         .map((memory) => ({ ...memory, score: scoreOf(query, memory.content) }))
         .filter(({ score }) => score > 0 && score >= scoreThreshold)
         .toSorted((one, other) => other.score - one.score)
         .slice(0, limit);
+    },
+    update: async (id, change) => {
+      requireContent(change.content);
+      refuseUnknown('what memory.update is given', '', change, memoryNames.update);
+      const at = placeOf(id);
+      const { content, metadata = {} } = change;
+      const before = stored[at] as StoredMemory;
+      const merged = toMetadata({ ...before.metadata, ...metadata });
+      const memory = { ...before, content, metadata: merged, ...toTimes(change) };
+      // It was changed last.
+      stored.splice(at, 1);
+      stored.push(memory);
+      return { ...memory, score: 1 };
+    },
+    list: async (options = {}) => {
+      refuseUnknown('what memory.list is given', '', options, memoryNames.list);
+      const { limit = 100, cursor = '0' } = options;
+      const all = meeting(options).toReversed();
+      const end = Number(cursor) + limit;
+      const memories = all.slice(Number(cursor), end).map((memory) => ({ ...memory, score: 1 }));
+      return { memories, total: all.length, ...(end < all.length && { cursor: String(end) }) };
     },
     delete: async (id) => {
       if (typeof id !== 'string') throw new TypeError('id of a memory to delete must be a text');
       const at = stored.findIndex((memory) => memory.id === id);
       if (at >= 0) stored.splice(at, 1);
     },
+  };
+}
+
+function requireContent(content: unknown): void {
+  if (typeof content !== 'string' || content.trim() === '') throw new TypeError('content of a memory must be a text');
+}
+
+const toMetadata = (given: unknown): StoredMemory['metadata'] =>
+  toStrictJson(given, 'metadata', maxMetadataBytes) as StoredMemory['metadata'];
+
+type Given = Parameters<BoundMemory['update']>[1];
+
+function toTimes({ timestamp, expiresAt }: Pick<Given, 'timestamp' | 'expiresAt'>): Partial<StoredMemory> {
+  const toText = (given: NonNullable<Given['timestamp']>, name: string): string => {
+    const ms = readTime(given instanceof Date ? given.getTime() : given, [name]);
+    return new Date(ms ?? 0).toISOString();
+  };
+  return {
+    ...(timestamp !== undefined && { timestamp: toText(timestamp, 'timestamp') }),
+    ...(expiresAt !== undefined && { expiresAt: toText(expiresAt, 'expiresAt') }),
   };
 }
 

@@ -136,6 +136,27 @@ test('a fake memory finds what holds the words of the query, the best first, wit
 });
 
 test('a fake memory refuses a query that is no text', async (t) => {
+  const other = fakeMemory();
+  const id = await other.store({ content: 'green tea', key: 'taste', metadata: { n: 1 }, timestamp: '2024-03-05' });
+  t.is(await other.store({ content: 'coffee', key: 'taste' }), id);
+  await other.store({ content: 'old tea', expiresAt: 1 });
+  await other.store({ content: 'black tea', category: 'drinks', metadata: { n: 2 } });
+  const found = async (filters: object): Promise<string[]> =>
+    (await other.search('tea', { filters: filters as Record<string, unknown> })).map(({ content }) => content);
+  t.deepEqual(await found({ n: { $gte: 2 } }), ['black tea']);
+  t.deepEqual(await found({ n: { $in: [1, 7] }, timestamp: { $lt: '2025' } }), ['green tea']);
+  await t.throwsAsync(found({ n: { $near: 1 } }), { message: /not \$near/ });
+  t.like(await other.update(id, { content: 'white tea', metadata: { m: 1 } }), { metadata: { n: 1, m: 1 } });
+  await t.throwsAsync(other.update('no', { content: 'x' }), { message: 'memory "no" does not exist' });
+  const page = await other.list({ limit: 1 });
+  t.like(page, { total: 2, memories: [{ content: 'white tea' }] });
+  t.deepEqual(
+    (await other.list({ limit: 1, cursor: page.cursor })).memories.map(({ content }) => content),
+    ['black tea'],
+  );
+  await t.throwsAsync(other.search('tea', { Limit: 1 } as never), {
+    message: /Limit, which is none of .*is limit meant/,
+  });
   await t.throwsAsync(fakeMemory().search(5 as never), { message: 'query of a search of memories must be a text' });
 });
 

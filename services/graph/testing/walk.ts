@@ -262,6 +262,8 @@ export const nobody: RunContext = {
   memory: {
     store: () => Promise.reject(new Error('a walk has no memory: give it run: { memory: fakeMemory() }')),
     search: fakeMemory().search,
+    update: fakeMemory().update,
+    list: fakeMemory().list,
     delete: () => Promise.resolve(),
   },
   files: {
