@@ -201,6 +201,41 @@ test('a model that gives no summary does not cost the thread what it was about',
   t.is((await talk.send('second')).values['context_summary'], '- user: I like sencha');
 });
 
+test('a summary that the model did not end does not take the place of what the thread was about', async (t) => {
+  const cut = { text: 'They liked', finish: 'length' };
+  const { talk } = await withModel(t, { summarizeOver: 2 }, { text: 'One.' }, cut, { text: 'Two.' });
+  await talk.send('I like sencha');
+  t.is((await talk.send('second')).values['context_summary'], '- user: I like sencha');
+});
+
+test('a withheld answer fails the node and says so (azure-search-openai-demo#2076), and a cut call is not made (agent-zero#1836)', async (t) => {
+  const { talk } = await withModel(t, {}, { text: '', finish: 'content_filter' });
+  await t.throwsAsync(talk.send('?'), {
+    message: 'node "agent" failed: the provider of the model filtered the content',
+  });
+  const cut = { calls: [{ id: 'a', name: 'remember', json: '{"fact":"x"}' }], finish: 'length' };
+  const other = await withModel(t, {}, cut, { text: 'Sorry.' });
+  t.deepEqual((await other.talk.send('?')).reply, ['', 'Sorry.']);
+  t.deepEqual(await other.talk.memory.search('x'), []);
+  t.regex(
+    String(other.server.requests[1]?.body.messages.at(-1)?.content),
+    /^Error: The answer reached its length limit/,
+  );
+});
+
+test('a cut call of a tool of the caller is not handed to it', async (t) => {
+  const { talk } = await withModel(
+    t,
+    {},
+    { calls: [{ id: 'a', name: 'get_location', json: '' }], finish: 'length' },
+    { text: 'Where are you?' },
+  );
+  const remoteTools = [{ name: 'get_location', description: 'Where the user is', parameters: { type: 'object' } }];
+  const { waiting, messages } = await talk.send('Where am I?', { remoteTools });
+  t.false(waiting);
+  t.notRegex(JSON.stringify(messages), /remote_tool_call/);
+});
+
 test('a model that fails to sum up fails the node that asked it', async (t) => {
   const { talk } = await withModel(t, { summarizeOver: 2 }, { text: 'One.' }, { status: 401 });
   await talk.send('first');

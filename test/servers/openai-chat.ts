@@ -11,6 +11,8 @@ interface ScriptedCall {
 interface ScriptedAnswer {
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
+  /** Why it ended; `stop` or `tool_calls` unless given. */
+  readonly finish?: string;
   /** The tokens that it counts; they are sent to those who ask for them. */
   readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
 }
@@ -109,7 +111,7 @@ function breakOff(response: ServerResponse, what: 'connection' | 'stream' | 'nev
 
 function sendAll(
   response: ServerResponse,
-  { text = '', calls = [], usage }: ScriptedAnswer,
+  { text = '', calls = [], finish, usage }: ScriptedAnswer,
   wantsUsage: boolean,
 ): void {
   send(response, { role: 'assistant', content: '' });
@@ -123,7 +125,7 @@ function sendAll(
     for (const [index, { json }] of calls.entries())
       send(response, { tool_calls: [{ index, function: { arguments: json.slice(from, from + size) } }] });
   }
-  send(response, {}, calls.length > 0 ? 'tool_calls' : 'stop');
+  send(response, {}, finish ?? (calls.length > 0 ? 'tool_calls' : 'stop'));
   // The usage comes last, in a chunk without choices.
   if (usage && wantsUsage) write(response, { choices: [], usage });
   response.end('data: [DONE]\n\n');

@@ -38,7 +38,7 @@ export function readChatChunk(json: unknown): ChatChunk {
   const isWhole = isObject(choice['message']) && Object.keys(delta).length === 0;
   const message = isWhole ? objectOf(choice['message']) : delta;
   return {
-    texts: [...reasoningsIn(message), ...contentIn(message['content']), ...refusalIn(message)].filter(hasText),
+    texts: textsIn(message),
     calls: callsIn(message),
     members: membersIn(message),
     finish: textOf(choice['finish_reason'] ?? choice['finishReason']).replace(/^null$/, ''),
@@ -62,6 +62,17 @@ function errorIn(given: JsonObject, choice: JsonObject): string | undefined {
   return isError ? JSON.stringify(given) : undefined;
 }
 
+function textsIn(message: JsonObject): TextChunk[] {
+  const { content, refusal } = message;
+  const texts = reasoningsIn(message);
+  // Most chunks are a text, of a few characters.
+  if (typeof content === 'string') {
+    if (content !== '') texts.push({ type: 'text', text: content });
+  } else if (content) texts.push(...contentIn(content).filter(hasText));
+  if (typeof refusal === 'string' && refusal !== '') texts.push({ type: 'text', text: refusal });
+  return texts;
+}
+
 /** The members that hold reasoning as text. Some servers write the same under two names. */
 const reasoningNames = ['reasoning_content', 'reasoning', 'reasoning_text', 'thinking'] as const;
 
@@ -70,11 +81,13 @@ function reasoningsIn(message: JsonObject): TextChunk[] {
     const text = textOf(message[member]);
     if (text !== '') return [{ type: 'reasoning', text, member }];
   }
-  const listed = [...listOf(message['reasoning_details']), ...listOf(message['thinking_blocks'])].map(objectOf);
-  return listed.map((item) => ({
+  const { reasoning_details: details, thinking_blocks: blocks } = message;
+  if (details === undefined && blocks === undefined) return [];
+  const texts = [...listOf(details), ...listOf(blocks)].map(objectOf).map(({ text, thinking, summary }): TextChunk => ({
     type: 'reasoning',
-    text: textOf(item['text'] ?? item['thinking'] ?? item['summary']),
+    text: textOf(text ?? thinking ?? summary),
   }));
+  return texts.filter(hasText);
 }
 
 /** Content is a text, or a list of parts. A part of a kind that is no text is left out. */
@@ -98,8 +111,6 @@ function partIn(given: unknown): TextChunk {
   return { type: 'reasoning', text, member: 'content.thinking' };
 }
 
-const refusalIn = ({ refusal }: JsonObject): TextChunk[] => [{ type: 'text', text: textOf(refusal) }];
-
 function callsIn({ tool_calls: calls, function_call: legacy }: JsonObject): JsonObject[] {
   const list = isObject(calls) ? [calls] : listOf(calls).filter(isObject);
   return isObject(legacy) ? [...list, { index: 'function_call', function: legacy }] : list;
@@ -111,8 +122,10 @@ const readNames: ReadonlySet<string> = new Set([
 ]);
 
 function membersIn(message: JsonObject): JsonObject {
-  const others = Object.entries(message).filter(([name, value]) => !readNames.has(name) && isKept(name, value));
-  return others.length === 0 ? nothing : Object.fromEntries(others);
+  let members: Record<string, unknown> | undefined;
+  for (const name in message)
+    if (!readNames.has(name) && isKept(name, message[name])) (members ??= {})[name] = message[name];
+  return members ?? nothing;
 }
 
 const nothing: JsonObject = {};

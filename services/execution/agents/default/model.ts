@@ -1,4 +1,4 @@
-import { chatModel, modelNode, type ModelState } from '@agent-workflow/graph';
+import { chatModel, modelNode, type FinishReason, type ModelState } from '@agent-workflow/graph';
 import { extractSummary } from './extract.ts';
 import type { Brain } from './fields.ts';
 import type { ModelAccess } from './settings.ts';
@@ -23,10 +23,14 @@ export function createModelBrain(access: ModelAccess): Brain {
     }),
     summarize: async (messages, previousSummary, { signal }) => {
       let text = '';
-      for await (const part of model.answer(toSummaryQuestion(messages, previousSummary), signal))
+      for await (const part of model.answer(toSummaryQuestion(messages, previousSummary), signal)) {
         if (part.type === 'text') text += part.text;
-      // An empty answer of the model must not empty the summary.
+        if (part.type === 'finish' && isCut(part.reason)) text = '';
+      }
+      // An answer that is empty, or of which the end is missing, must not empty the summary.
       return text.trim() || extractSummary(messages, previousSummary);
     },
   };
 }
+
+const isCut = (reason: FinishReason): boolean => reason === 'length' || reason === 'content_filter';
