@@ -164,7 +164,7 @@ const inOrderOfAnswers = (): Engine => {
 };
 
 for (const [what, engine, found] of [
-  ['gives answers by their place alone', () => byPlaceAlone, /got the answer to/],
+  ['gives answers by their place alone', () => byPlaceAlone, /got the answer to|names/],
   ['shows nodes the present state in place of their base', () => onPresentState, /saw (what|that)/],
   ['merges in the order of the answers', inOrderOfAnswers, /merged|wrote/],
 ] as const)

@@ -39,8 +39,7 @@ export async function runBranches(
     const all = eachOf(left, maxConcurrency, async (branch) => {
       try {
         signal.throwIfAborted();
-        const state = seenBy(step.graph.fields, step.state, ahead, branch.held);
-        results.set(branch, await runBranch({ ...under, state }, node, branch, { runStep, countBytes }));
+        results.set(branch, await runBranch(asSeenBy(under, ahead, branch), node, branch, { runStep, countBytes }));
       } catch (error) {
         // The others need not end first.
         fail(error);
@@ -50,6 +49,12 @@ export async function runBranches(
     await Promise.race([all, failed]);
   });
   return joinResults(node, branches, results);
+}
+
+/** A branch that begins again does not see what the others of its node have put on record. */
+function asSeenBy(step: Step, ahead: ReadonlySet<string>, { held }: Branch): Step {
+  if (ahead.size === 0 && !held) return step;
+  return { ...step, state: seenBy(step.graph.fields, step.state, ahead, held) };
 }
 
 interface BranchOptions {

@@ -95,16 +95,14 @@ interface ScopeOptions {
 export function createInterruptScope({ place, node, earlier, at, now }: ScopeOptions): InterruptScope {
   let answers = earlier.answers;
   let asked = earlier.asked ?? [];
-  const ends = [...(earlier.sleeps ?? [])];
-  const starts = [...(earlier.slept ?? ends.map(() => null))];
+  let ends = earlier.sleeps ?? noTimes;
+  let starts = earlier.slept ?? noTimes;
   let questions = 0;
   let begun = 0;
   let open: OpenQuestion | undefined;
   let fault: RunFailure | undefined;
   let wakesAt = Infinity;
   let closed = false;
-
-  const idOf = (number: number): string => `${place}/${String(number)}`;
 
   const sleep: InterruptScope['sleep'] = async (until) => {
     if (closed) throw notRunning('sleep()');
@@ -113,20 +111,12 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
     const start = isNew ? now() : starts[own];
     // An earlier release stored the end alone.
     const end = typeof start === 'number' ? until(start) : (ends[own] ?? 0);
-    ends[own] = end;
-    starts[own] = start ?? null;
+    ends = withTime(ends, own, end);
+    // Also of those before it whose begin an earlier release did not store.
+    starts = withTime(starts, own, start ?? null);
     if (end <= (isNew ? now() : at)) return;
     wakesAt = Math.min(wakesAt, end);
     throw new Suspended('the node sleeps');
-  };
-
-  const newQuestion = (what: string, value: unknown, before?: number): Suspended => {
-    const number = nextNumber(asked);
-    open = {
-      open: { id: idOf(number), node, value },
-      shown: { what, number, ...(before !== undefined && { before }) },
-    };
-    return suspendedBy(open.open);
   };
 
   return {
@@ -138,19 +128,21 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
       const value = toJsonValue(given, 'interrupt()', sizes.message);
       const what = hashOf(value, options);
       const own = questions++;
-      if (own >= answers.length) throw newQuestion(what, value);
-      const known = asked[own];
       // An earlier release did not store what was asked.
-      if (!known || known.what === what) return deepFreeze(answers[own]);
-      if (known.before !== undefined) {
-        fault = changedAgain(node, [idOf(known.before), idOf(known.number)]);
+      const known = own < answers.length ? (asked[own] ?? undefined) : undefined;
+      if (own < answers.length && (!known || known.what === what)) return deepFreeze(answers[own]);
+      if (known?.before !== undefined) {
+        fault = changedAgain(node, place, [known.before, known.number]);
         throw new Suspended(fault.message);
       }
-      const anew = newQuestion(what, value, known.number);
-      // What was asked after it was asked under another premise.
-      answers = answers.slice(0, own);
-      asked = asked.slice(0, own);
-      throw anew;
+      const number = nextNumber(asked);
+      open = {
+        open: { id: `${place}/${String(number)}`, node, value },
+        shown: { what, number, ...(known && { before: known.number }) },
+      };
+      // What was asked after a question that differs was asked under another premise.
+      if (known) [answers, asked] = [answers.slice(0, own), asked.slice(0, own)];
+      throw suspendedBy(open.open);
     },
     sleep: (until) => {
       const sleeping = sleep(until);
@@ -172,12 +164,22 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
   };
 }
 
+const noTimes: readonly number[] = [];
+
+/** The times with another one at its place; those before it that are not known are `null`. */
+const withTime = <T>(times: readonly T[], place: number, time: T): readonly T[] => {
+  const all = [...times];
+  all[place] = time;
+  return all;
+};
+
 /** No two questions of a node have one number, so that an id never names two values. */
 const nextNumber = (asked: NonNullable<Earlier['asked']>): number =>
   Math.max(-1, ...asked.map((one, index) => one?.number ?? index)) + 1;
 
-function changedAgain(node: string, [first, second]: readonly [string, string]): RunFailure {
-  const what = `node "${node}" asked a third question in the place of the questions "${first}" and "${second}"`;
+function changedAgain(node: string, place: string, numbers: readonly [number, number]): RunFailure {
+  const ids = numbers.map((number) => `"${place}/${String(number)}"`).join(' and ');
+  const what = `node "${node}" asked a third question in the place of the questions ${ids}`;
   const help = 'ask the same each time that the node begins, or give interrupt() a key';
   return new RunFailure('NodeFailed', `${what}: ${help}`, { node });
 }

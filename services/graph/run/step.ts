@@ -116,25 +116,27 @@ function leave({ graph, nodes, continuation }: Step, state: EngineState): After 
 async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   const { signal } = step.run;
   const [only] = step.nodes;
-  const run = async (own: Step, name: string): Promise<NodeResult> =>
-    resultAsleep(step, name) ?? runNodeOrBranches({ ...own, state: stateFor(step, name) }, name);
-  if (only !== undefined && step.nodes.length === 1) return [await unlessAborted(signal, async () => run(step, only))];
+  if (only !== undefined && step.nodes.length === 1)
+    return [await unlessAborted(signal, async () => runNodeOrBranches(step, only))];
   return underOwnSignal({ signal }, async (own) => {
     const inner = { ...step, run: runUnder(step, own), streamsReturned: true };
-    return Promise.all(step.nodes.map(async (name) => run(inner, name)));
+    return Promise.all(step.nodes.map(async (name) => runNodeOrBranches(inner, name)));
   });
 }
 
-/** What a node sees: in a step that goes on, less than is on record. */
-function stateFor({ graph, state, continuation }: Step, name: string): EngineState {
-  const { held } = continuation ?? {};
-  if (!held) return state;
-  const own = held.find(({ node }) => node === name);
-  return seenBy(graph.fields, state, aheadOf(held), own);
-}
-
-async function runNodeOrBranches(step: Step, name: string): Promise<NodeResult> {
+async function runNodeOrBranches(given: Step, name: string): Promise<NodeResult> {
+  const asleep = resultAsleep(given, name);
+  if (asleep) return asleep;
+  const step = asSeenBy(given, name);
   const { branches: all = {} } = step.continuation ?? {};
   const branches = Object.hasOwn(all, name) ? all[name] : undefined;
   return branches ? runBranches(step, name, branches, runStep) : runNode(step, name, runStep);
+}
+
+/** In a step that goes on a node sees less than is on record. */
+function asSeenBy(step: Step, name: string): Step {
+  const { held } = step.continuation ?? {};
+  if (!held) return step;
+  const own = held.find(({ node }) => node === name);
+  return { ...step, state: seenBy(step.graph.fields, step.state, aheadOf(held), own) };
 }
