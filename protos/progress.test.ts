@@ -21,7 +21,8 @@ const output = (mayReplace: boolean, ...ids: readonly string[]): object => ({
   ...{ node: 'n', fields: {}, mayReplace },
   messages: ids.map(message),
 });
-const heldIn = (carry: object): unknown => heldMessages(Buffer.from(JSON.stringify({ visits: {}, carry })));
+const heldIn = (continuation: object): unknown =>
+  heldMessages(Buffer.from(JSON.stringify({ visits: {}, ['carry']: continuation })));
 
 test('the messages that a step holds are found in its nodes, sub-graphs and branches, without those that may replace others', (t) => {
   const inner = { held: [{ node: 'a', done: true, outputs: [output(false, '3')] }] };
@@ -33,7 +34,7 @@ test('the messages that a step holds are found in its nodes, sub-graphs and bran
   };
   const held = [{ node: 'a', done: true, outputs: [output(false, '1', '2'), output(true, 'own')] }];
   t.deepEqual(
-    heldIn({ held, graphs: { sub: { nodes: [], carry: inner } }, branches }),
+    heldIn({ held, graphs: { sub: { nodes: [], ['carry']: inner } }, branches }),
     ['1', '2', '3', '4', '3'].map(message),
   );
   t.deepEqual(heldIn({ held: [{ node: 'a', done: true, outputs: [] }] }), []);
@@ -42,11 +43,11 @@ test('the messages that a step holds are found in its nodes, sub-graphs and bran
 
 test('what a worker left on record that holds no messages is as nothing held', (t) => {
   t.is(heldMessages(undefined), undefined);
-  for (const carry of [
+  for (const continuation of [
     { held: 1 },
     { held: [{ outputs: [output(false, '')] }] },
     { held: [], graphs: 'x', branches: 5 },
   ])
-    t.is(heldIn(carry), undefined, JSON.stringify(carry));
+    t.is(heldIn(continuation), undefined, JSON.stringify(continuation));
   t.is(heldMessages(Buffer.from('{"held":')), undefined);
 });
