@@ -4,6 +4,7 @@ import type { NodeContext } from '../build/context.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import { nameOf } from '../state/name-of.ts';
 import { followAnswer, type TakenPart } from './follow-answer.ts';
+import { withSentNames } from './sent-names.ts';
 import type { CallPart, FinishReason, Model, ModelQuestion } from './model.ts';
 
 /** What a model node reads of any graph's state. */
@@ -34,7 +35,7 @@ export function modelNode<S extends ModelState>(
   requireValidInstructions('modelNode', options.instructions);
   const { model } = options;
   return async (state, context) => {
-    const question = questionOf(options, state, context);
+    const { question, nameOf: nameOfTool } = withSentNames(questionOf(options, state, context));
     const cut: CallPart[] = [];
     const isNew = createNewIds(question.messages);
     const reason = await followAnswer({ model, question, context }, (part) => {
@@ -42,7 +43,8 @@ export function modelNode<S extends ModelState>(
         emitChunk(part, context);
         return;
       }
-      const call = isNew(part.id) ? part : { ...part, id: newId() };
+      const named = { ...part, name: nameOfTool(part.name) };
+      const call = isNew(part.id) ? named : { ...named, id: newId() };
       context.emit({ ...call, tool_type: 'function' });
       if (call.cut) cut.push(call);
     });
