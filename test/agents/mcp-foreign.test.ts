@@ -153,6 +153,22 @@ const taken: readonly (readonly [
     [{ a: 'abcd' }, 'arguments/a must NOT have more than 3 characters'],
   ],
   [
+    'a bound of draft 4 where $schema names 2020-12 (Dokploy/mcp#74)',
+    {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      ...object({ ttl: { type: 'integer', exclusiveMinimum: true, minimum: 0 } }),
+    },
+    { ttl: 1 },
+    [{ ttl: 0 }, 'arguments/ttl must be > 0'],
+  ],
+  [
+    'a date as the bound of a text (kestra#17075)',
+    object({ at: { type: 'string', format: 'date', minimum: '2024-01-01' } }),
+    { at: '2026-01-01' },
+    [{ at: 'soon' }, 'arguments/at must match format "date"'],
+  ],
+  ['a type that is misspelled (apicurio-registry#10080)', object({ city: { type: 'strng' } }), { city: 'Porto' }],
+  [
     'names of members twice in required',
     object({ a: {} }, { required: ['a', 'a'] }),
     { a: 1 },

@@ -13,7 +13,10 @@ function callsAll(asked: ModelQuestion[]): Model {
   return {
     async *answer(question) {
       asked.push(question);
-      if (asked.length > 1) return yield { type: 'text', text: 'Done.' };
+      if (asked.length > 1) {
+        yield { type: 'text', text: 'Done.' };
+        return;
+      }
       for (const [index, { name }] of question.tools.entries())
         yield { type: 'tool_call', id: String(index), name, args: {} };
     },

@@ -1,21 +1,24 @@
-import { createSeen, Evaluation, TooComplex, type Check, type Fault, type Plan } from './evaluation.ts';
+import {
+  createSeen,
+  Evaluation,
+  TooComplex,
+  type Check,
+  type CheckOptions,
+  type Fault,
+  type Plan,
+} from './evaluation.ts';
 import type { Keywords } from './keywords.ts';
 import { createPattern, maxStates, type Pattern } from './pattern.ts';
 import { findReferences, type References } from './references.ts';
 import { keywordChecks, type Maker } from './keyword-checks.ts';
 
-/** How a value is checked. */
-interface CheckOptions {
-  /** After how many steps it is given up. A step takes some ten nanoseconds. */
-  readonly steps: number;
-  /** Whether all faults are listed, or the first. */
-  readonly all: boolean;
-}
-
 /** A schema that is ready to check values. No code is made of it. */
 export interface Compiled {
-  /** The faults of a value; `undefined` when it takes more steps than it may. */
-  readonly faults: (value: unknown, options: CheckOptions) => readonly Fault[] | undefined;
+  /** Whether it takes a value, and which faults the value has; `undefined` when that takes more steps than it may. */
+  readonly check: (
+    value: unknown,
+    options: CheckOptions,
+  ) => { readonly passes: boolean; readonly faults: readonly Fault[] } | undefined;
 }
 
 /** @throws Error that says which reference or pattern of the schema has a fault. */
@@ -24,12 +27,11 @@ export function compile(root: Keywords): Compiled {
   const plan = maker.plan(root);
   const tracksSeen = JSON.stringify(root).includes('"unevaluated');
   return {
-    faults: (value, options) => {
+    check: (value, options) => {
       const evaluation = new Evaluation(options);
       if (tracksSeen) evaluation.seen = createSeen();
       try {
-        evaluation.by(plan, value);
-        return evaluation.faults;
+        return { passes: evaluation.by(plan, value), faults: evaluation.faults };
       } catch (error) {
         // A value that is nested too deeply for the functions that compare values overflows the stack.
         if (error instanceof TooComplex || error instanceof RangeError) return undefined;

@@ -28,6 +28,14 @@ const maxFaults = 64;
 /** Levels of a value and of the references of a schema in each other, far fewer than would overflow the stack. */
 const maxDepth = 1000;
 
+/** How a value is checked. */
+export interface CheckOptions {
+  /** After how many steps it is given up. A step takes some ten nanoseconds. */
+  readonly steps: number;
+  /** Which faults are listed. */
+  readonly faults: 'none' | 'first' | 'all';
+}
+
 /** The check of one value by one schema. */
 export class Evaluation {
   readonly faults: Fault[] = [];
@@ -35,15 +43,18 @@ export class Evaluation {
   readonly all: boolean;
   #left: number;
   #depth = 0;
+  /** Above 0 no fault is kept: to write where it is takes longer than to find it. */
+  #quiet: number;
   #path: (string | number)[] = [];
   /** The schemas that were followed to by references at this same part of the value. */
   #followed: readonly Plan[] = [];
   /** What is looked at of this part of the value; absent where no schema asks. */
   seen: Seen | undefined;
 
-  constructor({ steps, all }: { readonly steps: number; readonly all: boolean }) {
+  constructor({ steps, faults }: CheckOptions) {
     this.#left = steps;
-    this.all = all;
+    this.#quiet = faults === 'none' ? 1 : 0;
+    this.all = faults === 'all';
   }
 
   spend = (steps: number): void => {
@@ -63,6 +74,14 @@ export class Evaluation {
       if (!this.all) break;
     }
     this.#depth -= 1;
+    return passes;
+  }
+
+  /** As {@link within}, without keeping a fault. */
+  triesWithin(key: string | number, plan: Plan, value: unknown): boolean {
+    this.#quiet += 1;
+    const passes = this.within(key, plan, value);
+    this.#quiet -= 1;
     return passes;
   }
 
@@ -96,8 +115,10 @@ export class Evaluation {
     const { length } = this.faults;
     const { seen } = this;
     this.seen = seen && createSeen();
+    if (!keeps) this.#quiet += 1;
     const passes = this.by(plan, value);
-    if (!keeps || passes) this.faults.length = length;
+    if (!keeps) this.#quiet -= 1;
+    if (passes) this.faults.length = length;
     if (passes && seen && this.seen) addSeen(seen, this.seen);
     this.seen = seen;
     return passes;
@@ -105,6 +126,7 @@ export class Evaluation {
 
   /** Adds a fault of this part of the value. */
   fault(text: string): false {
+    if (this.#quiet > 0) return false;
     if (this.faults.length < maxFaults) this.faults.push({ path: this.#path.map(toPointer).join(''), text });
     return false;
   }

@@ -251,10 +251,7 @@ const contains: Make = (given, { plan }, schema) => {
     let found = 0;
     for (const [index, item] of list.entries()) {
       if (most === Infinity && found >= least && !evaluation.seen) break;
-      const { length } = evaluation.faults;
-      const passes = evaluation.within(index, own, item);
-      evaluation.faults.length = length;
-      if (!passes) continue;
+      if (!evaluation.triesWithin(index, own, item)) continue;
       found += 1;
       evaluation.seen?.items.add(index);
     }

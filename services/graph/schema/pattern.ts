@@ -105,6 +105,7 @@ interface Way {
 function run(program: Program, text: Uint32Array, { from, anywhere }: Way, spend: Spend): boolean {
   const { states, first, backwards } = program;
   const direction = backwards ? -1 : 1;
+  spend(states.length / 4 + 4);
   /** The place at which each state was last entered, so that it is entered once at each. */
   const entered = new Int32Array(states.length).fill(-1);
   let current: number[] = [];

@@ -67,11 +67,13 @@ interface Checked {
   readonly steps: number;
 }
 
-function faultWithin({ faults: faultsOf }: Compiled, { value, name, steps }: Checked): string | undefined {
-  const first = faultsOf(value, { steps, all: false });
-  if (!first) return tooComplex(name);
-  if (first.length === 0) return undefined;
-  const faults = (partsOf(value) <= listedParts ? faultsOf(value, { steps, all: true }) : undefined) ?? first;
+function faultWithin({ check }: Compiled, { value, name, steps }: Checked): string | undefined {
+  const result = check(value, { steps, faults: 'none' });
+  if (!result) return tooComplex(name);
+  if (result.passes) return undefined;
+  const listed = partsOf(value) <= listedParts ? check(value, { steps, faults: 'all' }) : undefined;
+  const { faults } = listed ?? check(value, { steps, faults: 'first' }) ?? { faults: [] };
+  if (faults.length === 0) return tooComplex(name);
   const text = faults
     .slice(0, shownFaults)
     .map((fault) => `${name}${fault.path} ${fault.text}`)
