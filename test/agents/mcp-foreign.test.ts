@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadAgents } from '@agent-workflow/execution/agents/load';
 import { createReactAgent, tool, type Block, type Tool } from '@agent-workflow/graph';
 import { mcpTools, type McpTools, type McpToolsOptions } from '@agent-workflow/graph/mcp';
 import { fakeModel, user, walk } from '@agent-workflow/graph/testing';
@@ -390,4 +394,37 @@ test("tools of one name on two servers each have a name of their own, and the au
   t.deepEqual([one.server.calls.length, other.server.calls.length], [0, 1]);
   const own = tool({ name: 'search', description: '', parameters: {} }, () => 'mine');
   t.is((await resultOf([...one.tools, own], 'search'))['output'], 'mine');
+});
+
+test('who loads an agent is warned of each tool that is set aside, with its server and the reason', async (t) => {
+  await using server = await startRawMcp(pageOf(good, { name: 'odd', inputSchema: { $ref: '#/gone' } }));
+  const folder = mkdtempSync(join(tmpdir(), 'set-aside-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const [graph, mcp, testing] = ['', '/mcp', '/testing'].map((part) =>
+    JSON.stringify(import.meta.resolve(`@agent-workflow/graph${part}`)),
+  );
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(
+    join(folder, 'agent.js'),
+    `import { createReactAgent } from ${String(graph)};
+    import { mcpTools } from ${String(mcp)};
+    import { fakeModel } from ${String(testing)};
+    const tools = await mcpTools({ url: '${server.url}?token=secret' });
+    await tools.close();
+    export const graph = createReactAgent({ model: fakeModel([]), tools });`,
+  );
+  const warnings: string[] = [];
+  const { list } = await loadAgents(
+    { agent: './agent.js:graph', agents: undefined, defaultAgent: undefined, folder },
+    (warning) => warnings.push(warning),
+  );
+  t.deepEqual(
+    list[0]?.graph.tools.map(({ name }) => name),
+    ['good'],
+  );
+  // Other tests of this file are warned of their servers meanwhile.
+  const own = warnings.filter((warning) => warning.includes(server.url));
+  t.deepEqual(own, [
+    `tool "odd" of the MCP server ${server.url} is set aside: the reference "#/gone" leads to nothing`,
+  ]);
 });

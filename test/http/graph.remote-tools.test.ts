@@ -138,3 +138,63 @@ test('of two tools of one name that in tools counts, and a list that is none is 
   const body = { ...both, config: thread('many', { remote_tools: many }) };
   t.is((await send('POST', '/v1/graph/invoke', body)).status, 422);
 });
+
+interface Refusal {
+  readonly error: { readonly details: readonly { readonly loc: readonly unknown[]; readonly msg: string }[] };
+}
+
+const unusable: readonly (readonly [what: string, parameters: object, reason: RegExp])[] = [
+  [
+    'refers to nothing',
+    { properties: { a: { $ref: '#/$defs/gone' } } },
+    /the reference "#\/\$defs\/gone" leads to nothing/,
+  ],
+  [
+    'has a pattern that is not linear',
+    { properties: { a: { pattern: '^(a)\\1$' } } },
+    /refers to what a group matched/,
+  ],
+  ['is larger than 64 KiB', { description: 'x'.repeat(70_000) }, /the schema has \d+ bytes, more than 65536/],
+];
+
+for (const [what, parameters, reason] of unusable) {
+  test(`a tool whose schema ${what} is refused by the place of its schema`, async (t) => {
+    const tools = [eye, { ...ear, parameters }];
+    for (const path of ['/v1/graph/invoke', '/v1/graph/stream', '/v1/runs', '/v1/graph/setup']) {
+      const { status, body } = await send('POST', path, {
+        tools,
+        ...(path.endsWith('setup') ? {} : { messages: [user('hello')] }),
+      });
+      t.is(status, 422, path);
+      const [detail] = (body as unknown as Refusal).error.details;
+      t.deepEqual(detail?.loc, ['body', 'tools', 1, 'parameters'], path);
+      t.regex(detail?.msg ?? '', reason, path);
+    }
+  });
+}
+
+// adk-python#5049.
+test('a call that the schema of its tool refuses is answered in place of the caller', async (t) => {
+  const parameters = { type: 'object', properties: { exact: { type: 'boolean' } }, required: ['exact'] };
+  const { body } = await send('POST', '/v1/graph/invoke', {
+    messages: [user('call look')],
+    tools: [{ ...eye, parameters }],
+  });
+  const { meta, all_messages: all } = body.data as Outcome & { readonly all_messages: Outcome['messages'] };
+  t.is(meta.status, 'completed');
+  const results = all.flatMap(({ content }) => content);
+  t.like(
+    results.find(({ type }) => type === 'tool_result'),
+    { output: "arguments must have required property 'exact'", is_error: true },
+  );
+});
+
+test('schemas of other versions and dialects are taken', async (t) => {
+  const parameters = {
+    $schema: 'http://json-schema.org/draft-04/schema#',
+    ...{ type: 'object', required: null },
+    properties: { a: { type: 'any', nullable: true, minimum: 0, exclusiveMinimum: true, pattern: '^https\\:\\/\\/' } },
+  };
+  const outcome = await invoke({ messages: [user('call look')], tools: [{ ...eye, parameters }] });
+  t.deepEqual(asked(outcome), ['interrupted', 'look']);
+});

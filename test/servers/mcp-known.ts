@@ -1,5 +1,5 @@
 /** A server that many use: its tools by name, each with the schema of its arguments. The shapes are written by hand from the public documents. */
-export interface KnownServer {
+interface KnownServer {
   readonly source: string;
   readonly tools: Readonly<Record<string, object>>;
   /** Why a tool is set aside, by its name; the others work. */
