@@ -271,3 +271,12 @@ test('what a provider needs back counts for no tokens', (t) => {
   const count = (block: Block): number => countTokensApproximately([message('assistant', block)]);
   t.is(count({ ...call, provider_data: { source: 's', members: { signature: 'x'.repeat(4000) } } }), count(call));
 });
+
+// gemini-cli#17923.
+test('an image counts for no more tokens than a model takes for one, in a message and in the result of a tool', (t) => {
+  const image = { type: 'image', data: 'A'.repeat(1_000_000), mimeType: 'image/png' };
+  const output = { structuredContent: { url: `data:image/png;base64,${image.data}` }, content: [image] };
+  t.true(countTokensApproximately([message('user', image)]) < 1100);
+  t.true(countTokensApproximately([message('tool', { type: 'tool_result', call_id: 'c', output })]) < 2200);
+  t.true(countTokensApproximately([message('user', { type: 'data', data: image.data })]) > 200_000);
+});

@@ -2,6 +2,7 @@ import { answeredCalls, callsOf, withoutProviderData, type Block, type Message }
 import type { NodeContext } from './build/context.ts';
 import { nameOf } from './state/name-of.ts';
 import { refuseUnknown, requireObject } from './state/refuse-unknown.ts';
+import { readMedia } from './model/media.ts';
 
 /** A context in two parts, both in its order: the messages that stay, and those that may be removed from it. */
 export interface SplitContext {
@@ -66,7 +67,7 @@ const bytesPerToken = 4;
 
 /**
  * Estimates the tokens of messages: of each, four bytes of UTF-8 a token, rounded up. Text counts as it is, any other block
- * as its JSON without provider data.
+ * as its JSON without provider data. Base64 of an image or the like counts 1,000 tokens at most: models do not read it as text.
  */
 export const countTokensApproximately = (messages: readonly Message[]): number =>
   messages.reduce((sum, message) => sum + Math.ceil(bytesOf(withoutProviderData(message).content) / bytesPerToken), 0);
@@ -74,8 +75,17 @@ export const countTokensApproximately = (messages: readonly Message[]): number =
 const bytesOf = (content: readonly Block[]): number =>
   content.reduce((sum, block) => {
     const { type, text } = block as { readonly type: string; readonly text?: unknown };
-    return sum + Buffer.byteLength(type === 'text' && typeof text === 'string' ? text : JSON.stringify(block));
+    return sum + Buffer.byteLength(type === 'text' && typeof text === 'string' ? text : JSON.stringify(block, cutData));
   }, 0);
+
+const bytesOfData = 1000 * bytesPerToken;
+
+/** For `JSON.stringify`: data that is longer than it counts is cut. */
+function cutData(this: unknown, _name: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= bytesOfData) return value;
+  const isData = value.startsWith('data:') || readMedia(this) !== undefined;
+  return isData ? value.slice(0, bytesOfData) : value;
+}
 
 /** Bounds of a context: it is too long when it is over one of them. */
 export interface ContextBounds {

@@ -51,3 +51,15 @@ test('what cannot be stored is a text that names it, and a run that is stopped s
     message: 'stopped',
   });
 });
+
+// claude-code#70280: FastMCP copies its result into structured content, and that into a text.
+test('data of a block that stands once more in structured content or in a text is left out there', async (t) => {
+  const data = 'A'.repeat(300);
+  const image = { type: 'image', data, mimeType: 'image/png' } as const;
+  const structuredContent = { result: [image, { raw: data }], ok: true };
+  const content = [image, { type: 'text', text: JSON.stringify(structuredContent) } as const];
+  const kept = await keepMedia({ content, structuredContent }, { files: fakeFiles(), signal });
+  const shown = { result: [{ ...image, data: '[image/png]' }, { raw: '[image/png]' }], ok: true };
+  t.deepEqual(kept, { content: [image, { type: 'text', text: JSON.stringify(shown) }], structuredContent: shown });
+  t.deepEqual(await keepMedia({ content: 'odd' }, { files: fakeFiles(), signal }), { content: 'odd' });
+});

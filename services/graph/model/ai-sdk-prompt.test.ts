@@ -1,8 +1,12 @@
 import type { Block, Message } from '@agent-workflow/protos/message';
 import test from 'ava';
-import { fakeFiles, user } from '../testing.ts';
+import { tool } from '../build/tool.ts';
+import { fakeFiles, user, walk } from '../testing.ts';
+import type { LanguageModel, StreamPart } from './ai-sdk-model.ts';
+import { aiSdkModel } from './ai-sdk.ts';
 import { toCallOptions } from './ai-sdk-prompt.ts';
 import { loadMedia } from './question-media.ts';
+import { createReactAgent } from './react-agent.ts';
 import { isReadable } from './supported-urls.ts';
 
 const message = (role: Message['role'], ...content: Block[]): Message => ({ ...user(''), role, content });
@@ -112,4 +116,65 @@ test('an address goes to a provider that reads it, and to one that does not say 
   t.false(isReadable(urls, part('https://a.example/i.mp3', 'audio/mpeg')));
   t.true(isReadable({}, part('https://b.example/i.png')));
   t.true(isReadable({ '*/*': [/./] }, part('https://b.example/i.png')));
+});
+
+test('an agent gives each thought back to the provider behind its language model, with the calls that followed it', async (t) => {
+  const signed = { anthropic: { signature: 'c2ln' } };
+  const sealed = { anthropic: { redactedData: 'AAEC' } };
+  const finish = (reason: string): StreamPart => ({ type: 'finish', finishReason: { unified: reason, raw: reason } });
+  const answers: StreamPart[][] = [
+    [
+      { type: 'reasoning-start', id: '0' },
+      { type: 'reasoning-delta', id: '0', delta: 'Let me ' },
+      { type: 'reasoning-delta', id: '0', delta: 'add.' },
+      { type: 'reasoning-delta', id: '0', delta: '', providerMetadata: signed },
+      { type: 'reasoning-end', id: '0' },
+      { type: 'reasoning-start', id: '1', providerMetadata: sealed },
+      { type: 'reasoning-end', id: '1' },
+      { type: 'tool-call', toolCallId: 'a', toolName: 'add', input: '{}', providerMetadata: { google: { id: 'x' } } },
+      finish('tool-calls'),
+    ],
+    [
+      { type: 'reasoning-start', id: '0' },
+      { type: 'reasoning-delta', id: '0', delta: 'Plain.' },
+      { type: 'reasoning-end', id: '0' },
+      { type: 'text-delta', id: '1', delta: 'It is 5.' },
+      finish('stop'),
+    ],
+    [{ type: 'text-delta', id: '0', delta: 'Still.' }, finish('stop')],
+  ];
+  const prompts: (readonly unknown[])[] = [];
+  const languageModel = (provider: string): LanguageModel => ({
+    ...{ specificationVersion: 'v3', provider, modelId: 'm' },
+    doStream: async ({ prompt }) => {
+      prompts.push(prompt);
+      const parts = answers.shift() ?? [];
+      return {
+        stream: (async function* () {
+          yield* parts;
+        })(),
+      };
+    },
+  });
+  const add = tool({ name: 'add', description: '', parameters: { type: 'object' } }, () => 5);
+  const agent = (provider: string) => createReactAgent({ model: aiSdkModel(languageModel(provider)), tools: [add] });
+  const first = await walk(agent('anthropic'), { context: [user('2 + 3?')] });
+  const thoughts = [
+    { type: 'reasoning', text: 'Let me add.', providerOptions: signed },
+    { type: 'reasoning', text: '', providerOptions: sealed },
+    { ...{ type: 'tool-call', toolCallId: 'a', toolName: 'add', input: {} }, providerOptions: { google: { id: 'x' } } },
+  ];
+  t.deepEqual(prompts[1]?.[1], { role: 'assistant', content: thoughts });
+  await walk(agent('anthropic'), { from: first, context: [user('Sure?')] });
+  t.deepEqual(prompts[2]?.[1], { role: 'assistant', content: thoughts });
+  t.deepEqual(prompts[2]?.[3], {
+    role: 'assistant',
+    content: [
+      { type: 'reasoning', text: 'Plain.' },
+      { type: 'text', text: 'It is 5.' },
+    ],
+  });
+  answers.push([{ type: 'text-delta', id: '0', delta: 'Yes.' }, finish('stop')]);
+  await walk(agent('openai'), { from: first, context: [user('And you?')] });
+  t.false(JSON.stringify(prompts[3]).includes('reasoning') || JSON.stringify(prompts[3]).includes('providerOptions'));
 });
