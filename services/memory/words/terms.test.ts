@@ -19,6 +19,6 @@ test('the terms of version 2 are these', (t) => {
 });
 
 test('a query has each term once, whole words first, and no more than 128', (t) => {
-  t.deepEqual(queryTermsOf('leaving leaving now'), ['leav', 'now', '+leav', '+eavi', '+avin', '+ving']);
+  t.deepEqual(queryTermsOf('leaving leaving now'), ['leav', 'now', '+leav', '+avin']);
   t.is(queryTermsOf(Array.from({ length: 500 }, (_, n) => `word${String(n)}`).join(' ')).length, 128);
 });

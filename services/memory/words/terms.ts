@@ -9,7 +9,9 @@ export const termsVersion = 2;
  * compounds with it are found. Scripts that write no spaces between words have groups of neighbouring letters, because what is a word
  * there depends on a dictionary, and dictionaries differ from one machine to the next.
  */
-export function termsOf(text: string): string[] {
+export const termsOf = (text: string): string[] => termsWith(text, partsOf);
+
+function termsWith(text: string, parts: (letters: readonly string[]) => string[]): string[] {
   const runs = withoutMarks(foldText(text).replace(ignored, '')).match(runOfScript) ?? [];
   return runs.flatMap((written) => {
     const run = written.replace(article, '');
@@ -18,16 +20,20 @@ export function termsOf(text: string): string[] {
     if (kana.test(run)) return groupsOf(letters, 2);
     if (hangul.test(run)) return koreanTerms(letters, run);
     if (unspaced.test(run)) return groupsOf(letters, 3);
-    return [stemOf(run), ...partsOf(letters)];
+    return [stemOf(run), ...parts(letters)];
   });
 }
 
 /** The most terms that one query looks for. */
 const maxTerms = 128;
 
-/** The different terms of a query: whole words before their parts. */
+/**
+ * The different terms of a query: whole words before their parts. Every second part is enough, and takes half the time: a word that has five letters
+ * in common with it has one of them.
+ */
 export function queryTermsOf(text: string): string[] {
-  const terms = [...new Set(termsOf(text))];
+  const everySecond = (letters: readonly string[]): string[] => partsOf(letters).filter((_, place) => place % 2 === 0);
+  const terms = [...new Set(termsWith(text, everySecond))];
   const isPart = (term: string): boolean => term.startsWith(partMark);
   return [...terms.filter((term) => !isPart(term)), ...terms.filter(isPart)].slice(0, maxTerms);
 }
