@@ -134,6 +134,21 @@ for (const [what, schema, args, fault] of hostile) {
   });
 }
 
+test.serial(
+  'the checks of many calls in one answer together end soon: those that come too late are refused',
+  async (t) => {
+    const parameters = readForeignSchema(inA({ pattern: '^(?!.*(?=.*(?=.*b)))' }));
+    const checked = tool({ name: 'checked', description: '', parameters }, () => 'ran');
+    const args = { a: 'a'.repeat(60) };
+    const calls = of(1000, (index) => ({ type: 'tool_call', id: `c${String(index)}`, name: 'checked', args }));
+    const model = fakeModel([calls as never, 'Done.']);
+    const { state } = await walk(createReactAgent({ model, tools: [checked] }), { context: [user('Go on.')] });
+    const results = state.context.flatMap(({ content }) => content).filter(({ type }) => type === 'tool_result');
+    t.is(results[0]?.['output'], 'ran');
+    t.regex(String(results.at(-1)?.['output']), /too complex/);
+  },
+);
+
 const large: readonly (readonly [what: string, schema: Schema])[] = [
   [
     'patterns with a great many states',

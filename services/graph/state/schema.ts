@@ -52,14 +52,26 @@ export const schemaFault = (schema: JsonSchema, value: unknown, name: string): s
  */
 export function foreignSchemaFault(schema: JsonSchema, value: unknown, name: string): string | undefined {
   const compiled = compileSchema(schema);
+  if (busyMs > maxBusyMs) return tooComplex(name);
+  if (busyMs === 0) setImmediate(() => (busyMs = 0));
+  const start = performance.now();
   try {
     return faultWithin(compiled, { value, name, steps: 500_000 + 16 * JSON.stringify(value).length });
   } catch (error) {
     // The value is nested more deeply than JSON is written here.
     if (error instanceof RangeError) return tooComplex(name);
     throw error;
+  } finally {
+    busyMs += performance.now() - start;
   }
 }
+
+/**
+ * How long such checks have taken since the event loop last turned, and may take, in milliseconds: an answer may hold a thousand calls, which are
+ * checked one behind the other, and a loop that does not turn for ten seconds ends the process.
+ */
+let busyMs = 0;
+const maxBusyMs = 2000;
 
 interface Checked {
   readonly value: unknown;
