@@ -35,7 +35,25 @@ function inner(schema: Json, components: Components): Json {
       return given === undefined ? [] : [[key, given]];
     }),
   );
-  return orNullDescribed(hoisted);
+  return orNullDescribed(oneTypeEach(hoisted));
+}
+
+/** The keywords that are about values of one type. */
+const ofType: Readonly<Record<string, readonly string[]>> = {
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  number: ['minimum', 'maximum'],
+  array: ['items', 'minItems', 'maxItems'],
+};
+
+/** A schema of several types as one of each, with what it says of that type: generators of clients know no other form. */
+function oneTypeEach({ type, ...schema }: Json): Json {
+  if (!Array.isArray(type)) return type === undefined ? schema : { type, ...schema };
+  const parts = (type as string[]).map((each) => ({
+    type: each,
+    ...Object.fromEntries(Object.entries(schema).filter(([key]) => ofType[each]?.includes(key))),
+  }));
+  const typed = new Set((type as string[]).flatMap((each) => ofType[each] ?? []));
+  return { anyOf: parts, ...Object.fromEntries(Object.entries(schema).filter(([key]) => !typed.has(key))) };
 }
 
 /** A schema or null: the description of the schema is that of both. */

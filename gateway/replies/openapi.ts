@@ -29,7 +29,8 @@ export function toOpenApi(endpoints: readonly Row[], { secured }: { readonly sec
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Agent Workflow Service', version: '1', description: introduction },
+    info: { title: 'Agent Workflow Service', version: '1', description: introduction, license },
+    servers: [{ url: '/', description: 'The gateway that gives this document' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     'x-error-codes': errorCodes,
@@ -39,9 +40,11 @@ export function toOpenApi(endpoints: readonly Row[], { secured }: { readonly sec
       schemas: components,
       ...(secured && { securitySchemes }),
     },
-    ...(secured && { security: [{ bearer: [] }] }),
+    security: secured ? [{ bearer: [] }] : [],
   };
 }
+
+const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
 
 /** What each kind of event means, the form of its `data`, and a `data` of it. */
 const eventsText = (): Json =>

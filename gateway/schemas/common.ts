@@ -58,10 +58,19 @@ export const objectOf = <P extends TProperties>(title: string, description: stri
 export const openObjectOf = <P extends TProperties>(title: string, description: string, properties: P) =>
   Type.Object(properties, { title, description, additionalProperties: true });
 
-/** An object of which at least one of these fields has to be there; a fault names the first. */
-export const oneOfNeeded = <T extends TSchema>(schema: T, names: readonly string[]): T => ({
+/** What one of two or more ways to make a request has, beside its own schema. */
+interface Way {
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, object>>;
+}
+
+/**
+ * An object that is made in one of these ways; a fault names what lacks in the first. The ways stand in `allOf`, because generators of clients take an `anyOf`
+ * beside properties for the whole type.
+ */
+export const oneOfNeeded = <T extends TSchema>(schema: T, ways: readonly Way[]): T => ({
   ...schema,
-  anyOf: names.map((name) => ({ required: [name] })),
+  allOf: [{ anyOf: ways }],
 });
 
 /** A text of a reply. */

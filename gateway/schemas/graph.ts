@@ -74,7 +74,7 @@ const ConfigTool = Type.Unsafe<Tool | { readonly function: Tool }>(
         function: Type.Optional(described(Tool, 'The tool, in place of the fields beside this one')),
       },
     ),
-    ['name', 'function'],
+    [{ required: ['name'] }, { required: ['function'] }],
   ),
 );
 
@@ -162,7 +162,7 @@ export const SetUp = objectOf('SetUp', 'The tools that are set up.', {
 });
 
 /** The body of invoke and stream. */
-export const RunInput = objectOf('RunRequest', 'What the agent is to do, on which thread.', {
+const RunFields = objectOf('RunRequest', 'What the agent is to do, on which thread.', {
   messages: RunMessages,
   initial_state: Type.Optional(
     described(
@@ -195,6 +195,10 @@ export const RunInput = objectOf('RunRequest', 'What the agent is to do, on whic
     ),
   ),
 });
+export const RunInput = oneOfNeeded(RunFields, [
+  { properties: { messages: { minItems: 1, description: 'A message, or several' } } },
+  { required: ['resume'] },
+]);
 export type RunInput = Static<typeof RunInput>;
 
 /** The agent and the revision that a path names. */

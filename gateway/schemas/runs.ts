@@ -12,6 +12,7 @@ import {
   paged,
   paging,
   objectOf,
+  oneOfNeeded,
   runId,
   text,
   threadId,
@@ -143,17 +144,26 @@ export const StoppedThread = objectOf('StoppedThread', 'What became of the run o
 });
 
 /** The thread whose run is to be stopped. */
-export const StopInput = objectOf('StopRequest', 'Names a thread, in one of two places.', {
-  thread_id: Type.Optional(described(BodyId, 'The thread. This or `config.thread_id` is required.')),
-  config: Type.Optional(
-    described(
-      objectOf('StopConfig', 'Names a thread. Further fields are ignored.', {
-        thread_id: Type.Optional(described(BodyId, 'The thread, when it does not stand outside of `config`')),
-      }),
-      'The other place for the id of the thread',
+export const StopInput = oneOfNeeded(
+  objectOf('StopRequest', 'Names a thread, in one of two places.', {
+    thread_id: Type.Optional(described(BodyId, 'The thread. This or `config.thread_id` is required.')),
+    config: Type.Optional(
+      described(
+        objectOf('StopConfig', 'Names a thread. Further fields are ignored.', {
+          thread_id: Type.Optional(described(BodyId, 'The thread, when it does not stand outside of `config`')),
+        }),
+        'The other place for the id of the thread',
+      ),
     ),
-  ),
-});
+  }),
+  [
+    { required: ['thread_id'] },
+    {
+      required: ['config'],
+      properties: { config: { required: ['thread_id'], description: 'With the id of the thread' } },
+    },
+  ],
+);
 
 export const FixedThread = objectOf('FixedThread', 'What was removed from a thread, and its state after that.', {
   success: flag('Always `true`'),

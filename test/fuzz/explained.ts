@@ -53,12 +53,6 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 422,
-    message: /^body\.messages: must hold a message, unless resume is given$/,
-    why: 'messages may be empty only where the body answers a question',
-  },
-  {
-    code: 'ST202',
-    status: 422,
     message: /\.timestamp: must be an ISO 8601 time/,
     why: 'some times that RFC 3339 allows, as a leap second, are no time to a computer',
   },
@@ -91,12 +85,6 @@ export const explained: readonly Explained[] = [
     status: 422,
     message: /^body\.(state|initial_state)\./s,
     why: 'the fields of the state are the graph\u2019s, which `graph:StateSchema` tells',
-  },
-  {
-    code: 'ST202',
-    status: 422,
-    message: /^body\.thread_id: /,
-    why: 'one of two fields names the thread',
   },
   {
     code: 'ST201',

@@ -20,9 +20,6 @@ export async function toStartRequest(
   { tools: toolStore, secured }: Pick<Services, 'tools' | 'secured'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
-  if (input.messages.length === 0 && resume === undefined) {
-    throw invalidAt(['body', 'messages'], 'must hold a message, unless resume is given', 'too_short');
-  }
   const thread = config && threadOf(config);
   // The claims are not part of this bound: they have one of their own.
   if (config) boundedBytes(config, ['body', 'config'], sizes.metadata);
