@@ -205,7 +205,8 @@ function successText({ answer, status }: Row): string {
 const eventsFraming =
   'The chunks of the run, one after the other. As `text/event-stream` each is an event whose `data` is the chunk as one line of JSON, with `id: {run_id}:{seq}` for `Last-Event-ID`, the kind of the chunk as `event`, and comment lines while the stream is idle. As `application/x-ndjson` each is one line';
 
-const anyBytes = '*/*';
+/** The type of the file itself is in its reply. Generators of clients know no type but this for bytes of any kind. */
+const anyBytes = 'application/octet-stream';
 
 /** What a request for the bytes of a file is answered beside 200, when its headers ask for it. */
 const partialReplies = ({ reply, example }: Row): Json => ({

@@ -195,10 +195,16 @@ const RunFields = objectOf('RunRequest', 'What the agent is to do, on which thre
     ),
   ),
 });
-export const RunInput = oneOfNeeded(RunFields, [
-  { properties: { messages: { minItems: 1, description: 'A message, or several' } } },
-  { required: ['resume'] },
-]);
+export const RunInput = {
+  ...RunFields,
+  // No `anyOf`: a client that is generated from one sends `resume` as null always, which is an answer.
+  allOf: [
+    {
+      if: { not: { required: ['resume'] } },
+      then: { properties: { messages: { minItems: 1, description: 'A message, or several' } } },
+    },
+  ],
+};
 export type RunInput = Static<typeof RunInput>;
 
 /** The agent and the revision that a path names. */

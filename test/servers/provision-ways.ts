@@ -82,7 +82,7 @@ export const serverWays: readonly Way<ServerName>[] = [
   },
 ];
 
-/** What only the charts need: had with `--kubernetes`. */
+/** What only the charts and the description of the interface need: had with `--kubernetes`. */
 export const toolWays: readonly Way<ToolName>[] = [
   {
     server: 'apis',
@@ -119,7 +119,24 @@ export const toolWays: readonly Way<ToolName>[] = [
     needs: ['go'],
     make: buildKubernetes,
   },
+  {
+    server: 'generators',
+    title: 'redocly and generators of clients for Go and Python',
+    effort: 'compiling one and installing two, about a minute',
+    needs: ['go', 'python3', 'npm'],
+    make: installGenerators,
+  },
 ];
+
+/** What reads the description of the interface: each in a folder of its own, which can be moved. */
+async function installGenerators(folder: string): Promise<void> {
+  const [, oapi, python, redocly] = /^oapi(.*)-python(.*)-redocly(.*)$/.exec(versions.generators) ?? [];
+  await goInstall(folder, `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v${String(oapi)}`);
+  const pip = ['-m', 'pip', 'install', '--quiet', '--target', join(folder, 'python')];
+  await runToEnd('python3', [...pip, `openapi-python-client==${String(python)}`]);
+  const npm = ['install', '--no-audit', '--no-fund', '--prefix', join(folder, 'redocly')];
+  await runToEnd('npm', [...npm, `@redocly/cli@${String(redocly)}`], { cwd: folder });
+}
 
 /** A machine that was never updated has no list of packages yet: then it is fetched, and only then. */
 async function aptInstall(name: string): Promise<void> {

@@ -97,7 +97,7 @@ test('what only the charts need is had when it is asked for, and then nothing el
   t.is(code, 1);
   t.is(
     printed.split('\n').at(-2),
-    `absent: the APIs of Kubernetes and its extensions, kubeconform ${versions.kubeconform}, Helm ${versions.helm}, Helm ${versions.helm3}, Kubernetes ${versions.kubernetes}`,
+    `absent: the APIs of Kubernetes and its extensions, kubeconform ${versions.kubeconform}, Helm ${versions.helm}, Helm ${versions.helm3}, Kubernetes ${versions.kubernetes}, redocly and generators of clients for Go and Python`,
   );
 });
 
@@ -107,7 +107,7 @@ test('a server that nobody knows is refused, with those that are known', async (
   t.is(code, 2);
   t.is(
     printed,
-    'unknown: mysql; there are redis, postgres, nats, cassandra, versitygw, weaviate, apis, kubeconform, helm, helm3, kubernetes\n',
+    'unknown: mysql; there are redis, postgres, nats, cassandra, versitygw, weaviate, apis, kubeconform, helm, helm3, kubernetes, generators\n',
   );
 });
 

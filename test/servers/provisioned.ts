@@ -14,6 +14,7 @@ export const versions = {
   kubeconform: '0.8.0',
   apis: '1.36.3-keda2.21.0-gateway1.6.3-prometheus0.85.0-certificates1.21.2',
   kubernetes: '1.36.3',
+  generators: 'oapi2.8.2-python0.26.2-redocly2.12.0',
 } as const;
 
 /** What is started for tests, and run by a supervisor. */
@@ -21,9 +22,9 @@ export type ServerName = 'redis' | 'postgres' | 'nats' | 'cassandra' | 'versityg
 
 /**
  * What the charts are tried with: two Helms, kubeconform, the API descriptions of Kubernetes and of what extends it, and the
- * programs of a control plane.
+ * programs of a control plane. And what the description of the interface is tried with: a linter, and generators of clients.
  */
-export type ToolName = 'helm' | 'helm3' | 'kubeconform' | 'apis' | 'kubernetes';
+export type ToolName = 'helm' | 'helm3' | 'kubeconform' | 'apis' | 'kubernetes' | 'generators';
 
 /** Everything that `npm run servers` fetches or builds, and nothing else: the folder can be removed at any time. */
 export function serversFolder(): string {
@@ -59,6 +60,7 @@ export function provisioned(server: ServerName | ToolName): string | undefined {
       return existing(join(folderOf(server), 'kubeconform'));
     case 'apis':
     case 'kubernetes':
+    case 'generators':
       return existing(folderOf(server));
   }
 }
