@@ -80,8 +80,8 @@ withServer(test, generators, () => {
     const { url, folder } = await open(t);
     const env = { PYTHONPATH: join(tools(), 'python') };
     const generate = ['generate', '--path', 'openapi.json', '--meta', 'none', '--output-path', 'api'];
-    const said = await printed('python3', ['-m', 'openapi_python_client', ...generate], { cwd: folder, env });
-    t.false(/^(WARNING|ERROR)/m.test(said), said.slice(0, 2000));
+    const output = await printed('python3', ['-m', 'openapi_python_client', ...generate], { cwd: folder, env });
+    t.false(/^(WARNING|ERROR)/m.test(output), output.slice(0, 2000));
     await copyFile(tourOf('py'), join(folder, 'tour.py'));
     t.deepEqual((await printed('python3', ['tour.py', url], { cwd: folder, env })).trim().split('\n'), tour);
   });
