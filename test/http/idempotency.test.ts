@@ -383,8 +383,8 @@ embeddedOnly(test, 'changes are made once, though the process dies before their 
       requests.map(async ([method, path, body]) => {
         const reply = await client.send(method, path, body, key('died'));
         t.is(reply.status, 200, `${method} ${path}`);
-        // The state beside what a fix came to is that of the moment.
-        const { state: _state, ...data } = dataOf(reply) as Record<string, unknown>;
+        // The state beside what a fix came to is that of the moment, and so is its checkpoint.
+        const { state: _state, checkpoint_id: _checkpoint, ...data } = dataOf(reply) as Record<string, unknown>;
         return data;
       }),
     );
