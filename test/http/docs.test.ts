@@ -121,7 +121,7 @@ test('a browser that opens the root is led to the playground, or without it to t
   }
   const programs = [
     '',
-    'application/octet-stream',
+    '*/*',
     'text/*',
     'application/json',
     'text/html-or-not',
