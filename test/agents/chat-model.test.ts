@@ -1,6 +1,7 @@
 import { chatModel, type AnswerPart, type ChatModelOptions, type ModelQuestion } from '@agent-workflow/graph';
 import { user } from '@agent-workflow/graph/testing';
 import test, { type ExecutionContext } from 'ava';
+import { byLoad } from '../by-load.ts';
 import { startOpenaiChat, type OpenaiChat, type ScriptedReply } from '../servers/openai-chat.ts';
 
 const question: ModelQuestion = { instructions: '', messages: [user('Hello')], tools: [] };
@@ -72,4 +73,20 @@ test('a failure names the settings as their operator does', async (t) => {
   await t.throwsAsync(answerOf(t, { status: 403 }, { names }), {
     message: 'the key may not use the model (403): check MY_KEY and model',
   });
+});
+
+const refused = { message: 'the model refused the request (400)' };
+
+test('a provider that refuses the largest image is told apart from an answer that is too long', async (t) => {
+  const data = Buffer.alloc(10 * 1024 * 1024 - 8, 'image').toString('base64');
+  const image = { role: 'user', content: [{ type: 'image', media_type: 'image/png', data }] } as const;
+  const asked = { ...question, messages: [{ ...user(''), ...image }] };
+  await t.throwsAsync(answerOf(t, { status: 400 }, { question: asked }), refused);
+});
+
+test('a refusal is read at once, whatever words the conversation has', async (t) => {
+  const asked = { ...question, messages: [user(`${'a'.repeat(4095)} `.repeat(512))] };
+  const start = performance.now();
+  await t.throwsAsync(answerOf(t, { status: 400 }, { question: asked }), refused);
+  t.true(performance.now() - start < byLoad(3000));
 });

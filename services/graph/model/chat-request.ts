@@ -8,6 +8,7 @@ import { CutError, NoAnswerError, TooLongError, type ModelFault } from './model-
 import { readCharacters, readProviderFault, type ProviderFault } from './provider-words.ts';
 import { nameOf } from '../state/name-of.ts';
 import { loadMedia } from './question-media.ts';
+import { withoutLongRuns } from './long-runs.ts';
 import { readRetryAfter } from './retry-after.ts';
 
 /** Where and how an API of chat completions is asked. */
@@ -42,9 +43,6 @@ export interface ChatReply {
   readonly toError: (event: string) => Error;
 }
 
-/** Base64 of media, in which no word of a provider is looked for. */
-const mediaData = /[\w+/-]{4096,}={0,2}/g;
-
 /** Sends a question; repeats the request while that may help. */
 export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal: AbortSignal): Promise<ChatReply> {
   const url = toUrl(api);
@@ -53,7 +51,7 @@ export async function sendQuestion(api: ChatApi, question: ModelQuestion, signal
   const media = await loadMedia(question, { takes: api.inputModalities, signal });
   const body = toBody(api, question, { source, media });
   const init = { method: 'POST', headers, body, signal, redirect: 'manual' } as const;
-  const sent = (): string => [init.body.replaceAll(mediaData, ''), ...headers.values(), url].join('\n');
+  const sent = (): string => [withoutLongRuns(init.body), ...headers.values(), url].join('\n');
   const send = async (): Promise<Response> => {
     const response = await fetch(url, init);
     if (!response.ok) throw await toChatError(response, sent);
