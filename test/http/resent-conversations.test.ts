@@ -101,6 +101,39 @@ test('a result that the thread has under another id is left out beside a new que
   t.deepEqual(await unpaired('result-again'), []);
 });
 
+test('results under other ids are left out where the messages of their calls are sent again under those of the thread', async (t) => {
+  await answered('own-results');
+  await invoke('own-results', [fromUser('u-2', 'call look c-1')]);
+  await invoke('own-results', [result('t-2', 'c-1')]);
+  const history = await list('own-results');
+  const own = history.map((message) =>
+    message.role === 'tool' ? { ...message, message_id: `own-${message.message_id}` } : message,
+  );
+  const { status, body } = await invoke('own-results', [...own, fromUser('u-3', 'and now?')]);
+  t.is(status, 200, JSON.stringify(body));
+  t.deepEqual((await ids('own-results')).slice(0, -1), [...history.map(({ message_id: id }) => id), 'u-3']);
+  t.deepEqual(await unpaired('own-results'), []);
+});
+
+test('of a message with results the thread has and one that was missing, the missing one is taken', async (t) => {
+  await answered('joined');
+  await invoke('joined', [fromUser('u-2', 'call listen c-2')]);
+  const history = (await list('joined')).filter(({ role }) => role !== 'tool');
+  const both = { ...result('t-2', 'c-1'), content: [...result('', 'c-1').content, ...result('', 'c-2').content] };
+  const { status, body } = await invoke('joined', [...history, both]);
+  t.is(status, 200, JSON.stringify(body));
+  t.like(body.data, { meta: { status: 'completed' } });
+  const results = (await list('joined')).filter(({ role }) => role === 'tool');
+  t.deepEqual(
+    results.map(({ message_id: id, content }) => [id, ...content.map((block) => block['call_id'])]),
+    [
+      ['t-1', 'c-1'],
+      ['t-2', 'c-2'],
+    ],
+  );
+  t.deepEqual(await unpaired('joined'), []);
+});
+
 test('a whole conversation with the result of the open call goes on where the thread stood', async (t) => {
   await invoke('resumed', [fromUser('u-1', 'call look c-1')]);
   const before = await list('resumed');
