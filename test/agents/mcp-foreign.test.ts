@@ -217,6 +217,12 @@ const unusable: readonly (readonly [what: string, tool: unknown, named: string, 
     /^the pattern "\^\(a\)\\\\1\$" cannot be used: it refers to what a group matched/,
   ],
   ['is a text', { name: 'odd', inputSchema: 'object' }, 'odd', /^the schema must be an object, not string$/],
+  [
+    'is of a text (atlas-ui-3#727)',
+    { name: 'odd', inputSchema: { type: 'string' } },
+    'odd',
+    /^the schema must be of an object, not of type string$/,
+  ],
   ['is a list', { name: 'odd', inputSchema: [] }, 'odd', /^the schema must be an object, not a list$/],
   [
     'is larger than 64 KiB',

@@ -1,8 +1,10 @@
 import { isCall, providerDataOf, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 import type { CallOptions, FilePart, PromptMessage, ResultContent } from './ai-sdk-model.ts';
+import { objectOf } from './given-json.ts';
 import type { ModelQuestion } from './model.ts';
 import type { MediaPart, QuestionMedia } from './question-media.ts';
 import { partsOfResult } from './result-parts.ts';
+import { toSentSchema } from './sent-schema.ts';
 import { resultsBehindCalls, settledCalls, toModelText } from './settled-calls.ts';
 
 /** What a question is sent with. */
@@ -21,7 +23,7 @@ export function toCallOptions(question: ModelQuestion, sending: Sending): Omit<C
     prompt: toPrompt(question, sending),
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
-        ...{ type: 'function', name, description, inputSchema: parameters },
+        ...{ type: 'function', name, description, inputSchema: toSentSchema(parameters) },
       })),
     }),
     ...(schema && { responseFormat: { type: 'json', name: 'answer', schema } }),
@@ -63,7 +65,9 @@ function toAnswerPart(block: Block, settled: Settled, source: string): AnswerPar
   const options = isOwn && Object.keys(data.members).length > 0 ? { providerOptions: data.members } : {};
   if (isCall(block)) {
     const { id, name, args } = block;
-    return settled.has(id) ? [{ type: 'tool-call', toolCallId: id, toolName: name, input: args, ...options }] : [];
+    return settled.has(id)
+      ? [{ type: 'tool-call', toolCallId: id, toolName: name, input: objectOf(args), ...options }]
+      : [];
   }
   if (block.type === 'reasoning')
     return isOwn && typeof block['text'] === 'string' ? [{ type: 'reasoning', text: block['text'], ...options }] : [];

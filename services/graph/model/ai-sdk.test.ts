@@ -107,7 +107,7 @@ test('the conversation is sent with each call beside its answer', async (t) => {
     },
   ]);
   t.deepEqual(calls[0]?.tools, [
-    { type: 'function', name: 'add', description: 'Adds.', inputSchema: { type: 'object' } },
+    { type: 'function', name: 'add', description: 'Adds.', inputSchema: { type: 'object', properties: {} } },
   ]);
 });
 

@@ -67,6 +67,14 @@ test('a call without its answer is not sent to the model, nor an answer without 
   ]);
 });
 
+// CopilotKit#3300: a provider refuses each later request that holds such a call.
+test('arguments that are no object, of a model of an author, go back as an object', (t) => {
+  for (const args of ['not JSON', [1], 5, null]) {
+    const messages = read(message('assistant', { ...call('a'), args }), message('tool', result('a')));
+    t.like(messages[0], { tool_calls: [{ id: 'a', function: { arguments: '{}' } }] });
+  }
+});
+
 test('what is not text is named by its kind, and past reasoning is left out', (t) => {
   const messages = read(
     message('user', text('See '), { type: 'image', url: 'https://pictures.example/1' }),

@@ -1,8 +1,10 @@
 import { isCall, providerDataOf, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 import type { ToolDeclaration } from '../build/context.ts';
+import { objectOf } from './given-json.ts';
 import type { ModelQuestion } from './model.ts';
 import type { MediaPart, QuestionMedia } from './question-media.ts';
 import { partsOfResult } from './result-parts.ts';
+import { toSentSchema } from './sent-schema.ts';
 import { resultsBehindCalls, settledCalls, toModelText } from './settled-calls.ts';
 
 /** A message or a tool as chat completions take it. */
@@ -40,7 +42,10 @@ export function toChatMessages({ instructions, messages }: ModelQuestion, sendin
 
 /** The tools as chat completions take them. */
 export const toChatTools = (tools: readonly ToolDeclaration[]): ChatObject[] =>
-  tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description, parameters } }));
+  tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters: toSentSchema(parameters) },
+  }));
 
 type Settled = ReadonlyMap<unknown, CallBlock>;
 
@@ -118,7 +123,7 @@ function toCall(call: CallBlock, source: string): ChatObject {
     type: 'function',
     function: {
       ...(typeof inner === 'object' && inner),
-      ...{ name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
+      ...{ name, arguments: JSON.stringify(objectOf(args)) },
     },
   };
 }

@@ -20,6 +20,7 @@ export function readForeignSchema(given: unknown): Keywords {
   if (bytes > sizes.toolSchema) throw new Error(`the schema has ${bytesOver(bytes, sizes.toolSchema)}`);
   const read = readObject(given);
   const schema = 'type' in read || isComposed(read) ? read : { type: 'object', ...read };
+  refuseOtherTypes(schema);
   try {
     requireJsonSchema(schema, ['the schema']);
   } catch (error) {
@@ -35,6 +36,13 @@ const anyArguments: Keywords = { type: 'object', properties: {} };
 /** Providers want the arguments to be an object; one that says so elsewhere is left as it is. */
 const isComposed = (schema: Keywords): boolean =>
   ['$ref', 'anyOf', 'oneOf', 'allOf'].some((keyword) => keyword in schema);
+
+/** Arguments are always an object. */
+function refuseOtherTypes({ type }: Keywords): void {
+  const types = Array.isArray(type) ? (type as readonly unknown[]) : [type];
+  if (type !== undefined && !types.includes('object'))
+    throw new Error(`the schema must be of an object, not of type ${types.join(' or ')}`);
+}
 
 function requireLevels(value: unknown, levels: number): void {
   if (typeof value !== 'object' || value === null) return;
