@@ -190,7 +190,7 @@ test('no arguments are an empty object, whatever stands for none', (t) => {
 test('what is no call is left out, and a call without a name or with arguments that are no JSON is cut', (t) => {
   t.deepEqual(callsOf([{}], [{ index: 0 }], [chunk('', '', '')], [chunk(null, null, null)]), []);
   t.like(callsOf([chunk('a', '', one)])[0], { name: 'unnamed', cut: true });
-  for (const broken of ['{"x":', one + two, 'x', '{"x":1}}'])
+  for (const broken of ['{"x":', one + two, 'x', '{"x":1}}', '"x"', '[1]', '5', 5, [1]])
     t.like(callsOf([chunk('a', 'find', broken)]), { length: 1, 0: { args: {}, cut: true } });
 });
 

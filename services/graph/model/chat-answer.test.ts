@@ -124,7 +124,8 @@ for (const [word, reason] of [
   ['tool_calls', 'tool_calls'],
   ['function_call', 'tool_calls'],
   ['tool_use', 'tool_calls'],
-  ['insufficient_system_resource', 'unknown'],
+  ['time_limit', 'length'],
+  ['some_new_word', 'unknown'],
 ] as const)
   test(`an answer that ended by ${word} ended by ${reason}`, async (t) => {
     t.deepEqual(await readBody(eventOf({ content: 'Hello' }, word)), [hello, ended(reason)]);
@@ -241,6 +242,19 @@ for (const [title, body, words] of [
   ['a list of errors (Google)', '[{"error":{"code":429,"message":"overloaded"}}]', '429: overloaded'],
   ['a detail (FastAPI)', '{"detail":"overloaded"}', 'overloaded'],
   ['an end by error', eventOf({}, 'error'), ''],
+  ['an end by a lack of resources (DeepSeek)', eventOf({}, 'insufficient_system_resource'), ''],
+  ['a message in place of choices (DashScope)', 'data: {"code":503,"message":"overloaded"}\n\n', '503: overloaded'],
+  ['a message and [DONE]', 'data: {"code":503,"msg":"overloaded"}\n\n', '503: overloaded'],
+  [
+    'a reply of JSON with a message alone (xaibo#36)',
+    '{"code":40001,"msg":"overloaded","data":null}',
+    '40001: overloaded',
+  ],
+  [
+    'a reply without choices (MiniMax)',
+    '{"choices":null,"base_resp":{"status_code":1002,"status_msg":"overloaded"}}',
+    '1002: overloaded',
+  ],
 ] as const)
   test(`an answer of which half came, then ${title}, fails with what the provider wrote`, async (t) => {
     const before = body.startsWith('data') || body.startsWith('event') ? eventOf({ content: 'Half' }) : '';

@@ -18,6 +18,8 @@ interface Draft {
   /** Absent: nothing said yet why the answer ended. */
   reason: FinishReason | undefined;
   isRefused: boolean;
+  /** What came in place of an answer, and may say why there is none. */
+  words: string | undefined;
   /** The provider ended the reply, with or without a reason. */
   isDone: boolean;
   /** The kinds of what has come. */
@@ -40,7 +42,7 @@ export async function* readChatAnswer(
   const { body, headers } = response;
   const draft: Draft = {
     ...{ calls: noCalls(), kept: { members: {}, characters: 0 }, usage: undefined, reason: undefined },
-    ...{ isRefused: false, isDone: false, has: new Set(), open: undefined, characters: 0 },
+    ...{ isRefused: false, words: undefined, isDone: false, has: new Set(), open: undefined, characters: 0 },
   };
   try {
     for await (const event of body ? readReply(body as ReadableStream<Uint8Array>) : []) {
@@ -49,6 +51,7 @@ export async function* readChatAnswer(
         const chunk = readChatChunk(event.json);
         const error = chunk.error ?? (event.isError ? event.text : undefined);
         if (error !== undefined) throw toError(error);
+        if (chunk.isMessage) draft.words = event.text;
         yield* takeChunk(draft, chunk, source);
         if (draft.reason === 'error') throw toError('');
       }
@@ -61,6 +64,7 @@ export async function* readChatAnswer(
       throw error;
     }
   }
+  if (draft.words !== undefined && endedBy(draft) === undefined) throw toError(draft.words);
   if (draft.has.size === 0 && draft.reason === undefined && !isEventStream(headers))
     throw new NoAnswerError(headers.get('content-type') ?? '');
   yield* endOf(draft, { source, model });

@@ -22,6 +22,8 @@ export interface ChatChunk {
   readonly usage: ChatUsage | undefined;
   /** What is wrong, as JSON: it stands in place of the rest of the answer. */
   readonly error: string | undefined;
+  /** It has a message in place of choices: where no answer comes, it says why. */
+  readonly isMessage: boolean;
 }
 
 interface ChatUsage {
@@ -46,8 +48,12 @@ export function readChatChunk(json: unknown): ChatChunk {
     isWhole,
     usage: usageIn(given, choice),
     error: errorIn(given, choice),
+    isMessage: listOf(given['choices']).length === 0 && messageNames.some((name) => Boolean(given[name])),
   };
 }
+
+/** Where servers write why they refuse, below a status of success. */
+const messageNames = ['message', 'msg', 'error_msg', 'error_message', 'base_resp'] as const;
 
 const isFirst = ({ index }: JsonObject): boolean => index === undefined || index === null || index === 0;
 

@@ -1,6 +1,7 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import type { CallPart, FinishReason, ProviderData } from './model.ts';
+import { isObject } from './given-json.ts';
 import { TooLongError } from './model-failure.ts';
 
 /** A tool call as it stands when its answer has ended. */
@@ -23,13 +24,13 @@ interface AnswerEnd {
 
 /**
  * The calls of an answer. One that cannot be shown to be whole is cut: the last one of an answer that reached its length limit or was filtered; one
- * without a name; one whose arguments are no JSON; and one without arguments where the answer ended early, or nothing says why it ended.
+ * without a name; one whose arguments are no object of JSON, which providers refuse to get back; and one without arguments where the answer ended early, or nothing says why it ended.
  */
 export const toCallParts = (calls: readonly EndedCall[], { reason, isStated }: AnswerEnd): CallPart[] => {
   const isEarly = reason === 'length' || reason === 'content_filter';
   return calls.map(({ id, name, args, isCut, provider_data: data }, at) => {
     const read = typeof args === 'string' ? readArgs(args, isStated && !isEarly) : { value: args };
-    const isWhole = !isCut && name !== '' && read && !(isEarly && at === calls.length - 1);
+    const isWhole = !isCut && name !== '' && isObject(read?.value) && !(isEarly && at === calls.length - 1);
     return {
       ...{ type: 'tool_call', id: id === '' ? newId() : id, name: name === '' ? 'unnamed' : name },
       ...(isWhole ? { args: read.value } : { args: {}, cut: true }),

@@ -65,6 +65,8 @@ test('whatever a tool returns, its parts are texts and blocks of media, and its 
       { maxDepth: 3 },
       fc.jsonValue(),
       fc.constant(`data:image/png;base64,${data}`),
+      fc.constant(`![a chart](data:image/png;base64,${data}) and data:,x;base64,${data.slice(1, 9)}`),
+      fc.constant(JSON.stringify([{ type: 'image', data, mimeType: 'image/png' }])),
       block,
       fc.array(tie('value')),
       fc.dictionary(fc.string(), tie('value')),
@@ -79,4 +81,28 @@ test('whatever a tool returns, its parts are texts and blocks of media, and its 
     }),
   );
   t.pass();
+});
+
+test('of a text with data in it the model reads the rest', (t) => {
+  const data = 'Ab+/'.repeat(100);
+  const chart = `See ![a chart](data:image/png;base64,${data}==), data:text/plain;charset=utf-8;base64,${data} and data:x.`;
+  t.deepEqual(partsOfResult(chart), ['See ![a chart]([image/png]), [text/plain] and data:x.']);
+  t.deepEqual(partsOfResult({ url: `;base64,${data}`, text: chart.slice(0, 14) }), [
+    `{"url":";base64,${data}","text":"See ![a chart]"}`,
+  ]);
+  const blocks = [
+    { type: 'image', data, mimeType: 'image/png' },
+    { type: 'text', text: 'a' },
+  ];
+  t.deepEqual(partsOfResult(JSON.stringify(blocks, undefined, 2)), ['["[image/png]",{"type":"text","text":"a"}]']);
+  for (const text of [`{"token": "${data}"}`, `{ ${data}`, data]) t.deepEqual(partsOfResult(text), [text]);
+});
+
+test('a text where an address should stand, and that is none, names no media', (t) => {
+  for (const url of ['https://', 'http://a b/c.png', 'https://[::'])
+    for (const block of [
+      { type: 'image_url', image_url: { url } },
+      { type: 'image', image: url },
+    ])
+      t.is(readMedia(block), undefined);
 });

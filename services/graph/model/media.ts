@@ -75,8 +75,7 @@ function placeOf(
   const data = textIn(inner, contents) ?? textIn(block, contents) ?? textIn(inner, urls) ?? textIn(block, urls);
   if (data === undefined || data === '') return undefined;
   if (data.startsWith('data:')) return readDataUrl(data);
-  const isUrl = isAddress(data);
-  if (isUrl) return { url: data };
+  if (isAddress(data)) return URL.canParse(data) ? { url: data } : undefined;
   // What stands where an address should, and is none, is nothing that a provider could read.
   const isData = textIn(inner, contents) === data || textIn(block, contents) === data;
   return isData && mediaType !== 'text/uri-list' ? { base64: data } : undefined;

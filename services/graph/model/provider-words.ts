@@ -1,5 +1,5 @@
 import { modelParameters, type FailureReason, type ModelParameter } from '@agent-workflow/kit/errors';
-import { objectOf, textOf } from './given-json.ts';
+import { objectOf, textOf, type JsonObject } from './given-json.ts';
 
 /** What a provider wrote of a failure. */
 interface ProviderReply {
@@ -55,16 +55,22 @@ function readError(body: string): ErrorParts {
     return { code: '', type: '', param: '', message: body };
   }
   const outer = objectOf(Array.isArray(read) ? read[0] : read);
-  const inner = outer['error'] ?? outer['detail'] ?? outer;
+  const inner = outer['error'] ?? outer['detail'] ?? outer['base_resp'] ?? outer;
   const error = objectOf(Array.isArray(inner) ? inner[0] : inner);
-  const message = typeof inner === 'string' ? inner : wordOf(error['message'] ?? error['msg'] ?? outer['message']);
+  const message = typeof inner === 'string' ? inner : wordOf(firstOf(error, messageNames) ?? outer['message']);
   return {
-    code: wordOf(error['code']),
+    code: wordOf(firstOf(error, codeNames)),
     type: wordOf(error['type'] ?? error['status']),
     param: wordOf(error['param']),
     message,
   };
 }
+
+const messageNames = ['message', 'msg', 'error_msg', 'error_message', 'status_msg'];
+const codeNames = ['code', 'error_code', 'status_code'];
+
+const firstOf = (given: JsonObject, names: readonly string[]): unknown =>
+  names.map((name) => given[name]).find((value) => value !== undefined && value !== null);
 
 const wordOf = (value: unknown): string => (typeof value === 'number' ? String(value) : textOf(value));
 

@@ -1,3 +1,4 @@
+import { holdsRun, withoutDataUrls } from './long-runs.ts';
 import { readMedia } from './media.ts';
 
 type Given = Readonly<Record<string, unknown>>;
@@ -28,11 +29,21 @@ const toText = (value: unknown): string => JSON.stringify(value ?? null, (_, inn
 const leastData = 256;
 
 function withoutData(value: unknown): unknown {
-  if (typeof value === 'string') return isDataUrl(value) ? `[${value.slice(5, value.indexOf(';'))}]` : value;
+  if (typeof value === 'string') return holdsRun(value, leastData) ? withoutDataInText(value) : value;
   const media = typeof value === 'object' && value !== null ? readMedia(value) : undefined;
   const isData = media && 'base64' in media.from && media.from.base64.length >= leastData;
   return isData ? `[${media.mediaType ?? media.kind}]` : value;
 }
 
-const isDataUrl = (text: string): boolean =>
-  text.length >= leastData && text.startsWith('data:') && text.slice(0, leastData).includes(';base64,');
+/** Some tools write the JSON of their blocks as a text. */
+function withoutDataInText(text: string): string {
+  const read = withoutDataUrls(text, leastData);
+  if (!/^\s*[[{]/.test(read)) return read;
+  try {
+    const json: unknown = JSON.parse(read);
+    const shown = toText(json);
+    return shown === JSON.stringify(json) ? read : shown;
+  } catch {
+    return read;
+  }
+}
