@@ -20,13 +20,15 @@ export const createList =
     const { heads, total } = await parts.store.list({ owner, ...selected, ...page });
     const found: StoredMemory[] = [];
     const isEnough = createQuota(pageBytes);
-    const ids = heads.slice(0, limit).map(({ memoryId }) => memoryId);
+    const listed = heads.slice(0, limit);
+    const ids = listed.map(({ memoryId }) => memoryId);
     for await (const memory of readMemories(parts, { owner, ids }, call)) {
       found.push(memory);
       if (isEnough(itemBytes(memory))) break;
     }
     const { items, hasMore } = toPage(found, { limit, sizeOf: itemBytes });
-    const last = items.at(-1);
+    // Of a page that is not full by its size all were read: those that expired or were removed meanwhile are behind the reader too.
+    const last = hasMore ? items.at(-1) : listed.at(-1);
     return {
       memories: items.map((memory) => toItem(memory)),
       total,

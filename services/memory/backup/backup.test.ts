@@ -16,6 +16,8 @@ const owned = fc
     threadId: text,
     metadata: fc.dictionary(text, fc.jsonValue()),
     timestamp: fc.nat(),
+    expiresAt: fc.nat(),
+    happenedAt: fc.nat({ max: Date.parse('9999-12-31T23:59:59.999Z') }),
     angle: fc.double({ min: 0, max: 6, noNaN: true }),
   })
   .map(({ owner, metadata, angle, ...fields }): OwnedMemory => {
@@ -57,15 +59,30 @@ test('a written backup is read again, byte for byte', async (t) => {
   );
 });
 
+/** None of them can be shown as a time of the years 1970 to 9999. */
+const badTimes = [
+  { timestamp: 1.5 },
+  { timestamp: 9e15 },
+  { timestamp: -1 },
+  { happenedAt: 1e300 },
+  { happenedAt: 0.5 },
+  { expiresAt: -5 },
+  { expiresAt: null },
+];
+
 test('a backup that was cut short, or has another kind of line, is refused', async (t) => {
   const lines = await linesOf(fc.sample(owned, { numRuns: 3, seed: 1 }));
-  const broken: readonly [lines: readonly string[], message: RegExp][] = [
+  const broken: readonly (readonly [lines: readonly string[], message: RegExp])[] = [
     [[], /no backup of memories/],
     [['{"format":"other"}'], /no backup of memories/],
     [['{"format":"agent-workflow memories","version":2}'], /no backup of memories \(version 1\)/],
     [lines.slice(0, -1), /line 5 is no memory/],
     [lines.slice(0, 2).concat(lines.slice(4)), /line 3 is no memory/],
     [lines.with(2, '{"owner":1}'), /line 3 is no memory/],
+    ...badTimes.map(
+      (times) =>
+        [lines.with(2, JSON.stringify({ ...JSON.parse(lines[2] ?? ''), ...times })), /line 3 is no memory/] as const,
+    ),
     [lines.with(2, (lines[2] ?? '').replace(/"vectorJson":"\[[^"]*"/, '"vectorJson":"[1]"')), /line 3 is no memory/],
   ];
   for (const [given, message] of broken) {

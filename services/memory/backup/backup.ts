@@ -73,7 +73,7 @@ function toOwned(line: JsonObject, dimension: number): OwnedMemory | undefined {
   const fields = Object.fromEntries(texts.map((name) => [name, fieldOf(line, name)]));
   const timestamp = fieldOf(line, 'timestamp');
   const [happenedAt, expiresAt] = [fieldOf(line, 'happenedAt'), fieldOf(line, 'expiresAt')];
-  if (!isTexts(fields) || typeof timestamp !== 'number') return undefined;
+  if (!isTexts(fields) || !isTime(timestamp)) return undefined;
   if (!isOptionalTime(happenedAt) || !isOptionalTime(expiresAt)) return undefined;
   const { owner, memoryType, metadataJson, vectorJson, ...rest } = fields;
   if (!isIn(memoryTypes, memoryType)) return undefined;
@@ -87,13 +87,18 @@ function toOwned(line: JsonObject, dimension: number): OwnedMemory | undefined {
     ...(expiresAt !== undefined && { expiresAt }),
     metadataJson: Buffer.from(metadataJson),
     vectorJson: Buffer.from(vectorJson),
-    vector: toUnit(Float32Array.from(numbers)),
+    vector: toUnit(new Float32Array(numbers)),
   };
   return { owner, memory };
 }
 
-const isOptionalTime = (value: unknown): value is number | undefined =>
-  value === undefined || typeof value === 'number';
+/** Whether replies can show it as a time, of the years 1970 to 9999. */
+const isTime = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= lastTime;
+
+const lastTime = Date.parse('9999-12-31T23:59:59.999Z');
+
+const isOptionalTime = (value: unknown): value is number | undefined => value === undefined || isTime(value);
 
 const isTexts = (fields: JsonObject): fields is Readonly<Record<(typeof texts)[number], string>> =>
   texts.every((name) => typeof fields[name] === 'string');

@@ -1,13 +1,13 @@
 /**
  * The vector scaled to length 1, in single precision; one of zeros has zeros. The sum of squares has double precision, so that its
- * rounding does not change a score.
+ * rounding does not change a score. Here and below `entries()` would take five times as long.
  */
 export function toUnit(vector: Float32Array | Float64Array): Float32Array {
   let squares = 0;
   for (const value of vector) squares += value * value;
   const factor = squares === 0 ? 0 : 1 / Math.sqrt(squares);
   const unit = new Float32Array(vector.length);
-  for (const [index, value] of vector.entries()) unit[index] = value * factor;
+  for (let index = 0; index < vector.length; index += 1) unit[index] = (vector[index] ?? 0) * factor;
   return unit;
 }
 
@@ -26,9 +26,9 @@ const comma = ','.charCodeAt(0);
 export function vectorToJson(vector: Float32Array): Uint8Array {
   const json = Buffer.allocUnsafe(vector.length * longestNumber + 2);
   let end = json.write('[');
-  for (const [index, value] of vector.entries()) {
+  for (let index = 0; index < vector.length; index += 1) {
     if (index > 0) json[end++] = comma;
-    end = writeNumber(json, end, Math.round(value * scale));
+    end = writeNumber(json, end, Math.round((vector[index] ?? 0) * scale));
   }
   end += json.write(']', end);
   return Uint8Array.prototype.slice.call(json, 0, end);
@@ -45,7 +45,7 @@ function writeNumber(json: Uint8Array, start: number, units: number): number {
   if (rest === 0) return end;
   json[end++] = point;
   for (let unit = scale / 10; rest > 0; unit /= 10) {
-    const digit = Math.floor(rest / unit);
+    const digit = (rest / unit) | 0;
     json[end++] = zero + digit;
     rest -= digit * unit;
   }

@@ -15,15 +15,18 @@ export function containing(needle: string): (text: string) => boolean {
  * decomposed, full-width and ordinary, dotted and dotless letters find each other.
  */
 export function finding(search: string): (text: string) => boolean {
-  const [needle, folded] = [search.toLowerCase(), foldText(search)];
+  const [needle, folded] = [lowerOf(search), foldText(search)];
   const [isWritten, isRead] = [containing(needle), containing(folded)];
   return (text) => {
-    const lower = text.toLowerCase();
+    const lower = lowerOf(text);
     if (isWritten(lower)) return true;
     const read = foldText(text);
     return (read !== lower || folded !== needle) && isRead(read);
   };
 }
+
+/** In lower case. That of `Σ` depends on the letters around it, which a part of a text does not have. */
+const lowerOf = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
 
 /** For needles up to here `includes` is the faster one, whatever they are. */
 const shortNeedle = 64;

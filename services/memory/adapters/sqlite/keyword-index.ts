@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createYielder } from '@agent-workflow/kit/yielder';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import { queryTermsOf, termsOf } from '../../words/terms.ts';
+import { queryTermsOf, termsText } from '../../words/terms.ts';
 
 /** A row's content in the full-text index. */
 interface IndexEntry {
@@ -50,16 +50,11 @@ const selectMatches = `SELECT rowid AS seq, bm25(memory_terms, 1.0) / bm25(memor
   FROM memory_terms WHERE memory_terms MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?`;
 
 export function createKeywordIndex(db: Sqlite): KeywordIndex {
+  const ownerPrefix = createOwnerPrefix();
   const indexedUntil = (): number => Number(db.prepare('SELECT until FROM indexed').get()?.['until']);
 
   const insert = ({ seq, owner, content }: IndexEntry): void => {
-    const prefix = ownerPrefix(owner);
-    db.prepare(insertEntry).run(
-      seq,
-      termsOf(content)
-        .map((term) => prefix + term)
-        .join(' '),
-    );
+    db.prepare(insertEntry).run(seq, termsText(content, ` ${ownerPrefix(owner)}`));
   };
 
   const indexWaiting = (most: number): void => {
@@ -129,5 +124,14 @@ export function createKeywordIndex(db: Sqlite): KeywordIndex {
 const rarityOf = (withTerm: number, rows: number): number =>
   Math.log(1 + (Math.max(rows - withTerm, 0) + 0.5) / (withTerm + 0.5));
 
-/** Each term of the index begins with its owner, so that a search reads no entry of another one. */
-const ownerPrefix = (owner: string): string => createHash('sha256').update(owner).digest('hex').slice(0, 16);
+/** Each term of the index begins with its owner, so that a search reads hardly an entry of another one; what it reads is compared with the owner then. */
+const prefixOf = (owner: string): string => createHash('sha256').update(owner).digest('hex').slice(0, 10);
+
+/** The same, known for the owner who was asked for last: a load puts many memories of one. */
+function createOwnerPrefix(): (owner: string) => string {
+  let last = { owner: '', prefix: prefixOf('') };
+  return (owner) => {
+    if (owner !== last.owner) last = { owner, prefix: prefixOf(owner) };
+    return last.prefix;
+  };
+}

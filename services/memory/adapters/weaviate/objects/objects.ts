@@ -3,7 +3,7 @@ import type { MemoryType } from '@agent-workflow/protos/lists';
 import { fieldOf } from '../../../record/json.ts';
 import type { MemoryHead, MemoryRecord, OwnedMemory, StoredMemory } from '../../../ports/memory.ts';
 import type { Narrowing, Scalar } from '../../../ports/query.ts';
-import { termsOf } from '../../../words/terms.ts';
+import { termsText } from '../../../words/terms.ts';
 import type { FoundObject, NewObject } from '../client/weaviate.ts';
 import { markId } from '../marks/marks.ts';
 import { allOf, type Row, type Where } from '../client/queries.ts';
@@ -40,7 +40,7 @@ export const toObject = (
     ...(memory.happenedAt !== undefined && { happenedAt: memory.happenedAt }),
     ...(memory.expiresAt !== undefined && { expiresAt: memory.expiresAt }),
     keys: keysOf(memory),
-    words: termsOf(memory.content).join(' '),
+    words: termsText(memory.content, ' ').trimStart(),
     content: memory.content,
     metadata: toText(memory.metadataJson),
     vectorJson: toText(memory.vectorJson),
