@@ -291,6 +291,32 @@ test('reasoning is told apart from text, and goes back in the member that it cam
   );
 });
 
+// kimi-cli#2498: a provider that thinks refuses an answer whose reasoning is absent, and takes one where it is empty.
+test('reasoning that is empty goes back as such, and as nothing where there was some', async (t) => {
+  const adding = { id: 'a', index: 0, function: { name: 'add', arguments: '{}' } };
+  const kept = { source: 'chat:test', members: { reasoning_content: '' } };
+  const called: AnswerPart = { type: 'tool_call', id: 'a', name: 'add', args: {} };
+  const empty = { choices: [{ delta: { role: 'assistant', content: '', reasoning_content: '' } }] };
+  t.deepEqual(await read(empty, calling(adding), done), [
+    { type: 'reasoning', text: '', provider_data: kept },
+    called,
+    stop,
+  ]);
+  t.deepEqual(await read(empty, { choices: [{ delta: { content: 'Hello' } }] }, done), [
+    hello,
+    { type: 'text', text: '', provider_data: kept },
+    stop,
+  ]);
+  const some = { choices: [{ delta: { reasoning_content: 'Hm' } }] };
+  const members = { source: 'chat:test', text_member: 'reasoning_content', members: {} };
+  t.deepEqual(await read(empty, some, calling(adding), done), [
+    { type: 'reasoning', text: 'Hm' },
+    { type: 'reasoning', text: '', provider_data: members },
+    called,
+    stop,
+  ]);
+});
+
 test('what stands beside an answer and is not known goes back with its last block, its chunks joined', async (t) => {
   const detail = (text: string, others: object = {}): object => ({
     reasoning_details: [{ type: 'reasoning.text', index: 0, text, ...others }],

@@ -18,6 +18,8 @@ interface Draft {
   /** Absent: nothing said yet why the answer ended. */
   reason: FinishReason | undefined;
   isRefused: boolean;
+  /** The provider said of its reasoning that it is empty. */
+  hasEmptyReasoning: boolean;
   /** What came in place of an answer, and may say why there is none. */
   words: string | undefined;
   /** The provider ended the reply, with or without a reason. */
@@ -42,7 +44,15 @@ export async function* readChatAnswer(
   const { body, headers } = response;
   const draft: Draft = {
     ...{ calls: noCalls(), kept: { members: {}, characters: 0 }, usage: undefined, reason: undefined },
-    ...{ isRefused: false, words: undefined, isDone: false, has: new Set(), open: undefined, characters: 0 },
+    ...{
+      isRefused: false,
+      hasEmptyReasoning: false,
+      words: undefined,
+      isDone: false,
+      has: new Set(),
+      open: undefined,
+      characters: 0,
+    },
   };
   try {
     for await (const event of body ? readReply(body as ReadableStream<Uint8Array>) : []) {
@@ -80,6 +90,7 @@ const isEventStream = (headers: Headers): boolean =>
 function* takeChunk(draft: Draft, chunk: ChatChunk, source: string): Generator<AnswerPart> {
   draft.usage = chunk.usage ?? draft.usage;
   draft.isRefused ||= chunk.isRefused;
+  draft.hasEmptyReasoning ||= chunk.hasEmptyReasoning;
   // An end that leaves something out is not taken back by a later word.
   if (chunk.finish !== '' && !lasting.has(draft.reason)) draft.reason = readFinishReason(chunk.finish);
   // A whole message behind its chunks repeats them.
@@ -124,8 +135,10 @@ function* endOf(
   draft: Draft,
   { source, model }: { readonly source: string; readonly model: string },
 ): Generator<AnswerPart> {
-  const { reason, kept, open } = draft;
+  const { reason, kept, open, has } = draft;
   const ended = endedBy(draft);
+  // Moonshot refuses an answer without its reasoning, also where that is empty.
+  if (draft.hasEmptyReasoning && has.size > 0 && !has.has('reasoning')) kept.members['reasoning_content'] = '';
   const hasMembers = Object.keys(kept.members).length > 0;
   if (open && !hasMembers) yield* closeBlock(open, source);
   if (hasMembers) yield { type: open?.type ?? 'reasoning', text: '', provider_data: dataOf(draft, source) };

@@ -14,6 +14,8 @@ export interface ChatChunk {
   readonly calls: readonly JsonObject[];
   /** Members of the message that are not read here. */
   readonly members: JsonObject;
+  /** It names its reasoning, of which there is nothing. */
+  readonly hasEmptyReasoning: boolean;
   /** The provider's word for the end; empty: none. */
   readonly finish: string;
   readonly isRefused: boolean;
@@ -43,6 +45,7 @@ export function readChatChunk(json: unknown): ChatChunk {
     texts: textsIn(message),
     calls: callsIn(message),
     members: membersIn(message),
+    hasEmptyReasoning: message['reasoning_content'] === '',
     finish: textOf(choice['finish_reason'] ?? choice['finishReason']).replace(/^null$/, ''),
     isRefused: textOf(message['refusal']) !== '',
     isWhole,
