@@ -187,6 +187,16 @@ test('no arguments are an empty object, whatever stands for none', (t) => {
     t.like(callsOf([chunk('a', 'find', none)]), { length: 1, 0: { args: {} } });
 });
 
+// xaibo#36: models write a line end within a text as it is.
+test('a control character within a text of arguments is part of it', (t) => {
+  for (const [json, args] of [
+    ['{"a":"x\ny\t","b":\n"\\"\n"}', { a: 'x\ny\t', b: '"\n' }],
+    [JSON.stringify('{"a":"x\ny"}'), { a: 'x\ny' }],
+  ] as const)
+    t.like(callsOf([chunk('a', 'find', json)])[0], { args, cut: undefined });
+  t.like(callsOf([chunk('a', 'find', '{"a":"x\ny')])[0], { args: {}, cut: true });
+});
+
 test('what is no call is left out, and a call without a name or with arguments that are no JSON is cut', (t) => {
   t.deepEqual(callsOf([{}], [{ index: 0 }], [chunk('', '', '')], [chunk(null, null, null)]), []);
   t.like(callsOf([chunk('a', '', one)])[0], { name: 'unnamed', cut: true });

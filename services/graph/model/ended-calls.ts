@@ -41,17 +41,37 @@ export const toCallParts = (calls: readonly EndedCall[], { reason, isStated }: A
 
 /**
  * The arguments from the text that a model wrote; none for a text that is no JSON. `null`, and no text where that may be, are no arguments. Some
- * models write the JSON of their JSON.
+ * models write the JSON of their JSON, and some a line end within a text as it is.
  */
 function readArgs(json: string, mayBeEmpty: boolean): { readonly value: unknown } | undefined {
   if (json.trim() === '') return mayBeEmpty ? { value: {} } : undefined;
   try {
-    const read: unknown = JSON.parse(json);
-    const value: unknown = typeof read === 'string' && read.trimStart().startsWith('{') ? JSON.parse(read) : read;
+    const read = parse(json);
+    const value = typeof read === 'string' && read.trimStart().startsWith('{') ? parse(read) : read;
     return { value: value ?? {} };
   } catch {
     return undefined;
   }
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return JSON.parse(withEscapes(json));
+  }
+}
+
+/** With the control characters within its texts written as JSON has them. */
+function withEscapes(json: string): string {
+  const parts = json.split(/(\\.|")/s);
+  let isText = false;
+  return parts
+    .map((part) => {
+      if (part === '"') isText = !isText;
+      return isText ? part.replaceAll(/\p{Cc}/gu, (control) => JSON.stringify(control).slice(1, -1)) : part;
+    })
+    .join('');
 }
 
 /** @throws TooLongError when an answer of so many characters is over the size limit of a message. */
