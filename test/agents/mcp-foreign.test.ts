@@ -374,6 +374,31 @@ for (const [what, result, output, isError = false] of results) {
   });
 }
 
+/** Replies to calls that were done, and the last two to calls that were refused, in envelopes that JSON-RPC does not have. */
+const envelopes: readonly (readonly [what: string, envelope: Readonly<Record<string, unknown>>, output: string])[] = [
+  ['an error that is null beside the result', { error: null }, 'called sum'],
+  ['members that nobody knows', { took: 5, jsonrpc: undefined }, 'called sum'],
+  ['a text as result', { result: 'a' }, 'a'],
+  ['blocks as result', { result: [{ type: 'text', text: 'a' }] }, 'a'],
+  ['null as result', { result: null }, ''],
+  [
+    'a code that is a text',
+    { result: undefined, error: { code: '-32602', message: 'no such city' } },
+    'the MCP server refused the call: no such city',
+  ],
+  ['an error that is a text', { result: undefined, error: 'no' }, 'the MCP server refused the call (-32000)'],
+];
+
+for (const [what, envelope, output] of envelopes) {
+  test(`a reply is read for what it means that has ${what}`, async (t) => {
+    const sum = { name: 'sum', inputSchema: {} };
+    const { tools, server } = await open(t, { ...pageOf(sum), envelopes: { sum: envelope } });
+    const block = await resultOf(tools, 'sum');
+    t.deepEqual([block['output'], block['is_error']], [output, output.startsWith('the MCP server')]);
+    t.is(server.calls.length, 1);
+  });
+}
+
 test('names that providers refuse are changed, each by itself, and lead to the tool', async (t) => {
   const long = `mcp__${'filesystem_'.repeat(6)}read`;
   const names = [long, `${long}_again`, 'notes.write', 'notes/write', '2fa', 'søg efter', '搜索', 'plain'];

@@ -10,6 +10,8 @@ export interface RawMcp {
   readonly pages: readonly unknown[];
   /** The result of a call, by the name of its tool. */
   readonly results?: Readonly<Record<string, unknown>>;
+  /** What the envelope of the reply to a call has in place of what is usual, by the name of its tool. */
+  readonly envelopes?: Readonly<Record<string, Members>>;
 }
 
 export interface StartedRawMcp extends AsyncDisposable {
@@ -21,7 +23,7 @@ export interface StartedRawMcp extends AsyncDisposable {
 export const pageOf = (...tools: readonly unknown[]): RawMcp => ({ pages: [{ tools }] });
 
 /** Serves the protocol of 2025 over Streamable HTTP on a free port of the loopback, written by hand. */
-export async function startRawMcp({ pages, results = {} }: RawMcp): Promise<StartedRawMcp> {
+export async function startRawMcp({ pages, results = {}, envelopes = {} }: RawMcp): Promise<StartedRawMcp> {
   const calls: Members[] = [];
   const resultOf = (method: unknown, params: Members): unknown => {
     if (method === 'initialize')
@@ -46,7 +48,8 @@ export async function startRawMcp({ pages, results = {} }: RawMcp): Promise<Star
       const result = resultOf(method, params);
       const reply = result === undefined ? { error: { code: -32_601, message: 'no such method' } } : { result };
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...reply }));
+      const envelope = method === 'tools/call' ? envelopes[String(params['name'])] : {};
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, ...reply, ...envelope }));
     });
   });
   server.listen(0, '127.0.0.1');

@@ -5,6 +5,7 @@ import { endCutReplies } from './cut-replies.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { keepRawResults } from './raw-results.ts';
 import type { Sdk } from './sdk.ts';
+import { fetchReplies } from './whole-replies.ts';
 import type { McpCommand, McpServer, McpUrl } from './server.ts';
 
 /** A client that has greeted its server. */
@@ -61,7 +62,9 @@ interface Way {
 }
 
 function toUrl({ StreamableHTTPClientTransport }: Sdk, { url, headers }: McpUrl): Way {
-  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { ...headers } } });
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    ...{ requestInit: { headers: { ...headers } }, fetch: fetchReplies },
+  });
   return { transport, end: () => transport.terminateSession().catch(() => undefined) };
 }
 
