@@ -213,6 +213,13 @@ test('a body may hold null for what it may lack, and for nothing else', (t) => {
   );
   t.false(isValid('RunRequest', { messages: [{ role: 'user', content: [{ type: 'reasoning', text: null }] }] }));
   t.false(isValid('RunRequest', { messages: null }));
+  for (const tool of [{ name: null }, { name: null, function: null }])
+    t.false(isValid('RunRequest', { messages: [message], config: { remote_tools: [tool] } }), JSON.stringify(tool));
+  for (const names of [{ thread_id: null }, { config: null }, { config: { thread_id: null } }])
+    t.false(isValid('StopRequest', names), JSON.stringify(names));
+  t.true(isValid('StopRequest', { thread_id: null, config: { thread_id: 'a' } }));
+  t.false(isValid('UpdateStateRequest', { config: {}, state: {}, mode: 'replace', checkpoint_id: null }));
+  t.true(isValid('UpdateStateRequest', { config: {}, state: {}, mode: 'merge', checkpoint_id: null }));
   t.false(isValid('RunRequest', { messages: [{ ...message, message_id: null, role: null }] }));
   t.false(
     isValid('Message', { ...message, content: [], message_id: 'a', timestamp: '2026-01-01T00:00:00Z', metadata: null }),

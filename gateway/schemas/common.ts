@@ -113,6 +113,9 @@ export const BodyId = Type.Unsafe<string | number>({
   ...idNumbers,
 });
 
+/** An id in a condition, where `null` does not count as one. */
+export const idGiven = (description: string) => ({ type: ['string', 'number'], description });
+
 /** A message id in a body: null, `""` and 0 mean a new one. */
 export const NewId = Type.Unsafe<string | number | null>({
   title: 'NewId',

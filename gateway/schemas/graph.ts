@@ -74,7 +74,10 @@ const ConfigTool = Type.Unsafe<Tool | { readonly function: Tool }>(
         function: Type.Optional(described(Tool, 'The tool, in place of the fields beside this one')),
       },
     ),
-    [{ required: ['name'] }, { required: ['function'] }],
+    [
+      { required: ['name'], properties: { name: { type: 'string', description: 'The name' } } },
+      { required: ['function'], properties: { function: { type: 'object', description: 'The tool' } } },
+    ],
   ),
 );
 

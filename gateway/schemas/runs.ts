@@ -3,6 +3,7 @@ import { whyCodeFailed } from './errors.ts';
 import {
   AgentName,
   BodyId,
+  idGiven,
   count,
   Cursor,
   described,
@@ -157,10 +158,17 @@ export const StopInput = oneOfNeeded(
     ),
   }),
   [
-    { required: ['thread_id'] },
+    { required: ['thread_id'], properties: { thread_id: idGiven('The thread') } },
     {
       required: ['config'],
-      properties: { config: { required: ['thread_id'], description: 'With the id of the thread' } },
+      properties: {
+        config: {
+          type: 'object',
+          required: ['thread_id'],
+          properties: { thread_id: idGiven('The thread') },
+          description: 'With the id of the thread',
+        },
+      },
     },
   ],
 );

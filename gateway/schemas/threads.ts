@@ -1,5 +1,6 @@
 import {
   BodyId,
+  idGiven,
   described,
   flag,
   Json,
@@ -64,7 +65,7 @@ export const UpdateState = {
   allOf: [
     {
       if: { required: ['mode'], properties: { mode: { const: 'replace', description: 'A replacement' } } },
-      then: { required: ['checkpoint_id'] },
+      then: { required: ['checkpoint_id'], properties: { checkpoint_id: idGiven('The checkpoint that was read') } },
     },
   ],
 };

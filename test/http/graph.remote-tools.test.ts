@@ -129,6 +129,18 @@ test('of two tools of one name that in tools counts, and a list that is none is 
       ['body', 'config', 'remote_tools', 1, 'function', 'name'],
     ],
     [Array.from({ length: 257 }, (_, n) => ({ name: `t${String(n)}` })), ['body', 'config', 'remote_tools']],
+    [
+      [eye, { type: 'function', function: { ...ear, parameters: { properties: { a: { $ref: '#/gone' } } } } }],
+      ['body', 'config', 'remote_tools', 1, 'function', 'parameters'],
+    ],
+    [
+      [eye, { ...ear, node_name: 'nowhere' }],
+      ['body', 'config', 'remote_tools', 1, 'node_name'],
+    ],
+    [
+      [ear, ear],
+      ['body', 'config', 'remote_tools', 1, 'name'],
+    ],
   ] as const) {
     const refused = await send('POST', '/v1/graph/invoke', { ...both, config: thread('no', { remote_tools: given }) });
     t.is(refused.status, 422, JSON.stringify(given).slice(0, 100));

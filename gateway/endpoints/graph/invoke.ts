@@ -4,7 +4,7 @@ import type { EndpointRequest } from '../../http/endpoint.ts';
 import { InvokeResult, RunInput } from '../../schemas/graph.ts';
 import { endpoint, type Services } from '../common/services.ts';
 import { stopOnDisconnect } from '../runs/on-disconnect.ts';
-import { toStartRequest } from '../runs/run-request.ts';
+import { startRun } from '../runs/start-run.ts';
 import { resultOfRun } from '../runs/run-result.ts';
 import * as examples from './examples.ts';
 
@@ -34,15 +34,11 @@ export const invokeGraph = endpoint({
 });
 
 /** A function of its own, so that the messages of the request can be freed while the run is waited for. */
-const start = async (request: EndpointRequest<unknown, RunInput>, services: Services): Promise<StartReply> =>
-  services.execution.start(
-    {
-      ...(await toStartRequest(request, 'full', services)),
-      // A caller that disconnects meanwhile would not be seen to stop the run.
-      ...(request.input.config?.on_disconnect !== 'cancel' && { awaitEndMs }),
-    },
-    request.call(),
-  );
+const start = (request: EndpointRequest<unknown, RunInput>, services: Services): Promise<StartReply> =>
+  startRun(request, 'full', services, {
+    // A caller that disconnects meanwhile would not be seen to stop the run.
+    ...(request.input.config?.on_disconnect !== 'cancel' && { awaitEndMs }),
+  });
 
 /** Most runs of a short graph end within this time, in milliseconds, and take one call less. */
 const awaitEndMs = 200;

@@ -3,7 +3,7 @@ import { RunInput, StreamChunk } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
 import { stopOnDisconnect } from '../runs/on-disconnect.ts';
 import { streamMs } from '../runs/stream.ts';
-import { toStartRequest } from '../runs/run-request.ts';
+import { startRun } from '../runs/start-run.ts';
 import * as examples from './examples.ts';
 
 /** Starts a run and follows it from its first event. A disconnect of the caller does not end the run, unless `on_disconnect` is `cancel`. */
@@ -23,8 +23,7 @@ export const streamGraph = endpoint({
   reply: StreamChunk,
   handle: async (request, services) => {
     const { owner } = request;
-    const { execution } = services;
-    const { runId, status } = await execution.start(await toStartRequest(request, 'low', services), request.call());
+    const { runId, status } = await startRun(request, 'low', services);
     stopOnDisconnect(request, runId, services);
     request.releaseInput();
     await request.markAccepted();

@@ -1,7 +1,7 @@
 import { RunInput } from '../../schemas/graph.ts';
 import { AcceptedRun } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
-import { toStartRequest } from './run-request.ts';
+import { startRun } from './start-run.ts';
 import * as examples from './examples.ts';
 
 /** Accepts a run and answers at once: the run is on record and goes on without its caller. */
@@ -20,8 +20,7 @@ export const createRun = endpoint({
   input: RunInput,
   reply: AcceptedRun,
   handle: async (request, services) => {
-    const start = await toStartRequest(request, 'low', services);
-    const { runId, threadId, status } = await services.execution.start(start, request.call());
+    const { runId, threadId, status } = await startRun(request, 'low', services);
     return JSON.stringify({ run_id: runId, thread_id: threadId, status });
   },
 });

@@ -3,7 +3,6 @@ import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution'
 import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
 import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
-import { invalidAt } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
 import { agentOf } from '../common/named-agent.ts';
 import { boundedBytes, metadataBytes, tooLarge } from '../common/bounded.ts';
@@ -11,6 +10,7 @@ import type { RunInput } from '../../schemas/graph.ts';
 import type { EndpointRequest } from '../../http/endpoint.ts';
 import type { Services } from '../common/services.ts';
 import { toEntries } from '../messages/incoming-messages.ts';
+import { declaredTools } from './declared-tools.ts';
 import { configOf } from './run-config.ts';
 
 /** The body of invoke, stream and `POST /v1/runs` as a run to start. */
@@ -30,7 +30,12 @@ export async function toStartRequest(
     runId: newId('run'),
     runIdIsNew: idempotency.onceKey === undefined,
     messages: toEntries(input.messages, newId, at),
-    tools: boundedTools(mergeTools(toolsOf(input).map(toRemoteTool), await toolStore.get(owner))),
+    tools: boundedTools(
+      mergeTools(
+        declaredTools(input).map(({ tool }) => toRemoteTool(tool)),
+        await toolStore.get(owner),
+      ),
+    ),
     recursionLimit: input.recursion_limit,
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
@@ -60,15 +65,6 @@ function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest
 }
 
 type Tool = NonNullable<RunInput['tools']>[number];
-
-/** The tools that a request declares: its own, and those of its config whose names are free. */
-function toolsOf({ tools = [], config }: RunInput): readonly Tool[] {
-  const given = (config?.remote_tools ?? []).map((tool) => ('function' in tool ? tool.function : tool));
-  const declared = [...tools, ...given.filter(({ name }) => !tools.some((tool) => tool.name === name))];
-  if (declared.length <= sizes.tools) return declared;
-  const msg = `must NOT have more than ${String(sizes.tools)} items, with those of tools`;
-  throw invalidAt(['body', 'config', 'remote_tools'], msg, 'too_long');
-}
 
 /** @throws Invalid when the tools of one run are too large together. */
 export function boundedTools(tools: readonly RemoteTool[]): readonly RemoteTool[] {
