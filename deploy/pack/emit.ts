@@ -24,7 +24,7 @@ interface EmitOptions {
 export function emit({ entries, resolve, paths, declaration }: EmitOptions): Built {
   const options: ts.CompilerOptions = {
     ...readBaseOptions(),
-    ...{ target: ts.ScriptTarget.ES2023, noEmit: false, incremental: false, declaration, removeComments: false },
+    ...{ target: ts.ScriptTarget.ES2024, noEmit: false, incremental: false, declaration, removeComments: false },
     ...{ rewriteRelativeImportExtensions: true, rootDir: root, outDir: root },
     paths: Object.fromEntries(Object.entries(paths).map(([specifier, path]) => [specifier, [join(root, path)]])),
   };

@@ -22,7 +22,8 @@ export function termsText(text: string, before: string): string {
 function runsOf(text: string): readonly string[] {
   const folded = foldText(text);
   if (isAscii.test(folded)) return folded.match(asciiWord) ?? [];
-  return (withoutMarks(folded.replace(ignored, '')).match(runOfScript) ?? []).map((run) => run.replace(article, ''));
+  const words = withoutMarks(folded.replace(ignored, '')).match(lettersAndDigits) ?? [];
+  return words.flatMap((word) => word.match(runOfScript) ?? []).map((run) => run.replace(article, ''));
 }
 
 /** The terms of a run in a script that writes no spaces, or whose words are short. */
@@ -70,22 +71,17 @@ export function queryTermsOf(text: string): string[] {
   return [...terms, ...parts].slice(0, maxTerms);
 }
 
-const unspacedScripts = '\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Khmr}\\p{sc=Mymr}';
 const han = /^\p{sc=Han}/u;
 const kana = /^[\p{sc=Hira}\p{sc=Kana}ー]/u;
 const hangul = /^\p{sc=Hang}/u;
-
-const wordLetters = '[\\p{L}\\p{N}\\p{M}\\p{Co}]';
-const ownRuns = ['\\p{sc=Han}', '[\\p{sc=Hira}ー]', '[\\p{sc=Kana}ー]', '\\p{sc=Hang}', `[${unspacedScripts}]`];
-const isOwnRun = new RegExp(`^(?:${ownRuns.join('|')})`, 'v');
+const isOwnRun = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー\p{sc=Hang}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u;
 const isAscii = /^[\0-\x7f]*$/;
 const lastAscii = 0x7f;
 const asciiWord = /[a-z0-9]+/g;
-/** A run of letters, marks and digits of one way of writing. */
-const runOfScript = new RegExp(
-  [...ownRuns, `[^${ownRuns.join('')}]`].map((set) => `[${set}&&${wordLetters}]+`).join('|'),
-  'gv',
-);
+const lettersAndDigits = /[\p{L}\p{N}\p{M}\p{Co}]+/gu;
+/** Letters, marks and digits of one way of writing. */
+const runOfScript =
+  /\p{sc=Han}+|[\p{sc=Hira}ー]+|[\p{sc=Kana}ー]+|\p{sc=Hang}+|[\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]+|[^\p{sc=Han}\p{sc=Hira}\p{sc=Kana}ー\p{sc=Hang}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]+/gu;
 
 /** Soft hyphens, joiners and variation selectors, which are seen by nobody, and the stroke that makes Arabic words longer. */
 const ignored = /[\u00ad\u200c\u200d\u2060\ufe00-\ufe0f\u0640]/gu;
