@@ -6,6 +6,7 @@ import { createReactAgent, tool, type Block, type Tool } from '@agent-workflow/g
 import { mcpTools, type McpTools, type McpToolsOptions } from '@agent-workflow/graph/mcp';
 import { fakeModel, user, walk } from '@agent-workflow/graph/testing';
 import test, { type ExecutionContext } from 'ava';
+import { until } from '../until.ts';
 import { pageOf, startRawMcp, type RawMcp, type StartedRawMcp } from '../servers/mcp-raw.ts';
 
 interface Opened {
@@ -398,6 +399,18 @@ for (const [what, envelope, output] of envelopes) {
     t.is(server.calls.length, 1);
   });
 }
+
+test('a call whose reply is cut leaves the calls beside it alone', async (t) => {
+  const page = pageOf({ name: 'slow', inputSchema: {} }, { name: 'torn', inputSchema: {} });
+  const { tools, server } = await open(t, { ...page, cut: { name: 'torn', before: 'slow' } });
+  const slow = resultOf(tools, 'slow');
+  await until(() => server.calls.length === 1);
+  const torn = await resultOf(tools, 'torn');
+  t.is(torn['output'], 'the connection to the MCP server was lost: the call may have taken effect');
+  t.like(await slow, { output: 'called slow', is_error: false });
+  t.like(await resultOf(tools, 'slow'), { output: 'called slow' });
+  t.is(server.calls.length, 3);
+});
 
 test('names that providers refuse are changed, each by itself, and lead to the tool', async (t) => {
   const long = `mcp__${'filesystem_'.repeat(6)}read`;

@@ -10,6 +10,8 @@ export interface RawMcp {
   readonly pages: readonly unknown[];
   /** The result of a call, by the name of its tool. */
   readonly results?: Readonly<Record<string, unknown>>;
+  /** The tool whose calls get no reply, but a stream that ends, and one whose calls are answered after that. */
+  readonly cut?: { readonly name: string; readonly before: string };
   /** What the envelope of the reply to a call has in place of what is usual, by the name of its tool. */
   readonly envelopes?: Readonly<Record<string, Members>>;
 }
@@ -23,8 +25,9 @@ export interface StartedRawMcp extends AsyncDisposable {
 export const pageOf = (...tools: readonly unknown[]): RawMcp => ({ pages: [{ tools }] });
 
 /** Serves the protocol of 2025 over Streamable HTTP on a free port of the loopback, written by hand. */
-export async function startRawMcp({ pages, results = {}, envelopes = {} }: RawMcp): Promise<StartedRawMcp> {
+export async function startRawMcp({ pages, results = {}, envelopes = {}, cut }: RawMcp): Promise<StartedRawMcp> {
   const calls: Members[] = [];
+  const wasCut = Promise.withResolvers<undefined>();
   const resultOf = (method: unknown, params: Members): unknown => {
     if (method === 'initialize')
       return { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'raw', version: '1' } };
@@ -35,7 +38,7 @@ export async function startRawMcp({ pages, results = {}, envelopes = {} }: RawMc
     return Object.hasOwn(results, name) ? results[name] : { content: [{ type: 'text', text: `called ${name}` }] };
   };
   const server = createServer((request, response) => {
-    void bodyOf(request).then((body) => {
+    void bodyOf(request).then(async (body) => {
       const {
         id,
         method,
@@ -47,6 +50,13 @@ export async function startRawMcp({ pages, results = {}, envelopes = {} }: RawMc
       }
       const result = resultOf(method, params);
       const reply = result === undefined ? { error: { code: -32_601, message: 'no such method' } } : { result };
+      const name = method === 'tools/call' ? params['name'] : undefined;
+      if (name !== undefined && name === cut?.name) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end(': nothing\n\n');
+        setTimeout(() => wasCut.resolve(undefined), 200);
+        return;
+      }
+      if (name !== undefined && name === cut?.before) await wasCut.promise;
       response.writeHead(200, { 'content-type': 'application/json' });
       const envelope = method === 'tools/call' ? envelopes[String(params['name'])] : {};
       response.end(JSON.stringify({ jsonrpc: '2.0', id, ...reply, ...envelope }));

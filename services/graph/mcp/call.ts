@@ -94,13 +94,14 @@ async function sendOverLosses(
   send: (client: McpClient) => Promise<CallToolResult>,
 ): Promise<CallToolResult> {
   const client = await unlessAborted(signal, connection.get);
+  const sendBy = (one: McpClient): Promise<CallToolResult> => connection.use(one, () => send(one));
   try {
-    return await send(client);
+    return await sendBy(client);
   } catch (error) {
     const loss = lossIn(error);
     if (!loss || signal.aborted) throw error;
     connection.drop(client);
     if (loss === 'unknown' && tool.replay === 'once') throw error;
   }
-  return send(await unlessAborted(signal, connection.get));
+  return sendBy(await unlessAborted(signal, connection.get));
 }
