@@ -37,6 +37,8 @@ type Strategy = (search: Search) => Promise<Ranked[]>;
 /** How many candidates the strategies that blend scores read of each kind: exact for owners with no more memories than this. */
 const poolSize = 1000;
 const dayMs = 86_400_000;
+/** How much a score of a store's index may differ from one search to the next, and more. */
+const inexactness = 1e-3;
 
 /** At most `limit` memories whose score reaches the threshold, in the order of the reply. */
 export const strategies: Readonly<Record<RetrievalStrategy, Strategy>> = {
@@ -60,17 +62,22 @@ export const strategies: Readonly<Record<RetrievalStrategy, Strategy>> = {
 
   hybrid: async (search) => {
     const [near, keywordScores] = await Promise.all([findPool(search), findKeywordScores(search)]);
-    const known = new Set(near.map(({ head }) => head.memoryId));
-    const missing = new Set([...keywordScores.keys()].filter((memoryId) => !known.has(memoryId)));
-    const rest = missing.size === 0 ? [] : await findPool(search, missing);
     const { alpha } = search.options;
-    const ranked = [...near, ...rest].map(({ head, score }) => {
-      const parts = [
+    const blended = (score: number, memoryId: string): number =>
+      blend([
         [score, alpha],
-        [keywordScores.get(head.memoryId) ?? 0, 1 - alpha],
-      ] as const;
-      return { head, score: blend(parts) };
-    });
+        [keywordScores.get(memoryId) ?? 0, 1 - alpha],
+      ]);
+    const rank = ({ head, score }: Ranked): Ranked => ({ head, score: blended(score, head.memoryId) });
+    const ranked = near.map(rank);
+    const known = new Set(near.map(({ head }) => head.memoryId));
+    // The others are no nearer than the furthest of a full pool, so most of them cannot come among the results, and are not read.
+    const isFull = near.length >= poolSize;
+    const least = isFull ? (bestOf(search, ranked)[search.limit - 1]?.score ?? 0) - inexactness : 0;
+    const nearest = isFull ? (near.at(-1)?.score ?? 1) : 1;
+    const missing = [...keywordScores.keys()].filter((id) => !known.has(id) && blended(nearest, id) >= least);
+    const rest = missing.length === 0 ? [] : await findPool(search, new Set(missing));
+    ranked.push(...rest.map(rank));
     return bestOf(search, ranked);
   },
 
