@@ -140,4 +140,10 @@ export const explained: readonly Explained[] = [
     message: /^$/,
     why: 'the schema of a stream of events is that of a chunk, from which generators make types; the frame around it is stated in words',
   },
+  {
+    code: 'ST105',
+    status: 200,
+    message: /^$/,
+    why: 'the bytes of a file come with the type that they were sent with; generators make clients of application/octet-stream, and not of any type',
+  },
 ];
