@@ -9,8 +9,13 @@ globalThis.SwaggerUIBundle({
   validatorUrl: null,
   // Its numbers can be read on their background; those of the usual theme cannot.
   syntaxHighlight: { theme: 'obsidian' },
-  plugins: [withPlainNames],
+  plugins: [withPlainNames, withoutServers],
 });
+
+/** The document names one server, the one that gave it: there is nothing to choose. */
+function withoutServers() {
+  return { components: { ServersContainer: () => null } };
+}
 
 /** The path of an operation is a text: as a link it would stand inside the button that opens the operation. */
 function withPlainNames({ React }) {
