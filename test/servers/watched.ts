@@ -36,15 +36,15 @@ export async function startWatched(agent: string, env: Readonly<Record<string, s
     isAlive: () => service.child.exitCode === null && service.child.signalCode === null,
     holdings: async () => {
       using listening = new DisposableStack();
-      const heard = listening.adopt(new AbortController(), (controller) => controller.abort());
-      const exit = once(service.child, 'exit', { signal: heard.signal });
+      const ending = listening.adopt(new AbortController(), (controller) => controller.abort());
+      const exit = once(service.child, 'exit', { signal: ending.signal });
       service.child.send('holdings');
       const ended = exit.then(([code, signal]: unknown[]): never => {
         throw new Error(
           `the service ended with ${String(code ?? signal)}: ${service.complaint() || service.lines.join('\n')}`,
         );
       });
-      const [holdings] = (await Promise.race([once(service.child, 'message', { signal: heard.signal }), ended])) as [
+      const [holdings] = (await Promise.race([once(service.child, 'message', { signal: ending.signal }), ended])) as [
         Holdings,
       ];
       return holdings;
