@@ -505,6 +505,17 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.is(hits[0]?.head.memoryId, 'f40');
   });
 
+  // Weaviate before 1.38.6 finds only those that were stored before its list of the best was full (weaviate/weaviate#11780).
+  withStore('a word that one of many memories has finds it, whatever else they share', async (t, store) => {
+    const words = Array.from({ length: 60 }, (_, place) => `parcel${String(place)}x`);
+    for (const word of words)
+      await store.put(owner, toMemory({ memoryId: word, content: `the harbour keeps ${word} for you` }));
+    for (const word of words) {
+      const [hit] = await store.findByKeywords({ owner, text: `harbour ${word}`, narrowing: {}, limit: 1 });
+      t.is(hit?.head.memoryId, word);
+    }
+  });
+
   withStore('what has expired is within no narrowing, and is removed with what others let expire', async (t, store) => {
     const put = async (whose: string, memoryId: string, expiresAt?: number): Promise<boolean> =>
       store.put(whose, toMemory({ memoryId, timestamp: 10, ...(expiresAt !== undefined && { expiresAt }) }));

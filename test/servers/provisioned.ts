@@ -8,7 +8,7 @@ export const versions = {
   cassandra: '5.0.9',
   nats: '2.15.2',
   versitygw: '1.8.0',
-  weaviate: '1.38.0',
+  weaviate: '1.38.6',
   helm: '4.3.1',
   helm3: '3.22.0',
   kubeconform: '0.8.0',

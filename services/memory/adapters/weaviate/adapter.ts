@@ -45,6 +45,9 @@ async function openWhenThere(config: WeaviateConfig, { embedder, log, health, st
         log.info({ count }, 'the index of memories is checked');
       },
       onFailure: failuresTo(log),
+      onOldServer: (version) => {
+        log.warn({ version }, 'searches by keywords miss some new memories on this Weaviate: use 1.38.6 or newer');
+      },
       onOldTerms: () => {
         log.warn({}, 'some memories have the keywords of an older version: services/memory/reindex.ts makes them anew');
       },

@@ -5,6 +5,7 @@ import type { MemoryStore } from '../../ports/store.ts';
 import { createBackup } from './backup.ts';
 import { createWeaviate } from './client/client.ts';
 import type { Scope, WeaviateConnection } from './client/weaviate.ts';
+import { missesKeywords } from './client/server-version.ts';
 import { openChanges } from './records/changes.ts';
 import { openExpiries } from './records/expiries.ts';
 import { openRequests } from './records/idempotency.ts';
@@ -32,6 +33,8 @@ interface WeaviateMemoryStoreOptions extends WeaviateConnection {
   readonly onFailure?: (error: unknown) => void;
   /** Is called at the start when some memories have terms of another version. */
   readonly onOldTerms?: () => void;
+  /** Is called at the start with the version of a server whose searches by keywords miss memories. */
+  readonly onOldServer?: (version: string) => void;
 }
 
 interface WeaviateMemoryStore extends MemoryStore {
@@ -60,6 +63,8 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
       suspect();
     },
   });
+  const version = await weaviate.readVersion();
+  if (version !== undefined && missesKeywords(version)) options.onOldServer?.(version);
   const marks = await openMarks(weaviate, `${prefix}Marks`);
   const presence = await openPresence(marks, 'serving', { unless: ['copying'], onFailure });
   if (!presence) throw unavailable('the memories are being copied');

@@ -38,7 +38,7 @@ export const createObjectRequests = ({ client, send, read }: Requests): ObjectRe
         await request.withConsistencyLevel(all).do();
         return true;
       },
-      onMessage(/no object with id|tenant not found/, false),
+      orElse(onStatus(404, false), onMessage(/no object with id|tenant not found/, false)),
     );
   },
 

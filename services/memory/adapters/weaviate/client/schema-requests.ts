@@ -10,6 +10,11 @@ interface Requests {
 }
 
 export const createSchemaRequests = ({ client, send, read }: Requests): SchemaRequests => ({
+  readVersion: async () => {
+    const { version } = await read(() => client.misc.metaGetter().do(), onStatus(403, {}));
+    return version;
+  },
+
   listCollections: async () => {
     const { classes = [] } = await read(() => client.schema.getter().do());
     return classes.map((definition) => String(definition.class));

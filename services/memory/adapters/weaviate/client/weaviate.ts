@@ -58,6 +58,8 @@ export interface ObjectRequests {
 }
 
 export interface SchemaRequests {
+  /** The server's version, as `1.38.6`; `undefined` where the key may not read it. */
+  readonly readVersion: () => Promise<string | undefined>;
   readonly listCollections: () => Promise<string[]>;
   /** `false` when a collection of that name exists. Of many calls at once exactly one returns `true`. */
   readonly createCollection: (definition: Readonly<Record<string, unknown>>) => Promise<boolean>;
