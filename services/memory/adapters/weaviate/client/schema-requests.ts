@@ -11,8 +11,11 @@ interface Requests {
 
 export const createSchemaRequests = ({ client, send, read }: Requests): SchemaRequests => ({
   readVersion: async () => {
-    const { version } = await read(() => client.misc.metaGetter().do(), onStatus(403, {}));
-    return version;
+    const { version } = await read(
+      async () => (await client.misc.metaGetter().do()) as { readonly version?: unknown },
+      onStatus(403, { version: undefined }),
+    );
+    return typeof version === 'string' ? version : undefined;
   },
 
   listCollections: async () => {

@@ -1,2 +1,0 @@
-/** The text that the measured agent emits. */
-export const marker = 'one-emitted-text';
