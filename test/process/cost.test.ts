@@ -1,0 +1,113 @@
+import test from 'ava';
+import { createClient, user } from '../servers/client.ts';
+import { startCounted, type Counts } from '../servers/counted.ts';
+import { makeWorkspace } from '../servers/standalone.ts';
+
+/** What one request may cost. A bound has some room above what was counted, for the timers of the process. */
+interface Bounds {
+  /** SQL texts that are run, transactions aside. */
+  readonly statements: number;
+  readonly transactions: number;
+  /** Rows that are read one by one. */
+  readonly rows: number;
+  readonly kilobytes: number;
+  readonly promises: number;
+  /** Calls of our functions. */
+  readonly calls: number;
+}
+
+/** Enough for the functions of a request to be compiled, and for what they hold to be made. */
+const warmUp = 400;
+const counted = 200;
+
+const isFrame = /^(?:BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)/;
+
+function perRequest({ statements = {}, rows = 0, bytes = 0, promises = 0, calls = 0 }: Counts): Bounds {
+  const sumOf = (isOf: (sql: string) => boolean): number =>
+    Object.entries(statements).reduce((sum, [sql, count]) => sum + (isOf(sql) ? count : 0), 0);
+  return {
+    statements: sumOf((sql) => !isFrame.test(sql)) / counted,
+    transactions: sumOf((sql) => sql.startsWith('BEGIN')) / counted,
+    rows: rows / counted,
+    kilobytes: bytes / 1000 / counted,
+    promises: promises / counted,
+    calls: calls / counted,
+  };
+}
+
+type Request = readonly [method: string, path: string, body?: (index: number) => unknown];
+
+const invoke: Request = [
+  'POST',
+  '/v1/graph/invoke',
+  () => ({ messages: [user('hello there')], response_granularity: 'low' }),
+];
+
+const memory: Request = [
+  'POST',
+  '/v1/store/memories',
+  (index) => ({ content: `the boat ${String(index)} is blue`, memory_type: 'semantic', category: 'notes' }),
+];
+
+/** A thread of more than 100 messages. */
+const turnOfLong: Request = [
+  'POST',
+  '/v1/graph/invoke',
+  () => ({ messages: [user('hello')], config: { thread_id: 'long' } }),
+];
+
+interface Kind {
+  readonly title: string;
+  readonly request: Request;
+  /** What is there before. */
+  readonly given?: readonly (readonly [count: number, request: Request])[];
+  readonly bounds: Bounds;
+}
+
+const kinds: readonly Kind[] = [
+  {
+    title: 'an invoke on a new thread',
+    request: invoke,
+    bounds: { statements: 22, transactions: 3.1, rows: 1, kilobytes: 300, promises: 230, calls: 1650 },
+  },
+  {
+    title: 'a list of 100 threads',
+    request: ['GET', '/v1/threads?limit=100'],
+    given: [[100, invoke]],
+    bounds: { statements: 1.2, transactions: 0.1, rows: 103, kilobytes: 360, promises: 19, calls: 3400 },
+  },
+  {
+    title: 'a list of 100 messages',
+    request: ['GET', '/v1/threads/long/messages?limit=100'],
+    given: [[60, turnOfLong]],
+    bounds: { statements: 2.2, transactions: 0.1, rows: 103, kilobytes: 390, promises: 28, calls: 2300 },
+  },
+  {
+    title: 'the store of a memory',
+    request: memory,
+    bounds: { statements: 3.6, transactions: 1.1, rows: 1, kilobytes: 165, promises: 61, calls: 1450 },
+  },
+];
+
+for (const { title, request, given = [], bounds } of kinds) {
+  test(`${title} costs no more than it did`, async (t) => {
+    await using workspace = await makeWorkspace('echo');
+    await using service = await startCounted({ ...workspace.env, LOG_LEVEL: 'warn', RATE_LIMIT_REQUESTS: '0' });
+    const { send } = createClient(service.url);
+    const sendMany = async (count: number, [method, path, bodyOf]: Request): Promise<void> => {
+      for (let index = 0; index < count; index++) {
+        const { status } = await send(method, path, bodyOf?.(index));
+        if (status >= 300) throw new Error(`${method} ${path} was answered ${String(status)}`);
+      }
+    };
+    for (const before of given) await sendMany(...before);
+    await sendMany(warmUp, request);
+    const found: Counts[] = [];
+    for (const what of ['statements', 'bytes', 'promises', 'calls'] as const)
+      found.push(await service.count(what, () => sendMany(counted, request)));
+    const cost = perRequest(Object.assign({}, ...found) as Counts);
+    t.log(JSON.stringify(cost), found[0]);
+    for (const [name, bound] of Object.entries(bounds) as [keyof Bounds, number][])
+      t.true(cost[name] <= bound, `${name}: ${String(cost[name])}, at most ${String(bound)}`);
+  });
+}
