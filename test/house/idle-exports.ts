@@ -27,7 +27,7 @@ const entries: readonly RegExp[] = [
   /^deploy\/team\/agent\.js$/,
   // What `ava.config.js` has ava call.
   /^test\/ci\/record\.ts$/,
-  /^test\/(agents|backends|cookbook\/agents|servers\/agents)\/|^test\/(bench\/agents|house\/stops\/agent)\.ts$/,
+  /^test\/(agents|backends|cookbook\/agents|servers\/agents)\/|^test\/(bench\/agents|house\/trip\/agent)\.ts$/,
 ];
 
 type SourceOf = (file: string) => ts.SourceFile;
