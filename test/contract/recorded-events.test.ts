@@ -1,13 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import protobuf from 'protobufjs';
 import { toDrafts } from '@agent-workflow/execution/adapters/nats/log/drafts';
 import { createJoiner, fromPayload, joinBatches, toPayload } from '@agent-workflow/execution/adapters/nats/log/frame';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { createEventWriter } from '@agent-workflow/execution/events/event-writer';
 import { firstEvents } from '@agent-workflow/execution/events/open-log';
 import { toInvokeResult } from '@agent-workflow/execution/events/outcome';
@@ -18,7 +14,7 @@ import { ndjson } from '@agent-workflow/gateway/replies/ndjson';
 import { sse } from '@agent-workflow/gateway/replies/sse';
 import { createToEventJson } from '@agent-workflow/gateway/replies/event-json';
 import type { Granularity } from '@agent-workflow/protos/lists';
-import { never, within } from '@agent-workflow/protos/call';
+import { within } from '@agent-workflow/protos/call';
 import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { Execution, RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
@@ -27,8 +23,8 @@ import { definitionOf } from '@agent-workflow/protos/wire/definitions';
 import { byLoad } from '../by-load.ts';
 
 /**
- * What the version before events had parts wrote, recorded from its own code: the JSON of events of every kind, the rows and the
- * frames that it stored them in, and the streams that it sent of them. Bytes are gzipped, in base64.
+ * What the version before events had parts wrote, recorded from its own code: the JSON of events of every kind, the frames that it
+ * stored them in, and the streams that it sent of them. Bytes are gzipped, in base64.
  */
 interface Recorded {
   readonly scope: RunScope;
@@ -38,7 +34,6 @@ interface Recorded {
 
 interface RecordedLog {
   readonly events: readonly { readonly seq: number; readonly event: string; readonly json: string }[];
-  readonly rows: readonly { readonly first: number; readonly last: number; readonly lines: string }[];
   readonly frames: readonly { readonly seq: number; readonly payload: string }[];
   readonly sse: string;
   readonly ndjson: string;
@@ -130,42 +125,6 @@ for (const name of names) {
 
   test(`events of every kind reach a caller in the bytes that they always had: ${name}`, (t) => {
     holdsStreams(t, name, scope, write(name));
-  });
-
-  test(`rows of the version before are read as they stand, and gone on with: ${name}`, async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'rows-'));
-    t.teardown(() => rmSync(folder, { recursive: true }));
-    const path = join(folder, 'execution.sqlite');
-    {
-      using db = new DatabaseSync(path);
-      db.exec(oldSchema);
-      for (const { first, last, lines } of log.rows)
-        db.prepare('INSERT INTO events (run_id, first, last, lines) VALUES (?, ?, ?, ?)').run(
-          scope.runId,
-          first,
-          last,
-          bytesOf(lines),
-        );
-      db.prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(Date.now(), scope.runId);
-      const open = log.rows[0];
-      db.prepare('INSERT INTO events (run_id, first, last, lines) VALUES (?, ?, ?, ?)').run(
-        ...['open', open?.first ?? 0, open?.last ?? 0, bytesOf(open?.lines ?? '')],
-      );
-    }
-    await using store = openSqliteRunLog({ path });
-    const events: RunEvent[] = [];
-    for await (const batch of store.follow(scope.runId, 0, never)) {
-      t.deepEqual(batch.scope, scope);
-      events.push(...batch.events);
-    }
-    holdsStreams(t, name, scope, events);
-    t.deepEqual(await store.end(scope.runId, never), events.at(-1));
-    const openScope = { ...scope, runId: 'open' };
-    const rest = write(name).slice(4);
-    await store.append(openScope, 4, rest);
-    const gone: RunEvent[] = [];
-    for await (const batch of store.follow('open', 2, never)) gone.push(...batch.events);
-    t.deepEqual(plain(gone), plain(write(name).slice(2)));
   });
 
   test(`frames of the version before are read as they stand, also one event that is spread over several: ${name}`, (t) => {
@@ -289,15 +248,3 @@ function decode(method: string, type: protobuf.Type, value: object): Record<stri
     ? (toEvent(decoded) as Record<string, unknown>)
     : { events: (decoded as { events: never[] }).events.map(toEvent) };
 }
-
-const oldSchema = `
-  CREATE TABLE events (
-     run_id TEXT NOT NULL,
-     first INTEGER NOT NULL,
-     last INTEGER NOT NULL,
-     lines BLOB NOT NULL,
-     PRIMARY KEY (run_id, first)
-   ) STRICT;
-  CREATE TABLE ends (at INTEGER NOT NULL, run_id TEXT NOT NULL) STRICT;
-  CREATE TABLE unended (run_id TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  PRAGMA user_version = 2`;

@@ -40,9 +40,3 @@ export function fromStoredId(stored: unknown): string {
   }
   return id;
 }
-
-const glob = [8, 4, 4, 4, 12].map((length) => '[0-9a-f]'.repeat(length)).join('-');
-
-/** SQL that gives the text in a column as {@link toStoredId} does, for migrations. */
-export const storedIdOf = (column: string): string =>
-  `CASE WHEN ${column} GLOB '${glob}' THEN unhex(replace(${column}, '-', '')) ELSE ${column} END`;

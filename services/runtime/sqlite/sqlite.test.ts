@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
+import { ConfigError } from '@agent-workflow/kit/env';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { PartHealth } from '../health.ts';
 import { openSqlite, type Sqlite } from './sqlite.ts';
@@ -249,8 +250,28 @@ test('each migration is applied once, and a newer file is refused', (t) => {
   openSqlite({ path, durability: 'normal', migrations: more })[Symbol.dispose]();
   openSqlite({ path, durability: 'normal', migrations: more })[Symbol.dispose]();
   t.throws(() => openSqlite({ path, durability: 'normal', migrations }), {
-    message: /newer version \(schema 2, known 1\)/,
+    message: /newer version \(schema 101, known 100\)/,
   });
+});
+
+test('a file of a version before the first release is refused, and stays as it is', (t) => {
+  const path = join(temporaryFolder(t), 'notes.sqlite');
+  {
+    using old = new DatabaseSync(path);
+    old.exec('CREATE TABLE notes (id TEXT); PRAGMA user_version = 18');
+  }
+  t.throws(() => openSqlite({ path, durability: 'normal', migrations }), {
+    instanceOf: ConfigError,
+    message: /^\/.*\/notes\.sqlite: the data has schema 18, and the last commit that reads it is \w+$/,
+  });
+  using old = new DatabaseSync(path);
+  t.is(old.prepare('PRAGMA user_version').get()?.['user_version'], 18);
+});
+
+test('a new file has pages of the size that was asked for', (t) => {
+  const path = join(temporaryFolder(t), 'notes.sqlite');
+  using db = openSqlite({ path, durability: 'full', migrations, pageBytes: 1024 });
+  t.is(db.prepare('PRAGMA page_size').get()?.['page_size'], 1024);
 });
 
 test('a migration that fails leaves the file as it was', (t) => {

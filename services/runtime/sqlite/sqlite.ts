@@ -1,14 +1,13 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { ConfigError } from '@agent-workflow/kit/env';
+import { missingMigrations, newestVersion } from '../data-version.ts';
 import type { PartHealth } from '../health.ts';
 import { createCondition, type Condition } from './condition.ts';
 import { storageError, translating } from './errors.ts';
 import { cannotOpen } from './file-reason.ts';
 import { createGroupCommit } from './group.ts';
 import { checkIntegrity } from './integrity.ts';
-import { fitPages } from './page-size.ts';
 import { refuseEmptied, watchPresence, type Presence } from './presence.ts';
 import { openWriteAheadLog } from './write-ahead-log.ts';
 
@@ -36,7 +35,7 @@ export interface SqliteOptions {
   readonly path: string;
   /** `full`: a resolved write survives a power cut. `normal`: it survives the death of the process. */
   readonly durability: 'full' | 'normal';
-  /** SQL texts applied once each, in order; the file remembers how many it has seen. Only ever append. */
+  /** SQL texts applied once each, in order: the first makes the schema. The file remembers its version. Only ever append. */
   readonly migrations: readonly string[];
   /** Bytes of a page; 4096 unless given. Small pages are for files with many small changes. */
   readonly pageBytes?: number;
@@ -75,16 +74,10 @@ function openFile(
     refuseEmptied(path);
   }
   const db = opening.adopt(new DatabaseSync(path, { timeout: 5000 }), (opened) => opened.close());
-  // The pages of a new file have this size; those of an old one another, perhaps.
   db.exec(`PRAGMA page_size = ${String(pageBytes)}; ${pragmas}`);
   if (onDisk) settleLog(db, path);
   migrate(db, migrations, path);
-  if (onDisk) {
-    settleLog(db, path);
-    fitPages(db, path, pageBytes);
-    // The log of a file that was copied is made by who reads the file first.
-    db.exec(`${pragmas} PRAGMA user_version`);
-  }
+  if (onDisk) settleLog(db, path);
 
   const presence = onDisk ? watchPresence(path) : undefined;
   const condition = opening.use(
@@ -94,7 +87,7 @@ function openFile(
       probe: () => {
         const fault = presence?.fault();
         if (fault) throw fault;
-        db.exec(`PRAGMA user_version = ${String(migrations.length)}`);
+        db.exec(`PRAGMA user_version = ${String(newestVersion(migrations))}`);
       },
     }),
   );
@@ -175,12 +168,6 @@ function settleLog(db: DatabaseSync, path: string): void {
 
 function migrate(db: DatabaseSync, migrations: readonly string[], path: string): void {
   const seen = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (seen > migrations.length) {
-    throw new ConfigError(
-      `${path}: the data was written by a newer version (schema ${String(seen)}, known ${String(migrations.length)})`,
-    );
-  }
-  for (const [index, sql] of migrations.entries()) {
-    if (index >= seen) db.exec(`BEGIN; ${sql}; PRAGMA user_version = ${String(index + 1)}; COMMIT`);
-  }
+  for (const { version, migration } of missingMigrations(migrations, seen, path))
+    db.exec(`BEGIN; ${migration}; PRAGMA user_version = ${String(version)}; COMMIT`);
 }

@@ -2,7 +2,6 @@ import type { DatabaseSync } from 'node:sqlite';
 import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { createCheckpointer } from './checkpoint.ts';
 import type { Condition } from './condition.ts';
-import { pageBytesOf } from './page-size.ts';
 import { openLogSync, type Written } from './sync.ts';
 
 /** The write-ahead log of a file: what is committed stands there, until it is on disk and later copied into the file. */
@@ -29,7 +28,7 @@ export function openWriteAheadLog(
 ): WriteAheadLog {
   using opening = new DisposableStack();
   let refusal: ServiceError | undefined;
-  const pageBytes = pageBytesOf(db);
+  const pageBytes = Number(db.prepare('PRAGMA page_size').get()?.['page_size']);
   const frames = (): Readonly<Record<'log' | 'checkpointed', number>> => {
     const row = db.prepare('PRAGMA wal_checkpoint(NOOP)').get();
     return { log: Number(row?.['log']), checkpointed: Number(row?.['checkpointed']) };

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 /**
  * Text as the packed events of a run have it, with what most logs hold at its end. Logs on disk were deflated with it: it never changes.
- * One that fits newer events better is a second dictionary, in a layout of its own.
+ * One that fits newer events better is a second dictionary, and each row says which is its own.
  */
 const dictionary = Buffer.from(
   [

@@ -1,52 +1,45 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
-import { fromOldLines, packEvents, unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
+import { packEvents, unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { isTerminal } from '../../ports/log.ts';
 import { beginsLog } from '../../ports/log-numbers.ts';
 import { deflateSmall, inflate, inlineBytes } from './deflate.ts';
 
-export const migrations = [
-  `CREATE TABLE events (
+/** The schema: the first migration makes it, and a change of it is one more. */
+export const migrations: readonly string[] = [
+  `-- The logs that have not ended, and those that have and are not compressed: events in parts (event-pack.ts).
+   CREATE TABLE events (
      run_id TEXT NOT NULL,
      first INTEGER NOT NULL,
      last INTEGER NOT NULL,
-     lines BLOB NOT NULL,
+     bytes BLOB NOT NULL,
      PRIMARY KEY (run_id, first)
    ) STRICT;
-   -- In order of time, as its rowids are: the oldest are the first to go.
-   CREATE TABLE ends (
-     at INTEGER NOT NULL,
-     run_id TEXT NOT NULL
-   ) STRICT`,
-  `-- Logs without a terminal event, with the time of their first one.
+   -- Logs without a terminal event, with the time of their first one.
    CREATE TABLE unended (
      run_id TEXT PRIMARY KEY,
      at INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
-   INSERT INTO unended SELECT DISTINCT run_id, 0 FROM events WHERE run_id NOT IN (SELECT run_id FROM ends)`,
-  `-- 1: a line of JSON for each event, as rows were written before there was this column. 2: events in parts (event-pack.ts).
-   ALTER TABLE events ADD COLUMN layout INTEGER NOT NULL DEFAULT 1;
-   ALTER TABLE events RENAME COLUMN lines TO bytes`,
-  `-- The logs that have ended, compressed; in order of time, for the id is 1024 times the end's, in milliseconds since 1970, and a count.
-   -- A log in 'ends' has ended, and rows of it are still in 'events'; those that are left for good are not compressed.
+   -- Logs that have ended, and of which rows are still in 'events'; those that are left for good are not compressed.
+   -- In order of time, as its rowids are: the oldest are the first to go.
+   CREATE TABLE ends (
+     at INTEGER NOT NULL,
+     run_id TEXT NOT NULL,
+     is_left INTEGER NOT NULL DEFAULT 0
+   ) STRICT;
+   CREATE INDEX ends_to_compress ON ends (is_left) WHERE is_left = 0;
+   -- The logs that have ended, compressed; in order of time, for the id is 1024 times the end's, in milliseconds since 1970, and a count.
    CREATE TABLE ended (
      id INTEGER PRIMARY KEY,
      run_id TEXT NOT NULL,
      first INTEGER NOT NULL,
      last INTEGER NOT NULL,
-     layout INTEGER NOT NULL,
      bytes BLOB NOT NULL
    ) STRICT;
    -- The time and the count in an id of ours: half of it, and no two ids have the same.
-   CREATE INDEX ended_by_run ON ended (substr(run_id, 1, 18));
-   ALTER TABLE ends ADD COLUMN is_left INTEGER NOT NULL DEFAULT 0;
-   CREATE INDEX ends_to_compress ON ends (is_left) WHERE is_left = 0`,
+   CREATE INDEX ended_by_run ON ended (substr(run_id, 1, 18))`,
 ];
-
-/** The layouts of rows: events in parts, as they are and deflated. */
-const layoutOfParts = 2;
-const layoutOfDeflated = 3;
 
 /** Rows that a follower reads at once, and their bound in bytes; a larger row is read alone. */
 const rowsAtOnce = 64;
@@ -56,7 +49,6 @@ const readBytes = 512 * 1024;
 export interface EventRow {
   readonly first: number;
   readonly last: number;
-  readonly layout: number;
   readonly bytes: Uint8Array;
 }
 
@@ -93,21 +85,25 @@ export interface StoredLogs {
 
 export function openStoredLogs(db: Pick<Sqlite, 'prepare' | 'write'>): StoredLogs {
   const { prepare, write } = db;
-  const newest = (runId: string): EventRow | undefined =>
-    (prepare(`SELECT ${rowColumns} FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1`).get(runId) ??
-      prepare(`SELECT ${rowColumns} FROM ended WHERE ${ofRun} ORDER BY id DESC LIMIT 1`).get(runId)) as
-      EventRow | undefined;
+  const newestOf = (from: string, runId: string): EventRow | undefined =>
+    // The query names the columns.
+    prepare(`SELECT ${rowColumns} FROM ${from} DESC LIMIT 1`).get(runId) as EventRow | undefined;
+  const newestPlain = (runId: string): EventRow | undefined =>
+    newestOf('events WHERE run_id = ? ORDER BY first', runId);
+  const newestDeflated = (runId: string): EventRow | undefined => newestOf(`ended WHERE ${ofRun} ORDER BY id`, runId);
 
   const positionOf = (runId: string): LogPosition => {
-    const row = newest(runId);
-    const event = row && toBatch(row).events.at(-1);
-    return { last: row?.last ?? 0, end: event && isTerminal(event) ? event : undefined };
+    const plain = newestPlain(runId);
+    const deflated = plain ? undefined : newestDeflated(runId);
+    const batch = plain ? toBatch(plain) : deflated && fromDeflated(deflated);
+    const event = batch?.events.at(-1);
+    return { last: (plain ?? deflated)?.last ?? 0, end: event && isTerminal(event) ? event : undefined };
   };
 
   return {
     put: (batch, isLast) => putEvents(db, batch, isLast),
 
-    last: (runId) => newest(runId)?.last ?? 0,
+    last: (runId) => (newestPlain(runId) ?? newestDeflated(runId))?.last ?? 0,
 
     end: (runId) => positionOf(runId).end,
 
@@ -117,8 +113,7 @@ export function openStoredLogs(db: Pick<Sqlite, 'prepare' | 'write'>): StoredLog
       const events: RunEvent[] = [];
       let scope: RunScope | undefined;
       let bytes = 0;
-      for (const row of rowsAbove(db, runId, after)) {
-        const batch = toBatch(row);
+      for (const batch of batchesAbove(db, runId, after)) {
         ({ scope } = batch);
         for (const event of batch.events) {
           if (event.seq <= after) continue;
@@ -152,38 +147,38 @@ export function openStoredLogs(db: Pick<Sqlite, 'prepare' | 'write'>): StoredLog
 const ofRun = 'substr(run_id, 1, 18) = substr(?1, 1, 18) AND run_id = ?1';
 
 /** The columns of {@link EventRow}. */
-export const rowColumns = 'first, last, layout, bytes';
+export const rowColumns = 'first, last, bytes';
 
-/** The events of a row. */
-export const toBatch = ({ first, layout, bytes }: EventRow): EventBatch => {
-  if (layout === layoutOfDeflated) return unpackEvents(first, inflate(bytes));
-  return (layout === layoutOfParts ? unpackEvents : fromOldLines)(first, bytes);
-};
+/** The events of a row in `events`. */
+export const toBatch = ({ first, bytes }: EventRow): EventBatch => unpackEvents(first, bytes);
 
-/** The rows of a log, compressed ones first: those are the first to be compressed. */
-function* rowsAbove({ prepare }: Pick<Sqlite, 'prepare'>, runId: string, after: number): Generator<EventRow> {
-  for (const from of [
-    `ended WHERE ${ofRun} AND last > ?2 ORDER BY id`,
-    'events WHERE run_id = ?1 AND last > ?2 ORDER BY first',
-  ])
-    yield* prepare(
-      `SELECT ${rowColumns} FROM ${from} LIMIT ${String(rowsAtOnce)}`,
-      // The query names the columns.
-    ).iterate(runId, after) as unknown as Iterable<EventRow>;
+/** The events of a row in `ended`. */
+const fromDeflated = ({ first, bytes }: EventRow): EventBatch => unpackEvents(first, inflate(bytes));
+
+/** The events of a log row by row, compressed ones first: those are the first to be compressed. */
+function* batchesAbove({ prepare }: Pick<Sqlite, 'prepare'>, runId: string, after: number): Generator<EventBatch> {
+  const rowsOf = (from: string): Iterable<EventRow> =>
+    // The query names the columns.
+    prepare(`SELECT ${rowColumns} FROM ${from} LIMIT ${String(rowsAtOnce)}`).iterate(
+      runId,
+      after,
+    ) as unknown as Iterable<EventRow>;
+  for (const row of rowsOf(`ended WHERE ${ofRun} AND last > ?2 ORDER BY id`)) yield fromDeflated(row);
+  for (const row of rowsOf('events WHERE run_id = ?1 AND last > ?2 ORDER BY first')) yield toBatch(row);
 }
 
 function putEvents({ prepare }: Pick<Sqlite, 'prepare'>, batch: EventBatch, isLast: boolean): boolean {
   const { scope, events } = batch;
   const { runId } = scope;
   const first = events[0]?.seq ?? 0;
-  const row = { first, last: events.at(-1)?.seq ?? 0, layout: layoutOfParts, bytes: packEvents(batch) };
+  const row = { first, last: events.at(-1)?.seq ?? 0, bytes: packEvents(batch) };
   const now = Date.now();
   if (isLast && beginsLog(first) && row.bytes.byteLength <= inlineBytes) {
     putCompressed({ prepare }, { runId, at: now }, { ...row, bytes: deflateSmall(row.bytes) });
     return false;
   }
-  prepare('INSERT INTO events (run_id, first, last, layout, bytes) VALUES (?, ?, ?, ?, ?)').run(
-    ...[runId, row.first, row.last, row.layout, row.bytes],
+  prepare('INSERT INTO events (run_id, first, last, bytes) VALUES (?, ?, ?, ?)').run(
+    ...[runId, row.first, row.last, row.bytes],
   );
   if (isLast) {
     prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(now, runId);
@@ -196,12 +191,12 @@ function putEvents({ prepare }: Pick<Sqlite, 'prepare'>, batch: EventBatch, isLa
 export function putCompressed(
   { prepare }: Pick<Sqlite, 'prepare'>,
   { runId, at }: { readonly runId: string; readonly at: number },
-  { first, last, bytes }: Pick<EventRow, 'first' | 'last' | 'bytes'>,
+  { first, last, bytes }: EventRow,
 ): void {
   prepare(
-    `INSERT INTO ended (id, run_id, first, last, layout, bytes)
-     VALUES ((SELECT max(?1 * 1024, coalesce(max(id) + 1, 0)) FROM ended WHERE id < (?1 + 1) * 1024), ?2, ?3, ?4, ?5, ?6)`,
-  ).run(at, runId, first, last, layoutOfDeflated, bytes);
+    `INSERT INTO ended (id, run_id, first, last, bytes)
+     VALUES ((SELECT max(?1 * 1024, coalesce(max(id) + 1, 0)) FROM ended WHERE id < (?1 + 1) * 1024), ?2, ?3, ?4, ?5)`,
+  ).run(at, runId, first, last, bytes);
 }
 
 /** Removes logs of which rows are not compressed yet. They go first: no log loses its first events alone. */

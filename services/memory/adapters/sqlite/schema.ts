@@ -2,29 +2,28 @@ import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { ConfigError } from '@agent-workflow/kit/env';
 import type { EmbedderIdentity } from '../../ports/embedder.ts';
 
-/** The schema, oldest first: only ever append. Small columns come first, because SQLite reads a row's overflow pages in order. */
-export const migrations = [
+/**
+ * The schema: the first migration makes it, and a change of it is one more. Small columns come first, because SQLite reads a row's
+ * overflow pages in order.
+ */
+export const migrations: readonly string[] = [
   `CREATE TABLE memories (
      seq INTEGER PRIMARY KEY, owner TEXT NOT NULL, memory_id TEXT NOT NULL,
      memory_type TEXT NOT NULL, category TEXT NOT NULL, thread_id TEXT NOT NULL, timestamp INTEGER NOT NULL,
+     happened_at INTEGER, expires_at INTEGER,
      metadata BLOB NOT NULL, vector BLOB NOT NULL, content TEXT NOT NULL, vector_json BLOB NOT NULL,
      UNIQUE (owner, memory_id)) STRICT;
    CREATE INDEX memories_by_time ON memories (owner, timestamp, memory_id, memory_type, category);
    CREATE INDEX memories_by_thread ON memories (owner, thread_id) WHERE thread_id <> '';
-   CREATE VIRTUAL TABLE memory_words USING fts5 (owner, content, content = '', contentless_delete = 1,
-     tokenize = 'porter unicode61 remove_diacritics 2');
-   CREATE TABLE indexed (until INTEGER NOT NULL) STRICT;
-   INSERT INTO indexed VALUES (0);
-   CREATE TABLE embedder (model TEXT NOT NULL, dimension INTEGER NOT NULL) STRICT;`,
-  `CREATE TABLE requests (
-     owner TEXT NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL, outcome BLOB NOT NULL, PRIMARY KEY (owner, id)) STRICT;
-   CREATE INDEX requests_by_time ON requests (until);`,
-  `DROP TABLE memory_words;
+   CREATE INDEX memories_by_expiry ON memories (expires_at) WHERE expires_at IS NOT NULL;
    CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '+'");
-   ALTER TABLE indexed ADD COLUMN terms INTEGER NOT NULL DEFAULT 0;`,
-  `ALTER TABLE memories ADD COLUMN happened_at INTEGER;
-   ALTER TABLE memories ADD COLUMN expires_at INTEGER;
-   CREATE INDEX memories_by_expiry ON memories (expires_at) WHERE expires_at IS NOT NULL;`,
+   -- Up to which row the terms are in the index, and the version of the terms.
+   CREATE TABLE indexed (until INTEGER NOT NULL, terms INTEGER NOT NULL DEFAULT 0) STRICT;
+   INSERT INTO indexed (until) VALUES (0);
+   CREATE TABLE embedder (model TEXT NOT NULL, dimension INTEGER NOT NULL) STRICT;
+   CREATE TABLE requests (
+     owner TEXT NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL, outcome BLOB NOT NULL, PRIMARY KEY (owner, id)) STRICT;
+   CREATE INDEX requests_by_time ON requests (until)`,
 ];
 
 /** Empties the index of terms when another version of the terms is in it; it is then filled again as rows that wait for it are. */
