@@ -2,7 +2,6 @@ import type { Env } from '@agent-workflow/kit/env';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { beginProcess, toSecurity, type RunningProcess } from '@agent-workflow/runtime/process';
 import { readServiceFile } from '@agent-workflow/runtime/service-file';
-import { readsOldReplicas } from '@agent-workflow/protos/old-events';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
@@ -38,7 +37,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const readiness = createReadinessCheck({ threads, health, files: files.bytes, remote: { execution, memory } });
   const app = createApp({
     threads: calledThreads,
-    execution: retryingExecution(readsOldReplicas(calling('execution', execution))),
+    execution: retryingExecution(calling('execution', execution)),
     memory: calling('memory', memory),
     readiness,
     ...opened.use(await openGatewayStores({ config: values, log, registry, health })),

@@ -1,5 +1,4 @@
 import type { Repeat, RunEvent, RunScope } from './execution.ts';
-import { fromOldJson } from './old-events.ts';
 
 /** Consecutive events of one run, and what they share. */
 export interface EventBatch {
@@ -98,20 +97,3 @@ const toRepeat = ([offset = 0, length = 0, target = 0]: readonly number[]): Repe
 
 const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-
-/**
- * Reads events that the version before stored: one line of JSON each, the last line perhaps without its end. Needed as long as
- * `old-events.ts` is. The log of one run may have batches of both kinds.
- */
-export function fromOldLines(first: number, bytes: Uint8Array): EventBatch {
-  const read: ReturnType<typeof fromOldJson>[] = [];
-  for (let start = 0; start < bytes.length;) {
-    const found = bytes.indexOf(newline, start);
-    const stop = found === -1 ? bytes.length : found;
-    read.push(fromOldJson(first + read.length, bytes.subarray(start, stop)));
-    start = stop + 1;
-  }
-  const [one] = read;
-  if (!one) throw new Error('a stored batch of events is empty');
-  return { scope: one.scope, events: read.map(({ event }) => event) };
-}

@@ -150,8 +150,6 @@ export interface WaitRequest {
    * the owner is not checked.
    */
   readonly justStarted?: boolean;
-  /** Set by a gateway that reads events in parts. A gateway of the version before does not set it and gets whole chunks: old-events.ts. */
-  readonly eventParts?: boolean;
 }
 
 export interface FollowRequest {
@@ -161,8 +159,6 @@ export interface FollowRequest {
   readonly after: number;
   /** As in WaitRequest. */
   readonly justStarted?: boolean;
-  /** As in WaitRequest. */
-  readonly eventParts?: boolean;
 }
 
 export interface RunEvents {
@@ -187,8 +183,6 @@ export interface RunEvent {
   readonly seq: number;
   /** One of `eventKinds`. */
   readonly kind: string;
-  /** The whole chunk, as the version before this one wrote it. Set only between processes of the two versions: old-events.ts. */
-  readonly json?: Uint8Array;
   /** When it happened, in milliseconds since 1970. */
   readonly at: number;
   readonly node?: string;

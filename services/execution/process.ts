@@ -8,7 +8,6 @@ import { namesAgents, readServiceFile, type ServiceFile } from '@agent-workflow/
 import type { RunClaim, RunFiles } from '@agent-workflow/protos/run-files';
 import { within } from '@agent-workflow/protos/call';
 import { connect } from '@agent-workflow/protos/wire/connect';
-import { servesOldGateways } from '@agent-workflow/protos/old-events';
 import { isReachable } from '@agent-workflow/protos/wire/reach';
 import type { WireSecurity } from '@agent-workflow/protos/wire/security';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
@@ -99,7 +98,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
       sweepMs: values.LEASE_MS / 3,
     }),
   );
-  wire.provide('execution', servesOldGateways(execution));
+  wire.provide('execution', execution);
   // At the end: takes no more runs, waits for those under way and for the calls that follow them, and hands off the rest.
   opened.defer(async () => {
     await Promise.all([wire[Symbol.asyncDispose](), drain(Math.max(minDrainMs, options.drainMs))]);

@@ -33,7 +33,7 @@ export function foreignRights(
     'RESTORE',
     'PEER.REMOVE',
   ];
-  const streams = [names.runs, names.events, names.olderRuns];
+  const streams = [names.runs, names.events];
   const [lane = ''] = theirs.publish
     .filter((subject) => subject.includes('.NEXT.'))
     .map((subject) => subject.split('.').at(-1));
@@ -47,17 +47,17 @@ export function foreignRights(
     ...['LIST', 'NAMES'].map((name) => `$JS.API.CONSUMER.${name}.${stream}`),
   ]);
   const runOfOther = `${names.runSubject}.${hashOfAgent(other)}.0.owner.r.new`;
-  const events = [`${names.eventSubject}.${hashOfAgent(other)}.r`, `${names.eventSubject}.3.r`];
+  const events = `${names.eventSubject}.${hashOfAgent(other)}.r`;
   return {
     publish: [
       ...[...theirs.publish, ...theirs.subscribe, ...all].map(literalOf),
-      ...[...jetStream, '$JS.API.INFO', '$JS.API.STREAM.LIST', '$JS.API.STREAM.NAMES', runOfOther, ...events],
+      ...[...jetStream, '$JS.API.INFO', '$JS.API.STREAM.LIST', '$JS.API.STREAM.NAMES', runOfOther, events],
       `${poolsPrefix}.alive.w`,
       `${poolsPrefix}.alive.${tokenOfAgents([other])}.w`,
       `${poolsPrefix}.control.r`,
       `${poolsPrefix}.control.${hashOfAgent(own)}.r`,
     ].filter((subject) => !mine.publish.includes(subject)),
-    subscribe: [...theirs.subscribe, ...theirs.publish, ...all, '>', `${poolsPrefix}.>`, '_INBOX.>', ...events].filter(
+    subscribe: [...theirs.subscribe, ...theirs.publish, ...all, '>', `${poolsPrefix}.>`, '_INBOX.>', events].filter(
       (subject) => !mine.subscribe.includes(subject),
     ),
   };

@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { openNatsControl } from '@agent-workflow/execution/adapters/nats/control';
-import { openNatsWorkerLeases, workerIdOf } from '@agent-workflow/execution/adapters/nats/leases';
-import { subjectPrefix } from '@agent-workflow/execution/adapters/nats/client/names';
+import { openNatsWorkerLeases } from '@agent-workflow/execution/adapters/nats/leases';
 import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { joined, openPlace } from '../servers/nats-adapters.ts';
 import { privateNats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
-import { until } from '../until.ts';
 
 /** Short, so that a test sees it out; a third of it is long beside what a busy machine holds a process up. */
 const leaseMs = 1500;
@@ -61,36 +59,6 @@ withServer(test, privateNats(), () => {
     },
   );
 
-  test.serial(
-    'replicas of the version before, which know no heartbeats of pools, receive those of their workers too',
-    async (t) => {
-      await using server = await privateNats().open();
-      let areThere = true;
-      await using api = await openLeases(server.url, { older: { readByShard: () => areThere } });
-      const token = 'f00d';
-      await using worker = await openLeases(server.url, { token });
-      await using before = await openPlace(server.url, 'leases');
-      const received: string[] = [];
-      const subject = `${subjectPrefix(before.streams.settings.prefix)}alive`;
-      before.client.connection.subscribe(`${subject}.*`, {
-        callback: (_error, { subject: at, data }) =>
-          void received.push(`${at.slice(subject.length + 1)} ${String(data)}`),
-      });
-      await before.client.flush(1000);
-      const id = workerIdOf(token, 'w1');
-      await worker.renew(id, leaseMs);
-      await until(() => received.length > 0);
-      await worker.release(id);
-      await until(() => received.length > 1);
-      t.deepEqual(received, [`${id} ${leaseMs}`, `${id} 0`]);
-      areThere = false;
-      await worker.renew(id, leaseMs);
-      await until(async () => api.isAlive(id));
-      await before.client.flush(1000);
-      t.is(received.length, 2);
-    },
-  );
-
   test.serial('a replica hears which run was stopped by another, and by itself', async (t) => {
     await using server = await privateNats().open();
     await using one = await openPlace(server.url, 'control');
@@ -110,7 +78,7 @@ withServer(test, privateNats(), () => {
 
 async function openLeases(
   url: string,
-  as: Pick<Parameters<typeof openNatsWorkerLeases>[0], 'token' | 'older'> = {},
+  as: Pick<Parameters<typeof openNatsWorkerLeases>[0], 'token'> = {},
 ): Promise<WorkerLeases> {
   const place = await openPlace(url, 'leases');
   const { prefix } = place.streams.settings;

@@ -3,9 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
-import { watchOlderReplicas } from '@agent-workflow/execution/adapters/nats/client/older-replicas';
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
-import { toOldJson } from '@agent-workflow/protos/old-events';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/places';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
@@ -245,86 +243,6 @@ withServer(test, privateNats(), () => {
     ]);
     t.is(results.filter(({ status }) => status === 'fulfilled').length, 1);
   });
-
-  test.serial(
-    'as long as a replica of the version before is there, frames are written as it reads them, and in parts once it is gone',
-    async (t) => {
-      await using server = await privateNats().open();
-      await using place = await openPlace(server.url, 'older');
-      await using elsewhere = await openLogsOn(server.url, 'older');
-      await using olderPlace = await openPlace(server.url, 'older');
-      const { client, streams } = place;
-      const { prefix } = streams.settings;
-      // One that drives no runs answers no roll call, and is subscribed to it all the same.
-      const subscribed = olderPlace.client.connection.subscribe(`${prefix}.rollcall`);
-      await olderPlace.client.flush(5000);
-      await using older = await watchOlderReplicas({ client, prefix, log: silentLog, checkMs: 20 });
-      await using log = await openNatsRunLog({ streams, retentionMs: 3_600_000, log: silentLog, older });
-      const newest = async (): Promise<string> =>
-        (
-          await streams.manager.streams.getMessage(streams.names.events, {
-            last_by_subj: `${streams.names.eventSubject}.>`,
-          })
-        ).string();
-      const collected = collect(elsewhere, 'r');
-
-      t.true(older.areThere());
-      await log.append(scopeOf('r'), 0, [chunkOf(1)]);
-      const [head, line] = (await newest()).split('\n');
-      t.is(head?.split(' ').length, 8);
-      t.is(line, Buffer.from(toOldJson(scopeOf('r'), chunkOf(1))).toString());
-      subscribed.unsubscribe();
-      await until(() => !older.areThere());
-      await log.append(scopeOf('r'), 1, [chunkOf(2), end(3)]);
-      t.regex(await newest(), /^2 3 1 1 1 0 0 \w{8} parts\n\{"scope":/);
-      t.deepEqual(await collected, [1, 2, 3]);
-      t.deepEqual(await collect(log, 'r'), [1, 2, 3]);
-    },
-  );
-
-  test.serial(
-    'as long as a replica that knows shards alone is there, logs begin where it reads them, and they are continued there',
-    async (t) => {
-      await using server = await privateNats().open();
-      await using place = await openPlace(server.url, 'shards');
-      await using olderPlace = await openPlace(server.url, 'shards');
-      await using elsewhere = await openLogsOn(server.url, 'shards');
-      const { client, streams } = place;
-      const subscribed = olderPlace.client.connection.subscribe(`${streams.settings.prefix}.rollcall.parts`);
-      await olderPlace.client.flush(5000);
-      await using older = await watchOlderReplicas({
-        client,
-        prefix: streams.settings.prefix,
-        log: silentLog,
-        checkMs: 20,
-      });
-      await using log = await openNatsRunLog({ streams, retentionMs: 3_600_000, log: silentLog, older });
-      const subjects = async (): Promise<string[]> => {
-        const { state } = await streams.manager.streams.info(streams.names.events, { subjects_filter: '>' });
-        const words = Object.keys(state.subjects ?? {}).map((subject) => subject.split('.').slice(-2).join(' '));
-        return words.toSorted();
-      };
-
-      t.false(older.areThere());
-      t.true(older.readByShard());
-      for (const run of ['r', 's']) log.setAgent(run, 'support');
-      await log.append(scopeOf('r'), 0, [chunkOf(1)]);
-      const [ofShard = ''] = await subjects();
-      t.regex(ofShard, /^\d\d? r$/);
-      subscribed.unsubscribe();
-      await until(() => !older.readByShard());
-      await log.append(scopeOf('r'), 1, [chunkOf(2)]);
-      await log.append(scopeOf('s'), 0, [end(1)]);
-      // Another replica continues a log where it is.
-      elsewhere.setAgent('r', 'support');
-      await elsewhere.append(scopeOf('r'), 2, [end(3)]);
-      t.deepEqual(await subjects(), [ofShard, `${hashOfAgent('support')} s`].toSorted());
-      for (const each of [log, elsewhere]) {
-        t.deepEqual(await collect(each, 'r'), [1, 2, 3]);
-        t.deepEqual(await collect(each, 's'), [1]);
-      }
-    },
-  );
 
   test.serial('what is written under the id of a run below another agent is not part of its log', async (t) => {
     await using server = await privateNats().open();

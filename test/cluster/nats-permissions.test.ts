@@ -119,11 +119,10 @@ withServer(test, privateNats(), () => {
         [...seen].filter((subject) => ruled(subject).length === 0),
         [],
       );
-      // The rules that this test does not reach are of replicas of earlier versions.
       const used = new Set([...seen].flatMap(ruled));
       t.deepEqual(
         rules.map(([name]) => name).filter((name) => !used.has(name)),
-        [...(openServer === openNatsWithPools ? ['inboxesOfOtherAccounts'] : []), 'runsOfOlderReplicas'],
+        openServer === openNatsWithPools ? ['inboxesOfOtherAccounts'] : [],
       );
       await tap.close();
     });

@@ -1,11 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
-import { AckPolicy, DiscardPolicy, RetentionPolicy } from 'nats';
 import { createLanes, bulkSize } from '@agent-workflow/execution/adapters/nats/queue/lanes';
 import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/queue';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
-import type { Streams } from '@agent-workflow/execution/adapters/nats/client/streams';
-import { consumerOf, hashOfPool, laneCountsOf, olderLanes } from '@agent-workflow/execution/adapters/nats/client/pools';
+import { consumerOf, hashOfPool, laneCountsOf } from '@agent-workflow/execution/adapters/nats/client/pools';
 import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/queue';
 import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
@@ -276,58 +274,6 @@ withServerForLong(test, privateNats(), () => {
     },
   );
 
-  test.serial('runs that the version before enqueued are taken as well', async (t) => {
-    await using server = await privateNats().open();
-    await using place = await openPlace(server.url, 'older');
-    const { manager, names } = place.streams;
-    await addOlderStream(place.streams);
-    const payload = Buffer.from(JSON.stringify(run('u:ada', 'older')));
-    await place.client.request(`${names.olderRunSubject}.3.x.older.new`, payload);
-    await using queue = await openQueue(server.url, 'older');
-    const seen: string[] = [];
-    // A worker of any agent takes it: the record names the agent.
-    for (const held of [{ agents: ['billing'] }, unnamed]) {
-      if (held === unnamed) await queue.enqueue(run('u:ada', 'newer'));
-      const { run: taken, settle } = await queue.take(held, never);
-      settle();
-      seen.push(taken.runId);
-    }
-    t.deepEqual(seen, ['older', 'newer']);
-    await until(async () => (await manager.streams.info(names.olderRuns)).state.messages === 0);
-  });
-
-  test.serial(
-    'runs of the only agent go where workers of the version before take them, as long as there are any',
-    async (t) => {
-      await using server = await privateNats().open();
-      await using place = await openPlace(server.url, 'bridge');
-      const { manager, names } = place.streams;
-      let areThere = true;
-      const options = { streams: place.streams, log: silentLog, watchMs: 10_000 };
-      await addOlderStream(place.streams);
-      await using queue = await openNatsRunQueue({ ...options, olderReplicas: { readByShard: () => areThere } });
-      const waiting = async (stream: string): Promise<number> => (await manager.streams.info(stream)).state.messages;
-      const counts = async (): Promise<readonly number[]> => [
-        await waiting(names.olderRuns),
-        await waiting(names.runs),
-      ];
-      for (let turn = 0; turn < 2; turn++) await queue.enqueue(run('u:ada', 'r1'));
-      t.deepEqual(await counts(), [1, 0], 'it waits once');
-      await until(() => queue.waiting('default') === 1);
-      await queue.enqueue({ ...run('u:ada', 'r2'), agent: 'billing' });
-      await queue.enqueue({ ...run('u:ada', 'r3'), revision: 'v1' });
-      t.deepEqual(await counts(), [1, 2], 'they know no names and no revisions');
-      t.is(await takeOne(queue), 'r1');
-      areThere = false;
-      await queue.enqueue(run('u:ada', 'r4'));
-      t.deepEqual(await counts(), [0, 3]);
-      areThere = true;
-      await manager.streams.delete(names.olderRuns);
-      await queue.enqueue(run('u:ada', 'r5'));
-      t.is(await waiting(names.runs), 4);
-    },
-  );
-
   test.serial('a consumer that gives out nothing though runs wait is made anew', async (t) => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'wedged');
@@ -404,25 +350,6 @@ withServerForLong(test, privateNats(), () => {
     for (const each of [taking, ...following]) await t.throwsAsync(each, { message: 'enough' });
   });
 });
-
-/** The stream of the version before, with its consumers. */
-async function addOlderStream({ manager, names }: Streams): Promise<void> {
-  await manager.streams.add({
-    name: names.olderRuns,
-    subjects: [`${names.olderRunSubject}.*.*.*.*`],
-    retention: RetentionPolicy.Workqueue,
-    max_msgs_per_subject: 1,
-    discard: DiscardPolicy.New,
-    discard_new_per_subject: true,
-    allow_direct: true,
-  });
-  for (const { stream, consumer, filter } of olderLanes(names))
-    await manager.consumers.add(stream, {
-      durable_name: consumer,
-      filter_subject: filter,
-      ack_policy: AckPolicy.Explicit,
-    });
-}
 
 async function openQueue(
   url: string,

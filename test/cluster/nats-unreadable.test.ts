@@ -3,13 +3,14 @@ import { openNatsClient } from '@agent-workflow/execution/adapters/nats/client/c
 import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { namesOf } from '@agent-workflow/execution/adapters/nats/client/names';
 import { inboxPrefixOf } from '@agent-workflow/execution/adapters/nats/pools/permissions';
-import { toBody, toPayload } from '@agent-workflow/execution/adapters/nats/log/frame';
+import { toPayload } from '@agent-workflow/execution/adapters/nats/log/frame';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/places';
 import { readPublished } from '@agent-workflow/execution/events/published';
 import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/log';
 import { createLog, type Log } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
+import { packEvents } from '@agent-workflow/protos/event-pack';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { openLogsOn, openPlace } from '../servers/nats-adapters.ts';
 import { openNatsAt, openNatsWithPools, poolsPrefix } from '../servers/nats-pools.ts';
@@ -298,8 +299,8 @@ withServer(test, privateNats(), () => {
 /** What a writer stores of events. */
 function frameOf(events: readonly RunEvent[]): string {
   const [first, last] = [events.at(0)?.seq ?? 0, events.at(-1)?.seq ?? 0];
-  const body = toBody({ scope: scopeOf('r'), events }, 'parts');
-  const whole = { slice: 1, slices: 1, firstSliceSeq: 0, origin: 0, writer: 'w', layout: 'parts' } as const;
+  const body = packEvents({ scope: scopeOf('r'), events });
+  const whole = { slice: 1, slices: 1, firstSliceSeq: 0, origin: 0, writer: 'w' } as const;
   const frame = { ...whole, first, last, ended: events.some(isTerminal), body };
   return Buffer.from(toPayload(frame)).toString();
 }

@@ -1,7 +1,6 @@
 import type { NatsError, Msg } from 'nats';
 import type { WorkerLeases } from '../../ports/leases.ts';
 import { called, fromNatsError, type NatsClient } from './client/client.ts';
-import type { OlderReplicas } from './client/older-replicas.ts';
 import { hashOfAgent } from './client/pools.ts';
 import { aliveSubject, drivenSubject, rollCallSubject } from './client/subjects.ts';
 import { createShownDriven, toPayload } from './driven.ts';
@@ -13,11 +12,6 @@ interface NatsLeasesOptions {
   readonly leaseMs: number;
   /** The token of the pool whose workers alone hold leases here; absent: leases of any worker are held and judged. */
   readonly token?: string | undefined;
-  /**
-   * Replicas that may know no heartbeats of pools. While they are there, what a worker of a pool publishes is published for them once
-   * more: they would take over its runs again and again.
-   */
-  readonly older?: Pick<OlderReplicas, 'readByShard'> | undefined;
   /** Whether this replica counts what workers drive; no when absent. */
   readonly counts?: boolean | undefined;
 }
@@ -41,7 +35,6 @@ export async function openNatsWorkerLeases({
   prefix,
   leaseMs,
   token,
-  older,
   counts = false,
 }: NatsLeasesOptions): Promise<WorkerLeases> {
   const subject = aliveSubject(prefix);
@@ -71,10 +64,9 @@ export async function openNatsWorkerLeases({
       .map(([workerId, until]): [string, number] => [workerId, Math.ceil(until - performance.now())])
       .filter(([, ms]) => ms > 0);
 
-  const recordHeartbeat = (workerId: string, message: Msg): number | undefined => {
+  const recordHeartbeat = (workerId: string, message: Msg): void => {
     const ms = readHeartbeat(message);
     if (ms !== undefined) record(workerId, ms);
-    return ms;
   };
 
   /** An answer to a roll call that was under way does not revive a lease that was released meanwhile. */
@@ -136,9 +128,7 @@ export async function openNatsWorkerLeases({
       subscribe(`${subject}.*.*`, (message) => {
         const [ofPool = '', workerId = ''] = message.subject.slice(subject.length + 1).split('.');
         // A pool speaks for its own workers alone.
-        if (!workerId.startsWith(workerIdOf(ofPool, ''))) return;
-        const ms = recordHeartbeat(workerId, message);
-        if (ms !== undefined && older?.readByShard() === true) publish(workerId, ms);
+        if (workerId.startsWith(workerIdOf(ofPool, ''))) recordHeartbeat(workerId, message);
       }),
     );
     opening.use(subscribe(answers, (message) => recordAnswer(message.string())));

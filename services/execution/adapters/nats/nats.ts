@@ -22,7 +22,6 @@ import { openNatsControl } from './control.ts';
 import { checkDurability, checkVersion, readSyncInterval } from './durability.ts';
 import { openNatsWorkerLeases, workerIdOf } from './leases.ts';
 import { openNatsRunLog } from './log/log.ts';
-import { watchOlderReplicas } from './client/older-replicas.ts';
 import { answerPools, type PoolAnswers } from './pools/answering.ts';
 import { createAsking } from './pools/asking.ts';
 import { tokenOfAgents } from './pools/permissions.ts';
@@ -109,14 +108,10 @@ type Ports = Omit<Nats, 'isConnected'>;
 async function openPorts(client: NatsClient, streams: Streams, options: NatsOptions): Promise<Ports> {
   await using opened = new AsyncDisposableStack();
   const { log, prefix, retentionMs, leaseMs } = options;
-  const older = opened.use(await watchOlderReplicas({ client, prefix, log }));
-  const eventLog = opened.use(await openNatsRunLog({ streams, retentionMs, log, older }));
-  const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs, olderReplicas: older }));
+  const eventLog = opened.use(await openNatsRunLog({ streams, retentionMs, log }));
+  const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs }));
   const leases = opened.use(
-    await openNatsWorkerLeases({
-      ...{ client, prefix, leaseMs, counts: options.answersPools !== undefined },
-      older: options.answersPools ? older : undefined,
-    }),
+    await openNatsWorkerLeases({ client, prefix, leaseMs, counts: options.answersPools !== undefined }),
   );
   const control = opened.use(openNatsControl({ client, prefix }));
   const codeCalls = opened.use(openNatsCodeCalls({ client, prefix }));

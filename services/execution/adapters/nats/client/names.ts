@@ -4,9 +4,6 @@ export interface StreamNames {
   readonly events: string;
   /** The subject of a run begins with it; pool, lane, owner and run follow. */
   readonly runSubject: string;
-  /** The stream and the subjects of runs that wait for a replica of the version before. */
-  readonly olderRuns: string;
-  readonly olderRunSubject: string;
   readonly eventSubject: string;
   /** Where the server republishes an event once it is stored. */
   readonly liveSubject: string;
@@ -24,15 +21,13 @@ export function namesOf(prefix: string): StreamNames {
     runs: `${stream}QUEUE`,
     events: `${stream}EVENTS`,
     runSubject: `${subject}queue`,
-    olderRuns: `${stream}RUNS`,
-    olderRunSubject: `${subject}runs`,
     eventSubject: `${subject}events`,
     liveSubject: `${subject}told`,
     helpSubject: `${subject}help`,
   };
 }
 
-/** FNV-1a: spreads names over lanes and shards, the same in every process. */
+/** FNV-1a: spreads names over lanes, the same in every process. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

@@ -78,22 +78,3 @@ export const lanesOfPool = (names: RunNames, pool: Pool): readonly Lane[] => {
     filter: `${names.runSubject}.${hash}.${lane}.>`,
   }));
 };
-
-const olderLaneCount = 20;
-
-/** Whether workers of the version before drive runs of the pool: they hold one agent, which has no name, and know no revisions. Its lanes are theirs. */
-export const isOfOlder = ({ agent, revision }: Pool): boolean => agent === defaultAgent && revision === undefined;
-
-/** The lanes of the version before, which knows no pools. */
-export const olderLanes = ({
-  olderRuns,
-  olderRunSubject,
-}: {
-  readonly olderRuns: string;
-  readonly olderRunSubject: string;
-}): readonly Lane[] =>
-  Array.from({ length: olderLaneCount }, (_, lane) => ({
-    consumer: `lane-${lane}`,
-    stream: olderRuns,
-    filter: `${olderRunSubject}.${lane}.>`,
-  }));

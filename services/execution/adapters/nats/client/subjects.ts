@@ -10,7 +10,7 @@ export const controlSubject = (prefix: string): string => `${subjectPrefix(prefi
 /** The subject of what workers drive: below it the agent and the worker. */
 export const drivenSubject = (prefix: string): string => `${subjectPrefix(prefix)}driven`;
 
-/** The roll call of workers whose version knows logs below an agent. */
+/** The roll call of workers: those that hold leases answer it with them. */
 export const rollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall.agents`;
 
 /** Where calls for the workers of a pool are sent; below it is the subject of each call that one of them has taken. */

@@ -20,7 +20,7 @@ const chunk = (seq: number): RunEvent => ({
 const end = (seq: number): RunEvent => ({ seq, kind: 'on_chain_end', at: 1, data: Buffer.from('{}') });
 
 const draftsOf = (after: number, events: readonly RunEvent[]): readonly Draft[] =>
-  toDrafts([{ scope, events, after, bytes: 0, done: () => undefined }], frameBytes, 'parts');
+  toDrafts([{ scope, events, after, bytes: 0, done: () => undefined }], frameBytes);
 
 /** The log's subject of a stream: it stores a message that names the last one, and refuses others. */
 function openSubject() {

@@ -1,9 +1,8 @@
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
-import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
-import { toOldJson } from '@agent-workflow/protos/old-events';
-import type { EventBatch } from '@agent-workflow/protos/event-pack';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import { packEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
 import { isTerminal } from '../../../ports/log.ts';
-import { toBatch, toBody, type Frame, type Layout, type StoredFrame } from './frame.ts';
+import { toBatch, type Frame, type StoredFrame } from './frame.ts';
 
 /** One append that waits to be written. */
 export interface Entry extends EventBatch {
@@ -16,7 +15,7 @@ export interface Entry extends EventBatch {
 }
 
 /** A frame that waits to be written, and the appends that it completes. */
-export interface Draft extends Pick<Frame, 'layout' | 'first' | 'last' | 'slice' | 'slices' | 'ended' | 'body'> {
+export interface Draft extends Pick<Frame, 'first' | 'last' | 'slice' | 'slices' | 'ended' | 'body'> {
   readonly batch: EventBatch;
   readonly entries: readonly Entry[];
 }
@@ -51,24 +50,24 @@ export function takeBatch(entries: Entry[], maxBytes: number): readonly Entry[] 
  * The frames of the appends' events, in order. An event that is too large for one frame is divided into several. What all events
  * of a frame share is not counted in `maxBytes`.
  */
-export function toDrafts(batch: readonly Entry[], maxBytes: number, layout: Layout): readonly Draft[] {
+export function toDrafts(batch: readonly Entry[], maxBytes: number): readonly Draft[] {
   const [{ scope } = noEntry] = batch;
   const drafts: Draft[] = [];
   let events: RunEvent[] = [];
   let entries: Entry[] = [];
   let bytes = 0;
   const close = (): void => {
-    if (events.length > 0) drafts.push(wholeDraft({ scope, events }, entries, layout));
+    if (events.length > 0) drafts.push(wholeDraft({ scope, events }, entries));
     events = [];
     entries = [];
     bytes = 0;
   };
   for (const entry of batch) {
     for (const event of entry.events) {
-      const size = bytesOfEvent(event) + (layout === 'lines' ? bytesOfScope(scope) : 0);
+      const size = bytesOfEvent(event);
       if (bytes + size > maxBytes) close();
       if (size > maxBytes) {
-        drafts.push(...sliceDrafts({ scope, events: [event] }, maxBytes, layout));
+        drafts.push(...sliceDrafts({ scope, events: [event] }, maxBytes));
         continue;
       }
       events.push(event);
@@ -83,30 +82,24 @@ export function toDrafts(batch: readonly Entry[], maxBytes: number, layout: Layo
 
 const noEntry = { scope: { runId: '', threadId: '', requestId: '', isNewThread: false } };
 
-/** The bytes of the scope in a line of an event, at most: a line holds the scope once, and the thread's id a second time. */
-const bytesOfScope = ({ runId, threadId, requestId }: RunScope): number =>
-  scopeNameBytes + characterBytes * (runId.length + 2 * threadId.length + requestId.length);
-const scopeNameBytes = 256;
-const characterBytes = 6;
-
-function wholeDraft(batch: EventBatch, entries: readonly Entry[], layout: Layout): Draft {
+function wholeDraft(batch: EventBatch, entries: readonly Entry[]): Draft {
   const { events } = batch;
   const [first, last] = [events[0]?.seq ?? 0, events.at(-1)?.seq ?? 0];
   return {
-    ...{ layout, first, last, slice: 1, slices: 1, ended: endsRun(batch) },
-    ...{ body: toBody(batch, layout), batch, entries },
+    ...{ first, last, slice: 1, slices: 1, ended: endsRun(batch) },
+    ...{ body: packEvents(batch), batch, entries },
   };
 }
 
 /** One event, with a frame for each slice of its bytes. */
-function sliceDrafts(batch: EventBatch, maxBytes: number, layout: Layout): Draft[] {
+function sliceDrafts(batch: EventBatch, maxBytes: number): Draft[] {
   const [first] = batch.events;
   if (!first) return [];
   const { seq } = first;
-  const body = layout === 'parts' ? toBody(batch, layout) : toOldJson(batch.scope, first);
+  const body = packEvents(batch);
   const slices = Math.ceil(body.byteLength / maxBytes);
   return Array.from({ length: slices }, (_, index) => ({
-    ...{ layout, first: seq, last: seq, slice: index + 1, slices, ended: isTerminal(first) },
+    ...{ first: seq, last: seq, slice: index + 1, slices, ended: isTerminal(first) },
     ...{ body: body.subarray(index * maxBytes, (index + 1) * maxBytes), batch, entries: [] },
   }));
 }
@@ -120,9 +113,9 @@ function completeWith(drafts: Draft[], entry: Entry): void {
 
 /** A stored frame, to be written again; `undefined` when it holds no events. */
 export function fromStored(frame: StoredFrame): Draft | undefined {
-  const { layout, first, last, slice, slices, ended, body } = frame;
+  const { first, last, slice, slices, ended, body } = frame;
   const batch = toBatch(frame);
-  return batch && { layout, first, last, slice, slices, ended, body, batch, entries: [] };
+  return batch && { first, last, slice, slices, ended, body, batch, entries: [] };
 }
 
 /** Joins drafts of whole events that follow one another; `undefined` when the result is larger than a frame. */
@@ -131,7 +124,7 @@ export function joinDrafts(drafts: readonly Draft[], maxBytes: number): Draft | 
   const last = drafts.at(-1);
   if (!first || !last || drafts.some(({ slices }) => slices > 1)) return undefined;
   const batch = { ...last.batch, events: drafts.flatMap((draft) => draft.batch.events) };
-  const body = toBody(batch, last.layout);
+  const body = packEvents(batch);
   if (body.byteLength > maxBytes) return undefined;
   return { ...last, first: first.first, body, batch, entries: drafts.flatMap(({ entries }) => entries) };
 }

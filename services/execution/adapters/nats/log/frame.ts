@@ -1,20 +1,12 @@
-import { toOldJson } from '@agent-workflow/protos/old-events';
-import { fromOldLines, packEvents, unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
+import { unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
 import { beginsLog } from '../../../ports/log-numbers.ts';
 import { isReadable } from './event-check.ts';
 
 /**
- * The layout of a frame's events. `parts`: as `event-pack.ts` packs them, the fields of each event apart. `lines`: one line of
- * JSON each, as replicas of the version before write and read them; needed as long as `old-events.ts` of the protos is.
- */
-export type Layout = 'parts' | 'lines';
-
-/**
  * The content of one message of the stream: whole events of a run, or a slice of one event that is too large for a message. The
- * first line holds the numbers below; the rest is the body.
+ * first line holds the numbers below, the writer and the layout; the rest is the body.
  */
 export interface Frame {
-  readonly layout: Layout;
   /** Numbers of the first and last event. */
   readonly first: number;
   readonly last: number;
@@ -43,24 +35,15 @@ export interface StoredFrame extends Frame {
 }
 
 /** What the events of a frame are read from. */
-type FrameBody = Pick<Frame, 'layout' | 'first' | 'last' | 'ended' | 'body'>;
+type FrameBody = Pick<Frame, 'first' | 'last' | 'ended' | 'body'>;
 
 const newline = 0x0a;
-const newlineBytes = Buffer.from('\n');
+/** The layout of the body, the last word of the first line: events as `event-pack.ts` packs them. */
+const layout = 'parts';
 
 export function toPayload(frame: Frame): Uint8Array {
-  const { layout, first, last, slice, slices, ended, firstSliceSeq, origin, writer, body } = frame;
-  const fields = [
-    first,
-    last,
-    slice,
-    slices,
-    ended ? 1 : 0,
-    firstSliceSeq,
-    origin,
-    writer,
-    ...(layout === 'parts' ? [layout] : []),
-  ];
+  const { first, last, slice, slices, ended, firstSliceSeq, origin, writer, body } = frame;
+  const fields = [first, last, slice, slices, ended ? 1 : 0, firstSliceSeq, origin, writer, layout];
   return Buffer.concat([Buffer.from(`${fields.join(' ')}\n`, 'latin1'), body]);
 }
 
@@ -75,13 +58,13 @@ export function fromPayload(payload: Uint8Array): Frame | undefined {
   const head = payload.subarray(0, Math.max(0, stop));
   const fields = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1').split(' ');
   const numbers = fields.slice(0, numberCount);
-  const [writer = '', layout = 'lines', ...more] = fields.slice(numberCount);
-  if (writer === '' || more.length > 0 || !isLayout(layout) || !numbers.every(isNumber)) return undefined;
+  const [writer = '', ...rest] = fields.slice(numberCount);
+  if (writer === '' || rest.join(' ') !== layout || !numbers.every(isNumber)) return undefined;
   const [first = 0, last = 0, slice = 0, slices = 0, ended = 0, firstSliceSeq = 0, origin = 0] = numbers.map(Number);
   if (first < 1 || last < first || slice < 1 || slices < slice || (slices > 1 && last > first)) return undefined;
   if (slices > maxSlices) return undefined;
   const body = payload.subarray(stop + 1);
-  return { layout, first, last, slice, slices, ended: ended === 1, firstSliceSeq, origin, writer, body };
+  return { first, last, slice, slices, ended: ended === 1, firstSliceSeq, origin, writer, body };
 }
 
 const numberCount = 7;
@@ -89,22 +72,14 @@ const numberCount = 7;
 /** No number of a log and no sequence has more digits. */
 const isNumber = (text: string): boolean => /^\d{1,15}$/.test(text);
 
-const isLayout = (text: string): text is Layout => text === 'parts' || text === 'lines';
-
 /** Whether the log ends with this frame. */
 export const endsLog = ({ ended, slice, slices }: Pick<Frame, 'ended' | 'slice' | 'slices'>): boolean =>
   ended && slice === slices;
 
-/** Events as one body. */
-export const toBody = (batch: EventBatch, layout: Layout): Uint8Array =>
-  layout === 'parts'
-    ? packEvents(batch)
-    : Buffer.concat(batch.events.flatMap((event) => [toOldJson(batch.scope, event), newlineBytes]));
-
 /** The events of a frame of whole events; `undefined` when its body does not hold the events that its first line names. */
-export function toBatch({ layout, first, last, ended, body }: FrameBody): EventBatch | undefined {
+export function toBatch({ first, last, ended, body }: FrameBody): EventBatch | undefined {
   try {
-    const batch = (layout === 'parts' ? unpackEvents : fromOldLines)(first, body);
+    const batch = unpackEvents(first, body);
     return isReadable(batch, last, ended) ? batch : undefined;
   } catch {
     // What is no JSON, or JSON of something else.

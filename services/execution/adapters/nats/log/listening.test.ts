@@ -16,7 +16,7 @@ function open(written: readonly string[] = []) {
         return { [Symbol.dispose]: () => void subscribed.delete(subject) };
       },
     },
-    places: { next: ({ subject }) => subject },
+    places: { search: ({ runId, agentHash = 'agent' }) => `events.${agentHash}.${runId}` },
     isWriting: (runId) => writing.has(runId),
     compare: (tail) => {
       compared.push(tail.runId);
@@ -175,9 +175,9 @@ test('a log that was found at another subject is subscribed to there, and is not
   const tail = readTail('r');
   listening.cover(tail);
   t.true(listening.isInPlace(tail));
-  tail.subject = 'events.3.r';
+  tail.agentHash = 'other';
   t.false(listening.isInPlace(tail));
-  t.deepEqual([...subscribed], ['events.3.r']);
+  t.deepEqual([...subscribed], ['events.other.r']);
   t.true(listening.isInPlace(tail));
 });
 

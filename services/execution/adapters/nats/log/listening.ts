@@ -4,7 +4,7 @@ import { firstPauseMs, neverSynced, type Tail } from './tail.ts';
 
 interface ListeningOptions {
   readonly live: Pick<Live, 'subscribe'>;
-  readonly places: Pick<LogPlaces, 'next'>;
+  readonly places: Pick<LogPlaces, 'search'>;
   readonly isWriting: (runId: string) => boolean;
   /** Reads the end of a log whose tail may lack frames. */
   readonly compare: (tail: Tail) => void;
@@ -60,7 +60,7 @@ export function createListening({
   };
 
   const subscribe = (tail: Tail): void => {
-    const subject = places.next(tail);
+    const subject = places.search(tail);
     if (tail.subscription?.subject === subject) return;
     tail.subscription?.[Symbol.dispose]();
     tail.subscription = { ...live.subscribe(subject), subject };

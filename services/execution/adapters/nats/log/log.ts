@@ -5,7 +5,6 @@ import type { Log } from '@agent-workflow/kit/log';
 import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { beginsLog } from '../../../ports/log-numbers.ts';
 import type { RunLog } from '../../../ports/log.ts';
-import type { OlderReplicas } from '../client/older-replicas.ts';
 import type { Streams } from '../client/streams.ts';
 import { createFollow } from './follow.ts';
 import { createListening } from './listening.ts';
@@ -23,8 +22,6 @@ interface NatsLogOptions {
   /** How long the events of an ended run are served, in milliseconds. After that the log counts as never written. */
   readonly retentionMs: number;
   readonly log: Log;
-  /** Replicas that cannot read all that this version writes; absent: there are none. */
-  readonly older?: Pick<OlderReplicas, 'areThere' | 'readByShard'>;
   /** For a worker of a pool, which may neither read nor subscribe to the stream: its agents, and who reads for it. */
   readonly ofPool?: OfPool | undefined;
 }
@@ -42,7 +39,7 @@ const closingMs = 5000;
 const quietWriterMs = 10 * 60_000;
 
 /** Opens the event logs on a stream, and creates the stream where it is missing, except for a worker of a pool. */
-export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool }: NatsLogOptions): Promise<RunLog> {
+export async function openNatsRunLog({ streams, retentionMs, log, ofPool }: NatsLogOptions): Promise<RunLog> {
   const { client, names } = streams;
   const writerName = randomUUID().slice(0, 8);
   const closed = new AbortController();
@@ -50,11 +47,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
   const noteUnreadable = createNoteUnreadable(log);
   const noteConflicts = createNoteConflicts(log);
   const reader = ofPool?.reader ?? createReader(client, names, noteUnreadable);
-  const places = createLogPlaces({
-    names,
-    areByShard: () => older?.readByShard() === true,
-    agents: ofPool?.agents,
-  });
+  const places = createLogPlaces({ names, agents: ofPool?.agents });
   const writers = createShortLivedMap<string, Writer>();
   let pendingBytes = 0;
 
@@ -139,7 +132,6 @@ export async function openNatsRunLog({ streams, retentionMs, log, older, ofPool 
         listening.wrote(tail);
         tails.addFrame(tail, frame, frame.slices === 1 ? batch : undefined);
       },
-      layout: () => (older?.areThere() === true ? 'lines' : 'parts'),
       count,
       closing,
     });

@@ -60,16 +60,10 @@ export function createLogSync({
     const search = places.search(tail);
     const found =
       (await reader.last(tail.subject)) ?? (tail.subject === search ? undefined : await reader.last(search));
-    if (!found || (found.frame && places.mayHold(found.frame.subject, tail))) return found;
-    // What is there is of another agent, or can only be counted. The log may still be elsewhere.
     const begin = places.begin(tail);
-    let beginning: LogEnd | undefined;
-    for (const subject of new Set([...places.candidates(tail), begin])) {
-      const end = await reader.last(subject);
-      if (end?.frame) return end;
-      if (subject === begin) beginning = end;
-    }
-    return beginning;
+    if (!found || search === begin || (found.frame && places.mayHold(found.frame.subject, tail))) return found;
+    // What is there is of another agent, or can only be counted. The log may still be below its own.
+    return reader.last(begin);
   };
 
   const readPosition = async (tail: Tail): Promise<LogPosition> => {

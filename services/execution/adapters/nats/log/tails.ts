@@ -1,5 +1,5 @@
 import { hashOfAgent } from '../client/pools.ts';
-import { isOfShard, type LogPlaces } from './places.ts';
+import type { LogPlaces } from './places.ts';
 import { addAllFrames, addFrame, createTail, dropFrames, forgetLog, shrink, wake, type Tail } from './tail.ts';
 import type { StoredFrame } from './frame.ts';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
@@ -43,11 +43,9 @@ export function createTails({ places, isWriting, onIdle }: TailsOptions): Tails 
   const tails = new Map<string, Tail>();
   let keptBytes = 0;
 
-  /** A log whose agent is not known is the one that was seen first. One that the version before began may go on below its agent. */
+  /** A log whose agent is not known is the one that was seen first. */
   const isOfLog = (tail: Tail, { subject }: StoredFrame): boolean =>
-    tail.agentHash === undefined && tail.streamSeq > 0
-      ? subject === tail.subject || isOfShard(tail.subject, tail.runId)
-      : places.mayHold(subject, tail);
+    tail.agentHash === undefined && tail.streamSeq > 0 ? subject === tail.subject : places.mayHold(subject, tail);
 
   const isIdle = (tail: Tail): boolean => tail.listeners === 0 && !isWriting(tail.runId);
 

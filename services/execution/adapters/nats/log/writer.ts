@@ -6,12 +6,9 @@ import type { NatsClient } from '../client/client.ts';
 import { createChain, staleError, type ChainOptions } from './chain.ts';
 import type { AppendOptions } from '../../../ports/log.ts';
 import { mayBeDelayed, endsRun, lastOf, takeBatch, toDrafts, type Entry } from './drafts.ts';
-import type { Layout } from './frame.ts';
 
 interface WriterOptions extends ChainOptions {
   readonly client: ChainOptions['client'] & Pick<NatsClient, 'connection'>;
-  /** The layout of frames from now on. */
-  readonly layout: () => Layout;
   /** Counts the bytes of all runs that wait to be written. Returns false, and counts nothing, when there is no room for them. */
   readonly count: (bytes: number) => boolean;
 }
@@ -100,7 +97,7 @@ export function createWriter(options: WriterOptions): Writer {
     }
     batch = takeBatch(entries, frameBytes);
     try {
-      await chain.put(toDrafts(batch, frameBytes, options.layout()));
+      await chain.put(toDrafts(batch, frameBytes));
     } catch (error) {
       hasDropped ||= !isServiceError(error, 'Stale');
       for (const entry of batch) entry.done(fromUnknown(error));

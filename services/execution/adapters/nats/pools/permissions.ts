@@ -87,7 +87,6 @@ const subjectRules = {
   /** The server makes them for a request that comes from another account. */
   inboxesOfOtherAccounts: { all: () => '_R_.>' },
   runs: { all: ({ names }) => `${names.runSubject}.>` },
-  runsOfOlderReplicas: { all: ({ names }) => `${names.olderRunSubject}.>` },
   pulls: {
     all: () => '$JS.API.CONSUMER.MSG.NEXT.>',
     crosses: 'asks for many',
@@ -124,7 +123,6 @@ const subjectRules = {
     crosses: 'is notified',
     needs: ({ prefix }) => ({ subscribe: [rollCallSubject(prefix)] }),
   },
-  rollCallOfOlderReplicas: { all: ({ prefix }) => `${subjectPrefix(prefix)}rollcall` },
   stops: {
     all: ({ prefix }) => `${controlSubject(prefix)}.>`,
     crosses: 'is notified',

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import type { Msg, StreamInfo } from 'nats';
 import type { AgentBacklog } from '../../../ports/queue.ts';
 import { fromNatsError } from '../client/client.ts';
-import { hashIn, hashOfPool, isOfOlder, nameOfPool, poolFilter, type Pool } from '../client/pools.ts';
-import { readStream, type Streams } from '../client/streams.ts';
+import { hashIn, hashOfPool, nameOfPool, poolFilter, type Pool } from '../client/pools.ts';
+import type { Streams } from '../client/streams.ts';
 import { createEstimate, type Estimate } from './estimate.ts';
 
 /** How many runs wait in the queue: an estimate that does not ask the server each time. */
@@ -30,21 +30,15 @@ const requestsAtOnce = 32;
 const fewPools = 4;
 const mostListed = 500;
 
-export function createBacklog({ client, manager, names }: Streams, areOlderThere: () => boolean): Backlog {
-  /** Runs that wait for workers of the version before, which are the default agent's. */
-  const countOlder = async (): Promise<number> =>
-    areOlderThere() ? ((await readStream(manager, names.olderRuns))?.state.messages ?? 0) : 0;
-  const total = createEstimate(
-    async () => (await manager.streams.info(names.runs)).state.messages + (await countOlder()),
-  );
+export function createBacklog({ client, manager, names }: Streams): Backlog {
+  const total = createEstimate(async () => (await manager.streams.info(names.runs)).state.messages);
   const pools = new LRUCache<string, Estimate & { readonly pool: Pool }>({ max: maxPools });
 
   /** Messages in the stream under the pool's subjects. The server says how many are behind the first. */
   const countOf = async (pool: Pool): Promise<number> => {
     const query = { seq: 1, next_by_subj: poolFilter(names, pool), batch: 1 };
     const { headers } = await client.request(`$JS.API.DIRECT.GET.${names.runs}`, Buffer.from(JSON.stringify(query)));
-    const count = headers?.code === notFoundStatus ? 0 : 1 + behind(headers);
-    return isOfOlder(pool) ? count + (await countOlder()) : count;
+    return headers?.code === notFoundStatus ? 0 : 1 + behind(headers);
   };
 
   const estimateOf = (pool: Pool): Estimate => {
@@ -78,10 +72,7 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
     const all = countAll();
     // Each count of a pool fails with it.
     all.catch(() => undefined);
-    return async (pool) => {
-      const count = (await all).get(hashOfPool(pool)) ?? 0;
-      return isOfOlder(pool) ? count + (await countOlder()) : count;
-    };
+    return async (pool) => (await all).get(hashOfPool(pool)) ?? 0;
   };
 
   /** Where the pools were counted last: as long as it is the same, none has changed. */
@@ -106,7 +97,7 @@ export function createBacklog({ client, manager, names }: Streams, areOlderThere
       const { messages, last_seq } = await readState();
       // It changes with every run that is put into the stream or settled.
       const seen = `${String(messages)} ${String(last_seq)}`;
-      const isSame = seen === lastSeen && !areOlderThere();
+      const isSame = seen === lastSeen;
       const changed = [...pools.values()].filter(({ isCounted }) => !isSame || !isCounted());
       const count = changed.length === 0 ? countOf : counting(messages);
       await eachOf(changed, requestsAtOnce, async ({ recount, pool }) => recount(async () => count(pool)));

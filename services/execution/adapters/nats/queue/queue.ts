@@ -5,9 +5,8 @@ import type { Log } from '@agent-workflow/kit/log';
 import { pause } from '@agent-workflow/kit/retry';
 import type { Msg } from 'nats';
 import type { HeldAgents, RunnableRun, RunQueue, TakenRun } from '../../../ports/queue.ts';
-import { hashOfPool, lanesOfPool, nameOfPool, olderLanes, poolOf, type Lane, type Pool } from '../client/pools.ts';
-import type { OlderReplicas } from '../client/older-replicas.ts';
-import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
+import { hashOfPool, lanesOfPool, nameOfPool, poolOf, type Lane, type Pool } from '../client/pools.ts';
+import { isStreamAway, type Streams } from '../client/streams.ts';
 import { createBacklog, uncounted } from './backlog.ts';
 import { createConsumerCheck } from './consumer-check.ts';
 import { createDeliveryCheck } from './delivery-check.ts';
@@ -23,8 +22,6 @@ interface NatsQueueOptions {
   readonly watchMs: number;
   /** For a worker of a pool, which manages nothing on the server: who does it. Absent: this replica. */
   readonly ofPool?: QueueHelp | undefined;
-  /** Replicas that may take runs from the stream of the version before alone. */
-  readonly olderReplicas?: Pick<OlderReplicas, 'readByShard'> | undefined;
 }
 
 /** What others do for a queue that only takes runs. */
@@ -52,7 +49,7 @@ const silentMs = 10 * 60_000;
 
 /** Opens the queue on a stream, and creates stream and consumers where they are missing, or has them created. */
 export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQueue> {
-  const { streams, log, watchMs, ofPool, olderReplicas } = options;
+  const { streams, log, watchMs, ofPool } = options;
   const { client, names, settings } = streams;
   const closing = new AbortController();
   const takers = createTakers((held) => {
@@ -63,10 +60,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
   const lanes = new Map<string, Lane>();
   /** The consumers of lanes with waiting runs, in the order of their turns. */
   const filled = new Set<string>();
-  /** Whether runs go through the stream of the version before: its replicas are there, and so is the stream. */
-  const areOlderThere = (): boolean => hasOlderStream && olderReplicas?.readByShard() === true;
-  const backlog = ofPool ? uncounted : createBacklog(streams, areOlderThere);
-  let hasOlderStream = false;
+  const backlog = ofPool ? uncounted : createBacklog(streams);
   let hasLeft = false;
 
   /** Requests runs from as many filled lanes as there are takers, in turn, and the next run from every other lane. */
@@ -124,16 +118,16 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
       });
   };
 
-  const toTaken = (message: Msg, run: RunnableRun, isOlder: boolean): TakenRun => {
+  const toTaken = (message: Msg, run: RunnableRun): TakenRun => {
     let isOpen = true;
     const pool = poolOf(run);
-    if (!isOlder) backlog.take(pool);
+    backlog.take(pool);
     return {
       run,
       settle: () => {
         if (!isOpen || client.connection.isClosed()) return;
         isOpen = false;
-        if (!isOlder) backlog.settle(pool);
+        backlog.settle(pool);
         message.respond(ack);
       },
     };
@@ -144,16 +138,15 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     filled.delete(consumer);
     unanswered.delete(consumer);
     const run = readRun(message);
-    const isOlder = older.has(consumer);
-    const give = run && (isOlder ? takers.any() : takers.next(run));
+    const give = run && takers.next(run);
     // A run that is not taken stays the lane's next one.
     if (left > 0 || !give) filled.add(consumer);
     if (!run) {
       log.error({ subject: message.subject }, 'a message of the queue is not a run; it is deleted');
       message.respond(term);
-    } else if (give) give(toTaken(message, run, isOlder));
+    } else if (give) give(toTaken(message, run));
     // Another replica may have a free slot. Names of pools may share a hash: then the run is one of the other pool's.
-    else message.respond(isOlder || takers.count() === 0 ? nak : nakForLater);
+    else message.respond(takers.count() === 0 ? nak : nakForLater);
     pullAll();
   };
 
@@ -176,11 +169,6 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     onMissing: (consumer) => {
       filled.delete(consumer);
       noteUnanswered(consumer);
-      // The next look finds out whether it is there again.
-      if (older.has(consumer)) {
-        lanes.delete(consumer);
-        return;
-      }
       restoring ??= restore().finally(() => {
         restoring = undefined;
       });
@@ -189,23 +177,6 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
 
   const consumers = createConsumerCheck({ streams, log, pulls });
 
-  const older = new Map(olderLanes(names).map((lane) => [lane.consumer, lane]));
-  const ownLanes = (): Lane[] => [...lanes.values()].filter(({ consumer }) => !older.has(consumer));
-
-  /** Takes runs also from the stream of the version before, as long as it is there. */
-  const findOlder = async (): Promise<void> => {
-    hasOlderStream = (await readStream(streams.manager, names.olderRuns)) !== undefined;
-    for (const [consumer, lane] of older) {
-      if (hasOlderStream) lanes.set(consumer, lane);
-      else lanes.delete(consumer);
-    }
-  };
-
-  const ensureStreams = async (): Promise<void> => {
-    await streams.ensureRuns();
-    await findOlder();
-  };
-
   // Without an open pull request only this says that the lane has a run.
   const onPut = (consumer: string): void => {
     const lane = lanes.get(consumer);
@@ -213,8 +184,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     if (!isAsked && filled.size < maxFilled) filled.add(consumer);
   };
   const onWaiting = createDeliveryCheck({ streams, log }).see;
-  const putParts = { streams, backlog, closing: closing.signal, onPut, onWaiting, areOlderThere, ensureStreams };
-  const put = ofPool?.put ?? createPut(putParts);
+  const put = ofPool?.put ?? createPut({ streams, backlog, closing: closing.signal, onPut, onWaiting });
 
   const pullSoon = async (): Promise<void> => {
     await pause(retryMs, closing.signal).catch(() => undefined);
@@ -236,13 +206,12 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
 
   const watch = async (): Promise<void> => {
     if (takers.count() === 0 || !client.isConnected()) return;
-    if (!ofPool) await findOlder();
     pulls.dropOverdue();
     pullAll();
-    if (!ofPool) await consumers.check(ownLanes());
+    if (!ofPool) await consumers.check([...lanes.values()]);
   };
 
-  if (!ofPool) await ensureStreams();
+  if (!ofPool) await streams.ensureRuns();
   const reconnects = client.onReconnect(() => {
     pulls.dropAll();
     pullAll();

@@ -7,8 +7,6 @@ interface Takers {
   readonly count: () => number;
   /** Waits for the next run. @throws the signal's reason when it fires first. */
   readonly take: (held: HeldAgents, signal: AbortSignal) => Promise<TakenRun>;
-  /** Gives a run to the first taker, whatever it holds. */
-  readonly any: () => ((run: TakenRun) => void) | undefined;
   /** Gives a run to the first taker that holds its agent and revision; `undefined` when there is none. */
   readonly next: (run: Partial<Pool>) => ((run: TakenRun) => void) | undefined;
 }
@@ -32,11 +30,6 @@ export function createTakers(onTaker: (held: HeldAgents) => void): Takers {
   const takers = new Set<Taker>();
   return {
     count: () => takers.size,
-
-    any: () => {
-      const [first] = takers;
-      return first?.give;
-    },
 
     next: (run) => {
       for (const { held, give } of takers) if (holds(held, run)) return give;
