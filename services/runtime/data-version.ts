@@ -4,7 +4,7 @@ import { ConfigError } from '@agent-workflow/kit/env';
 const firstVersion = 100;
 
 /** The last commit that reads stores of lower versions. */
-const lastCommitBefore = 'e78498ea';
+const lastCommitBefore = '47ea5d51';
 
 /** A migration, with the version that a store has after it. */
 interface NumberedMigration<T> {
@@ -36,7 +36,7 @@ export function missingMigrations<T>(
 }
 
 /** @throws ConfigError, in one line that names the store, when no release has written a store of this version. */
-function refuseOldVersion(version: number, store: string): void {
+export function refuseOldVersion(version: number, store: string): void {
   if (version > 0 && version < firstVersion)
     throw new ConfigError(
       `${store}: the data has schema ${String(version)}, and the last commit that reads it is ${lastCommitBefore}`,

@@ -24,8 +24,8 @@ interface ConfiguredStore {
   readonly opener: (watching: StoreWatching) => Promise<() => Promise<ThreadStore>>;
   /**
    * Creates the schema or brings it up to this release. @returns its version.
-   * @throws Unavailable when the server cannot be reached for long or another process migrates for too long; Internal when the schema is
-   * of a newer release.
+   * @throws Unavailable when the server cannot be reached for long or another process migrates for too long; ConfigError when the
+   * schema is of a newer release, or older than the first one.
    */
   readonly migrate: (migrating: StoreMigration) => Promise<number>;
 }

@@ -59,21 +59,6 @@ withServer(test, postgres, (server) => {
     t.true((await read()) <= 2 * runs.length, `${await read()} rows of runs were read`);
   });
 
-  test('runs that a replica of the version before has made are in the list of their agent', async (t) => {
-    await using schema = await openOwn();
-    await using store = await schema.open();
-    await using client = await openClient(schema.options);
-    const billing = { head: { ...newHead, agent: 'billing' } };
-    await put(store, { ...billing, runs: [1, 2, 3].map((at) => run(`r${String(at)}`, { createdAt: at })) });
-    await client.query("UPDATE runs SET of_agent = NULL WHERE run_id <> 'r2'");
-    const ids = async (): Promise<string[]> =>
-      (await store.listOwnRuns(owner, { limit: 10, agent: 'billing' })).runs.map(({ runId }) => runId);
-    t.deepEqual(await ids(), ['r3', 'r2', 'r1']);
-    await put(store, { head: { ...billing.head, version: 2 }, runs: [run('r1', { createdAt: 1, status: 'failed' })] });
-    t.deepEqual(await ids(), ['r3', 'r2', 'r1']);
-    t.is((await client.query('SELECT 1 FROM runs WHERE of_agent IS NULL')).rows.length, 1);
-  });
-
   test('names and ids of kilobytes are found again', async (t) => {
     await using schema = await openOwn();
     await using store = await schema.open();

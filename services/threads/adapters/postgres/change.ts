@@ -144,14 +144,14 @@ interface ThreadOfRun {
 }
 
 async function putRun({ write }: Transaction, { owner, ref, agent }: ThreadOfRun, run: RunRecord): Promise<void> {
-  const values: Readonly<Record<string, Param>> = { owner, ref, of_agent: agent ?? '', ...runValues(run) };
+  const values: Readonly<Record<string, Param>> = { owner, ref, of_agent: agent ?? null, ...runValues(run) };
   const names = Object.keys(values);
   const putting = write(
     `INSERT INTO runs (${names.join(', ')}) VALUES (${placeholders(1, names.length)})
      ON CONFLICT (owner, run_id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,
        resumes = excluded.resumes, "end" = excluded."end", options = excluded.options, input = excluded.input, output_from = excluded.output_from,
        output_to = excluded.output_to, wake_at = excluded.wake_at, usage = excluded.usage,
-       served_by = excluded.served_by, of_agent = excluded.of_agent
+       served_by = excluded.served_by
        WHERE runs.ref = excluded.ref`,
     Object.values(values),
   );

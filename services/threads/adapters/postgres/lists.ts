@@ -58,8 +58,8 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
         columns: ownRunColumns,
         size: '512 + octet_length(run_id) + coalesce(octet_length("end"), 0)',
         from: `FROM (
-          SELECT * FROM (${agent === undefined ? ownRuns : ownRunsOfAgent}) AS runs
-            JOIN (SELECT ${headOfRunColumns} FROM threads) AS head ON head.thread_ref = runs.ref) AS x`,
+          SELECT * FROM runs JOIN (SELECT ${headOfRunColumns} FROM threads) AS head ON head.thread_ref = runs.ref
+          WHERE owner = $1 AND (created_at, run_id) < ($2, $3) ${agent === undefined ? '' : 'AND of_agent = $4'}) AS x`,
         order: 'x.created_at DESC, x.run_id DESC',
         firstParam: 4 + agentParams.length,
         ...limits,
@@ -101,14 +101,3 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
     },
   };
 }
-
-/** The runs of the owner `$1` after the mark `($2, $3)`, in the order of the list. */
-const ownRuns = 'SELECT * FROM runs WHERE owner = $1 AND (created_at, run_id) < ($2, $3)';
-
-/**
- * The runs of the agent `$4`, and those that a replica of the version before has made, whose `of_agent` is NULL. Each part is limited to `$5` by
- * itself, because each has an index in the order of the page: with one limit around both, the server would read all runs of the agent and sort them.
- */
-const ownRunsOfAgent = ["of_agent = $4 AND of_agent <> ''", 'of_agent IS NULL']
-  .map((which) => `(${ownRuns} AND ${which} ORDER BY created_at DESC, run_id DESC LIMIT $5::bigint)`)
-  .join(' UNION ALL ');

@@ -1,8 +1,9 @@
 import { canBeRetried, ServiceError } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
+import { missingMigrations } from '@agent-workflow/runtime/data-version';
 import { openSession, type Session } from './client.ts';
 import type { PostgresReach } from './connections.ts';
-import { migrations } from './schema.ts';
+import { migrations, storeName } from './schema.ts';
 
 interface MigrateOptions extends PostgresReach {
   /** How long to wait for a server that does not answer and for another process that migrates, in milliseconds. */
@@ -16,8 +17,8 @@ interface MigrateOptions extends PostgresReach {
  * Makes the schema when it is absent and applies the migrations that are missing, in order, each in a transaction of its own.
  * Processes that call it at once wait for each other. While the server is unavailable it is tried again, for at most `waitMs`.
  * @returns the version that the schema has now.
- * @throws Unavailable when the server cannot be reached for long, or another process migrates for too long; Internal when the schema is of a newer
- * release.
+ * @throws Unavailable when the server cannot be reached for long, or another process migrates for too long; ConfigError when the schema is of a newer
+ * release, or older than the first one.
  */
 export async function migratePostgres(options: MigrateOptions): Promise<number> {
   const deadline = Date.now() + options.waitMs;
@@ -57,16 +58,11 @@ const step = ({ transaction }: Session, schema: string, statementTimeoutMs: numb
       await makeSchema(query, schema);
       const [row] = await query('SELECT version FROM schema_version');
       const version = (row?.['version'] as number | undefined) ?? 0;
-      if (version > migrations.length)
-        throw new ServiceError(
-          'Internal',
-          `the schema has version ${String(version)}, this release knows ${String(migrations.length)}`,
-        );
-      const next = migrations[version];
-      if (next === undefined) return { isWritten: true, reply: { version, isDone: true } };
-      for (const statement of next.split(';')) await write(statement);
-      await write('UPDATE schema_version SET version = $1', [version + 1]);
-      return { isWritten: true, reply: { version: version + 1, isDone: false } };
+      const [next] = missingMigrations(migrations, version, storeName(schema));
+      if (!next) return { isWritten: true, reply: { version, isDone: true } };
+      for (const statement of next.migration.split(';')) await write(statement);
+      await write('UPDATE schema_version SET version = $1', [next.version]);
+      return { isWritten: true, reply: { version: next.version, isDone: false } };
     },
     { statementTimeoutMs },
   );

@@ -1,5 +1,8 @@
+/** The store that is one schema of a database, as an operator reads it. */
+export const storeName = (schema: string): string => `the schema ${schema} of PostgreSQL`;
+
 /**
- * The schema, oldest first: only ever append. Each is applied once, in a transaction of its own, by `migrate.ts`.
+ * The first migration makes the schema, and a change of it is one more. Each is applied once, in a transaction of its own, by `migrate.ts`.
  *
  * `ref` stands for (owner, thread_id), so that rows of a thread carry one number; it is found through the whole key only and never
  * comes again. Texts that are compared or ordered are of collation C, which compares bytes as the other stores do. An index holds
@@ -35,6 +38,11 @@ export const migrations: readonly string[] = [
      context_number bigint NOT NULL DEFAULT 1,
      checkpoints_since bigint,
      deleting boolean NOT NULL,
+     -- The agent that the thread belongs to: null before its first run, and for 'default'.
+     agent text,
+     -- The revision that serves the run that holds the thread, and that of the one that began last on it.
+     revision text,
+     last_revision text,
      UNIQUE (owner, thread_id)
    ) WITH (fillfactor = 70);
    CREATE INDEX threads_by_recency ON threads (owner, updated_at, thread_id) WHERE NOT deleting;
@@ -55,6 +63,8 @@ export const migrations: readonly string[] = [
      message_id text COLLATE "C" NOT NULL,
      json bytea NOT NULL,
      in_context bigint NOT NULL,
+     -- The version that put the message, when it has a checkpoint.
+     version bigint,
      PRIMARY KEY (ref, position)
    );
    CREATE INDEX messages_by_id ON messages (ref, left(message_id, 256));
@@ -80,10 +90,21 @@ export const migrations: readonly string[] = [
      resume text,
      output_from bigint,
      output_to bigint,
+     wake_at bigint,
+     -- The tokens by model that the run has taken: JSON.
+     usage text,
+     -- The revision that serves the run.
+     served_by text,
+     -- The agent of the run's thread, for the list of the runs of one agent: null for 'default'. That list joins the thread, which has a
+     -- column 'agent'.
+     of_agent text COLLATE "C",
      PRIMARY KEY (owner, run_id)
    );
    CREATE INDEX runs_of_thread ON runs (ref, created_at, run_id);
+   CREATE INDEX runs_of_owner ON runs (owner, created_at, run_id);
+   CREATE INDEX runs_of_agent ON runs (owner, of_agent, created_at, run_id) WHERE of_agent IS NOT NULL;
    CREATE INDEX runs_open ON runs (run_id, owner) WHERE status IN ('queued', 'running');
+   CREATE INDEX runs_sleeping ON runs (wake_at, run_id) WHERE status = 'sleeping';
 
    CREATE TABLE checkpoints (
      ref bigint NOT NULL,
@@ -96,6 +117,8 @@ export const migrations: readonly string[] = [
      at bigint NOT NULL,
      metadata bytea,
      undo bytea NOT NULL,
+     -- How the step ran: JSON.
+     work text,
      PRIMARY KEY (ref, version)
    );
 
@@ -126,17 +149,9 @@ export const migrations: readonly string[] = [
      is_released boolean NOT NULL DEFAULT false,
      PRIMARY KEY (owner, key_hash)
    );
-   CREATE INDEX idempotency_by_time ON idempotency (at)`,
-  `ALTER TABLE runs ADD COLUMN wake_at bigint;
-   CREATE INDEX runs_sleeping ON runs (wake_at, run_id) WHERE status = 'sleeping'`,
-  // The tokens by model that the run has taken: JSON.
-  'ALTER TABLE runs ADD COLUMN usage text',
-  'CREATE INDEX runs_of_owner ON runs (owner, created_at, run_id)',
-  // The version that put the message, when it has a checkpoint.
-  'ALTER TABLE messages ADD COLUMN version bigint',
-  // How the step ran: JSON.
-  'ALTER TABLE checkpoints ADD COLUMN work text',
-  `CREATE TABLE files (
+   CREATE INDEX idempotency_by_time ON idempotency (at);
+
+   CREATE TABLE files (
      owner text COLLATE "C" NOT NULL,
      file_id text COLLATE "C" NOT NULL,
      filename text NOT NULL,
@@ -159,10 +174,9 @@ export const migrations: readonly string[] = [
      at bigint NOT NULL,
      PRIMARY KEY (owner, file_id, thread_id)
    );
-   CREATE INDEX file_notes_of_thread ON file_notes (owner, thread_id, file_id)`,
-  // The agent that the thread belongs to; null before its first run, and for `default`.
-  'ALTER TABLE threads ADD COLUMN agent text',
-  `CREATE TABLE agents (
+   CREATE INDEX file_notes_of_thread ON file_notes (owner, thread_id, file_id);
+
+   CREATE TABLE agents (
      name text COLLATE "C" PRIMARY KEY,
      changes bigint NOT NULL,
      routing text NOT NULL,
@@ -178,16 +192,4 @@ export const migrations: readonly string[] = [
      nodes text NOT NULL,
      PRIMARY KEY (agent, revision, schema_hash)
    )`,
-  // The revision that serves the run: of the run that holds the thread, of the one that began last on it, and of each run.
-  `ALTER TABLE threads ADD COLUMN revision text;
-   ALTER TABLE threads ADD COLUMN last_revision text;
-   ALTER TABLE runs ADD COLUMN served_by text`,
-  // The agent of the run's thread, for the list of the runs of one agent: empty for `default`, null where a replica of the version before has
-  // made the run. A default that is dropped again is not written into the rows that are there. The name is another than that of the thread's
-  // column, as that version joins the two.
-  `ALTER TABLE runs ADD COLUMN of_agent text COLLATE "C" DEFAULT '';
-   ALTER TABLE runs ALTER COLUMN of_agent DROP DEFAULT;
-   UPDATE runs SET of_agent = threads.agent FROM threads WHERE threads.ref = runs.ref AND threads.agent IS NOT NULL;
-   CREATE INDEX runs_of_agent ON runs (owner, of_agent, created_at, run_id) WHERE of_agent <> '';
-   CREATE INDEX runs_of_unknown_agent ON runs (owner, created_at, run_id) WHERE of_agent IS NULL`,
 ];

@@ -1,5 +1,6 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
+import { newestVersion, refuseOldVersion } from '@agent-workflow/runtime/data-version';
 import type { ThreadChanges } from '../../ports/changes.ts';
 import type { ThreadStore } from '../../ports/store.ts';
 import { createAgentRecords } from './agents.ts';
@@ -10,7 +11,7 @@ import { createFiles } from './files.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createLists } from './lists.ts';
 import { createReads } from './reads.ts';
-import { migrations } from './schema.ts';
+import { migrations, storeName } from './schema.ts';
 import { lockThread } from './snapshot.ts';
 import { createSweeps } from './sweeps.ts';
 
@@ -19,12 +20,12 @@ type PostgresThreadStoreOptions = PostgresReach & SessionOptions;
 /**
  * Opens the record on a PostgreSQL server whose schema has been migrated. Every write is on the server's disk when it resolves.
  * Disposal waits for what is under way.
- * @throws Unavailable when the server does not answer, and while the schema is not there.
+ * @throws Unavailable when the server does not answer, and while the schema is not there; ConfigError when it is older than the first release.
  */
 export async function openPostgresThreadStore(options: PostgresThreadStoreOptions): Promise<ThreadStore> {
   await using opening = new AsyncDisposableStack();
   const session = opening.use(await openSession(options, options));
-  await requireSchema(session);
+  await requireSchema(session, options.schema);
   const work = createWork();
   const store = {
     change: createChange(session),
@@ -48,12 +49,15 @@ export async function openPostgresThreadStore(options: PostgresThreadStoreOption
 }
 
 /** @throws Unavailable until the schema has this version. */
-async function requireSchema({ query }: Session): Promise<void> {
+async function requireSchema({ query }: Session, schema: string): Promise<void> {
   const [table] = await query("SELECT to_regclass('schema_version') IS NOT NULL AS is_there");
   const [row] = table?.['is_there'] === true ? await query('SELECT version FROM schema_version') : [];
-  if (((row?.['version'] as number | undefined) ?? 0) < migrations.length)
+  const version = (row?.['version'] as number | undefined) ?? 0;
+  refuseOldVersion(version, storeName(schema));
+  const needed = newestVersion(migrations);
+  if (version < needed)
     throw unavailable(
-      `the record of threads has to be migrated to version ${String(migrations.length)} first: "agent-workflow migrate" does it`,
+      `the record of threads has to be migrated to version ${String(needed)} first: "agent-workflow migrate" does it`,
     );
 }
 
