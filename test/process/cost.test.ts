@@ -68,7 +68,7 @@ const kinds: readonly Kind[] = [
   {
     title: 'an invoke on a new thread',
     request: invoke,
-    bounds: { statements: 22, transactions: 3.1, rows: 1, kilobytes: 300, promises: 230, calls: 1650 },
+    bounds: { statements: 16, transactions: 3.05, rows: 1, kilobytes: 295, promises: 230, calls: 1620 },
   },
   {
     title: 'a list of 100 threads',

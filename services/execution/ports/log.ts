@@ -74,7 +74,7 @@ export interface RunLog extends AsyncDisposable {
    * to be written here is waited for, and nothing else. Events that are gone or cannot be read are left out.
    */
   readonly readUpTo: (runId: string, upTo: number, signal: AbortSignal) => AsyncIterable<EventBatch>;
-  /** The terminal event, as soon as there is one. @throws the signal's reason when it fires first. */
+  /** The terminal event, as soon as there is one, perhaps before it is stored. @throws the signal's reason when it fires first. */
   readonly end: (runId: string, signal: AbortSignal) => Promise<RunEvent>;
   /** Removes the logs that ended before `time` (milliseconds since 1970), at most `limit` of them; resolves with their number. */
   readonly expire: (time: number, limit: number) => Promise<number>;

@@ -146,7 +146,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       const tail = tailOf(runId);
       tail.listeners++;
       try {
-        while (!tail.ended) await changed(tail, signal);
+        while (!tail.ended && !tail.end) await changed(tail, signal);
         const end = tail.end ?? stored.end(runId);
         if (!end) throw notFound(`the events of run "${runId}" are no longer kept`);
         return end;

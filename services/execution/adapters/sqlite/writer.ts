@@ -15,7 +15,7 @@ export interface Tail {
   /** When the last event was appended, or when the logs were opened. */
   lastAt: number;
   ended: boolean;
-  /** The last event, unless it is so large that it is read from the file when it is needed. */
+  /** The last event, written or not, unless it is so large that it is read from the file when it is needed. */
   end: RunEvent | undefined;
   /** Whether the last event was appended, written or not: no event may follow it. */
   closed: boolean;
@@ -121,12 +121,9 @@ export function createWriter(options: WriterOptions): Writer {
     tail.refusedAt = undefined;
     waitingBytes -= bytes;
     remember(tail, events, bytes);
-    if (isLast) {
-      tail.ended = true;
-      tail.end = kept(events.at(-1));
-    }
+    if (isLast) tail.ended = true;
     tail.writing = tail.pending.length > 0;
-    for (const wake of tail.waiting) wake();
+    wake(tail);
     stored?.resolve();
     if (tail.writing) writeSoon(runId, tail);
     else if (tail.listeners === 0) onWritten(runId, tail);
@@ -143,7 +140,7 @@ export function createWriter(options: WriterOptions): Writer {
     if (refused.size === 0) accepts = true;
     held.drop(runId);
     heldLonger.drop(runId);
-    for (const wake of tail.waiting) wake();
+    wake(tail);
     tail.batch?.stored?.reject(failure);
     tail.stored?.reject(failure);
     tail.batch = undefined;
@@ -233,7 +230,11 @@ export function createWriter(options: WriterOptions): Writer {
       tail.scope ??= scope;
       tail.last = end?.seq ?? after;
       tail.lastAt = Date.now();
-      tail.closed = end !== undefined && isTerminal(end);
+      if (end && isTerminal(end)) {
+        tail.closed = true;
+        tail.end = kept(end);
+        wake(tail);
+      }
       tail.writing = true;
       tail.pending.push(...events);
       const bytes = bytesOf(events);
@@ -245,7 +246,7 @@ export function createWriter(options: WriterOptions): Writer {
         abandon(runId, tail, new Error('too many events wait to be written'));
         return promise;
       }
-      if (tail.followers > 0 || tail.closed || tail.pendingBytes > maxHeldBytes) writeSoon(runId, tail);
+      if (tail.followers > 0 || tail.pendingBytes > maxHeldBytes) writeSoon(runId, tail);
       else if (isAwaited) held.add(runId, tail);
       else heldLonger.add(runId, tail);
       return promise;
@@ -301,6 +302,10 @@ function createHeld(ms: number, write: (runId: string, tail: Tail) => void): Hel
   };
 }
 
+function wake({ waiting }: Tail): void {
+  for (const each of waiting) each();
+}
+
 function takeBatch(tail: Tail, scope: RunScope): Batch {
   // No event is appended to a closed log: the end is the last of the pending events.
   const batch = {
@@ -336,21 +341,21 @@ function refuseFailed({ failure }: Tail): void {
   if (failure) throw failure;
 }
 
-/** Resolves when the tail has new events. @throws the tail's failure, or the signal's reason when it fires first. */
+/** Resolves when the tail has new events, or its last one, which may not be written yet. @throws the tail's failure, or the signal's reason when it fires first. */
 export async function changed(tail: Tail, signal: AbortSignal): Promise<void> {
   refuseFailed(tail);
   await new Promise<void>((resolve, reject) => {
     signal.throwIfAborted();
-    const wake = (): void => {
-      tail.waiting.delete(wake);
+    const go = (): void => {
+      tail.waiting.delete(go);
       signal.removeEventListener('abort', stop);
       resolve();
     };
     const stop = (): void => {
-      tail.waiting.delete(wake);
+      tail.waiting.delete(go);
       reject(signal.reason as Error);
     };
-    tail.waiting.add(wake);
+    tail.waiting.add(go);
     signal.addEventListener('abort', stop, { once: true });
   });
   refuseFailed(tail);

@@ -16,7 +16,11 @@ export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadK
   const ref = known?.ref ?? insertThread(db, key, change);
   if (known) updateHead(db, known, change);
   applyToFields(db, ref, change);
-  applyToLog(db, { ref, contextNumber: known?.contextNumber ?? firstContext }, change);
+  applyToLog(
+    db,
+    { ref, contextNumber: known?.contextNumber ?? firstContext, hasGaps: known?.hasGaps ?? false },
+    change,
+  );
   const { owner } = key;
   for (const run of change.runs ?? []) putRun(db, { ref, owner, agent: change.head.agent }, run);
   if (change.applies) putApplied(db, ref, change.applies);
@@ -40,7 +44,11 @@ function applyToFields(db: Sqlite, ref: number, change: Change): void {
 /** The number of a new thread's context. */
 const firstContext = 1;
 
-function applyToLog(db: Sqlite, { ref, contextNumber }: ContextRef, change: Change): void {
+function applyToLog(
+  db: Sqlite,
+  { ref, contextNumber, hasGaps }: ContextRef & Pick<HeadRow, 'hasGaps'>,
+  change: Change,
+): void {
   const number = change.clearState ? contextNumber + 1 : contextNumber;
   const versionAt = versionsPut(change);
   if (change.clearState) {
@@ -54,7 +62,7 @@ function applyToLog(db: Sqlite, { ref, contextNumber }: ContextRef, change: Chan
       `INSERT INTO messages (ref, position, message_id, json, in_context, version) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context, version = excluded.version`,
     ).run(ref, message.position, message.messageId, message.json, number, versionAt(message.position) ?? null);
-    openGap(db, ref, message.position);
+    if (hasGaps || change.clearState) openGap(db, ref, message.position);
   }
   for (const position of change.addedToContext ?? []) {
     db.prepare('UPDATE messages SET in_context = ? WHERE ref = ? AND position = ?').run(number, ref, position);
@@ -82,14 +90,14 @@ function applyToCheckpoints(db: Sqlite, ref: number, change: Change): void {
     db.prepare('DELETE FROM checkpoints WHERE ref = ? AND version <= ?').run(ref, change.dropCheckpointsTo);
 }
 
-/** How many are forgotten at most for each that comes: more than one, so that none of those that are due stay. */
-const forgottenAtOnce = 4;
+/** About one in so many that come forgets those that are due: a little more than that many, so that none of them stay. */
+const forgottenEvery = 16;
 
 function putApplied(db: Sqlite, ref: number, { id, reply, at, keptMs }: AppliedRequest): void {
-  if (db.prepare('SELECT 1 FROM applied WHERE due < ? * 1024 LIMIT 1').get(at))
+  if (at % forgottenEvery === 0)
     db.prepare(
       'DELETE FROM applied WHERE due IN (SELECT due FROM applied WHERE due < ? * 1024 ORDER BY due LIMIT ?)',
-    ).run(at, forgottenAtOnce);
+    ).run(at, 4 * forgottenEvery);
   db.prepare(
     `INSERT INTO applied (due, ref, id, reply)
      VALUES ((SELECT max(?1 * 1024, coalesce(max(due) + 1, 0)) FROM applied WHERE due < (?1 + 1) * 1024), ?2, ?3, ?4)`,
@@ -126,20 +134,29 @@ function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, change: Change
   return Number(lastInsertRowid);
 }
 
-const setHead = `UPDATE threads SET ${headColumns.map((name) => `${name} = ?`).join(', ')} WHERE ref = ?`;
-
 const firstCheckpointAt = (change: Change): number | undefined => checkpointsOf(change)[0]?.[1].at;
+
+const setHead = `UPDATE threads SET ${headColumns.map((name) => `${name} = ?`).join(', ')}`;
 
 function updateHead(db: Sqlite, { ref, head: before, checkpointsSince }: HeadRow, change: Change): void {
   const { head } = change;
-  db.prepare(setHead).run(...fromHead(head), ref);
+  const since = checkpointsSince ?? firstCheckpointAt(change) ?? null;
   // Columns of an index are written only when they change: SQLite rewrites the index entry of every column that a statement sets.
-  if (head.updatedAt !== before.updatedAt)
-    db.prepare('UPDATE threads SET updated_at = ? WHERE ref = ?').run(head.updatedAt, ref);
-  const since = checkpointsSince === null ? firstCheckpointAt(change) : undefined;
-  if (since !== undefined) db.prepare('UPDATE threads SET checkpoints_since = ? WHERE ref = ?').run(since, ref);
-  if (head.deleting !== before.deleting)
-    db.prepare('UPDATE threads SET deleting = ? WHERE ref = ?').run(Number(head.deleting), ref);
+  let sql = setHead;
+  const values = fromHead(head);
+  if (head.updatedAt !== before.updatedAt) {
+    sql += ', updated_at = ?';
+    values.push(head.updatedAt);
+  }
+  if (since !== checkpointsSince) {
+    sql += ', checkpoints_since = ?';
+    values.push(since);
+  }
+  if (head.deleting !== before.deleting) {
+    sql += ', deleting = ?';
+    values.push(Number(head.deleting));
+  }
+  db.prepare(`${sql} WHERE ref = ?`).run(...values, ref);
 }
 
 interface ThreadOfRun {

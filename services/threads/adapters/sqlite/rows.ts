@@ -126,12 +126,13 @@ export const fromHead = (head: Head): (string | number | Uint8Array | null)[] =>
 ];
 
 /** A head as it is selected: what stands once, then `headColumns`. */
-export const selectedHead = `ref, context_number, checkpoints_since, name, metadata, created_at, updated_at, deleting, ${headColumns.join(', ')}`;
+export const selectedHead = `ref, context_number, checkpoints_since, EXISTS (SELECT 1 FROM gaps WHERE gaps.ref = threads.ref), name, metadata, created_at, updated_at, deleting, ${headColumns.join(', ')}`;
 
 export type HeadColumns = [
   ref: number,
   contextNumber: number,
   checkpointsSince: number | null,
+  hasGaps: number,
   name: string | null,
   metadata: Uint8Array | null,
   createdAt: number,
@@ -162,7 +163,7 @@ export type HeadColumns = [
 
 /** Written out, for every change begins with it: an object built key by key takes a third of the time of one spread together. */
 export function toHead(row: HeadColumns): Head {
-  const [, , , name, metadata, createdAt, updatedAt, deleting, version, epoch, step, ...held] = row;
+  const [, , , , name, metadata, createdAt, updatedAt, deleting, version, epoch, step, ...held] = row;
   const [activeRun, activeStatus, worker, foundVersion, newestRun, queue, nextPosition, ...waits] = held;
   const [openCalls, next, interruptedRun, openInterrupts, claims, progress, fieldBytes, contextBytes, ...served] =
     waits;

@@ -11,6 +11,8 @@ export interface HeadRow extends ContextRef {
   readonly head: Head;
   /** When the oldest checkpoint that is kept was made; `null` when none is. Pruning by count leaves it behind. */
   readonly checkpointsSince: number | null;
+  /** Whether its context has gaps. */
+  readonly hasGaps: boolean;
 }
 
 export function selectHead(db: Sqlite, { owner, threadId }: ThreadKey): HeadRow | undefined {
@@ -18,7 +20,9 @@ export function selectHead(db: Sqlite, { owner, threadId }: ThreadKey): HeadRow 
     owner,
     threadId,
   ) as HeadColumns | undefined;
-  return row && { ref: row[0], contextNumber: row[1], checkpointsSince: row[2], head: toHead(row) };
+  return (
+    row && { ref: row[0], contextNumber: row[1], checkpointsSince: row[2], hasGaps: row[3] === 1, head: toHead(row) }
+  );
 }
 
 export const selectRef = (db: Sqlite, { owner, threadId }: ThreadKey): number | undefined =>
@@ -47,7 +51,8 @@ export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey,
     head,
     runs: readRuns(db, row, key, reads),
     entries: readEntries(db, row, reads.messages),
-    fields: readFields(db, ref, reads.fields),
+    // A thread whose fields have no bytes has none.
+    fields: head.size?.fields === 0 ? emptySnapshot.fields : readFields(db, ref, reads.fields),
     context: reads.context ? readContext(db, row) : emptySnapshot.context,
     ...(reads.toolCall ? readToolCall(db, ref, reads.toolCall) : {}),
     ...(reads.request === undefined ? {} : readApplied(db, ref, reads.request)),

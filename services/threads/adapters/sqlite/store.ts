@@ -1,5 +1,5 @@
 import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/sqlite';
-import type { ThreadChanges } from '../../ports/changes.ts';
+import type { Decision, Reads, Snapshot, ThreadChanges } from '../../ports/changes.ts';
 import type { ThreadStore } from '../../ports/store.ts';
 import { createAgentRecords } from './agents.ts';
 import { applyChange } from './change.ts';
@@ -37,8 +37,23 @@ const createChanges = (db: Sqlite): ThreadChanges => ({
   change: (key, reads, decide) =>
     db.write(() => {
       const row = selectHead(db, key);
-      const { change, reply } = decide(toSnapshot(db, row, key, reads));
+      const { change, reply } = decideFrom(decide, reads, (read) => toSnapshot(db, row, key, read));
       if (change) applyChange(db, row, key, change);
       return reply;
     }),
 });
+
+/** A fence refuses a request that was applied before: only then is it looked for among those. */
+function decideFrom<T>(
+  decide: (snapshot: Snapshot) => Decision<T>,
+  { request, ...reads }: Reads,
+  snapshotOf: (reads: Reads) => Snapshot,
+): Decision<T> {
+  const all = { ...reads, ...(request !== undefined && { request }) };
+  try {
+    return decide(snapshotOf(reads.isFenced ? reads : all));
+  } catch (error) {
+    if (!reads.isFenced) throw error;
+    return decide(snapshotOf(all));
+  }
+}
