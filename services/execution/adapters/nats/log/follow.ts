@@ -75,8 +75,8 @@ export function createFollow({ reader, sync, isQueued, onPassedOver, closing }: 
     else if (!sync.isLive) await pause(retryMs, signal);
   };
 
-  /** Reads the last event from its first slice on. */
-  const readEnd = async (tail: Tail, signal: AbortSignal): Promise<RunEvent> => {
+  /** Reads the last event from its first slice on; `undefined` when it is not there. */
+  const readEnd = async (tail: Tail, signal: AbortSignal): Promise<RunEvent | undefined> => {
     const join = createJoiner();
     const { from, to } = (await readBounds(tail, signal)) ?? nowhere;
     for (let at = from; at <= to;) {
@@ -86,7 +86,7 @@ export function createFollow({ reader, sync, isQueued, onPassedOver, closing }: 
       if (frames.length === 0) break;
       at = sequenceAfter(frames);
     }
-    throw notFound(`the events of run "${tail.runId}" are no longer kept`);
+    return undefined;
   };
 
   return {
@@ -121,8 +121,14 @@ export function createFollow({ reader, sync, isQueued, onPassedOver, closing }: 
     end: async (tail, signal) => {
       for (;;) {
         if (!isFresh(tail)) await repeat(async () => refresh(tail), signal);
-        if (tail.ended) return tail.end ?? readEnd(tail, signal);
-        await changed(tail, signal);
+        if (!tail.ended) {
+          await changed(tail, signal);
+          continue;
+        }
+        const end = tail.end ?? (await readEnd(tail, signal));
+        if (end) return end;
+        // The stream may have been lost since the tail was read: then the end is published again.
+        if (!(await wasOutdated(tail, signal))) throw notFound(`the events of run "${tail.runId}" are no longer kept`);
       }
     },
   };
