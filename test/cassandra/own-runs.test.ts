@@ -52,44 +52,6 @@ withServer(test, cassandra, (server) => {
     await until(async () => (await hoursOf(keyspace, list)).join() === '0');
   });
 
-  test('runs of an agent that processes of the version before have listed are found, each once', async (t) => {
-    await using keyspace = await openKeyspace(await server());
-    await write(keyspace, 'UPDATE runs_listed_by_agent SET since_hour = ? WHERE id = 0', [[5n]]);
-    await using store = await keyspace.open();
-    const hours = [1, 3, 4, 5, 6, 8];
-    for (const hour of hours)
-      for (const agent of ['billing', 'support']) {
-        const threadId = `${agent}-${String(hour)}`;
-        const runs = [run(threadId, { createdAt: hour * hourMs, threadId })];
-        await put(store, { head: { ...newHead, agent }, runs }, at('u:ada', threadId));
-      }
-    await write(
-      keyspace,
-      'DELETE FROM runs_by_owner WHERE owner = ? AND hour = ?',
-      [1n, 3n].map((hour) => [JSON.stringify(['u:ada', 'billing']), hour]),
-    );
-    await write(
-      keyspace,
-      'INSERT INTO runs_by_owner (owner, hour, created_at, run_id, agent) VALUES (?, ?, ?, ?, NULL)',
-      [['u:ada', 1n, BigInt(hourMs), 'billing-1']],
-    );
-    for (const limit of [1, 2, 3, 5, 20]) {
-      const found: string[] = [];
-      let after: RunMark | undefined;
-      do {
-        const part = await store.listOwnRuns('u:ada', { limit, after, agent: 'billing' });
-        // A run that says no agent in the list may be any agent's: the caller sorts it out.
-        found.push(...part.runs.flatMap(({ runId, head }) => (head.agent === 'billing' ? [runId] : [])));
-        after = part.next;
-      } while (after);
-      t.deepEqual(
-        found,
-        hours.toReversed().map((hour) => `billing-${String(hour)}`),
-        String(limit),
-      );
-    }
-  });
-
   test('a place in the list whose run was never written is passed over', async (t) => {
     const keyspace = await open();
     await using store = await keyspace.open();

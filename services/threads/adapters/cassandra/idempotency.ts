@@ -62,10 +62,9 @@ type Beginning = NewIdempotencyRecord & { readonly attempt: string };
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Rows of earlier versions of the service have no time. */
 const toRecord = (row: Row): IdempotencyRecord => ({
   bodyHash: row['body_hash'] as string,
-  at: Number(row['at'] ?? 0),
+  at: Number(row['at']),
   ...toReply(row),
 });
 

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { canBeRetried, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { pause, retry } from '@agent-workflow/kit/retry';
-import { openSchemaSession, type CassandraPlace, type SchemaSession } from './client/client.ts';
+import { missingMigrations, newestVersion } from '@agent-workflow/runtime/data-version';
+import { openSchemaSession, storeName, type CassandraPlace, type SchemaSession } from './client/client.ts';
 import { migrations } from './rows/schema.ts';
-import { long } from './rows/rows.ts';
-import { hourOf } from './rows/times.ts';
 
 interface MigrateOptions extends CassandraPlace {
   /** Data centre to number of replicas, for a keyspace that is not there yet. */
@@ -21,8 +20,8 @@ interface MigrateOptions extends CassandraPlace {
  * each other. Every statement can be made again: while the cluster is unavailable all of it is tried again, for as long as it may wait.
  * Resolves when all nodes have the schema.
  * @returns the version that the schema has now.
- * @throws Unavailable when the cluster cannot be reached for long, its nodes do not agree, or another process migrates for too long; Internal when the
- * schema is of a newer release.
+ * @throws Unavailable when the cluster cannot be reached for long, its nodes do not agree, or another process migrates for too long;
+ * ConfigError when the schema is of a newer release, or older than the first one.
  */
 export async function migrateCassandra(options: MigrateOptions): Promise<number> {
   const turn: Turn = { holder: randomUUID(), until: Date.now() + options.waitMs };
@@ -49,20 +48,15 @@ async function migrateNow(options: MigrateOptions, turn: Turn): Promise<number> 
   await makeTables(session, options.keyspace);
   await using lock = await takeLock(session, turn);
   const version = await versionOf(session);
-  if (version > migrations.length)
-    throw new ServiceError('Internal', `the schema has version ${version}, this release knows ${migrations.length}`);
-  for (const [index, statements] of migrations.entries()) {
-    if (index < version) continue;
-    for (const statement of statements) {
+  for (const next of missingMigrations(migrations, version, storeName(options.keyspace))) {
+    for (const statement of next.migration) {
       await lock.renew();
       await session.alter(statement);
     }
-    await session.run({ cql: putVersion, params: [versionKey, index + 1] });
-    options.onStep?.(`the schema has version ${index + 1} now`);
+    await session.run({ cql: putVersion, params: [versionKey, next.version] });
+    options.onStep?.(`the schema has version ${next.version} now`);
   }
-  const since = version === 0 ? 0 : hourOf(Date.now()) + upgradeHours;
-  await session.writeIf({ cql: putListedSince, params: [long(since)] });
-  return migrations.length;
+  return newestVersion(migrations);
 }
 
 /** Names cannot be bound, so that nothing but a plain one is let through. */
@@ -96,10 +90,6 @@ async function makeTables(session: SchemaSession, keyspace: string): Promise<voi
   if (!known.has('schema_version'))
     await session.alter('CREATE TABLE IF NOT EXISTS schema_version (id int PRIMARY KEY, version int)');
 }
-
-/** Within so many hours after the migration the last process of the version before ends, which does not list runs by agent. */
-const upgradeHours = 24;
-const putListedSince = 'INSERT INTO runs_listed_by_agent (id, since_hour) VALUES (0, ?) IF NOT EXISTS';
 
 const versionKey = 0;
 const selectVersion = 'SELECT version FROM schema_version WHERE id = ?';

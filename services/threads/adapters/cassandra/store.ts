@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
+import { newestVersion } from '@agent-workflow/runtime/data-version';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadStore } from '../../ports/store.ts';
 import { createAgentRecords } from './agents.ts';
@@ -13,7 +14,6 @@ import type { Plan, SegmentSizes } from './change/plan.ts';
 import { createRecent } from './change/recent.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
-import { createListedSince } from './lists/listed-since.ts';
 import { createOwnRuns } from './lists/own-runs.ts';
 import { createRecency } from './lists/recency.ts';
 import { createRefreshes } from './lists/refreshes.ts';
@@ -43,18 +43,18 @@ const usualSizes: SegmentSizes = { width: 512, maxRows: 4096, maxBytes: 16 * 102
 /**
  * Opens the record on a Cassandra cluster whose keyspace has been migrated. Every write is held by a quorum of the local data
  * centre when it resolves. Disposal waits for what is under way.
- * @throws Unavailable when no contact point answers, and while the schema is not there.
+ * @throws Unavailable when no contact point answers, and while the schema is not there; ConfigError when it is older than the first release.
  */
 export async function openCassandraThreadStore(options: CassandraThreadStoreOptions): Promise<ThreadStore> {
   const { deadlineMs, checkpointTtl, sizes = usualSizes, onRequest, onError = ignore } = options;
-  const session = await openSession(options, { version: migrations.length, onRequest });
+  const session = await openSession(options, { version: newestVersion(migrations), onRequest });
   const now = Date.now;
   const tick = createTicks(now);
   const newStamp = randomUUID;
   const { hold, aside, close } = createHolds(onError);
   const inLine = createLines();
 
-  const ownRuns = createOwnRuns({ session, now, listedSince: createListedSince(session) });
+  const ownRuns = createOwnRuns({ session, now });
   const runs = createRuns(session, ownRuns);
   const reading = createReading({ session, deadlineMs });
   const history = createHistory(session);

@@ -1,6 +1,6 @@
 import { types } from 'cassandra-driver';
 import type { Change } from '../../../ports/changes.ts';
-import type { Head, LogEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../../ports/record.ts';
+import type { Head, RunRecord, ThreadKey, ToolCallRecord } from '../../../ports/record.ts';
 import { checkpointsOf, versionsPut } from '../../../record/versions.ts';
 import type { Statement } from '../client/client.ts';
 import {
@@ -135,12 +135,9 @@ function place(layout: Layout, change: Change): Layout {
     top: Math.max(layout.top, ...positions.map((position) => position + 1)),
     rows: layout.rows + touched.length,
     bytes: layout.bytes + messages.reduce((sum, { json }) => sum + json.byteLength, 0),
-    ...(layout.largest === undefined ? {} : { largest: largestOf(layout.largest, messages) }),
+    largest: messages.reduce((largest, { json }) => Math.max(largest, json.byteLength), layout.largest),
   };
 }
-
-const largestOf = (before: number, messages: readonly LogEntry[]): number =>
-  messages.reduce((largest, { json }) => Math.max(largest, json.byteLength), before);
 
 function contextAfter(context: Ranges, change: Change): Ranges {
   const { messages = [], addedToContext = [], removedFromContext = [], deleted = [], deletedFrom } = change;

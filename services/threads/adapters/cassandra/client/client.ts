@@ -1,5 +1,6 @@
 import { auth, Client, errors, policies, types, type ClientOptions } from 'cassandra-driver';
 import { unavailable } from '@agent-workflow/kit/errors';
+import { refuseOldVersion } from '@agent-workflow/runtime/data-version';
 import type { SentRequest } from '@agent-workflow/runtime/requests';
 import { loadTls, type TlsFiles } from '@agent-workflow/runtime/tls-files';
 import { searchOneAtATime } from './control.ts';
@@ -15,6 +16,9 @@ export interface CassandraPlace {
   /** How long one request waits for its answer, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
+
+/** The store that is one keyspace of a cluster, as an operator reads it. */
+export const storeName = (keyspace: string): string => `the keyspace ${keyspace} of Cassandra`;
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -72,7 +76,7 @@ interface SessionOptions {
   readonly onRequest?: ((statement: SentStatement) => void) | undefined;
 }
 
-/** @throws Unavailable when no contact point answers, and while the keyspace has not been migrated. */
+/** @throws Unavailable when no contact point answers, and while the keyspace has not been migrated; ConfigError when it is older than the first release. */
 export async function openSession(place: CassandraPlace, { version, onRequest }: SessionOptions): Promise<Session> {
   const client = await connectMigrated(place, version);
   const execute = async ({ cql, params }: Statement, options: object): Promise<types.ResultSet> =>
@@ -170,6 +174,7 @@ async function connectMigrated(place: CassandraPlace, version: number): Promise<
     );
     if (typeof known === 'number' && known >= version) return client;
     await client.shutdown();
+    if (typeof known === 'number') refuseOldVersion(known, storeName(place.keyspace));
   } catch (error) {
     if (!(error instanceof errors.ResponseError)) throw error;
   }

@@ -7,7 +7,7 @@ import type { Announcement, Row, Session, Statement } from '../client/client.ts'
 import { chunksOf, mapConcurrently } from '../rows/log.ts';
 import { long, toHead, toRunRow } from '../rows/rows.ts';
 import { kinds } from '../rows/schema.ts';
-import { beginOfHour, hourOf } from '../rows/times.ts';
+import { hourOf } from '../rows/times.ts';
 import { createHours } from './hours.ts';
 
 /**
@@ -34,72 +34,50 @@ interface OwnerAndAgent {
 }
 
 const columns = 'owner, hour, created_at, run_id, thread_id';
-const putRow = `INSERT INTO runs_by_owner (${columns}, agent) VALUES (?, ?, ?, ?, ?, ?)`;
+const putRow = `INSERT INTO runs_by_owner (${columns}) VALUES (?, ?, ?, ?, ?)`;
 const emptyRow = `INSERT INTO runs_by_owner (${columns}) VALUES (?, ?, ?, ?, '') USING TIMESTAMP ?`;
-const selectRows = `SELECT created_at, run_id, thread_id, agent FROM runs_by_owner
+const selectRows = `SELECT created_at, run_id, thread_id FROM runs_by_owner
   WHERE owner = ? AND hour = ? AND (created_at, run_id) < (?, ?) LIMIT ?`;
 const selectRuns = 'SELECT kind, id, head, run FROM thread WHERE owner = ? AND thread_id = ? AND (kind, n, id) IN ?';
 
 interface OwnRunsOptions {
   readonly session: Session;
   readonly now: () => number;
-  /** From which hour on every run of a named agent has a row in the list of that agent; `undefined`: from none. */
-  readonly listedSince: () => Promise<number | undefined>;
 }
 
-export function createOwnRuns({ session, now, listedSince }: OwnRunsOptions): OwnRuns {
+export function createOwnRuns({ session, now }: OwnRunsOptions): OwnRuns {
   const rows = { table: 'runs_by_owner', column: 'thread_id' };
   const hours = createHours({ session, now, table: 'run_hours_by_owner', rows });
 
-  /** The first places of a list following `after`, none of them in an hour before `since`. */
-  const readPlaces = async (list: string, limit: number, after: RunMark, since = 0): Promise<readonly Place[]> => {
+  /** The first places of a list following `after`. */
+  const readPlaces = async (list: string, limit: number, after: RunMark): Promise<readonly Place[]> => {
     const places: Place[] = [];
     for await (const some of hours.upTo(list, hourOf(after.createdAt))) {
       const left = limit - places.length;
       const params = [long(after.createdAt), after.runId, left];
-      const found = await mapConcurrently(
-        some.filter((hour) => hour >= since),
-        (hour) => session.read({ cql: selectRows, params: [list, long(hour), ...params] }),
+      const found = await mapConcurrently(some, (hour) =>
+        session.read({ cql: selectRows, params: [list, long(hour), ...params] }),
       );
       places.push(...found.flat().slice(0, left).map(toPlace));
-      if (places.length === limit || some.some((hour) => hour < since)) break;
+      if (places.length === limit) break;
     }
     return places;
-  };
-
-  /** The same of an agent: from its own list, and from that of its owner as far back as not every run is in its own. */
-  const readPlacesOf = async (
-    owner: string,
-    agent: string | undefined,
-    limit: number,
-    after: RunMark,
-  ): Promise<readonly Place[]> => {
-    const since = agent === undefined ? undefined : await listedSince();
-    if (agent === undefined || since === undefined) return readPlaces(owner, limit, after);
-    const places = await readPlaces(listOf(owner, agent), limit, after, since);
-    if (places.length === limit || since === 0) return places;
-    const before = { createdAt: beginOfHour(since), runId: '' };
-    const rest = before.createdAt < after.createdAt ? before : after;
-    return [...places, ...(await readPlaces(owner, limit - places.length, rest))];
   };
 
   return {
     announce: ({ owner, threadId }, { newRuns, head: { agent } }) =>
       listsOf({ owner, agent }).flatMap((list) => [
         ...newRuns.map(({ runId, createdAt }) => ({
-          statements: [
-            { cql: putRow, params: [...placeParams(list, { createdAt, runId }), threadId, agent ?? unnamed] },
-          ],
+          statements: [{ cql: putRow, params: [...placeParams(list, { createdAt, runId }), threadId] }],
         })),
         ...hoursOf(newRuns).map((hour) => hours.announce(list, hour)),
       ]),
 
     list: async (owner, { limit, after = { createdAt: Number.MAX_SAFE_INTEGER, runId: '' }, bytes, agent }) => {
-      const places = await readPlacesOf(owner, agent, limit, after);
+      const places = await readPlaces(agent === undefined ? owner : listOf(owner, agent), limit, after);
       const part: OwnRunRow[] = [];
       const isEnough = createQuota(bytes);
-      const isOfUse = (place: Place): boolean => agent === undefined || place.agent === null || place.agent === agent;
-      for (const some of chunksOf(places.filter(isOfUse))) {
+      for (const some of chunksOf(places)) {
         const runs = await readRuns(session, owner, some);
         for (const place of some) {
           const run = runs.get(nameOf(place));
@@ -138,18 +116,12 @@ const placeParams = (list: string, { createdAt, runId }: RunMark): unknown[] => 
 /** A row of the list; without a thread where it is empty. */
 interface Place extends RunMark {
   readonly threadId: string;
-  /** Null where an earlier version of the service wrote the row. */
-  readonly agent: string | null;
 }
-
-/** The agent of a place whose thread has none, or that of the name `default`. */
-const unnamed = '';
 
 const toPlace = (row: Row): Place => ({
   createdAt: Number(row['created_at']),
   runId: row['run_id'] as string,
   threadId: row['thread_id'] as string,
-  agent: row['agent'] as string | null,
 });
 
 const endingAt = (runs: readonly OwnRunRow[], place: RunMark | undefined): OwnRunsPart => ({
@@ -158,8 +130,7 @@ const endingAt = (runs: readonly OwnRunRow[], place: RunMark | undefined): OwnRu
 });
 
 /** A run that was accepted in a later attempt than the row was written for has another row, of another time. */
-const nameOf = ({ threadId, runId, createdAt }: Omit<Place, 'agent'>): string =>
-  JSON.stringify([threadId, runId, createdAt]);
+const nameOf = ({ threadId, runId, createdAt }: Place): string => JSON.stringify([threadId, runId, createdAt]);
 
 /** The runs that are on record at these places, each read beside the head of its thread, in one statement per thread. */
 async function readRuns(

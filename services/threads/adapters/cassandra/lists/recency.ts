@@ -1,6 +1,5 @@
 import { types } from 'cassandra-driver';
 import { createQuota } from '@agent-workflow/kit/pages';
-import { sizes } from '@agent-workflow/kit/sizes';
 import type { PageLimits, RecencyMark, ThreadRow } from '../../../ports/lists.ts';
 import type { Head, ThreadKey } from '../../../ports/record.ts';
 import { threadBytes } from '../../../record/row-sizes.ts';
@@ -158,13 +157,15 @@ function* inBatches(rows: readonly Listed[]): Generator<readonly Listed[]> {
   let unread = 0;
   for (const row of rows) {
     const isRead = row.metadataBytes === 0;
-    const size = row.metadataBytes ?? sizes.metadata;
-    if (batch.length > 0 && (bytes + size > metadataBytesAtOnce || unread + Number(!isRead) > rowsAtOnce)) {
+    if (
+      batch.length > 0 &&
+      (bytes + row.metadataBytes > metadataBytesAtOnce || unread + Number(!isRead) > rowsAtOnce)
+    ) {
       yield batch;
       [batch, bytes, unread] = [[], 0, 0];
     }
     batch.push(row);
-    bytes += size;
+    bytes += row.metadataBytes;
     unread += Number(!isRead);
   }
   if (batch.length > 0) yield batch;

@@ -218,7 +218,7 @@ async function* readStretch(
 const readBytes = 16 * 1024 * 1024;
 
 /** The rows of a log read at once: if all were as large as its largest, they would take {@link readBytes}. */
-const rowsAtOnce = ({ largest = sizes.message }: Layout): number =>
+const rowsAtOnce = ({ largest }: Layout): number =>
   Math.min(maxPage, Math.max(1, Math.floor(readBytes / Math.max(largest, 1))));
 
 /** Rows of a segment, with those of the thread's partition in the place of what they cover. */

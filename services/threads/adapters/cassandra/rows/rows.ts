@@ -3,7 +3,7 @@ import { types } from 'cassandra-driver';
 import type { UndoRow } from '../../../ports/changes.ts';
 import type { CheckpointRow } from '../../../ports/history.ts';
 import type { RunRow, ThreadRow } from '../../../ports/lists.ts';
-import type { Checkpoint, Head, LogEntry, MeasuredSize, RunRecord, ThreadKey } from '../../../ports/record.ts';
+import type { Checkpoint, Head, LogEntry, RunRecord, ThreadKey } from '../../../ports/record.ts';
 import type { Row } from '../client/client.ts';
 import { decode, encode, type Ranges } from './ranges.ts';
 
@@ -30,8 +30,8 @@ export interface Layout {
   /** About how many rows of the log the thread's partition has, and how many bytes they have. */
   readonly rows: number;
   readonly bytes: number;
-  /** How many bytes the largest message takes that was ever in the log; absent for logs that an earlier version began. */
-  readonly largest?: number;
+  /** How many bytes the largest message takes that was ever in the log. */
+  readonly largest: number;
   /** Slots of the list by recency that may hold a row of this thread, the present one first. */
   readonly slots: readonly number[];
   /** Orders the writes of that list: microseconds since 1970, or more. */
@@ -96,21 +96,13 @@ const isNothing = (blob: unknown): boolean => blob === null || blob === undefine
 export const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === b || Buffer.compare(toBlob(a), toBlob(b)) === 0;
 
-/** A head as JSON. A service of an earlier version leaves `size` as it was, so it is valid only if its version is the head's. */
-type HeadJson = Omit<Head, 'metadata' | 'progress' | 'size'> & { readonly size?: MeasuredSize };
+export const toHead = (row: Row): Head => ({
+  ...(JSON.parse(row['head'] as string) as Omit<Head, 'metadata' | 'progress'>),
+  ...optional('metadata', row['metadata']),
+  ...optional('progress', row['progress']),
+});
 
-export const toHead = (row: Row): Head => {
-  const { size, ...head } = JSON.parse(row['head'] as string) as HeadJson;
-  return {
-    ...head,
-    ...optional('metadata', row['metadata']),
-    ...optional('progress', row['progress']),
-    ...(size?.version === head.version ? { size: { fields: size.fields, context: size.context } } : {}),
-  };
-};
-
-export const fromHead = ({ metadata: _, progress: _progress, size, ...head }: Head): string =>
-  JSON.stringify({ ...head, ...(size ? { size: { version: head.version, ...size } } : {}) } satisfies HeadJson);
+export const fromHead = ({ metadata: _, progress: _progress, ...head }: Head): string => JSON.stringify(head);
 
 export const toLayout = (json: string): Layout => {
   const { context, ...layout } = JSON.parse(json) as Omit<Layout, 'context'> & { context: readonly number[] };
@@ -166,15 +158,15 @@ export const toReply = (row: Row): { readonly reply?: Uint8Array } => optional('
 export interface Listed {
   readonly thread: Omit<ThreadRow, 'metadata'>;
   readonly slot: bigint;
-  /** How many bytes the metadata takes; absent of rows that were written without it. */
-  readonly metadataBytes?: number | undefined;
+  /** How many bytes the metadata takes. */
+  readonly metadataBytes: number;
 }
 
 /** A row of the list by recency; `undefined` where the thread no longer is. */
 export function toListed(row: Row): Listed | undefined {
   if (row['row'] === '') return undefined;
   const { metadataBytes, ...thread } = JSON.parse(row['row'] as string) as Omit<ThreadRow, 'threadId' | 'metadata'> & {
-    readonly metadataBytes?: number;
+    readonly metadataBytes: number;
   };
   return { thread: { threadId: row['thread_id'] as string, ...thread }, slot: row['slot'] as bigint, metadataBytes };
 }

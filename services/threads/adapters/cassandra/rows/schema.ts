@@ -1,6 +1,6 @@
 /**
- * The schema, oldest first: only ever append. Each is applied once, in order, by `migrate.ts`, and may be interrupted and
- * started again, so every statement has IF NOT EXISTS or its like.
+ * The first migration makes the schema, and a change of it is one more. Each is applied once, in order, by `migrate.ts`, and may be
+ * interrupted and started again, so every statement has IF NOT EXISTS or its like.
  *
  * `thread` holds a thread in one partition, because a conditional batch covers one table and one partition. Its rows are of the
  * kinds of `kinds`, and a column belongs to the kind that is named beside it. Every column of it is written by conditional batches
@@ -31,6 +31,7 @@ export const migrations: readonly (readonly string[])[] = [
        result blob,               -- tool call; applied request: its reply
        message_id text,           -- log
        json blob,                 -- log: empty where a message was deleted
+       version bigint,            -- log: the version that put the message, when it has a checkpoint
        checkpoint text,           -- checkpoint: JSON
        undo blob,                 -- checkpoint
        PRIMARY KEY ((owner, thread_id), kind, n, id)
@@ -43,6 +44,7 @@ export const migrations: readonly (readonly string[])[] = [
        position bigint,
        message_id text,
        json blob,
+       version bigint,
        PRIMARY KEY ((owner, thread_id, life, segment), position)
      )`,
     `CREATE TABLE IF NOT EXISTS run_by_id (
@@ -88,13 +90,11 @@ export const migrations: readonly (readonly string[])[] = [
        attempt uuid,
        body_hash text,
        reply blob,
+       at bigint,
        PRIMARY KEY ((owner, key))
      )`,
-  ],
-  ['ALTER TABLE once ADD IF NOT EXISTS at bigint'],
-  [
     `CREATE TABLE IF NOT EXISTS runs_by_owner (
-       owner text,
+       owner text,                -- for the runs of a named agent the JSON of [owner, agent]
        hour bigint,
        created_at bigint,
        run_id text,
@@ -107,11 +107,6 @@ export const migrations: readonly (readonly string[])[] = [
        noted boolean,
        PRIMARY KEY ((owner), hour)
      ) WITH CLUSTERING ORDER BY (hour DESC)`,
-    // Log: the version that put the message, when it has a checkpoint.
-    'ALTER TABLE thread ADD IF NOT EXISTS version bigint',
-    'ALTER TABLE segment ADD IF NOT EXISTS version bigint',
-  ],
-  [
     `CREATE TABLE IF NOT EXISTS file (
        owner text,
        totals_stamp uuid STATIC,   -- of all files of the owner: which change wrote the totals
@@ -136,8 +131,6 @@ export const migrations: readonly (readonly string[])[] = [
        noted boolean,
        PRIMARY KEY ((owner, thread_id), file_id)
      )`,
-  ],
-  [
     `CREATE TABLE IF NOT EXISTS agent (
        registry int,
        name text,
@@ -155,15 +148,6 @@ export const migrations: readonly (readonly string[])[] = [
        tools blob,
        nodes text,                 -- JSON
        PRIMARY KEY ((agent, revision), schema_hash)
-     )`,
-  ],
-  // The agent of the run's thread; empty for `default`, null where an earlier version of the service wrote the row.
-  ['ALTER TABLE runs_by_owner ADD IF NOT EXISTS agent text'],
-  [
-    // In runs_by_owner the JSON of [owner, agent] stands for an owner, too. From this hour on it has every run of a named agent.
-    `CREATE TABLE IF NOT EXISTS runs_listed_by_agent (
-       id int PRIMARY KEY,
-       since_hour bigint
      )`,
   ],
 ];

@@ -8,8 +8,6 @@ export const slotOf = (timeMs: number): number => Math.floor(timeMs / slotMs);
 
 export const hourOf = (timeMs: number): number => Math.floor(timeMs / hourMs);
 
-export const beginOfHour = (hour: number): number => hour * hourMs;
-
 /** The hour of a slot. */
 export const hourOfSlot = (slot: number): number => Math.floor((slot * slotMs) / hourMs);
 
