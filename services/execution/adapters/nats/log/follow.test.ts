@@ -9,8 +9,8 @@ import { createTail, type Tail } from './tail.ts';
 const end: RunEvent = { seq: 9, kind: 'end', at: 1, data: Buffer.from('{}') };
 
 /** Each time that the tail is refreshed, it has what comes next. The stream holds nothing. */
-function followerOf(tail: Tail, looks: readonly Partial<Tail>[]) {
-  const left = [...looks];
+function followerOf(tail: Tail, readings: readonly Partial<Tail>[]) {
+  const left = [...readings];
   const reader: Reader = {
     last: () => Promise.resolve(undefined),
     next: () => Promise.resolve(undefined),
@@ -32,18 +32,18 @@ function followerOf(tail: Tail, looks: readonly Partial<Tail>[]) {
   return createFollow({ reader, sync, isQueued: () => false, onPassedOver: () => undefined, closing });
 }
 
-const lookedAt = { streamSeq: 5, last: 9, ended: true };
+const wasRead = { streamSeq: 5, last: 9, ended: true };
 const lost = { streamSeq: 0, last: 0, ended: false, streamLosses: 1, syncedAtGap: -1 };
 
 test('the end of a log that is lost before it is read is the one that is published again', async (t) => {
   const tail = createTail('r', 'subject');
-  const again = { ...lookedAt, streamSeq: 2, end };
-  const follow = followerOf(tail, [lookedAt, lost, again]);
+  const again = { ...wasRead, streamSeq: 2, end };
+  const follow = followerOf(tail, [wasRead, lost, again]);
   t.is(await follow.end(tail, new AbortController().signal), end);
 });
 
 test('the end of a log that is there and cannot be read is not found', async (t) => {
   const tail = createTail('r', 'subject');
-  const error = await t.throwsAsync(followerOf(tail, [lookedAt]).end(tail, new AbortController().signal));
+  const error = await t.throwsAsync(followerOf(tail, [wasRead]).end(tail, new AbortController().signal));
   t.true(isServiceError(error, 'NotFound'));
 });
