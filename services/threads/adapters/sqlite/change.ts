@@ -6,8 +6,7 @@ import type { AppliedRequest, RunRecord, ThreadKey, ToolCallRecord } from '../..
 import { toList } from '../../record/sql-rows.ts';
 import { checkpointsOf, versionsPut } from '../../record/versions.ts';
 import { putCheckpoint } from './checkpoints.ts';
-import type { ContextRef } from './context-rows.ts';
-import { closeGap, closeGaps, openGap } from './gaps.ts';
+import { closeGap, closeGaps, openGap, type ContextRef } from './gaps.ts';
 import { fromHead, headColumns } from './rows.ts';
 import type { HeadRow } from './snapshot.ts';
 

@@ -4,7 +4,7 @@ import type { ContextPage } from '../../ports/reads.ts';
 import type { LogEntry, MeasuredSize, ThreadKey } from '../../ports/record.ts';
 import { sizeOfFields } from '../../record/size.ts';
 import { toLogEntry } from '../../record/sql-rows.ts';
-import { contextRows, type ContextRef } from './context-rows.ts';
+import { contextRows, type ContextRef } from './gaps.ts';
 import { selectFields, selectHead } from './snapshot.ts';
 
 interface NewestPage {

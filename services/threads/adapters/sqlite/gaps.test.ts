@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { openSqlite, type Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import { closeGap, closeGaps, openGap, rangesBelow } from './gaps.ts';
+import { closeGap, closeGaps, contextRows, openGap } from './gaps.ts';
 import { migrations } from './schema.ts';
 
 const ref = 7;
@@ -47,10 +47,13 @@ test('gaps hold what was put into them and not taken out since, and stand apart'
         );
         for (const [index, { start }] of gaps.entries()) t.true(start > (gaps[index + 1]?.stop ?? -1));
       }
+      for (let at = 0; at < end; at++)
+        db.prepare(
+          "INSERT INTO messages (ref, position, message_id, json, in_context) VALUES (?, ?, ?, x'7b7d', 1)",
+        ).run(...[ref, at, `m${String(at)}`]);
       for (const below of [0, 5, end]) {
-        const read = [...rangesBelow(db, ref, below)].flatMap(({ start, stop }) =>
-          Array.from({ length: stop - start }, (_, at) => stop - 1 - at),
-        );
+        const rows = contextRows(db, { ref, contextNumber: 1 }, { columns: 'position', below });
+        const read = Array.from(rows, (row) => row['position']);
         t.deepEqual(
           read,
           Array.from({ length: below }, (_, at) => below - 1 - at).filter((at) => !model.has(at)),

@@ -1,4 +1,5 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
+import type { Row } from '../../record/sql-rows.ts';
 
 /** Positions from `start` to below `stop`. */
 interface Gap {
@@ -17,13 +18,36 @@ function* gapsBelow({ prepare }: Pick<Sqlite, 'prepare'>, ref: number, position:
 }
 
 /** Ranges of positions below `position`, the highest first, outside of which the context has no message. */
-export function* rangesBelow(db: Pick<Sqlite, 'prepare'>, ref: number, position: number): Generator<Gap> {
+function* rangesBelow(db: Pick<Sqlite, 'prepare'>, ref: number, position: number): Generator<Gap> {
   let stop = position;
   for (const gap of gapsBelow(db, ref, position)) {
     if (gap.stop < stop) yield { start: gap.stop, stop };
     stop = gap.start;
   }
   if (stop > 0) yield { start: 0, stop };
+}
+
+/** What names the messages of a thread's context. */
+export interface ContextRef {
+  readonly ref: number;
+  /** `in_context` of the messages that are part of it. */
+  readonly contextNumber: number;
+}
+
+/** The messages of a context below a position, the newest first. Those that are not part of it are hardly read. */
+export function* contextRows(
+  db: Pick<Sqlite, 'prepare'>,
+  { ref, contextNumber }: ContextRef,
+  { columns, below = Number.MAX_SAFE_INTEGER }: { readonly columns: string; readonly below?: number },
+): Generator<Row> {
+  for (const { start, stop } of rangesBelow(db, ref, below)) {
+    yield* db
+      .prepare(
+        `SELECT ${columns} FROM messages WHERE ref = ? AND in_context = ? AND position >= ? AND position < ?
+         ORDER BY position DESC`,
+      )
+      .iterate(ref, contextNumber, start, stop);
+  }
 }
 
 /** Makes a gap, one with those that it meets. */

@@ -4,7 +4,7 @@ import type { Reads, Snapshot, UndoSink } from '../../ports/changes.ts';
 import type { Head, PlacedEntry, RunRecord, ThreadKey, ToolCallKey } from '../../ports/record.ts';
 import { optional, toRun } from '../../record/sql-rows.ts';
 import { iterateUndos } from './checkpoints.ts';
-import { contextRows, type ContextRef } from './context-rows.ts';
+import { contextRows, type ContextRef } from './gaps.ts';
 import { arraysOf, selectedHead, toHead, toPlacedEntry, toRunColumns, type HeadColumns } from './rows.ts';
 
 export interface HeadRow extends ContextRef {
