@@ -156,7 +156,7 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
 
 /** Where the code stands that threw; where its node was added when its error does not say, as those of `fetch` do not. */
 const placeOf = ({ added }: CompiledGraph, error: unknown, node = ''): string | undefined =>
-  placeOfThrown(error) ?? placeOfThrown(added?.get(node));
+  placeOfThrown(error) ?? placeOfThrown(added.get(node));
 
 /** The bytes of JSON that a run begins with. */
 function bytesOf({ state, appended }: ClaimedRun, cached: ThreadState | undefined): number {

@@ -64,8 +64,8 @@ export interface CompiledGraph {
   readonly conditional: ReadonlyMap<string, readonly ConditionalEdge[]>;
   /** The tools of all tool nodes, those of sub-graphs included. */
   readonly tools: readonly Tool[];
-  /** An error made where each node was added: its stack says where. Absent in graphs of earlier versions. */
-  readonly added?: ReadonlyMap<string, Error>;
+  /** An error made where each node was added: its stack says where. */
+  readonly added: ReadonlyMap<string, Error>;
   /** Nodes, edges and a Mermaid drawing. */
   readonly drawing: ReturnType<typeof drawGraph>;
 }

@@ -84,7 +84,7 @@ async function runBranch(
   const key = keyOf(own, node);
   const found = readRecord(await records?.find(key), input);
   if (found) {
-    const { result: known, usage = [] } = found;
+    const { result: known, usage } = found;
     countBytes(JSON.stringify(known));
     for (const one of usage) report(one);
     // Whether its chunks reached the log before its worker died, the log alone knows.
@@ -102,8 +102,7 @@ async function runBranch(
 interface BranchRecord {
   readonly input: unknown;
   readonly result: NodeResult;
-  /** Absent where an earlier version of the service wrote the record. */
-  readonly usage?: Usage;
+  readonly usage: Usage;
 }
 
 /** A result on record counts for the input alone with which it was made. */

@@ -133,18 +133,6 @@ for (const [options, message] of [
     await t.throwsAsync(walk(one(() => ({ done: [interrupt('?', options as never)] }))), { message });
   });
 
-test('a question that an earlier release stored is compared by its value, and an answer that it stored is given by its place', async (t) => {
-  const graph = one(() => ({ done: [interrupt('first?'), interrupt('second?')] }));
-  const asked = await walk(graph);
-  const second = await answer(graph, asked, 1);
-  const { continuation } = second;
-  const old = continuation?.asking?.map(({ shown: _, asked: __, ...rest }) => rest) ?? [];
-  const from = { ...second, continuation: { asking: old } };
-  t.deepEqual((await answer(graph, from, 2)).state.values['done'], [1, 2]);
-  const changed = one(() => ({ done: [interrupt('first, in other words?'), interrupt('another second?')] }));
-  t.deepEqual(idsOf(await answer(changed, from, 2)), ['run/1/n/2']);
-});
-
 const parameters = { type: 'object' };
 const calling = (...names: readonly string[]): Message => ({
   ...user(''),

@@ -5,7 +5,7 @@ import { walk } from '../testing.ts';
 import { innerNodes, openInterrupts } from './continuation.ts';
 import { interrupt } from './interrupt.ts';
 
-test('a continuation is stored under the keys that earlier releases wrote and read', async (t) => {
+test('a continuation is stored under keys that releases agree on', async (t) => {
   const inner = new StateGraph({})
     .addNode('ask', () => void interrupt('Sure?'))
     .addEdge(START, 'ask')

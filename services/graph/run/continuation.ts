@@ -1,7 +1,7 @@
 import { nameWithin } from '../build/names.ts';
 import type { NodeOutput } from '../state/merge.ts';
 import type { Interrupt } from './interrupt.ts';
-import { hashOf, type Asked, type Earlier } from './question.ts';
+import type { Asked, Earlier } from './question.ts';
 
 /**
  * What the engine hands from one step to the next beside the state and the next nodes. It is small JSON that is stored with
@@ -57,8 +57,7 @@ export interface PendingInterrupt extends Earlier {
   readonly node: string;
   readonly call?: string;
   readonly open: Interrupt;
-  /** Absent where an earlier release stored the question. */
-  readonly shown?: Asked;
+  readonly shown: Asked;
 }
 
 /** A node, or one call of a tool node, that sleeps until a time in milliseconds since 1970. */
@@ -77,8 +76,8 @@ export interface SubgraphPosition {
   readonly values: Readonly<Record<string, unknown>>;
   /** The continuation inside it, under the key of the stored JSON. */
   readonly carry?: Continuation;
-  /** Its key where it began, which it keeps. Absent where an earlier release stored it. */
-  readonly key?: string;
+  /** Its key where it began, which it keeps. */
+  readonly key: string;
 }
 
 /** The parts as one continuation; `undefined` when all are empty. */
@@ -149,15 +148,12 @@ export function givenTo(
   if (asleep) return asleep.until > at ? { sleeps: asleep } : { earlier: asleep };
   const asking = continuation?.asking?.find(isOwn);
   if (!asking) return { earlier: nothing };
-  const { open, shown, answers, sleeps, slept, key } = asking;
+  const { open, shown, answers, asked = [], slept, key } = asking;
   if (!Object.hasOwn(given, open.id)) return { waits: asking };
-  const asked = asking.asked ?? answers.map(() => null);
-  const known = shown ?? { what: hashOf(open.value), number: answers.length };
   return {
     earlier: {
       answers: [...answers, given[open.id]],
-      asked: [...asked, known],
-      ...(sleeps && { sleeps }),
+      asked: [...asked, shown],
       ...(slept && { slept }),
       ...(key !== undefined && { key }),
     },

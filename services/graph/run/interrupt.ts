@@ -95,8 +95,7 @@ interface ScopeOptions {
 export function createInterruptScope({ place, node, earlier, at, now }: ScopeOptions): InterruptScope {
   let answers = earlier.answers;
   let asked = earlier.asked ?? [];
-  let ends = earlier.sleeps ?? noTimes;
-  let starts = earlier.slept ?? noTimes;
+  let starts = earlier.slept ?? [];
   let questions = 0;
   let begun = 0;
   let open: OpenQuestion | undefined;
@@ -106,15 +105,11 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
 
   const sleep: InterruptScope['sleep'] = async (until) => {
     if (closed) throw notRunning('sleep()');
-    const own = begun++;
-    const isNew = own >= ends.length;
-    const start = isNew ? now() : starts[own];
-    // An earlier release stored the end alone.
-    const end = typeof start === 'number' ? until(start) : (ends[own] ?? 0);
-    ends = withTime(ends, own, end);
-    // Also of those before it whose begin an earlier release did not store.
-    starts = withTime(starts, own, start ?? null);
-    if (end <= (isNew ? now() : at)) return;
+    const known = starts[begun++];
+    const start = known ?? now();
+    if (known === undefined) starts = [...starts, start];
+    const end = until(start);
+    if (end <= (known === undefined ? now() : at)) return;
     wakesAt = Math.min(wakesAt, end);
     throw new Suspended('the node sleeps');
   };
@@ -128,9 +123,8 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
       const value = toJsonValue(given, 'interrupt()', sizes.message);
       const what = hashOf(value, options);
       const own = questions++;
-      // An earlier release did not store what was asked.
-      const known = own < answers.length ? (asked[own] ?? undefined) : undefined;
-      if (own < answers.length && (!known || known.what === what)) return deepFreeze(answers[own]);
+      const known = asked[own];
+      if (known?.what === what) return deepFreeze(answers[own]);
       if (known?.before !== undefined) {
         fault = changedAgain(node, place, [known.before, known.number]);
         throw new Suspended(fault.message);
@@ -156,7 +150,7 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
     given: () => ({
       answers,
       ...(asked.length > 0 && { asked }),
-      ...(ends.length > 0 && { sleeps: ends, slept: starts }),
+      ...(starts.length > 0 && { slept: starts }),
     }),
     close: () => {
       closed = true;
@@ -164,18 +158,8 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
   };
 }
 
-const noTimes: readonly number[] = [];
-
-/** The times with another one at its place; those before it that are not known are `null`. */
-const withTime = <T>(times: readonly T[], place: number, time: T): readonly T[] => {
-  const all = [...times];
-  all[place] = time;
-  return all;
-};
-
 /** No two questions of a node have one number, so that an id never names two values. */
-const nextNumber = (asked: NonNullable<Earlier['asked']>): number =>
-  Math.max(-1, ...asked.map((one, index) => one?.number ?? index)) + 1;
+const nextNumber = (asked: readonly Asked[]): number => Math.max(-1, ...asked.map(({ number }) => number)) + 1;
 
 function changedAgain(node: string, place: string, numbers: readonly [number, number]): RunFailure {
   const ids = numbers.map((number) => `"${place}/${String(number)}"`).join(' and ');

@@ -17,13 +17,11 @@ export interface Asked {
 export interface Earlier {
   /** Answers to its questions, in the order of the questions. */
   readonly answers: readonly unknown[];
-  /** What each of them answers. Absent, or null, where an earlier release stored the answer. */
-  readonly asked?: readonly (Asked | null)[];
-  /** When its sleeps end, in their order and in milliseconds since 1970. Absent when it has not slept. */
-  readonly sleeps?: readonly number[];
-  /** When they began. Absent, or null, where an earlier release stored the end. */
-  readonly slept?: readonly (number | null)[];
-  /** Its key where it began, which it keeps. Absent where an earlier release stored it. */
+  /** What each of them answers. Absent where there are none. */
+  readonly asked?: readonly Asked[];
+  /** When its sleeps began, in their order and in milliseconds since 1970. Absent when it has not slept. */
+  readonly slept?: readonly number[];
+  /** Its key where it began, which it keeps. Absent before that. */
   readonly key?: string;
 }
 

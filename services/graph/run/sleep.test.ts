@@ -113,18 +113,6 @@ test('a sleep that is asked for in the place of another counts from when that pl
   t.is((await wake(graph, second)).time, zero + 40);
 });
 
-test('a sleep that an earlier release stored ends when that release said, whatever is asked now', async (t) => {
-  const graph = one(async ({ sleep }) => {
-    await sleep(50);
-    return 'done';
-  });
-  const first = await walk(graph, stopping);
-  const [{ slept: _, ...stored } = {}] = first.continuation?.sleeping ?? [];
-  const old = { ...first, continuation: { sleeping: [{ ...stored, sleeps: [zero + 20], until: zero + 20 } as never] } };
-  const done = await wake(graph, old, { time: zero + 20 });
-  t.deepEqual([done.state.values['done'], done.time], [['done'], zero + 20]);
-});
-
 test('sleeps that begin together run side by side', async (t) => {
   const graph = one(async ({ sleep }) => {
     await Promise.all([sleep(hour), sleep(2 * hour)]);

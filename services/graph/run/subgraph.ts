@@ -41,7 +41,7 @@ export async function runSubgraph(
     };
     const { waiting, wakeAt, openCalls } = result;
     if (waiting || wakeAt !== undefined) {
-      const stored = { ...toStored(position, step.graph), key: inner.within };
+      const stored = toStored(position, step.graph, within);
       return { outputs, streamed, waiting: true, openCalls, ...(wakeAt !== undefined && { wakeAt }), position: stored };
     }
   }
@@ -96,9 +96,13 @@ const toOuter = ({ fields, branch: _, ...output }: NodeOutput, node: string, aro
 });
 
 /** Fields that both graphs declare are stored in the state of the outer graph; only the others are stored here. */
-function toStored({ state, nodes, number, continuation }: Position, around: CompiledGraph): SubgraphPosition {
+function toStored(
+  { state, nodes, number, continuation }: Position,
+  around: CompiledGraph,
+  key: string,
+): SubgraphPosition {
   const values = Object.fromEntries(Object.entries(state.values).filter(([field]) => !isShared(field, around)));
-  return { nodes, number, values, ...(continuation ? { carry: continuation } : {}) };
+  return { nodes, number, values, ...(continuation ? { carry: continuation } : {}), key };
 }
 
 const isShared = (field: string, { fields }: CompiledGraph): boolean =>

@@ -169,19 +169,6 @@ for (const [what, toWork] of [
   });
 }
 
-test('a branch that an earlier version put on record counts nothing', async (t) => {
-  const result = {
-    outputs: [{ node: 'work', fields: {}, messages: [], mayReplace: false }],
-    streamed: [],
-    waiting: false,
-  };
-  const graph = fanOut((_, { usage }) => usage(used('m', 1)));
-  const find = (key: string): Promise<string | undefined> =>
-    Promise.resolve(key.endsWith('/0') ? JSON.stringify({ input: 1, result }) : undefined);
-  const { usage } = await walk(graph, { branchRecords: { find, save: () => Promise.resolve() } });
-  t.deepEqual(usage, [used('m', 3)]);
-});
-
 test('who surrounds the code of an agent is given what each function reported, also when it failed', async (t) => {
   const ended: unknown[] = [];
   let attempts = 0;
