@@ -18,7 +18,7 @@ export function refuseDefinition(given: RevisionDefinition): void {
   refuseFields(given.fieldsJson, [...at, 'fieldsJson']);
   refuseTools(given.toolsJson, [...at, 'toolsJson']);
   refuseNames(given.nodes, [...at, 'nodes']);
-  const { reduced = [], checked = [] } = given.codeFields ?? {};
+  const { reduced, checked } = given.codeFields;
   refuseNames(reduced, [...at, 'codeFields', 'reduced']);
   refuseNames(checked, [...at, 'codeFields', 'checked']);
 }
@@ -28,7 +28,7 @@ export function refuseDefinition(given: RevisionDefinition): void {
  */
 export function hashOfDefinition({ graphJson, fieldsJson, toolsJson, nodes, codeFields }: RevisionDefinition): string {
   const hash = createHash('sha256');
-  const { reduced = [], checked = [] } = codeFields ?? {};
+  const { reduced, checked } = codeFields;
   for (const part of [graphJson, fieldsJson, toolsJson, toJson(nodes), toJson({ reduced, checked })])
     hash.update(`${String(part.byteLength)}\n`).update(part);
   return hash.digest('hex');
@@ -36,9 +36,10 @@ export function hashOfDefinition({ graphJson, fieldsJson, toolsJson, nodes, code
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** A message over the wire may lack it. @throws Invalid */
-export function requireDefinition(given: RevisionDefinition | undefined): void {
+/** A message over the wire may lack it, or a part of it. @throws Invalid */
+export function requireDefinition(given: Partial<RevisionDefinition> | undefined): void {
   if (!given) throw invalid(at, 'is required', 'missing');
+  if (!given.codeFields) throw invalid([...at, 'codeFields'], 'is required', 'missing');
 }
 
 function refuseGraph(json: Uint8Array, at: At): void {

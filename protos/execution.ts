@@ -106,10 +106,7 @@ export interface StartRequest {
   readonly resumeJson?: Uint8Array;
   /** The agent that the caller names. Absent: the thread's, or the default for a new thread. A service with a single agent does not read it. */
   readonly agent?: string;
-  /**
-   * How long the reply may wait for the end of a run that this replica drives, in milliseconds; absent: not at all. A replica of the version
-   * before does not wait.
-   */
+  /** How long the reply may wait for the end of a run that this replica drives, in milliseconds; absent: not at all. */
   readonly awaitEndMs?: number;
 }
 
@@ -268,7 +265,7 @@ export interface CountOpenRunsReply {
   readonly twoSweepsSince?: number;
   /**
    * The workers of each registered revision that is not retired. One whose workers this replica does not know is not among them: it has just
-   * been registered, this replica has just started or does not receive heartbeats, or a worker of the version before is there.
+   * been registered, or this replica has just started or does not receive heartbeats.
    */
   readonly workers: readonly RevisionWorkers[];
 }

@@ -72,9 +72,6 @@ export const runFileUseHeader = 'run-file-use';
 /** The path at the gateway that takes grants: GET for `info` and `read`, POST with the bytes as body for `write`. */
 export const runFilesPath = '/run-files';
 
-/** The header of a reply to `read` that says with which byte its body begins. Without it that is the first. */
-export const runFileFromHeader = 'file-from';
-
 /** What separates grants from other texts that are sealed with the same secret. */
 export const runFilesPurpose = 'files of a run';
 

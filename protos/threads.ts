@@ -391,8 +391,7 @@ export interface RevisionDefinition {
   readonly toolsJson: Uint8Array;
   /** Names of the nodes; those of a sub-graph as `sub/node`. */
   readonly nodes: readonly string[];
-  /** Absent: it was registered by a version that did not say, and any field may be one of these. */
-  readonly codeFields?: CodeFields;
+  readonly codeFields: CodeFields;
 }
 
 /** The fields whose new values only the code of the agent can make or check: their names. */
@@ -700,7 +699,7 @@ export interface ClaimedRun {
   readonly grant?: RunGrant;
   /**
    * The clock of the record when it replied to ClaimRun; a repeated call gets that of its own reply. A worker measures its own clock by it.
-   * Absent where the record is of the version before.
+   * Absent in the reply to AcceptRun.
    */
   readonly now?: number;
 }
@@ -761,8 +760,8 @@ export interface CommitStepRequest {
   /** Kept with the checkpoint of the step, for those who read it later; the record does not read it. */
   readonly work?: StepWork;
   /**
-   * The step after this one, committed in the same write. Not together with `end` or `wake_at`. The version before ignores it: the reply
-   * says whether it was committed.
+   * The step after this one, committed in the same write: the version in the reply is that of this step. Not together with `end` or
+   * `wake_at`.
    */
   readonly fused?: FusedStep;
 }
@@ -830,8 +829,6 @@ export interface CommitStepReply {
   readonly rejoined?: boolean;
   /** The revision of the run that `next_run_id` names. Absent: any. */
   readonly nextRevision?: string;
-  /** Whether the fused step of the request was committed, too: `version` is that of the fused step then. */
-  readonly fused?: boolean;
 }
 
 export interface EndRunRequest {
@@ -883,8 +880,8 @@ export interface Run {
   readonly wakeAt?: number;
   /** The tokens by model that its committed steps have taken: a JSON array, as text. */
   readonly usageJson?: string;
-  /** The agent whose run it is; absent in replies of the version before. */
-  readonly agent?: string;
+  /** The agent whose run it is. */
+  readonly agent: string;
   /** The revision that serves the run. Absent: any, or not decided, because the run waits for another of its thread. */
   readonly revision?: string;
 }
@@ -998,8 +995,6 @@ export interface ListOpenRunsRequest {
 export interface ListOpenRunsReply {
   readonly runs: readonly Run[];
   readonly cursor?: string;
-  /** Whether the page is in that order. A threads service of the version before begins with the oldest, whatever the request says. */
-  readonly newestFirst?: boolean;
 }
 
 export interface ListSleepingRunsRequest {
@@ -1026,7 +1021,7 @@ export interface SleepingRun {
   readonly threadId: string;
   readonly runId: string;
   readonly wakeAt: number;
-  /** Absent where the record is of a version that does not say. */
+  /** Absent where the thread is gone. */
   readonly agent?: string;
   /** The revision that serves the run. Absent: none, or one that is retired. */
   readonly revision?: string;
@@ -1235,7 +1230,7 @@ export interface ThreadCheckpoint {
   readonly createdAt: number;
   /** A JSON object. */
   readonly metadataJson?: Uint8Array;
-  /** Of a step. Absent where an earlier version of the service committed it. */
+  /** Of a step. */
   readonly work?: StepWork;
 }
 

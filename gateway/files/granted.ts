@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { runFileFromHeader, runFilesPath, type RunFileGrant, type RunFiles } from '@agent-workflow/protos/run-files';
+import { runFilesPath, type RunFileGrant, type RunFiles } from '@agent-workflow/protos/run-files';
 import { discardRest } from '../http/body.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import { onlyFor } from '../http/only-for.ts';
@@ -62,7 +62,7 @@ async function serve(ctx: Context, { runFiles, grant, signal }: Serving): Promis
       sendJson(ctx, await runFiles.info(grant, grant.fileId, signal));
       return;
     case 'read':
-      return sendBytes(ctx, runFiles.read(grant, grant.fileId, signal, grant.from), grant.from);
+      return sendBytes(ctx, runFiles.read(grant, grant.fileId, signal, grant.from));
     case 'write': {
       ctx.req.setTimeout(stalledMs);
       try {
@@ -88,10 +88,10 @@ function sendJson(ctx: Context, value: unknown): void {
 }
 
 /** The first bytes are awaited before the head is sent, so that what cannot be read is refused like anything else. */
-async function sendBytes(ctx: Context, bytes: AsyncIterable<Uint8Array>, from = 0): Promise<void> {
+async function sendBytes(ctx: Context, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   const rest = bytes[Symbol.asyncIterator]();
   const first = await rest.next();
-  sendHead(ctx, 200, ['Content-Type', 'application/octet-stream', runFileFromHeader, String(from)]);
+  sendHead(ctx, 200, ['Content-Type', 'application/octet-stream']);
   ctx.res.setTimeout(stalledMs);
   await pipeline(Readable.from(joined(first, rest), { objectMode: false }), ctx.res);
 }

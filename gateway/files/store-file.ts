@@ -87,8 +87,7 @@ async function* reserving(
     if (size > most) {
       const record = await begin(2 * size, size);
       if (record.status !== 'uploading') throw stale(`file "${record.fileId}" is no longer being uploaded`);
-      // A service of an earlier version reserves nothing.
-      most = record.size < size ? Infinity : record.size;
+      most = record.size;
     }
     yield chunk;
   }

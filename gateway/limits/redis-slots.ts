@@ -163,8 +163,7 @@ export function openRedisSlots(redis: Redis, { leaseMs }: RedisSlotsOptions): Re
 
   return {
     acquire: async (name, limit) => {
-      // The key is shared with gateways of earlier versions.
-      const key = redis.key(`places:${name}`);
+      const key = redis.key(`slots:${name}`);
       const own = slotsOf(key);
       if (own.count >= limit) return undefined;
       own.count++;

@@ -47,8 +47,8 @@ interface CallStreamOptions {
   readonly tried: Tried;
   /** The server takes calls on it. */
   readonly onOpen: (stream: CallStream) => void;
-  /** It takes no more calls: it was retired, the server is ending, or it broke; `error` where it never opened. */
-  readonly onEnd: (end: { readonly address: string; readonly stream?: CallStream; readonly error?: GrpcError }) => void;
+  /** It takes no more calls: it was retired, the server is ending, or it broke; `stream` is absent where it never opened. */
+  readonly onEnd: (end: { readonly address: string; readonly stream?: CallStream }) => void;
 }
 
 /** How many calls may be under way on one stream, and how many of their bytes may wait to be sent. */
@@ -143,7 +143,7 @@ export function openCallStream({ client, metadata, tried, onOpen, onEnd }: CallS
     if (state === 'over') return;
     const before = state;
     state = 'over';
-    if (before !== 'retired') onEnd({ address, ...(before === 'open' ? { stream } : { error }) });
+    if (before !== 'retired') onEnd({ address, ...(before === 'open' ? { stream } : {}) });
     for (const id of open.keys()) take(id)?.answer(error);
   };
 

@@ -20,8 +20,8 @@ interface TestServer {
 
 const path = '/echo';
 
-/** A server whose one RPC answers as `answer` does; `null`: one of the version before, which takes no streams. */
-async function openServer(t: ExecutionContext, answer: Answer | null): Promise<TestServer> {
+/** A server whose one RPC answers as `answer` does. */
+async function openServer(t: ExecutionContext, answer: Answer): Promise<TestServer> {
   const server = new Server();
   const rpc = {
     deserialize: (bytes: Buffer) => ({ text: bytes.toString() }),
@@ -29,14 +29,12 @@ async function openServer(t: ExecutionContext, answer: Answer | null): Promise<T
     refuse: (error: unknown) => ({ code: status.ABORTED, details: (error as Error).message }),
     enter: () => undefined,
   };
-  const endStreams = answer
-    ? serveCalls(server, {
-        rpcOf: (asked) => (asked === path ? { ...rpc, answer } : undefined),
-        callerOf: (metadata) => () => (metadata.get('authorization')[0] === 'Bearer wrong' ? undefined : 'platform'),
-        hold: () => () => undefined,
-        refusal: { code: status.UNAUTHENTICATED },
-      })
-    : (): void => undefined;
+  const endStreams = serveCalls(server, {
+    rpcOf: (asked) => (asked === path ? { ...rpc, answer } : undefined),
+    callerOf: (metadata) => () => (metadata.get('authorization')[0] === 'Bearer wrong' ? undefined : 'platform'),
+    hold: () => () => undefined,
+    refusal: { code: status.UNAUTHENTICATED },
+  });
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
       error ? reject(error) : resolve(bound),
@@ -247,18 +245,6 @@ test('servers have turns; one that was tried or is silent has none', async (t) =
   caller.silent.add(second);
   for (let count = 0; count < 3; count++) t.is(went(untried()), first);
   t.is(send(caller, 'x', {}, { ...untried(), addresses: new Set([first]) }).sent, undefined);
-});
-
-test('a server that takes no streams has its turn with calls of their own', async (t) => {
-  const [older, newer] = [await openServer(t, null), await openServer(t, echo)];
-  const caller = openCaller(t, [older, newer]);
-  await untilOpen(caller);
-  const ways = async (): Promise<Set<boolean>> => {
-    await turnOfLoop();
-    return new Set(Array.from({ length: 4 }, () => send(caller, 'x').sent !== undefined));
-  };
-  while ((await ways()).size < 2);
-  t.is((await ways()).size, 2);
 });
 
 test('an unknown caller is given no stream', async (t) => {

@@ -1,4 +1,4 @@
-import { status, type Client, type Metadata } from '@grpc/grpc-js';
+import type { Client, Metadata } from '@grpc/grpc-js';
 import type { Tried } from './spread.ts';
 import { openCallStream, type OutgoingCall, type CallStream, type SentCall } from './call-stream.ts';
 
@@ -16,24 +16,19 @@ export interface CallStreams extends Disposable {
 const maxRequestBytes = 64 * 1024;
 /** How often it is looked for servers without a stream, in milliseconds. */
 const openEveryMs = 1000;
-/** How long a server is known as one that takes no streams, in milliseconds. */
-const refusedMs = 30_000;
 /** How long a stream takes calls, in milliseconds: shorter than a connection lives, so that calls move to new connections. */
 const renewMs = 5 * 60_000;
 
-/** A server of the version before takes no streams, and has its turns all the same. */
-type Place = CallStream | 'refused';
-
 export function createCallStreams(client: Client, metadata: Metadata, silent: ReadonlySet<string>): CallStreams {
-  const places = new Map<string, Place>();
+  const places = new Map<string, CallStream>();
   const timers = new Set<NodeJS.Timeout>();
-  let turns: readonly (readonly [address: string, place: Place])[] = [];
+  let turns: readonly (readonly [address: string, place: CallStream])[] = [];
   let turn = 0;
   let openingAt = -Infinity;
   let cancelOpening: (() => void) | undefined;
   let isClosed = false;
 
-  const put = (address: string, place: Place | undefined): void => {
+  const put = (address: string, place: CallStream | undefined): void => {
     if (place) places.set(address, place);
     else places.delete(address);
     turns = [...places];
@@ -62,13 +57,9 @@ export function createCallStreams(client: Client, metadata: Metadata, silent: Re
         later(renewMs * (1 + Math.random() / 5), stream.retire);
         openNext();
       },
-      onEnd: ({ address, stream, error }) => {
+      onEnd: ({ address, stream }) => {
         if (!stream) cancelOpening = undefined;
         else if (places.get(address) === stream) put(address, undefined);
-        if (error?.code !== status.UNIMPLEMENTED || address === '' || isClosed) return;
-        put(address, 'refused');
-        later(refusedMs, () => put(address, undefined));
-        openNext();
       },
     });
   };
@@ -89,7 +80,7 @@ export function createCallStreams(client: Client, metadata: Metadata, silent: Re
       if (call.message.byteLength > maxRequestBytes) return undefined;
       for (const [address, place] of placesFrom(tried.preferred)) {
         if (tried.addresses.has(address) || silent.has(address)) continue;
-        if (place === 'refused' || !place.isFree()) return undefined;
+        if (!place.isFree()) return undefined;
         tried.addresses.add(address);
         tried.onPick?.(address);
         return place.send(call);
@@ -100,7 +91,7 @@ export function createCallStreams(client: Client, metadata: Metadata, silent: Re
       isClosed = true;
       cancelOpening?.();
       for (const timer of timers) clearTimeout(timer);
-      for (const [, place] of turns) if (place !== 'refused') place.retire();
+      for (const [, place] of turns) place.retire();
     },
   };
 }

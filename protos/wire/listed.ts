@@ -1,6 +1,5 @@
 import { invalid, type ServiceError } from '@agent-workflow/kit/errors';
 import { executionLists } from '../execution.ts';
-import { toFailureCode } from '../failures.ts';
 import { isIn, lists, type MessageLists } from '../lists.ts';
 import { memoryLists } from '../memory.ts';
 import { threadsLists } from '../threads.ts';
@@ -32,12 +31,6 @@ function finderOf(context: Context, name: string): FindFault | undefined {
       const value = message[field];
       if (value === undefined || isIn(allowed, value)) return undefined;
       if (Array.isArray(value) && value.every((each) => isIn(allowed, each))) return undefined;
-      // A process of the version before spells codes of failures in another way.
-      const code = list === 'FailureCode' && typeof value === 'string' ? toFailureCode(value) : undefined;
-      if (code !== undefined) {
-        message[field] = code;
-        return undefined;
-      }
       return invalid([field], `must be one of ${allowed.join(', ')}`, 'enum');
     };
   });

@@ -187,8 +187,8 @@ function countAccepted(threads: Threads, meters: Meters): Threads {
     },
     commitStep: async (request, call) => {
       const reply = await threads.commitStep(request, call);
-      meters.steps.add({}, reply.fused ? 2 : 1);
-      const end = request.end ?? (reply.fused ? request.fused?.end : undefined);
+      meters.steps.add({}, request.fused ? 2 : 1);
+      const end = request.end ?? request.fused?.end;
       if (end) ended(end.status);
       return reply;
     },
@@ -232,10 +232,9 @@ function observeSweeps(
   );
   meters.revisionWorkers.collectEach(() => {
     const workersOf = countWorkers(leases.driven());
-    return revisionRuns.read().flatMap(({ agent, revision }) => {
-      const value = workersOf({ agent, revision });
-      return value === undefined ? [] : [{ labels: { agent, revision }, value }];
-    });
+    return revisionRuns
+      .read()
+      .map(({ agent, revision }) => ({ labels: { agent, revision }, value: workersOf({ agent, revision }) }));
   });
   const onSwept = (swept: SweptRuns): void => {
     last = swept;

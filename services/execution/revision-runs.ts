@@ -29,8 +29,8 @@ interface RevisionRunsParts {
 
 /**
  * Counts what waits by the queue and what is driven by what the workers show, because a sweep over thousands of runs takes long and is up to
- * half a minute old. The sweep stands in for a queue that cannot be counted, and for workers that show nothing: those of the version before,
- * and those that have died, whose runs nobody has taken over yet.
+ * half a minute old. The sweep stands in for a queue that cannot be counted, and for workers that show nothing: those
+ * that have died, whose runs nobody has taken over yet.
  */
 export function createRevisionRuns({ queue, leases, registry }: RevisionRunsParts): RevisionRuns {
   let swept: SweptRuns | undefined;

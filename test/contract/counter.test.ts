@@ -142,7 +142,7 @@ withServer(test, redis, (server) => {
     t.pass();
   };
   const heldBy = async ({ redis: connection }: RedisKeys, name: string): Promise<number> => {
-    const counts = (await connection.send('HVALS', connection.key(`places:${name}`))) as string[];
+    const counts = (await connection.send('HVALS', connection.key(`slots:${name}`))) as string[];
     return counts.reduce((sum, count) => sum + Number(count), 0);
   };
 
@@ -189,7 +189,7 @@ withServer(test, redis, (server) => {
     t.is(await other.acquire('a', 2), undefined);
     for (const forget of [
       async () => keys.redis.send('DEL', keys.redis.key('gateways')),
-      async () => keys.redis.send('DEL', keys.redis.key('gateways'), keys.redis.key('places:a')),
+      async () => keys.redis.send('DEL', keys.redis.key('gateways'), keys.redis.key('slots:a')),
     ]) {
       await forget();
       await until(t, async () => {

@@ -298,12 +298,6 @@ async function endsAsEver(t: ExecutionContext, sent: Sent): Promise<void> {
   t.is(calls, 2);
 }
 
-test('a record of the version before takes the first step alone, and the second follows', async (t) => {
-  const sent = sending(async (threads, { fused: _, ...request }, at) => threads.commitStep(request, at));
-  await endsAsEver(t, sent);
-  t.deepEqual(stepsIn(sent.commits), [['agent', 'tools'], ['tools'], ['agent', 'tools'], ['tools'], ['agent']]);
-});
-
 test('steps that the record refuses together are committed apart', async (t) => {
   const sent = sending(async (threads, request, at) => {
     if (request.fused) throw invalid(['messages'], 'together are too many');

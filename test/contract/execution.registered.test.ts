@@ -356,28 +356,6 @@ test('a write that needs code waits for no worker: without one it is refused and
   t.is(await fieldOf(replicas.threads, 't1', 'count'), 1);
 });
 
-test('a registration that does not say which fields need code leaves all of them to the worker', async (t) => {
-  await using replicas = await openReplicas();
-  const withoutCode = ({ threads }: Ground): Partial<Ground> => ({
-    threads: {
-      ...threads,
-      getRevision: async (request, at) => {
-        const { codeFields: _, ...definition } = await threads.getRevision(request, at);
-        return definition;
-      },
-    },
-  });
-  const { api, deploy } = await openApi(replicas, { through: withoutCode });
-  await deploy(agentsAt('a'));
-  await t.throwsAsync(start(api.execution, { ...go, ...withState({ other: 1 }) }), { code: 'Invalid' });
-  const { runId } = await start(api.execution, { ...go, threadId: 't1', ...withState({ title: 1 }) });
-  t.is((await endOf(api.execution, runId)).event, 'error');
-  t.like(await failureOf(replicas, runId), {
-    code: 'BadRequest',
-    message: 'initial_state: field "title" must be a string, not number',
-  });
-});
-
 test('a run that is stopped ends with the state that its revision declares', async (t) => {
   await using replicas = await openReplicas();
   const { api } = await openApi(replicas);

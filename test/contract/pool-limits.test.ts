@@ -95,8 +95,9 @@ test('a large request of a pool, which is a call of its own, is held to the boun
   const support = as('support');
   const call = (size: number): Promise<string> => {
     const definition = { graphJson: bytes(JSON.stringify({ text: 'x'.repeat(size) })), fieldsJson: bytes('{}') };
+    const codeFields = { reduced: [], checked: [] };
     const request = { agent: 'support', revision: 'v1', schemaHash: 'none' };
-    const whole = { ...request, definition: { ...definition, toolsJson: bytes('[]'), nodes: [] } };
+    const whole = { ...request, definition: { ...definition, toolsJson: bytes('[]'), nodes: [], codeFields } };
     return limitedCode(support.registerRevision(whole, within(callMs)));
   };
   const large = [call(ownCallBytes), call(ownCallBytes)];

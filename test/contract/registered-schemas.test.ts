@@ -31,7 +31,8 @@ const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 function isRegistered(given: unknown): boolean {
   const fieldsJson = bytes({ a: { type: 'any', schema: given } });
   try {
-    refuseDefinition({ graphJson: bytes({ nodes: [], edges: [] }), fieldsJson, toolsJson: bytes([]), nodes: [] });
+    const rest = { toolsJson: bytes([]), nodes: [], codeFields: { reduced: [], checked: [] } };
+    refuseDefinition({ graphJson: bytes({ nodes: [], edges: [] }), fieldsJson, ...rest });
     return true;
   } catch (error) {
     if (isServiceError(error, 'Invalid')) return false;

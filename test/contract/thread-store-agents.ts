@@ -20,6 +20,7 @@ const definition: Definition = {
   fieldsJson: bytes('{}'),
   toolsJson: bytes('[]'),
   nodes: ['look', 'sub/look'],
+  codeFields: { reduced: [], checked: [] },
 };
 const key: DefinitionKey = { agent: 'support', revision: 'a', schemaHash: 'ab' };
 

@@ -356,25 +356,6 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     t.is(listed?.usage, ended.usage);
   });
 
-  check('the end of a run that an earlier version wrote is read in the codes of this one', async (t, store) => {
-    for (const [former, code] of [
-      ['NODE_ERROR', 'NodeFailed'],
-      ['GRAPH_ERROR', 'GraphFailed'],
-      ['BAD_REQUEST', 'BadRequest'],
-      ['CONFLICT', 'Conflict'],
-      ['VALIDATION_ERROR', 'Invalid'],
-      ['INTERNAL_ERROR', 'Internal'],
-      ['ANOTHER', 'Internal'],
-    ] as const) {
-      const error = { code: former as never, message: 'no', node: 'a' };
-      const end = { status: 'failed', iterations: 3, recursionLimitReached: false, error } as const;
-      await put(store, { head: newHead, runs: [run('r1', { status: 'failed', end })] });
-      t.deepEqual((await store.getRun(owner, 'r1'))?.end, { ...end, error: { ...error, code } });
-      const rows = await store.listRuns(key, { limit: 1, offset: 0 });
-      t.is(rows[0]?.end?.error?.code, code);
-    }
-  });
-
   check('owners may use the same thread, message and run ids without meeting', async (t, store) => {
     const foreign = { owner: 'u:bob', threadId: 't1' };
     const mine = { head: newHead, fields: { who: bytes('1') }, messages: [entry(0)], runs: [run('r1')] };

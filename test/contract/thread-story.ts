@@ -164,13 +164,12 @@ export function openStory(t: ExecutionContext, threads: Threads): Story {
       removedFromContext,
       ...parts,
     };
-    const reply = await commit(threads, runId, epoch, { ...request, at: writes });
+    await commit(threads, runId, epoch, { ...request, at: writes });
     const messagesJson = bytes(`[${messages.map(({ json }) => text(json)).join(',')}]`);
     steps
       .get(runId)
       ?.push({ step, nodes: ['a'], at: writes, fields: request.fields, messagesJson, removedFromContext });
     const { fused } = parts;
-    t.is(reply.fused, fused && true);
     if (fused) {
       const { nodes, at, messages: added } = fused;
       const addedJson = bytes(`[${added.map(({ json }) => text(json)).join(',')}]`);

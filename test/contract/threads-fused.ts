@@ -63,7 +63,7 @@ export function threadsFusedContract(test: TestFn, name: string, open: OpenThrea
   check('two steps of one commit have a version, a checkpoint and messages of their own', async (t, threads) => {
     const { epoch, version } = await acceptAndClaim(threads, 'r1');
     const reply = await commit(threads, 'r1', epoch, pair());
-    t.deepEqual(reply, { version: version + 2, fused: true });
+    t.deepEqual(reply, { version: version + 2 });
     const [second, first] = await checkpointsOf(threads);
     t.like(second, {
       source: 'step',
@@ -132,7 +132,7 @@ export function threadsFusedContract(test: TestFn, name: string, open: OpenThrea
     const end = { ...completed, iterations: 7 };
     const usageJson = '[{"model":"m","inputTokens":1,"outputTokens":2}]';
     const reply = await commit(threads, 'r1', epoch, pair({ end, next: [], usageJson }));
-    t.deepEqual(reply, { version: version + 2, fused: true, nextRunId: 'r2' });
+    t.deepEqual(reply, { version: version + 2, nextRunId: 'r2' });
     t.like(await threads.getRun({ owner, runId: 'r1' }, call()), { status: 'completed', end, usageJson });
     t.like(await claim(threads, 'r2'), { step: 0, isTakeover: false });
   });

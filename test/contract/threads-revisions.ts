@@ -114,9 +114,9 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
   });
 
   check('a definition that no reader could use is refused by its field', async (t, threads) => {
-    const good = { graphJson: drawingOf('a'), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] };
+    const good = definitionOf('a');
     const deep = `{"a":{"type":"any","default":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`;
-    const bad: [keyof typeof good, string][] = [
+    const bad: ['graphJson' | 'fieldsJson' | 'toolsJson', string][] = [
       ...['', '[]', '{bad', '{}', '{"nodes":5}', '{"nodes":[5],"edges":[]}', '{"nodes":[],"edges":[1]}'].map(
         (text): ['graphJson', string] => ['graphJson', text],
       ),
@@ -147,13 +147,14 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
       { reduced: [], checked: [''] },
     ])
       await refused(t, register(threads, 'r1', { definition: { ...good, codeFields } }), 'Invalid');
-    // A message over the wire may lack it.
+    // A message over the wire may lack them.
     await refused(t, register(threads, 'r1', { definition: undefined as never }), 'Invalid');
+    await refused(t, register(threads, 'r1', { definition: { ...good, codeFields: undefined as never } }), 'Invalid');
     await refused(t, threads.getRegisteredAgent({ agent }, call()), 'NotFound');
   });
 
   check('a schema of a field or tool that is no JSON Schema is refused by the place in it', async (t, threads) => {
-    const good = { graphJson: drawingOf('a'), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] };
+    const good = definitionOf('a');
     const schema = { type: 'object', properties: { city: { type: 'emperor' } } };
     const fieldsJson = bytes(JSON.stringify({ trip: { type: 'object', schema } }));
     const toolsJson = bytes(JSON.stringify([{ name: 'look', description: '', parameters: { required: 'city' } }]));

@@ -112,24 +112,3 @@ test('after a death the oldest and the newest of many open runs are enqueued fir
   t.is(new Set(pages.flat()).size, waiting + 2);
   t.true(pages.length <= Math.ceil((waiting + 2) / partRuns) + 1);
 });
-
-test('beside a threads service of the version before, which knows one order, every open run is read after a death', async (t) => {
-  await using replicas = await openReplicas();
-  const { threads } = replicas;
-  const { oldest, newest, pages, enqueued } = await sweepBeside(replicas, {
-    ...threads,
-    listOpenRuns: async ({ limit, cursor }, at) => {
-      const { newestFirst, ...reply } = await threads.listOpenRuns(
-        { limit, ...(cursor === undefined ? {} : { cursor }) },
-        at,
-      );
-      t.false(newestFirst);
-      return reply;
-    },
-  });
-  t.deepEqual(
-    enqueued.map(({ runId }) => runId),
-    [oldest, newest],
-  );
-  t.is(new Set(pages.flat()).size, waiting + 2);
-});

@@ -48,7 +48,7 @@ export function createSubjectOf(
     const call = within(callTimeoutMs);
     const named: Named = { ...declared(row, input), ...(params as Named | undefined) };
     if (named.run_id !== undefined) {
-      const { agent = defaultAgent, threadId } = await threads.getRun({ owner, runId: named.run_id }, call);
+      const { agent, threadId } = await threads.getRun({ owner, runId: named.run_id }, call);
       return { agent, thread_id: threadId };
     }
     // Where it is absent, the request itself is answered so.

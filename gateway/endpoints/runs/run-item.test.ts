@@ -4,7 +4,7 @@ import { toRunItems } from './run-item.ts';
 
 const run: Run = {
   ...{ runId: 'r1', threadId: 't1', owner: 'anon', requestId: 'q', status: 'completed', granularity: 'low' },
-  ...{ createdAt: 1, updatedAt: 1, runnable: false, isNewThread: false },
+  ...{ agent: 'default', createdAt: 1, updatedAt: 1, runnable: false, isNewThread: false },
 };
 
 test('a run that cannot be shown is left out of a list and named in the log; the others are shown', (t) => {

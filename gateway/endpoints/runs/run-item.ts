@@ -1,4 +1,3 @@
-import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Run } from '@agent-workflow/protos/threads';
 import { fromUsageJson, toUsageItem } from '@agent-workflow/protos/usage';
@@ -9,7 +8,7 @@ import { shownItems } from '../common/shown-items.ts';
 export const toRunItem = (run: Run): Record<string, unknown> => ({
   run_id: run.runId,
   thread_id: run.threadId,
-  agent: run.agent ?? defaultAgent,
+  agent: run.agent,
   revision: run.revision,
   status: run.status,
   created_at: new Date(run.createdAt).toISOString(),

@@ -5,7 +5,6 @@ import type { DeleteThreadRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { DeletionCalls, StoppedRun, ThreadKey, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { RunControl } from '../ports/control.ts';
-import { named } from '../record/agents.ts';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
 import type { Worker } from '../worker/worker.ts';
 
@@ -30,7 +29,7 @@ export async function deleteThread(parts: DeleteParts, request: DeleteThreadRequ
   worker?.forget(owner, threadId);
   const known = new Map(stoppedRuns.map((run) => [run.runId, run]));
   for (const runId of stoppedRunIds)
-    await publishStop(parts, { owner, threadId, ...named(agent) }, known.get(runId) ?? unknownRun(runId));
+    await publishStop(parts, { owner, threadId, agent: agent ?? defaultAgent }, known.get(runId) ?? unknownRun(runId));
   await memory.forget({ owner, selection: { threadId }, all: false }, call);
   await threads.finishDelete({ owner, threadId }, call);
 }
@@ -40,11 +39,11 @@ const unknownRun = (runId: string): StoppedRun => ({ runId, requestId: '', isNew
 /** Stops a run of the deleted thread, also at the workers that receive only the stops of their agents, and publishes that to its followers. */
 async function publishStop(
   parts: DeleteParts,
-  key: ThreadKey & { readonly agent?: string },
+  key: ThreadKey & { readonly agent: string },
   run: StoppedRun,
 ): Promise<void> {
   parts.control.stop(run.runId);
-  parts.control.stop(run.runId, key.agent ?? defaultAgent);
+  parts.control.stop(run.runId, key.agent);
   const now = Date.now();
   const ended = { status: 'stopped', iterations: run.iterations ?? 0, recursionLimitReached: false } as const;
   await publishEnd(parts, {

@@ -1,4 +1,3 @@
-import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Call } from '@agent-workflow/protos/call';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
@@ -37,7 +36,7 @@ export function createFinishStop(options: StopOptions): FinishStop {
   return async ({ owner, runId, nextRunId }, call) => {
     control.stop(runId);
     const run = await threads.getRun({ owner, runId }, call);
-    control.stop(runId, run.agent ?? defaultAgent);
+    control.stop(runId, run.agent);
     if (nextRunId !== undefined)
       void runAside(queue.enqueue({ owner, threadId: run.threadId, runId: nextRunId, ...named(run.agent) }));
     await publishEnd(options, run);

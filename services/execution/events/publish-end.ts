@@ -2,7 +2,6 @@ import { isServiceError, unavailable, undefinedIfNotFound, type ErrorCode } from
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import { createYielder } from '@agent-workflow/kit/yielder';
 import { within } from '@agent-workflow/protos/call';
-import { defaultAgent } from '@agent-workflow/kit/agents';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import { toEventError } from '@agent-workflow/protos/failures';
 import type { RunEvent } from '@agent-workflow/protos/execution';
@@ -68,7 +67,7 @@ const publishBackoff: Backoff = { firstMs: 10, maxMs: 500 };
 
 async function publishMissing(parts: EndParts, run: Run): Promise<void> {
   const { eventLog } = parts;
-  eventLog.setAgent(run.runId, run.agent ?? defaultAgent);
+  eventLog.setAgent(run.runId, run.agent);
   if (await eventLog.isEnded(run.runId)) return;
   const output = await outputOf(parts.threads, run);
   try {
@@ -127,7 +126,7 @@ async function appendMissing({ eventLog }: Pick<EndParts, 'eventLog'>, run: Run,
  */
 export async function publishAsleep(parts: EndParts, run: Run): Promise<void> {
   const { eventLog, threads } = parts;
-  eventLog.setAgent(run.runId, run.agent ?? defaultAgent);
+  eventLog.setAgent(run.runId, run.agent);
   if (run.status !== 'sleeping' || run.epoch === undefined || (await eventLog.last(run.runId)) > 0) return;
   const output = await outputOf(threads, run);
   const events = createEventWriter(run, numbersOfClaim(run.epoch));
@@ -300,7 +299,7 @@ const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'Cancelled'];
 async function stateOf({ threads, known }: EndParts, run: Run): Promise<EngineState> {
   if (!shownAt[run.granularity].state && run.status !== 'interrupted') return noState;
   try {
-    const agent = await known.find(run.agent ?? defaultAgent, { revision: run.revision });
+    const agent = await known.find(run.agent, { revision: run.revision });
     return agent ? fromState(agent, await keptState(threads, run)).state : noState;
   } catch (error) {
     if (isServiceError(error) && passing.includes(error.code) && !isUnreadableDefinition(error)) throw error;

@@ -20,7 +20,7 @@ export interface WorkerLeases extends AsyncDisposable {
   readonly driven: () => readonly ShownRuns[];
 }
 
-/** How many runs of an agent a worker drives: also 0, of the revision that it holds. A worker of the version before shows no revision without runs. */
+/** How many runs of an agent a worker drives: also 0, of the revision that it holds. */
 export interface DrivenRuns {
   readonly agent: string;
   readonly revisions: readonly { readonly revision?: string; readonly runs: number }[];

@@ -45,13 +45,13 @@ export const shapeOf = ({ graph, ...agent }: Agent): AgentShape => ({
 });
 
 /**
- * The shape of a revision as it is registered. Where that does not say which fields need code, each may. Its schemas come from another team:
+ * The shape of a revision as it is registered. Its schemas come from another team:
  * those that may take long to check a value by are left to the workers of that team.
  */
 export function shapeOfRegistered(named: Named, definition: RevisionDefinition): AgentShape {
   const { graphJson, fieldsJson, toolsJson, nodes, codeFields } = definition;
   const { context: _, context_summary: _summary, ...declared } = fromJson(fieldsJson) as Fields;
-  const { reduced, checked } = codeFields ?? { reduced: Object.keys(declared), checked: [] };
+  const { reduced, checked } = codeFields;
   const { fields, slow } = withQuickSchemas(declared);
   return {
     ...namedBy(named),

@@ -10,6 +10,7 @@ const definition: RevisionDefinition = {
   fieldsJson: json({ title: { type: 'string' }, context: { type: 'array' }, context_summary: { type: 'string' } }),
   toolsJson: json([]),
   nodes: [],
+  codeFields: { reduced: [], checked: [] },
 };
 
 const agentWith = (current: string, percent = 0): RegisteredAgent => ({

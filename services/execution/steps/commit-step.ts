@@ -45,8 +45,7 @@ export async function sendCommit(sending: Sending, { request, used }: PreparedCo
 }
 
 /**
- * Commits two steps in one write. `fused` in the reply says whether both were stored: a record of the version before stores the first
- * alone.
+ * Commits two steps in one write.
  * @returns `undefined` when the record refuses them together: nothing is written then, and they are to be committed apart.
  * @throws as {@link sendCommit}.
  */
@@ -57,7 +56,7 @@ export async function sendFused(
 ): Promise<CommitStepReply | undefined> {
   try {
     const reply = await send(sending, { ...first.request, fused: toFused(second.request) });
-    noteUsage(sending, (reply.fused ? second.used : undefined) ?? first.used);
+    noteUsage(sending, second.used ?? first.used);
     return reply;
   } catch (error) {
     if (isServiceError(error, 'Invalid')) return undefined;

@@ -87,16 +87,14 @@ async function commitBoth(
   const later = beginNext(options, events, second);
   try {
     const reply = await committing;
-    if (reply?.fused) {
+    if (reply) {
       publish(options, events, eventsOf(options, events, first));
       // It publishes what the second step has published while it ran.
       void early.confirm();
       return await publishStep(options, events, { ...second, early: later }, reply);
     }
     later?.abandon(new Error('the step before is committed by itself'));
-    return reply
-      ? await publishStep(options, events, { ...first, early }, reply)
-      : await commitOne(options, events, first, early);
+    return await commitOne(options, events, first, early);
   } catch (error) {
     early.abandon(error);
     later?.abandon(error);

@@ -77,15 +77,11 @@ export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
   const { workerId, agents, queue, log, active, cache, ends, requeue, drive, onLastClaim } = options;
   const claimRun = options.isSwept ? options.claimRun : untilAnswered(options);
 
-  /** The agent that the run names. A run that the version before enqueued names none. */
-  const agentOf = (run: RunnableRun): Agent | undefined =>
-    agents.find(run.agent ?? defaultAgent) ?? agents.find(undefined) ?? agents.list[0];
-
   /** Claims the run for an agent. A run of another agent is claimed for that one; the reply names it where it is not held here. */
   const claim = async (
     run: RunnableRun,
     { notLast, cached, replicas }: ClaimParts,
-    agent: Agent | undefined = agentOf(run),
+    agent: Agent | undefined = agents.find(run.agent ?? defaultAgent),
   ): Promise<ClaimedRun> => {
     const { owner, threadId, runId, takeoverEpoch } = run;
     const claimed = await claimRun(

@@ -235,17 +235,8 @@ const withFreeNames = ({ tools }: CompiledGraph, options: RunOptions): RunOption
   ...options,
   tools: options.tools
     .filter(({ name }) => !tools.some((own) => own.name === name))
-    .map((tool) => ({ ...tool, parameters: readableSchema(tool.parameters) })),
+    .map((tool) => ({ ...tool, parameters: readForeignSchema(tool.parameters) })),
 });
-
-/** A replica of the version before accepts schemas that cannot be read here: such a tool takes any arguments. */
-function readableSchema(parameters: unknown): RunOptions['tools'][number]['parameters'] {
-  try {
-    return readForeignSchema(parameters);
-  } catch {
-    return readForeignSchema(undefined);
-  }
-}
 
 const toRunContext = (
   graph: CompiledGraph,

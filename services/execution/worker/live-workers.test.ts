@@ -37,16 +37,6 @@ test('idle and busy workers count for the revision that they hold, while their l
   t.deepEqual(counts(), { v1: 1, v2: 0 });
 });
 
-test('a revision is left out while a worker is there that does not show what it holds', async (t) => {
-  const { leases, counts } = await openReplica();
-  await leases.renew('old', 60_000);
-  leases.showDriven('old', [{ agent: 'support', revisions: [] }]);
-  t.deepEqual(counts(), {});
-  await leases.renew('new', 60_000);
-  leases.showDriven('new', countDriven({ agents: ['support'], revision: 'v2' }, []));
-  t.deepEqual(counts(), { v2: 1 });
-});
-
 test('a worker without a revision holds none', async (t) => {
   const { leases, counts } = await openReplica();
   await leases.renew('w', 60_000);

@@ -5,20 +5,16 @@ import type { Registry } from '../record/registry.ts';
 import { poolKey } from './open-run-counts.ts';
 
 /**
- * Counts by what live workers have shown last: those that hold the agent at the revision, or, of a pool without one, at any. `undefined` where it is
- * not known: a worker of the version before is there, which shows no revision while it is idle.
+ * Counts by what live workers have shown last: those that hold the agent at the revision, or, of a pool without one, at any.
  */
-export function countWorkers(shown: readonly ShownRuns[]): (pool: RunPool) => number | undefined {
+export function countWorkers(shown: readonly ShownRuns[]): (pool: RunPool) => number {
   const counts = new Map<string, number>();
-  const unclear = new Set<string>();
   const add = (key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
   for (const { agent, revisions } of shown) {
     add(poolKey(agent, undefined));
-    if (revisions.length === 0) unclear.add(agent);
     for (const { revision } of revisions) if (revision !== undefined) add(poolKey(agent, revision));
   }
-  return ({ agent, revision }) =>
-    counts.get(poolKey(agent, revision)) ?? (revision !== undefined && unclear.has(agent) ? undefined : 0);
+  return ({ agent, revision }) => counts.get(poolKey(agent, revision)) ?? 0;
 }
 
 /** How this replica knows workers. */
@@ -44,12 +40,13 @@ export function createLiveWorkers(parts: LiveWorkersParts): { readonly read: () 
     read: () => {
       if (performance.now() < knownFrom || !knowsWorkers(parts)) return [];
       const workersOf = countWorkers(parts.leases.driven());
-      return parts.registry.last().flatMap(({ agent, revisions }) =>
-        revisions.flatMap(({ revision, state }) => {
-          const workers = workersOf({ agent, revision });
-          return state === 'retired' || workers === undefined ? [] : [{ agent, revision, workers }];
-        }),
-      );
+      return parts.registry
+        .last()
+        .flatMap(({ agent, revisions }) =>
+          revisions.flatMap(({ revision, state }) =>
+            state === 'retired' ? [] : [{ agent, revision, workers: workersOf({ agent, revision }) }],
+          ),
+        );
     },
   };
 }

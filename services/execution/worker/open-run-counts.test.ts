@@ -13,7 +13,7 @@ const v1: Seen = { agent: 'support', revision: 'v1', status: 'queued', runnable:
 
 test('runs that wait or are driven are counted by agent and revision, those that sleep are not', (t) => {
   const counts = createOpenRunCounts();
-  const unnamed: Seen = { status: 'queued', runnable: true, createdAt: 9 };
+  const unnamed: Seen = { agent: 'default', status: 'queued', runnable: true, createdAt: 9 };
   sweep(counts, 1, [v1, { ...v1, status: 'running' }, unnamed, { ...v1, status: 'sleeping' }]);
   t.deepEqual(counts.read(), {
     counts: [

@@ -1,4 +1,3 @@
-import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { CountOpenRunsReply, OpenRuns } from '@agent-workflow/protos/execution';
 import type { RegisteredAgent, Run } from '@agent-workflow/protos/threads';
 
@@ -64,7 +63,7 @@ export function createOpenRunCounts(onSwept: (swept: SweptRuns) => void = () => 
       const pools = new Map<string, GrowingPool>();
       let oldestAt: number | undefined;
       return {
-        add: ({ agent = defaultAgent, revision, status, runnable, createdAt, workerId = '' }) => {
+        add: ({ agent, revision, status, runnable, createdAt, workerId = '' }) => {
           if (status !== 'queued' && status !== 'running') return;
           const key = poolKey(agent, revision);
           const none = {

@@ -19,7 +19,7 @@ interface OpenRunsPage {
 const runsAtOnce = 100;
 const callTimeoutMs = 30_000;
 
-/** Every run that has not ended, in pages. None newest first where the threads service is of the version before and knows one order alone. */
+/** Every run that has not ended, in pages. */
 export async function* openRuns(
   threads: ListsOpenRuns,
   { limit = runsAtOnce, newestFirst = false }: PagesOptions = {},
@@ -28,7 +28,6 @@ export async function* openRuns(
   for (let cursor: string | undefined; ;) {
     const from = cursor === undefined ? {} : { cursor };
     const page = await threads.listOpenRuns({ limit, ...order, ...from }, within(callTimeoutMs));
-    if (newestFirst && page.newestFirst !== true) return;
     yield page.runs;
     ({ cursor } = page);
     if (cursor === undefined) return;

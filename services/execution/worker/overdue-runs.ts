@@ -1,4 +1,3 @@
-import { defaultAgent } from '@agent-workflow/kit/agents';
 import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
@@ -37,7 +36,7 @@ export function createOverdueRuns({ threads, ends, log, ttlSeconds }: OverdueOpt
   let seen = new Map<string, number>();
   let overdue: Run[] = [];
 
-  const failOne = async ({ owner, threadId, runId, agent = defaultAgent }: Run): Promise<void> => {
+  const failOne = async ({ owner, threadId, runId, agent }: Run): Promise<void> => {
     const message = `no worker of the agent "${agent}" took the run within ${String(ttlSeconds)} s`;
     const error = { code: 'Internal', message } as const;
     try {

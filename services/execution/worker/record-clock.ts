@@ -22,8 +22,8 @@ interface RecordClock {
 const sameMs = 1000;
 
 /**
- * The clock by which runs sleep and commits are dated, whatever the clock of this process shows. Until the first claim, and where the threads
- * service is of the version before, it is the clock of this process.
+ * The clock by which runs sleep and commits are dated, whatever the clock of this process shows. Until the first claim it
+ * is the clock of this process.
  */
 export function createRecordClock({ threads, now, log }: RecordClockOptions): RecordClock {
   const isFirst = createFirstOfKind({ ...growingSilence, max: 1 });

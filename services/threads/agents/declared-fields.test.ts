@@ -5,6 +5,7 @@ import { createDeclaredFields, FieldsToRead } from './declared-fields.ts';
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 const definitionOf = (...names: readonly string[]): Definition => ({
   ...{ graphJson: json({}), toolsJson: json([]), nodes: [] },
+  codeFields: { reduced: [], checked: [] },
   fieldsJson: json(
     Object.fromEntries([...names, 'context', 'context_summary'].map((name) => [name, { type: 'string' }])),
   ),

@@ -31,9 +31,7 @@ export function refuseRegistration(request: RegisterRevisionRequest): void {
   refuseOver(definition.fieldsJson.byteLength, sizes.drawing, ['definition', 'fieldsJson']);
   refuseOver(definition.toolsJson.byteLength, sizes.toolsTogether, ['definition', 'toolsJson']);
   refuseOver(Buffer.byteLength(JSON.stringify(definition.nodes)), sizes.nodeNames, ['definition', 'nodes']);
-  const { codeFields } = definition;
-  if (codeFields)
-    refuseOver(Buffer.byteLength(JSON.stringify(codeFields)), sizes.drawing, ['definition', 'codeFields']);
+  refuseOver(Buffer.byteLength(JSON.stringify(definition.codeFields)), sizes.drawing, ['definition', 'codeFields']);
   if (definition.nodes.length > sizes.nodes)
     throw invalid(
       ['definition', 'nodes'],
@@ -41,9 +39,7 @@ export function refuseRegistration(request: RegisterRevisionRequest): void {
       'too_large',
     );
   refuseDefinition(definition);
-  // Workers of a version before register a definition that says nothing of these fields.
-  if (codeFields && schemaHash !== hashOfDefinition(definition))
-    throw invalid(['schemaHash'], 'is not the hash of the definition');
+  if (schemaHash !== hashOfDefinition(definition)) throw invalid(['schemaHash'], 'is not the hash of the definition');
 }
 
 /**

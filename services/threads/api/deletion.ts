@@ -76,11 +76,8 @@ export function createDeletionCalls({ store, states, changing, references, now }
   };
 }
 
-/** A reply that an earlier version of the service kept has the ids alone. */
-type KeptDeletion = Pick<BeginDeleteReply, 'stoppedRunIds'> & Partial<BeginDeleteReply>;
-
 const toDeletion = (record: { readonly reply?: Uint8Array } | undefined): BeginDeleteReply | undefined =>
-  record?.reply && { stoppedRuns: [], ...(fromJson(record.reply) as KeptDeletion) };
+  record?.reply && (fromJson(record.reply) as BeginDeleteReply);
 
 /** The records of the stopped runs: once the thread is marked, no other call reads them. */
 async function stoppedRunsOf(

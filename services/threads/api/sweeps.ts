@@ -35,7 +35,7 @@ export const createSweepCalls = (
       return !head || head.deleting ? [] : [withoutRetired(toProtoRun(run.owner, run, head), known)];
     });
     const last = items.at(-1);
-    return { runs, newestFirst, ...(hasMore && last ? { cursor: last.runId } : {}) };
+    return { runs, ...(hasMore && last ? { cursor: last.runId } : {}) };
   },
 
   listSleepingRuns: async ({ until, limit, after }) => {
@@ -58,8 +58,7 @@ export const createSweepCalls = (
 
 /** A run of a retired revision waits for no worker of that one: whichever worker claims it settles what becomes of it. */
 function withoutRetired({ revision, ...run }: Run, routings: RoutingsByAgent): Run {
-  const { agent = defaultAgent } = run;
-  return revision === undefined || isRetired(routings.get(agent), revision) ? run : { ...run, revision };
+  return revision === undefined || isRetired(routings.get(run.agent), revision) ? run : { ...run, revision };
 }
 
 /** Who is to go on with a run that sleeps. A thread that is gone, or deleted, names nobody: a claim finds out. */

@@ -46,8 +46,8 @@ export interface Definition {
   readonly toolsJson: Uint8Array;
   /** Names of the nodes; those of a sub-graph as `sub/node`. */
   readonly nodes: readonly string[];
-  /** Names of the fields that only the agent's code can reduce or check. Absent: it was not said. */
-  readonly codeFields?: { readonly reduced: readonly string[]; readonly checked: readonly string[] };
+  /** Names of the fields that only the agent's code can reduce or check. */
+  readonly codeFields: { readonly reduced: readonly string[]; readonly checked: readonly string[] };
 }
 
 /** Names a definition. The hash is part of it, so that two builds that claim one revision never overwrite each other. */

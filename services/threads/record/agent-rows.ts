@@ -42,7 +42,7 @@ const bytesOf = (value: unknown): Uint8Array => {
 /** A definition as columns, in the order of the tables. */
 type DefinitionColumns = readonly [graph: Uint8Array, fields: Uint8Array, tools: Uint8Array, nodes: string];
 
-/** The last column is JSON: the names of the nodes, or an object of them and of the fields that need code. */
+/** The last column is JSON: the names of the nodes, and of the fields that need code. */
 export const fromDefinition = ({
   graphJson,
   fieldsJson,
@@ -51,20 +51,19 @@ export const fromDefinition = ({
   codeFields,
 }: Definition): DefinitionColumns => [
   ...([graphJson, fieldsJson, toolsJson] as const),
-  JSON.stringify(codeFields ? { names: nodes, codeFields } : nodes),
+  JSON.stringify({ names: nodes, codeFields } satisfies Names),
 ];
 
-/** The last column of a definition that says which fields need code. */
+/** The last column of a definition. */
 type Names = Pick<Definition, 'codeFields'> & { readonly names: readonly string[] };
 
 export function toDefinition(row: Row): Definition {
-  const known = JSON.parse(row['nodes'] as string) as Names | readonly string[];
+  const known = JSON.parse(row['nodes'] as string) as Names;
   return {
     graphJson: bytesOf(row['graph']),
     fieldsJson: bytesOf(row['fields']),
     toolsJson: bytesOf(row['tools']),
-    ...('names' in known
-      ? { nodes: known.names, ...(known.codeFields && { codeFields: known.codeFields }) }
-      : { nodes: known }),
+    nodes: known.names,
+    codeFields: known.codeFields,
   };
 }

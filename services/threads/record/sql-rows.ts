@@ -1,5 +1,4 @@
 import { createQuota } from '@agent-workflow/kit/pages';
-import { toRunEnd } from '@agent-workflow/protos/failures';
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { RunEnd, StepWork } from '@agent-workflow/protos/threads';
 import type { CheckpointRow } from '../ports/history.ts';
@@ -101,7 +100,7 @@ export const toRunRow = (row: Row): RunRow => ({
   createdAt: row['created_at'] as number,
   updatedAt: row['updated_at'] as number,
   ...optional('resumes', row['resumes'] as string | null),
-  ...optional('end', row['end'] === null ? null : toRunEnd(JSON.parse(row['end'] as string) as RunEnd)),
+  ...optional('end', row['end'] === null ? null : (JSON.parse(row['end'] as string) as RunEnd)),
   ...optional('usage', row['usage'] as string | null),
   ...optional('wakeAt', row['wake_at'] as number | null),
   ...optional('revision', row['served_by'] as string | null),

@@ -37,6 +37,6 @@ export function fuse({ change: first, reply: { rejoined } }: StepDecision, secon
       ...(written.size === 0 ? {} : { runs: [...written.values()] }),
       ...(checkpoint ? { passed: { version: head.version, checkpoint, positions } } : {}),
     },
-    reply: { ...second.reply, ...(rejoined === undefined ? {} : { rejoined }), fused: true },
+    reply: { ...second.reply, ...(rejoined === undefined ? {} : { rejoined }) },
   };
 }

@@ -1,6 +1,5 @@
 import { ServiceError, unavailable, type ErrorCode } from '@agent-workflow/kit/errors';
 import {
-  runFileFromHeader,
   runFilesPath,
   type RunClaim,
   type RunFileInfo,
@@ -61,11 +60,10 @@ export function createGatewayRunFiles({
       using gateway = watch(signal);
       gateway.expect(timeoutMs);
       const use = { use: 'read' as const, fileId, ...(from > 0 && { from }) };
-      const { body, headers } = await send(claim, use, { signal: gateway.signal });
+      const { body } = await send(claim, use, { signal: gateway.signal });
       gateway.expect(stalledMs);
       try {
-        // A gateway of an earlier version sends all bytes.
-        for await (const chunk of without(from - Number(headers.get(runFileFromHeader)), body ?? [])) {
+        for await (const chunk of body ?? []) {
           gateway.rest();
           yield chunk;
           gateway.expect(stalledMs);
@@ -89,18 +87,6 @@ export function createGatewayRunFiles({
       }
     },
   };
-}
-
-/** The chunks without so many bytes at their start. */
-async function* without(
-  count: number,
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  let left = count;
-  for await (const chunk of chunks) {
-    if (left < chunk.byteLength) yield left > 0 ? chunk.subarray(left) : chunk;
-    left -= Math.min(left, chunk.byteLength);
-  }
 }
 
 /** Waits for the gateway, and not while it is our turn. */

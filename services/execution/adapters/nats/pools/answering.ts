@@ -180,7 +180,7 @@ async function readLog(reader: Reader, subject: string, question: LogQuestion): 
   };
   const frames =
     read === 'next' ? await next() : await reader.page(subject, from, Math.min(question.maxBytes, pageBytes));
-  // A worker of the version before knows no other answer than none.
+  // Where the search ends before a frame, the answer is none.
   return (frames ?? []).map((frame) => ({ frame, lastSeq: frame.streamSeq }));
 }
 

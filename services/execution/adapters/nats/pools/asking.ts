@@ -133,12 +133,11 @@ type LogRead = { readonly read: 'last' } | { readonly read: 'next'; readonly fro
 /** A message without content ends the frames of a page. */
 const isWithoutContent = ({ data }: Msg): boolean => data.length === 0;
 
-/** The end of a log in an answer. A replica of the version before names only the frame. */
-function endIn(reply: Msg): LogEnd {
-  const frame = toStored(reply);
-  const lastSeq = Number(reply.headers?.get(lastSequenceHeader) ?? 0);
-  return { frame, lastSeq: lastSeq > 0 ? lastSeq : (frame?.streamSeq ?? 0) };
-}
+/** The end of a log in an answer. */
+const endIn = (reply: Msg): LogEnd => ({
+  frame: toStored(reply),
+  lastSeq: Number(reply.headers?.get(lastSequenceHeader) ?? 0),
+});
 
 const outcomeOf = ({ headers }: Msg): Outcome | undefined => headers?.get(outcomeHeader) as Outcome | undefined;
 

@@ -123,9 +123,8 @@ function addStatus(log: RunLog, { data }: RunEvent, at: number): void {
   else if (status === 'sleeping') sleep(log, visitOf(log, key, at), data['wake_at']);
 }
 
-/** A takeover that an older service published says no more than that it is the first attempt. */
-function toRestart({ takeover, attempt, branch }: JsonObject, at: number): Attempt {
-  const cause = takeover === true || attempt === 1 ? 'takeover' : 'failure';
+function toRestart({ takeover, branch }: JsonObject, at: number): Attempt {
+  const cause = takeover === true ? 'takeover' : 'failure';
   return { at, cause, ...(typeof branch === 'number' && { branch }) };
 }
 

@@ -1,4 +1,3 @@
-import { toRunEnd } from '@agent-workflow/protos/failures';
 import { types } from 'cassandra-driver';
 import type { UndoRow } from '../../../ports/changes.ts';
 import type { CheckpointRow } from '../../../ports/history.ts';
@@ -121,10 +120,8 @@ export const toRun = (row: Row): RunRecord => ({
 /** A run of which only its `run` was read. */
 export const toRunRow = (row: Row): RunRow => readRun(row);
 
-function readRun(row: Row): Omit<RunRecord, 'options' | 'input'> {
-  const run = JSON.parse(row['run'] as string) as Omit<RunRecord, 'options' | 'input'>;
-  return run.end ? { ...run, end: toRunEnd(run.end) } : run;
-}
+const readRun = (row: Row): Omit<RunRecord, 'options' | 'input'> =>
+  JSON.parse(row['run'] as string) as Omit<RunRecord, 'options' | 'input'>;
 
 export const fromRun = ({ options: _, input: _input, ...run }: RunRecord): string => JSON.stringify(run);
 
