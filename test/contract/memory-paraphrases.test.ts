@@ -2,7 +2,7 @@ import test from 'ava';
 import { readEnv } from '@agent-workflow/kit/env';
 import { memorySettings } from '@agent-workflow/memory/config';
 import { openMemory } from '@agent-workflow/memory/open';
-import { stemsOf } from '@agent-workflow/memory/words/stems';
+import { stemOf } from '@agent-workflow/memory/words/stems';
 import { within } from '@agent-workflow/protos/call';
 import type { RetrievalStrategy } from '@agent-workflow/protos/lists';
 import type { Memory } from '@agent-workflow/protos/memory';
@@ -98,6 +98,7 @@ const grammar = new Set(
     ' ',
   ),
 );
+const stemsOf = (text: string): string[] => (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).map(stemOf);
 const groups = new Map(
   synonyms.flatMap((words, group) => words.flatMap(stemsOf).map((stem) => [stem, group] as const)),
 );

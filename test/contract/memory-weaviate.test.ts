@@ -1,4 +1,5 @@
 import test from 'ava';
+import { ConfigError } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
@@ -10,7 +11,6 @@ import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createMemories } from '@agent-workflow/memory/memories';
 import type { IdempotentRequest } from '@agent-workflow/memory/ports/records';
 import type { MemoryStore } from '@agent-workflow/memory/ports/store';
-import { stemsOf } from '@agent-workflow/memory/words/stems';
 import { link } from '@agent-workflow/protos/wire/link';
 import { within } from '@agent-workflow/protos/call';
 import { requestOf } from '@agent-workflow/protos/repeats';
@@ -247,45 +247,59 @@ withServer(test, weaviate, (server) => {
     t.is(failures.length, 1);
   });
 
-  test('memories with the keywords of an older version are found by these beside new ones, and reindex makes them anew', async (t) => {
+  test('memories with the keywords of another version are refused until reindex has made them anew', async (t) => {
     const { url } = await server();
     const prefix = newPrefix();
     t.teardown(() => dropCollections(url, prefix));
     const client = await createWeaviate({ url, requestTimeoutMs: 20_000 });
-    const byKeywords = async (store: MemoryStore, text: string): Promise<string[]> => {
-      const hits = await store.findByKeywords({ owner: 'u:ada', text, narrowing: {}, limit: 10 });
-      return hits.map(({ head }) => head.memoryId);
-    };
     {
-      await using store = await openTestStore({ url, embedder, prefix, onOldTerms: () => t.fail() });
+      await using store = await openTestStore({ url, embedder, prefix });
       await memoryOn(store).store({ ...note, owner: 'u:ada', memoryId: 'a', content: 'हिन्दी सीखता हूँ' }, call());
     }
-    // As the version before left it: its terms, and nothing said of them.
     const scope = { collection: `${prefix}_1`, tenant: tenantOf('u:ada') };
     const [object] = await client.page(scope, { limit: 1 });
     if (!object) throw new Error('the memory is not there');
     const { id, properties, vector } = object;
-    const words = stemsOf(String(properties['content'])).join(' ');
-    await client.replace({ ...scope, id, properties: { ...properties, words }, vector: Float32Array.from(vector) });
+    await client.replace({
+      ...scope,
+      id,
+      properties: { ...properties, words: 'x' },
+      vector: Float32Array.from(vector),
+    });
     const marks = await openMarks(client, `${prefix}Marks`);
-    const { terms: _, ...current } = (await marks.read('current'))?.value as Record<string, unknown>;
-    await marks.write('current', '', { ...current, schema: 1 });
-    let warned = 0;
-    {
-      await using store = await openTestStore({ url, embedder, prefix, onOldTerms: () => (warned += 1) });
-      await memoryOn(store).store({ ...note, owner: 'u:ada', memoryId: 'b', content: '我对花生过敏' }, call());
-      t.deepEqual(await byKeywords(store, 'हिन्दी'), ['a']);
-      t.deepEqual(await byKeywords(store, '花生'), ['b']);
-    }
-    t.is(warned, 1);
+    const current = (await marks.read('current'))?.value as Record<string, unknown>;
+    await marks.write('current', '', { ...current, terms: 1 });
+    await t.throwsAsync(openTestStore({ url, embedder, prefix }), {
+      instanceOf: ConfigError,
+      message: /^the memories at WEAVIATE_URL have keywords of version 1, not \d+: run services\/memory\/reindex\.ts$/,
+    });
     {
       await using reindex = await openReindex({ url, prefix, requestTimeoutMs: 20_000, onFailure: t.log });
       await reindex.load(await Array.fromAsync(reindex.scan()));
       await reindex.finish(embedder);
     }
-    await using store = await openTestStore({ url, embedder, prefix, onOldTerms: () => t.fail() });
-    t.deepEqual(await byKeywords(store, 'हिन्दी'), ['a']);
-    t.deepEqual(await byKeywords(store, '花生'), ['b']);
+    await using store = await openTestStore({ url, embedder, prefix });
+    const hits = await store.findByKeywords({ owner: 'u:ada', text: 'हिन्दी', narrowing: {}, limit: 10 });
+    t.deepEqual(
+      hits.map(({ head }) => head.memoryId),
+      ['a'],
+    );
+  });
+
+  test('memories of a version before the first release are neither served nor copied', async (t) => {
+    const { url } = await server();
+    const prefix = newPrefix();
+    t.teardown(() => dropCollections(url, prefix));
+    await (await openTestStore({ url, embedder, prefix }))[Symbol.asyncDispose]();
+    const marks = await openMarks(await createWeaviate({ url, requestTimeoutMs: 20_000 }), `${prefix}Marks`);
+    const current = (await marks.read('current'))?.value as Record<string, unknown>;
+    await marks.write('current', '', { ...current, schema: 2 });
+    const refusal = {
+      instanceOf: ConfigError,
+      message: /^the memories at WEAVIATE_URL: the data has schema 2, and the last commit that reads it is \w+$/,
+    };
+    await t.throwsAsync(openTestStore({ url, embedder, prefix }), refusal);
+    await t.throwsAsync(openReindex({ url, prefix, requestTimeoutMs: 20_000, onFailure: t.log }), refusal);
   });
 });
 

@@ -8,7 +8,6 @@ import { addressOf } from '@agent-workflow/gateway/limits';
 import { prefersNdjson } from '@agent-workflow/gateway/replies/ndjson';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { readSelection } from '@agent-workflow/memory/record/filters';
-import { stemsOf } from '@agent-workflow/memory/words/stems';
 import { queryTermsOf, termsOf } from '@agent-workflow/memory/words/terms';
 import { keywordsOf } from '@agent-workflow/memory/words/keywords';
 import { parseEscapedKeys } from '@agent-workflow/runtime/json-keys';
@@ -52,7 +51,6 @@ const parts: Readonly<Record<string, (text: string) => unknown>> = {
     attempt(() => parseEscapedKeys(`{"${text}\\n" :1,${JSON.stringify(text)}:2}`, JSON.parse)),
   'a header of accepted types': prefersNdjson,
   'a header of proxies': (text) => addressOf({ req: { socket: {}, headers: { 'x-forwarded-for': text } } } as never, 2),
-  'words are counted for an old index': stemsOf,
   'the terms of a text are made': termsOf,
   'the terms of a query are made': queryTermsOf,
   'a text is embedded': async (text) => hashEmbedder.embed([text], undefined as never),

@@ -1,18 +1,3 @@
-import { limitMarks } from '@agent-workflow/kit/fold-text';
-
-/**
- * The words of a text as an index of terms of version 1 has them: in lower case, without diacritics, and without English endings by
- * Porter's rules. Any other character than a letter or digit separates words.
- */
-export const stemsOf = (text: string): string[] =>
-  (
-    limitMarks(text)
-      .toLowerCase()
-      .normalize('NFD')
-      .replace(/\p{Mn}/gu, '')
-      .match(/[\p{L}\p{N}\p{Co}]+/gu) ?? []
-  ).map(stemOf);
-
 /** The stem of one word in lower case. A word with other characters than a to z is returned as it is. */
 export function stemOf(word: string): string {
   if (!/^[a-z]{3,64}$/.test(word)) return word;

@@ -48,9 +48,6 @@ async function openWhenThere(config: WeaviateConfig, { embedder, log, health, st
       onOldServer: (version) => {
         log.warn({ version }, 'searches by keywords miss some new memories on this Weaviate: use 1.38.6 or newer');
       },
-      onOldTerms: () => {
-        log.warn({}, 'some memories have the keywords of an older version: services/memory/reindex.ts makes them anew');
-      },
     });
   const part = health?.part('weaviate') ?? unwatchedPart;
   const onAway = logRetries({ log, text: 'Weaviate does not answer; it is tried again' });

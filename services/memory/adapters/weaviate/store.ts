@@ -17,8 +17,7 @@ import { openSchema } from './objects/schema.ts';
 import { findByKeywords, findByVector } from './search.ts';
 import { createTenants } from './objects/tenants.ts';
 import { openWatch, type Watch } from './repair/watch.ts';
-import { stemsOf } from '../../words/stems.ts';
-import { queryTermsOf, termsVersion } from '../../words/terms.ts';
+import { queryTermsOf } from '../../words/terms.ts';
 
 interface WeaviateMemoryStoreOptions extends WeaviateConnection {
   /** The prefix of the names of the service's collections: a capital, then letters and digits. */
@@ -31,8 +30,6 @@ interface WeaviateMemoryStoreOptions extends WeaviateConnection {
   readonly onRepair?: (count: number) => void;
   /** Is called with each failure in the background. */
   readonly onFailure?: (error: unknown) => void;
-  /** Is called at the start when some memories have terms of another version. */
-  readonly onOldTerms?: () => void;
   /** Is called at the start with the version of a server whose searches by keywords miss memories. */
   readonly onOldServer?: (version: string) => void;
 }
@@ -51,7 +48,7 @@ const expireChangesMs = 10_000;
  * Memories in Weaviate: one collection, a tenant for each owner. The nearest are exact, except by Manhattan distance; the README says
  * what is promised and what is not.
  * @throws Unavailable when Weaviate cannot be reached, or its memories are being copied.
- * @throws ConfigError when it holds memories of another embedder, or a newer version wrote it.
+ * @throws ConfigError when it holds memories of another embedder or with other keywords, or no version that this release reads.
  */
 export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOptions): Promise<WeaviateMemoryStore> {
   const { prefix, embedder, idleMs, onRepair = () => undefined, onFailure = () => undefined } = options;
@@ -69,9 +66,7 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
   const presence = await openPresence(marks, 'serving', { unless: ['copying'], onFailure });
   if (!presence) throw unavailable('the memories are being copied');
   opened.use(presence);
-  const { collection, terms } = await openSchema({ weaviate, marks, prefix, embedder });
-  if (terms !== termsVersion) options.onOldTerms?.();
-  const wordsOf = terms === termsVersion ? queryTermsOf : termsOfBothVersions;
+  const { collection } = await openSchema({ weaviate, marks, prefix, embedder });
   const changes = await openChanges(weaviate, `${prefix}Changes`);
   opened.use(every(expireChangesMs, changes.expire, onFailure));
   const reads = { weaviate, changes, onUnreadable: onFailure };
@@ -91,17 +86,9 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
     ...createBackup({ reads, expiries, collection, use }),
     findByVector: async (query) => within(query.owner, async (scope) => findByVector(reads, scope, query)),
     findByKeywords: async (query) =>
-      within(query.owner, async (scope) => findByKeywords(reads, scope, query, wordsOf(query.text))),
+      within(query.owner, async (scope) => findByKeywords(reads, scope, query, queryTermsOf(query.text))),
     incompleteSince: watch.incompleteSince,
     untilComplete: watch.untilComplete,
     [Symbol.asyncDispose]: async () => everything.disposeAsync(),
   };
 }
-
-/** The most words of version 1 that one query looks for. */
-const maxWords = 64;
-
-/** What finds memories with terms of version 1, and those that were stored or updated since. */
-const termsOfBothVersions = (text: string): string[] => [
-  ...new Set([...queryTermsOf(text), ...stemsOf(text).slice(0, maxWords)]),
-];

@@ -32,13 +32,6 @@ export const createSchemaRequests = ({ client, send, read }: Requests): SchemaRe
       onMessage(/already exists/, false),
     ),
 
-  addProperty: async (collection, property) => {
-    await send(
-      () => client.schema.propertyCreator().withClassName(collection).withProperty(property).do(),
-      onMessage(/already exists|duplicate property|conflict for property/, {}),
-    );
-  },
-
   dropCollection: async (collection) => send(() => client.schema.classDeleter().withClassName(collection).do()),
 
   listTenants: async (collection) => {

@@ -63,8 +63,6 @@ export interface SchemaRequests {
   readonly listCollections: () => Promise<string[]>;
   /** `false` when a collection of that name exists. Of many calls at once exactly one returns `true`. */
   readonly createCollection: (definition: Readonly<Record<string, unknown>>) => Promise<boolean>;
-  /** Adds a property to a collection; nothing where it has it. */
-  readonly addProperty: (collection: string, property: Readonly<Record<string, unknown>>) => Promise<void>;
   readonly dropCollection: (collection: string) => Promise<void>;
   readonly listTenants: (collection: string) => Promise<Tenant[]>;
   readonly hasTenant: (collection: string, tenant: string) => Promise<boolean>;

@@ -1,17 +1,18 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { unavailable } from '@agent-workflow/kit/errors';
+import { missingMigrations, newestVersion, refuseOldVersion } from '@agent-workflow/runtime/data-version';
 import type { EmbedderIdentity } from '../../../ports/embedder.ts';
 import { termsVersion } from '../../../words/terms.ts';
 import type { Weaviate } from '../client/weaviate.ts';
 import type { Marks } from '../marks/marks.ts';
 
-/** The mark `current`: the collection of the memories, and the embedder of their vectors. */
+/** The mark `current`: the collection of the memories, the embedder of their vectors, and what their keywords are made by. */
 export interface Current extends EmbedderIdentity {
   readonly collection: string;
-  /** How many of `migrations` were applied to the collection. */
+  /** The version of the collection: that of the last of `migrations` that was applied to it. */
   readonly schema: number;
-  /** The version of the terms of all its memories; absent where some have those of version 1. */
-  readonly terms?: number;
+  /** The version of the terms of its memories. */
+  readonly terms: number;
 }
 
 interface SchemaOptions {
@@ -22,44 +23,47 @@ interface SchemaOptions {
   readonly embedder: EmbedderIdentity;
 }
 
+/** The store, as an operator reads it. */
+const storeName = 'the memories at WEAVIATE_URL';
+
 /**
- * The schema, oldest first: only ever append. Each is applied once, in order, to a collection of memories. An interrupted one is applied
- * again.
+ * The first migration makes the collection of the memories, and a change of it is one more. Each is applied once, in order. An interrupted
+ * one is applied again.
  */
 const migrations: readonly ((weaviate: Weaviate, collection: string) => Promise<unknown>)[] = [
   (weaviate, collection) => weaviate.createCollection(definitionOf(collection)),
-  async (weaviate, collection) => {
-    for (const name of ['happenedAt', 'expiresAt'])
-      await weaviate.addProperty(collection, { name, dataType: ['number'], indexRangeFilters: true });
-  },
 ];
 
 /**
  * Brings the collection of memories to the schema of this version.
- * @throws ConfigError when it holds memories of another embedder, or a newer version wrote it.
+ * @throws ConfigError when it holds memories of another embedder or with other terms, or no version that this release reads.
  */
 export async function openSchema(options: SchemaOptions): Promise<Current> {
   const known = await readCurrent(options.marks);
   if (known && isCurrent(known, options)) return known;
   return options.marks.hold('schema', async (isHeld) => {
     const stored = await readCurrent(options.marks);
+    const missing = missingMigrations(migrations, stored?.schema ?? 0, storeName);
     const current = await toCurrent(stored, options);
-    for (const migrate of migrations.slice(current.schema)) {
+    for (const { migration } of missing) {
       if (!isHeld()) throw unavailable('the schema of the memories is being changed by others');
-      await migrate(options.weaviate, current.collection);
+      await migration(options.weaviate, current.collection);
     }
-    const applied = { ...current, schema: migrations.length };
+    const applied = { ...current, schema: newestVersion(migrations) };
     await options.marks.write('current', '', applied);
     return applied;
   });
 }
 
-export const readCurrent = async (marks: Marks): Promise<Current | undefined> =>
-  (await marks.read('current'))?.value as Current | undefined;
-
-function isCurrent({ schema, ...identity }: Current, { embedder }: SchemaOptions): boolean {
-  return schema === migrations.length && isSame(identity, embedder);
+/** @throws ConfigError when it is of a version that no release has written. */
+export async function readCurrent(marks: Marks): Promise<Current | undefined> {
+  const current = (await marks.read('current'))?.value as Current | undefined;
+  if (current) refuseOldVersion(current.schema, storeName);
+  return current;
 }
+
+const isCurrent = (known: Current, { embedder }: SchemaOptions): boolean =>
+  known.schema === newestVersion(migrations) && isSame(known, embedder) && known.terms === termsVersion;
 
 const isSame = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
   a.model === b.model && a.dimension === b.dimension;
@@ -69,24 +73,27 @@ async function toCurrent(
   { weaviate, prefix, embedder: { model, dimension } }: SchemaOptions,
 ): Promise<Current> {
   if (!stored) return { collection: `${prefix}_1`, schema: 0, model, dimension, terms: termsVersion };
-  if (stored.schema > migrations.length) {
-    const versions = `schema ${String(stored.schema)}, known ${String(migrations.length)}`;
-    throw new ConfigError(`the memories at WEAVIATE_URL were written by a newer version (${versions})`);
-  }
-  if (!isSame(stored, { model, dimension }) && (await weaviate.listTenants(stored.collection)).length > 0) {
-    const was = `${stored.model} (${String(stored.dimension)} numbers)`;
-    throw new ConfigError(
-      `the memories at WEAVIATE_URL were embedded by ${was}, not ${model} (${String(dimension)} numbers): set ` +
-        'EMBEDDINGS_PROVIDER, EMBEDDINGS_MODEL and EMBEDDINGS_DIMENSION as they were, or run services/memory/reindex.ts',
-    );
-  }
-  return { ...stored, model, dimension };
+  const isKept = isSame(stored, { model, dimension }) && stored.terms === termsVersion;
+  if (!isKept && (await weaviate.listTenants(stored.collection)).length > 0)
+    throw new ConfigError(differenceOf(stored, { model, dimension }));
+  return { ...stored, model, dimension, terms: termsVersion };
 }
 
-/** Creates a collection with the newest schema. @returns the number of that schema. */
+/** Why the memories cannot be searched, and what to do. */
+function differenceOf(stored: Current, { model, dimension }: EmbedderIdentity): string {
+  if (isSame(stored, { model, dimension }))
+    return `${storeName} have keywords of version ${String(stored.terms)}, not ${String(termsVersion)}: run services/memory/reindex.ts`;
+  const was = `${stored.model} (${String(stored.dimension)} numbers)`;
+  return (
+    `${storeName} were embedded by ${was}, not ${model} (${String(dimension)} numbers): set ` +
+    'EMBEDDINGS_PROVIDER, EMBEDDINGS_MODEL and EMBEDDINGS_DIMENSION as they were, or run services/memory/reindex.ts'
+  );
+}
+
+/** Creates a collection with the newest schema. @returns its version. */
 export async function makeCollection(weaviate: Weaviate, collection: string): Promise<number> {
   for (const migrate of migrations) await migrate(weaviate, collection);
-  return migrations.length;
+  return newestVersion(migrations);
 }
 
 const kept = { dataType: ['text'], indexFilterable: false, indexSearchable: false };
@@ -104,7 +111,7 @@ const definitionOf = (collection: string): Record<string, unknown> => ({
   invertedIndexConfig: { indexTimestamps: true, stopwords: { preset: 'none' }, bm25: { k1: 1.2, b: 0.75 } },
   properties: [
     { name: 'idHex', dataType: ['text'], tokenization: 'field', indexSearchable: false },
-    { name: 'at', dataType: ['number'], indexRangeFilters: true },
+    ...['at', 'happenedAt', 'expiresAt'].map((name) => ({ name, dataType: ['number'], indexRangeFilters: true })),
     { name: 'keys', dataType: ['text[]'], tokenization: 'field', indexSearchable: false },
     { name: 'words', dataType: ['text'], tokenization: 'whitespace', indexFilterable: false },
     ...['owner', 'memoryType', 'category', 'threadId', 'content', 'metadata', 'vectorJson', 'stamp'].map((name) => ({
