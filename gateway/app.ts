@@ -6,8 +6,8 @@ import type { Spans } from '@agent-workflow/runtime/spans';
 import Koa from 'koa';
 import { withoutAuthentication } from './auth/none.ts';
 import type { GatewayConfig } from './config.ts';
-import type { Services } from './endpoints/common/services.ts';
-import { endpoints } from './endpoints/table.ts';
+import type { Services } from './dialects/common/services.ts';
+import { endpoints } from './dialects/v1/endpoints/table.ts';
 import {
   addressedFiles,
   addressRoute,
@@ -38,9 +38,9 @@ import { guidePages } from './pages/guide.ts';
 import { homeAt, icon } from './pages/home.ts';
 import { playgroundPages } from './pages/playground.ts';
 import { writeContent } from './replies/content.ts';
-import { createSubjectOf } from './endpoints/common/subject.ts';
+import { createSubjectOf } from './middleware/subject.ts';
 import { createFeeds } from './replies/feeds.ts';
-import { toOpenApi } from './replies/openapi.ts';
+import { toOpenApi } from './dialects/v1/replies/openapi.ts';
 import { withTickets } from './tickets/index.ts';
 
 export type App = Koa<RequestState>;

@@ -1,9 +1,9 @@
 import test from 'ava';
-import { RunInput, SetupInput } from '../schemas/graph.ts';
-import { ForgetMemories, SearchMemories, StoreMemory } from '../schemas/memories.ts';
-import { AddMessages } from '../schemas/messages.ts';
-import { StopInput } from '../schemas/runs.ts';
-import { DeleteInput, UpdateState } from '../schemas/threads.ts';
+import { RunInput, SetupInput } from '../dialects/v1/schemas/graph.ts';
+import { ForgetMemories, SearchMemories, StoreMemory } from '../dialects/v1/schemas/memories.ts';
+import { AddMessages } from '../dialects/v1/schemas/messages.ts';
+import { StopInput } from '../dialects/v1/schemas/runs.ts';
+import { DeleteInput, UpdateState } from '../dialects/v1/schemas/threads.ts';
 import { nullRemover } from './nulls.ts';
 
 /** What is left of a value. */

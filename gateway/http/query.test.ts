@@ -1,8 +1,8 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import test from 'ava';
-import { ListMemories } from '../schemas/memories.ts';
-import { OwnRunsQuery } from '../schemas/runs.ts';
-import { ThreadsQuery } from '../schemas/threads.ts';
+import { ListMemories } from '../dialects/v1/schemas/memories.ts';
+import { OwnRunsQuery } from '../dialects/v1/schemas/runs.ts';
+import { ThreadsQuery } from '../dialects/v1/schemas/threads.ts';
 import { readQuery } from './query.ts';
 
 test('parameters are read as their schema asks', (t) => {

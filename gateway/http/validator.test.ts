@@ -2,10 +2,10 @@ import { ServiceError } from '@agent-workflow/kit/errors';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { toWireError, type WireDetail } from './fields.ts';
-import { endpoints } from '../endpoints/table.ts';
-import { RunInput } from '../schemas/graph.ts';
-import { StreamQuery } from '../schemas/runs.ts';
-import { ThreadParams, ThreadsQuery } from '../schemas/threads.ts';
+import { endpoints } from '../dialects/v1/endpoints/table.ts';
+import { RunInput } from '../dialects/v1/schemas/graph.ts';
+import { StreamQuery } from '../dialects/v1/schemas/runs.ts';
+import { ThreadParams, ThreadsQuery } from '../dialects/v1/schemas/threads.ts';
 import { validator, type Source } from './validator.ts';
 
 const message = { role: 'user', content: 'hello' };

@@ -4,10 +4,10 @@ import type { RequestConfig } from '../http/settings.ts';
 import type { RunStream } from '../http/endpoint.ts';
 import type { Context } from '../http/context.ts';
 import type { Feeds, Reader, StreamBytes } from './feeds.ts';
-import type { Framing } from './framing.ts';
+import type { Framing } from '../http/framing.ts';
 import { sendHead } from '../http/head.ts';
-import { ndjson, prefersNdjson } from './ndjson.ts';
-import { sse } from './sse.ts';
+import { ndjson, prefersNdjson } from '../dialects/v1/replies/ndjson.ts';
+import { sse } from '../dialects/v1/replies/sse.ts';
 
 /** Keeps proxies from storing, changing or buffering a stream. */
 const streamHeaders = ['Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no'];

@@ -2,8 +2,8 @@ import { fromUnknown, ServiceError, unavailable } from '@agent-workflow/kit/erro
 import type { Call } from '@agent-workflow/protos/call';
 import type { Execution, FollowRequest, RunEvent, RunEvents } from '@agent-workflow/protos/execution';
 import { locate, toSegments, type Segment, type ReadOffset } from './segments.ts';
-import type { Framing } from './framing.ts';
-import { createToEventJson, type ToEventJson } from './event-json.ts';
+import type { Framing } from '../http/framing.ts';
+import { createToEventJson, type ToEventJson } from '../dialects/v1/replies/event-json.ts';
 
 /**
  * Reads runs for the streams of this process. Readers of one run in one framing with nearly the same offset share a feed: one

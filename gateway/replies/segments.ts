@@ -1,6 +1,6 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import type { Framing } from './framing.ts';
-import type { EventJson, ToEventJson } from './event-json.ts';
+import type { Framing } from '../http/framing.ts';
+import type { EventJson, ToEventJson } from '../dialects/v1/replies/event-json.ts';
 
 /** The offset of a reader in a run's event log: after event `after`, and `offset` bytes into the next encoded event. */
 export interface ReadOffset {

@@ -1,0 +1,185 @@
+import { runStatuses } from '@agent-workflow/protos/lists';
+import { whyCodeFailed } from './errors.ts';
+import {
+  AgentName,
+  BodyId,
+  idGiven,
+  count,
+  Cursor,
+  described,
+  flag,
+  Id,
+  JsonObject,
+  paged,
+  paging,
+  objectOf,
+  oneOfNeeded,
+  runId,
+  text,
+  threadId,
+  time,
+  words,
+  type Meanings,
+} from './common.ts';
+import { Usage } from './usage.ts';
+import { Type } from '../../common/builders.ts';
+
+export const RunParams = Type.Object({ run_id: described(Id, 'The run') });
+
+/** What each status of a run means to a caller. */
+export const runStatusMeanings: Meanings<typeof runStatuses> = {
+  queued: 'waits for its thread or for a worker',
+  running: 'a worker executes it',
+  sleeping: 'waits for the time in `wake_at`',
+  interrupted: 'has ended with open questions or tool calls; the next run of the thread that answers them continues it',
+  completed: 'has ended with a result',
+  failed: 'has ended with an error; what was committed before stays',
+  stopped: 'was stopped by a caller or by another run; what was committed before stays',
+};
+
+const status = words(runStatuses, { description: 'Where the run stands', meanings: runStatusMeanings });
+
+/** The reply when a run is accepted. */
+export const AcceptedRun = objectOf('AcceptedRun', 'A run that is on record and goes on without its caller.', {
+  run_id: runId,
+  thread_id: described(threadId, 'The id of the thread, which is new when `config.thread_id` named none'),
+  status,
+});
+
+export const Run = objectOf('Run', 'A run.', {
+  run_id: runId,
+  thread_id: threadId,
+  agent: text('The agent that runs it; `default` where agents have no names'),
+  revision: Type.Optional(
+    text(
+      'The revision of the agent that serves it; absent where the agent is not registered, and while the run waits for another of its thread',
+    ),
+  ),
+  status,
+  created_at: time('When the run was accepted'),
+  updated_at: time('When the run changed last'),
+  resumes: Type.Optional(text('The interrupted run that this one continues; absent when it continues none')),
+  wake_at: Type.Optional(time('When a sleeping run continues; absent for any other')),
+  usage: Type.Optional(described(Usage, 'The tokens that the run has taken; absent when it took none')),
+  iterations: Type.Optional(count('The largest number of times that any one node ran; absent until the run has ended')),
+  recursion_limit_reached: Type.Optional(
+    flag('Whether the run ended because it needed more iterations than `recursion_limit`; absent until it has ended'),
+  ),
+  error: Type.Optional(
+    described(
+      objectOf('RunError', 'Why a run failed.', {
+        code: text('Why, as a stable word: one of the codes of errors, mostly `NODE_ERROR`'),
+        message: text('Why, for people'),
+        node: Type.Optional(text('The node that failed; absent when none did')),
+        ...whyCodeFailed,
+      }),
+      'Why the run failed; absent for any other',
+    ),
+  ),
+});
+
+export const RunList = objectOf('RunList', 'A page of runs.', {
+  runs: Type.Array(Run, { description: 'The runs, newest first' }),
+  ...paged,
+});
+
+export const RunsQuery = Type.Object({ ...paging });
+
+export const OwnRunList = objectOf('OwnRunList', 'A page of the runs of all threads.', {
+  runs: Type.Array(Run, { description: 'The runs, newest first' }),
+  has_more: flag('Whether there may be more: continue with `cursor`, also when this page has no run'),
+  cursor: paged.cursor,
+});
+
+/** Without `offset`: what it leaves out would have to be read, and a page reads a bounded number of runs. */
+export const OwnRunsQuery = Type.Object({
+  limit: paging.limit,
+  cursor: Type.Optional(
+    described(
+      Cursor,
+      'The `cursor` of the page before. It continues after the last run of that page, also when others start runs. It belongs to the list of the same `status` and `agent`: elsewhere it is 422.',
+    ),
+  ),
+  agent: Type.Optional(described(AgentName, 'Only runs of this agent. Default: of all')),
+  status: Type.Optional(
+    Type.Array(status, {
+      minItems: 1,
+      maxItems: runStatuses.length,
+      description: 'Only runs with one of these statuses: `status=queued,running`. Default: all',
+    }),
+  ),
+});
+
+/** The event after which a stream continues, when there is no `Last-Event-ID`. */
+export const StreamQuery = Type.Object({
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'Number of the last event that was seen; beyond the end of the log, only what comes after it is given. Default 0: from the start',
+    }),
+  ),
+});
+
+/** A ticket for the stream of one run. */
+export const RunTicket = objectOf('RunTicket', 'A ticket for the stream of one run.', {
+  ticket: text('The ticket, a secret. It is the query parameter `ticket` of `GET /v1/runs/{run_id}/stream`.'),
+  expires_at: time('When the ticket expires, ten minutes after it was made'),
+});
+
+const stopped = {
+  success: flag('Whether this request stopped the run; `false` when it had ended before or there was none'),
+  run_id: Type.Unsafe<string | null>({ type: ['string', 'null'], description: 'The run; `null` when there was none' }),
+  status: words([...runStatuses, 'idle'], {
+    description: 'Where the run stands now',
+    meanings: { ...runStatusMeanings, idle: 'the thread has no run under way' },
+  }),
+  message: text('What happened, for people'),
+};
+
+export const StoppedRun = objectOf('StoppedRun', 'What became of a run that was to be stopped.', stopped);
+export const StoppedThread = objectOf('StoppedThread', 'What became of the run of a thread that was to be stopped.', {
+  ...stopped,
+  thread_id: threadId,
+});
+
+/** The thread whose run is to be stopped. */
+export const StopInput = oneOfNeeded(
+  objectOf('StopRequest', 'Names a thread, in one of two places.', {
+    thread_id: Type.Optional(described(BodyId, 'The thread. This or `config.thread_id` is required.')),
+    config: Type.Optional(
+      described(
+        objectOf('StopConfig', 'Names a thread. Further fields are ignored.', {
+          thread_id: Type.Optional(described(BodyId, 'The thread, when it does not stand outside of `config`')),
+        }),
+        'The other place for the id of the thread',
+      ),
+    ),
+  }),
+  [
+    { required: ['thread_id'], properties: { thread_id: idGiven('The thread') } },
+    {
+      required: ['config'],
+      properties: {
+        config: {
+          type: 'object',
+          required: ['thread_id'],
+          properties: { thread_id: idGiven('The thread') },
+          description: 'With the id of the thread',
+        },
+      },
+    },
+  ],
+);
+
+export const FixedThread = objectOf('FixedThread', 'What was removed from a thread, and its state after that.', {
+  success: flag('Always `true`'),
+  message: text('What happened, for people'),
+  removed_count: count('How many messages were removed'),
+  agent: Type.Optional(text('The agent that the thread belongs to; absent before its first run')),
+  checkpoint_id: text('The checkpoint that the thread is at'),
+  state: described(JsonObject, 'The whole state after that, as `GET /v1/threads/{thread_id}/state` gives it'),
+});
+
+export const NoInput = Type.Object({}, { description: 'No field is read.' });
