@@ -6,8 +6,8 @@ import type { Spans } from '@agent-workflow/runtime/spans';
 import Koa from 'koa';
 import { withoutAuthentication } from './auth/none.ts';
 import type { GatewayConfig } from './config.ts';
-import type { Services } from './dialects/common/services.ts';
-import { endpoints } from './dialects/v1/endpoints/table.ts';
+import type { ServiceEndpoint, Services } from './dialects/common/services.ts';
+import { dialects as ours } from './dialects/dialects.ts';
 import {
   addressedFiles,
   addressRoute,
@@ -19,6 +19,7 @@ import {
 import { leastPace } from './http/arrival.ts';
 import type { Authenticate, Authorize } from './http/access.ts';
 import type { Context, Middleware, RequestState } from './http/context.ts';
+import type { Dialects } from './http/dialect.ts';
 import { oneHost } from './http/host.ts';
 import { readablePath } from './http/path.ts';
 import { routing } from './http/router.ts';
@@ -40,13 +41,14 @@ import { playgroundPages } from './pages/playground.ts';
 import { writeContent } from './replies/content.ts';
 import { createSubjectOf } from './middleware/subject.ts';
 import { createFeeds } from './replies/feeds.ts';
-import { toOpenApi } from './dialects/v1/replies/openapi.ts';
 import { withTickets } from './tickets/index.ts';
 
 export type App = Koa<RequestState>;
 
 type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
   readonly config: GatewayConfig;
+  /** In which callers may speak; absent: those of `dialects/dialects.ts`. */
+  readonly dialects?: Dialects<ServiceEndpoint>;
   /** Counts what callers do. */
   readonly counter: Counter;
   /** Replies to idempotent requests. */
@@ -65,6 +67,7 @@ type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
 
 /** The HTTP interface of these services. The order of the steps is the order in which a request can be refused. */
 export function createApp({
+  dialects = ours,
   authenticate = withoutAuthentication,
   authorize,
   isLocal = false,
@@ -74,14 +77,10 @@ export function createApp({
   spans,
   ...deps
 }: AppOptions): App {
-  const meters = registry?.make(gatewayMetrics([...endpoints, addressRoute, runFilesRoute]));
+  const rows = dialects.flatMap((dialect) => dialect.rows);
+  const meters = registry?.make(gatewayMetrics([...rows, addressRoute, runFilesRoute]));
   const counter = meters ? countRefusals(uncounted, meters) : uncounted;
   const secured = authenticate !== withoutAuthentication;
-  const services: Services = {
-    ...deps,
-    secured,
-    openApi: lazily(() => JSON.stringify(toOpenApi(endpoints, { secured }))),
-  };
   const limits = limitsOf(deps.config, counter, secured);
   const admission = createAdmission({
     limit: inFlightBytes(deps.config),
@@ -90,20 +89,24 @@ export function createApp({
   });
   const { config, log, files, threads } = deps;
   const endpointOptions = {
-    ...{ config, log, services, authorize, admission, meters },
-    subjectOf: createSubjectOf(services, config.CALL_TIMEOUT_MS),
+    ...{ config, log, authorize, admission, meters },
+    subjectOf: createSubjectOf(deps, config.CALL_TIMEOUT_MS),
     takeStreamSlot: limits.takeStreamSlot,
     forms: { ...files.limits, bufferBytes: files.bytes.bufferBytes, pace: leastPace },
     runIdempotently: createIdempotency(deps, replyCache),
     feeds: createFeeds(deps.execution),
   };
-  const routes = endpoints.flatMap((row) =>
-    [row, ...row.aliases].map((route) => ({ route, handle: endpointSteps(row, route, endpointOptions) })),
-  );
+  const routes = dialects.flatMap((dialect) => {
+    const openApi = lazily(() => JSON.stringify(dialect.openApi?.({ secured }) ?? null));
+    const options = { ...endpointOptions, dialect, services: { ...deps, secured, openApi } };
+    return dialect.rows.flatMap((row) =>
+      [row, ...row.aliases].map((route) => ({ route, handle: endpointSteps(row, route, options) })),
+    );
+  });
   const app: App = new Koa<RequestState>();
   app.setMaxListeners(0);
   const steps = [
-    everyRequest({ config, log, meters, spans }),
+    everyRequest({ dialects, config, log, meters, spans }),
     oneHost,
     knownHosts({ ...config, isLocal }),
     cors(config),
@@ -117,7 +120,7 @@ export function createApp({
     }),
     secured ? undefined : refuseCrossSite(config),
     authentication(
-      withAddresses({ files, authenticate: withTickets({ endpoints, tickets: deps.tickets, authenticate }) }),
+      withAddresses({ files, authenticate: withTickets({ endpoints: rows, tickets: deps.tickets, authenticate }) }),
     ),
     limits.requests,
     addressedFiles({ threads, files, log, callTimeoutMs: config.CALL_TIMEOUT_MS, write: writeContent }),

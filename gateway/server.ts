@@ -9,12 +9,13 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { httpUrl } from '@agent-workflow/runtime/http-url';
 import type { App } from './app.ts';
 import type { GatewayConfig } from './config.ts';
-import { refusalOfUnread } from './http/envelope.ts';
+import { dialects } from './dialects/dialects.ts';
+import type { Refusal } from './http/dialect.ts';
 import { safeHeaders } from './http/head.ts';
 import { endStreams } from './replies/events.ts';
 
 // To import it reads all its exports, and one of them loads a client of HTTP that takes 30 ms of a start.
-const { createServer } = process.getBuiltinModule('node:http');
+const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The listening HTTP server. Disposal drains it. */
 interface HttpServer extends AsyncDisposable {
@@ -104,21 +105,19 @@ async function drainServer({ server, app, graceMs, log }: DrainOptions): Promise
   }
 }
 
-type Refusal = readonly [status: string, code: string, message: string];
-
-const tunnel: Refusal = ['405 Method Not Allowed', 'METHOD_NOT_ALLOWED', 'the gateway makes no tunnels'];
-const invalid: Refusal = ['400 Bad Request', 'BAD_REQUEST', 'the request is not valid HTTP'];
+const tunnel: Refusal = { status: 405, code: 'MethodNotAllowed', message: 'the gateway makes no tunnels' };
+const invalid: Refusal = { status: 400, code: 'BadRequest', message: 'the request is not valid HTTP' };
 
 const malformed: Readonly<Record<string, Refusal>> = {
-  HPE_HEADER_OVERFLOW: [
-    '431 Request Header Fields Too Large',
-    'PAYLOAD_TOO_LARGE',
-    'the request line and headers are too large',
-  ],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'TIMEOUT', 'the request did not arrive in time'],
+  HPE_HEADER_OVERFLOW: { status: 431, code: 'TooLarge', message: 'the request line and headers are too large' },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, code: 'Timeout', message: 'the request did not arrive in time' },
 };
 
-const safeLines = safeHeaders.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
+/** Names and values in turn, as lines. */
+const linesOf = (headers: readonly string[]): string =>
+  headers.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
+
+const safeLines = linesOf(safeHeaders);
 
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
@@ -128,12 +127,12 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   refuse(socket, malformed[error.code ?? ''] ?? invalid);
 }
 
-/** Answers what never reaches the application with the usual error envelope, and closes the connection. */
-function refuse(socket: Duplex, [status, code, message]: Refusal): void {
+/** Answers what never reaches the application as any refusal of the first dialect, and closes the connection. */
+function refuse(socket: Duplex, refusal: Refusal): void {
   const requestId = newUnorderedId();
-  const body = refusalOfUnread({ code, message }, requestId);
+  const { status, headers, body } = dialects[0].refuse(refusal, { requestId });
   socket.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\n${linesOf(headers)}` +
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n${safeLines}Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
   );
 }

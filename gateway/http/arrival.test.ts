@@ -4,7 +4,8 @@ import Koa from 'koa';
 import test, { type ExecutionContext } from 'ava';
 import { bodyReader } from './body.ts';
 import type { Context, RequestState } from './context.ts';
-import { writeData } from './envelope.ts';
+import { writeData } from './reply.ts';
+import { v1 } from '../dialects/v1/dialect.ts';
 import { refuse } from './errors.ts';
 import { receiveFile, type IncomingFile } from './form.ts';
 
@@ -15,7 +16,7 @@ const quick = { bytesPerSecond: 1024, windowMs: 200 };
 async function open(t: ExecutionContext, handle: (ctx: Context) => Promise<string>): Promise<number> {
   const app = new Koa<RequestState>();
   app.use(async (ctx) => {
-    Object.assign(ctx.state, { headers: [], requestId: 'r' });
+    Object.assign(ctx.state, { headers: [], requestId: 'r', dialect: v1 });
     await handle(ctx).then(
       (data) => writeData(ctx, JSON.stringify(data), 200),
       (error: unknown) => refuse(ctx, error),

@@ -7,7 +7,8 @@ import test, { type ExecutionContext } from 'ava';
 import { leastPace } from './arrival.ts';
 import { bodyReader } from './body.ts';
 import type { RequestState } from './context.ts';
-import { writeData } from './envelope.ts';
+import { writeData } from './reply.ts';
+import { v1 } from '../dialects/v1/dialect.ts';
 import { refuse } from './errors.ts';
 
 const maxBytes = 32 * 1024;
@@ -96,7 +97,7 @@ async function open(t: ExecutionContext, mostBytes = maxBytes): Promise<Server> 
   const readBody = bodyReader({ maxBytes: mostBytes, arrival: { totalMs: 60_000, pace: leastPace } });
   const app = new Koa<RequestState>();
   app.use(async (ctx) => {
-    Object.assign(ctx.state, { headers: [], requestId: 'r' });
+    Object.assign(ctx.state, { headers: [], requestId: 'r', dialect: v1 });
     await readBody(ctx).then(
       () => writeData(ctx, JSON.stringify(ctx.state.body), 200),
       (error: unknown) => refuse(ctx, error),

@@ -1,7 +1,7 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { watchArrival, type ArrivalLimits } from './arrival.ts';
 import { located } from './fields.ts';
-import { writeRefusal } from './envelope.ts';
+import { writeRefusal } from './reply.ts';
 import type { Context, Middleware } from './context.ts';
 import { guardJson } from './json-guard.ts';
 import { refuseCostlyText } from './json-scan.ts';
@@ -31,7 +31,7 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
     lowerCoding(ctx);
     const refused = refusedType(ctx);
     if (refused) {
-      writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message: refused });
+      writeRefusal(ctx, { status: 415, code: 'UnsupportedMediaType', message: refused });
       return false;
     }
     // Without a file descriptor it cannot be loaded now: the next body has it tried again.

@@ -1,5 +1,6 @@
 import type { ServiceError } from '@agent-workflow/kit/errors';
 import type Koa from 'koa';
+import type { Dialect } from './dialect.ts';
 import type { Principal } from './principal.ts';
 
 /** The bytes that a body reserves of the bound on bytes in flight. */
@@ -10,6 +11,8 @@ export interface Reservation {
 
 /** What the middleware of one request hands to the next. */
 export interface RequestState {
+  /** In which the request is answered. */
+  dialect: Dialect;
   requestId: string;
   /** Headers of every reply to this request, a refusal too: names and values in turn. */
   headers: string[];

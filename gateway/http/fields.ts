@@ -3,98 +3,18 @@ import { faultText, ServiceError, type ErrorDetail } from '@agent-workflow/kit/e
 /** A location in a request, as `["body", "messages", 0, "role"]`. */
 export type Loc = readonly (string | number)[];
 
-/** One fault of a request, as callers read it. */
-export interface WireDetail {
+/** A fault whose location in the request is known: the gateway found it. */
+export interface LocatedDetail extends ErrorDetail {
   readonly loc: Loc;
-  readonly msg: string;
-  readonly type: string;
   /** Why code of the agent failed. */
   readonly reason?: string | undefined;
   readonly parameter?: string | undefined;
 }
 
-/** A fault whose location in the request is known already: the gateway found it, or a service of version 0.1 sent the location. */
-interface LocatedDetail extends ErrorDetail {
-  readonly loc: Loc;
-  readonly reason?: string | undefined;
-  readonly parameter?: string | undefined;
-}
-
-/** The location in a request of each field that services name. A field that is not listed has its own name as location. */
-const locations: Readonly<Record<string, Loc>> = {
-  idempotencyKey: ['header', 'Idempotency-Key'],
-  threadId: ['path', 'thread_id'],
-  runId: ['run_id'],
-  cursor: ['query', 'cursor'],
-  offset: ['query', 'offset'],
-  limit: ['body', 'limit'],
-  messages: ['body', 'messages'],
-  initialState: ['body', 'initial_state'],
-  state: ['body', 'state'],
-  config: ['body', 'config'],
-  metadata: ['body', 'metadata'],
-  tools: ['body', 'tools'],
-  resume: ['body', 'resume'],
-  granularity: ['body', 'response_granularity'],
-  multitaskStrategy: ['body', 'config', 'multitask_strategy'],
-  content: ['body', 'content'],
-  category: ['body', 'category'],
-  timestamp: ['body', 'timestamp'],
-  expiresAt: ['body', 'expires_at'],
-  memoryType: ['body', 'memory_type'],
-  query: ['body', 'query'],
-  scoreThreshold: ['body', 'score_threshold'],
-  filters: ['body', 'filters'],
-  retrievalStrategy: ['body', 'retrieval_strategy'],
-  distanceMetric: ['body', 'distance_metric'],
-  maxTokens: ['body', 'max_tokens'],
-  options: ['body', 'options'],
-  current: ['body', 'current'],
-  ramping: ['body', 'ramping'],
-};
-
-/** Names inside a field that are different on the wire. All others are keys of the caller's own JSON. */
-const inside: Readonly<Record<string, Readonly<Record<string, string>>>> = { tools: { nodeName: 'node_name' } };
-
-/** The location of a field in a request. */
-function locOf(field: ErrorDetail['field']): Loc {
-  const [first, ...rest] = field;
-  if (first === undefined) return ['body'];
-  const location = typeof first === 'string' && Object.hasOwn(locations, first) ? locations[first] : undefined;
-  const names = inside[String(first)];
-  return [...(location ?? [first]), ...rest.map((step) => names?.[String(step)] ?? step)];
-}
-
-const isLocated = (detail: ErrorDetail): detail is LocatedDetail => 'loc' in detail;
-
-const toWireDetail = (detail: ErrorDetail, method: string): WireDetail => ({
-  loc: isLocated(detail) ? detail.loc : inRequest(locOf(detail.field), method),
-  msg: detail.msg,
-  type: detail.type,
-  ...(isLocated(detail) && detail.reason !== undefined && { reason: detail.reason }),
-  ...(isLocated(detail) && detail.parameter !== undefined && { parameter: detail.parameter }),
-});
-
-/** A list is asked for by GET too: what others have in their body is then in the query. */
-const inRequest = (loc: Loc, method: string): Loc =>
-  method === 'GET' && loc[0] === 'body' && loc.length > 1 ? ['query', ...loc.slice(1)] : loc;
-
-/** Message and details of an error for a caller. A message that names a field names its location in the request. */
-export function toWireError(
-  { message, details }: ServiceError,
-  method = 'POST',
-): {
-  readonly message: string;
-  readonly details: readonly WireDetail[];
-} {
-  const [first] = details;
-  const wire = details.map((detail) => toWireDetail(detail, method));
-  const namesField = first !== undefined && !isLocated(first) && message === faultText(first.field, first.msg);
-  return { message: namesField && wire[0] ? faultText(wire[0].loc, first.msg) : message, details: wire };
-}
+export const isLocated = (detail: ErrorDetail): detail is LocatedDetail => 'loc' in detail;
 
 /** A fault with a location that the gateway itself knows. */
-export const located = (detail: WireDetail): LocatedDetail => ({ ...detail, field: detail.loc });
+export const located = (detail: Omit<LocatedDetail, 'field'>): LocatedDetail => ({ ...detail, field: detail.loc });
 
 /** `Invalid` for a value at `loc` of the wrong type, range or kind. */
 export const invalidAt = (loc: Loc, msg: string, type = 'value_error'): ServiceError =>

@@ -5,7 +5,7 @@ import { ServiceError } from '@agent-workflow/kit/errors';
 import { watchArrival, type Pace } from './arrival.ts';
 import { discardRest } from './body.ts';
 import type { Context } from './context.ts';
-import { writeRefusal } from './envelope.ts';
+import { writeRefusal } from './reply.ts';
 import { invalidAt } from './fields.ts';
 import { createHeadGuard, headLimits } from './form-head.ts';
 
@@ -58,7 +58,7 @@ export function takesForm(ctx: Context, { maxFileBytes }: FormLimits): boolean {
     const message = isForm
       ? 'the content encoding of the body must be identity'
       : 'the body must be sent as multipart/form-data with a boundary';
-    writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message });
+    writeRefusal(ctx, { status: 415, code: 'UnsupportedMediaType', message });
     return false;
   }
   if (Number(ctx.req.headers['content-length'] ?? 0) > maxFileBytes + maxAroundBytes) {

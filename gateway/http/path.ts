@@ -1,6 +1,6 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { writeRefusal } from './envelope.ts';
+import { writeRefusal } from './reply.ts';
 import { fileAddresses } from './access.ts';
 import type { Context, Middleware } from './context.ts';
 
@@ -12,7 +12,7 @@ import type { Context, Middleware } from './context.ts';
 export const readablePath: Middleware = (ctx, next) => {
   if (ctx.url.length > sizes.url) {
     const message = `the path and query are longer than ${String(sizes.url)} bytes`;
-    writeRefusal(ctx, { status: 414, code: 'PAYLOAD_TOO_LARGE', message });
+    writeRefusal(ctx, { status: 414, code: 'TooLarge', message });
     return;
   }
   const { path, querystring } = ctx;

@@ -1,7 +1,7 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import type Router from '@koa/router';
 import { invalidAt } from './fields.ts';
-import { writeRefusal } from './envelope.ts';
+import { writeRefusal } from './reply.ts';
 import type { Context, Middleware } from './context.ts';
 
 /** What the router adds to the context of a request. */
@@ -31,7 +31,7 @@ export function refuseMethod(ctx: Context, methods: readonly string[]): void {
   ctx.set('Allow', allowed.join(', '));
   writeRefusal(ctx, {
     status: 405,
-    code: 'METHOD_NOT_ALLOWED',
+    code: 'MethodNotAllowed',
     message: `${ctx.method} is not allowed here; ${allowed.join(', ')} is`,
   });
 }

@@ -1,11 +1,12 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
-import { toWireError, type WireDetail } from './fields.ts';
+import { toWireError } from '../dialects/v1/replies/fields.ts';
 import { endpoints } from '../dialects/v1/endpoints/table.ts';
 import { RunInput } from '../dialects/v1/schemas/graph.ts';
 import { StreamQuery } from '../dialects/v1/schemas/runs.ts';
 import { ThreadParams, ThreadsQuery } from '../dialects/v1/schemas/threads.ts';
+import type { Loc } from './fields.ts';
 import { validator, type Source } from './validator.ts';
 
 const message = { role: 'user', content: 'hello' };
@@ -15,7 +16,7 @@ function faultOf(
   schema: Parameters<typeof validator>[0],
   value: unknown,
   source: Source = 'body',
-): WireDetail | undefined {
+): ReturnType<typeof toWireError>['details'][number] | undefined {
   try {
     validator(schema)(value, () => source);
     return undefined;
@@ -51,7 +52,7 @@ test('a number of a query that would be rounded is refused', (t) => {
 });
 
 test('a fault names its place, in lists by number', (t) => {
-  const cases: [unknown, WireDetail['loc'], string][] = [
+  const cases: [unknown, Loc, string][] = [
     [{}, ['body', 'messages'], 'missing'],
     [{ messages: [message, { ...message, role: 'robot' }] }, ['body', 'messages', 1, 'role'], 'enum'],
     [{ messages: [{ role: 'user' }] }, ['body', 'messages', 0, 'content'], 'missing'],

@@ -2,7 +2,7 @@ import { agentNamePattern, mustBeAgentName } from '@agent-workflow/kit/agents';
 import { idRule } from '@agent-workflow/protos/message';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
-import { invalidAt, type WireDetail } from './fields.ts';
+import { invalidAt, type LocatedDetail } from './fields.ts';
 
 const ajv = new Ajv2020({
   useDefaults: true,
@@ -38,7 +38,10 @@ const deepestError = (errors: readonly ErrorObject[]): ErrorObject | undefined =
     undefined,
   );
 
-function detailOf(error: ErrorObject | undefined, sourceOf: (field: string | undefined) => Source): WireDetail {
+function detailOf(
+  error: ErrorObject | undefined,
+  sourceOf: (field: string | undefined) => Source,
+): Omit<LocatedDetail, 'field'> {
   const steps = error ? [...pointer(error.instancePath), ...missing(error)] : [];
   const [first] = steps;
   return {

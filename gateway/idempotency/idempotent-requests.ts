@@ -139,7 +139,8 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
     };
     const at = new Date(begun?.at ?? Date.now());
     const isRepeatedDelete = ctx.method === 'DELETE' && begun?.isNew === false;
-    const reply = await outcomeOf(() => work({ at, isRepeated: stored !== undefined, markAccepted }), isRepeatedDelete);
+    const deleted = isRepeatedDelete ? ctx.state.dialect.deleted : undefined;
+    const reply = await outcomeOf(() => work({ at, isRepeated: stored !== undefined, markAccepted }), deleted);
     await end(owner, idempotent, reply, call);
     if (reply instanceof ServiceError) throw reply;
     return reply;
@@ -171,13 +172,13 @@ function undefinedIfCancelled(error: unknown): undefined {
   throw error;
 }
 
-/** The reply of the work, or why it was refused. A repeated deletion that finds nothing has succeeded at the earlier attempt. */
-async function outcomeOf(work: () => ReturnType<Work>, isRepeatedDelete: boolean): Promise<Reply | ServiceError> {
+/** The reply of the work, or why it was refused. A repeated deletion that finds nothing has succeeded at the earlier attempt, and is answered with `deleted`. */
+async function outcomeOf(work: () => ReturnType<Work>, deleted: string | undefined): Promise<Reply | ServiceError> {
   try {
     return await work();
   } catch (error) {
     const failure = fromUnknown(error);
-    return isRepeatedDelete && failure.code === 'NotFound' ? '{"success":true}' : failure;
+    return deleted !== undefined && failure.code === 'NotFound' ? deleted : failure;
   }
 }
 

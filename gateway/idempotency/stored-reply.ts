@@ -1,6 +1,5 @@
-import { ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import { ServiceError, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { statusOf } from '../http/errors.ts';
-import { located, toWireError, type WireDetail } from '../http/fields.ts';
 import { jsonBytes, sizeOf, type JsonParts } from '../http/json.ts';
 
 /** A larger reply is not stored, only that the request succeeded: the reply is then made again from the records of the services. */
@@ -28,7 +27,7 @@ export function toStored(reply: string | JsonParts | ServiceError): Uint8Array |
 export function fromStored(json: string): string | undefined {
   const { data, done, refused } = JSON.parse(json) as { data?: string; done?: true; refused?: Refused };
   if (data !== undefined || done) return data;
-  if (refused) throw new ServiceError(refused.code, refused.message, { details: refused.details.map(located) });
+  if (refused) throw new ServiceError(refused.code, refused.message, { details: refused.details });
   throw new ServiceError('Internal', 'the stored reply to an idempotent request cannot be read');
 }
 
@@ -41,7 +40,7 @@ const textOf = (reply: string | JsonParts): string =>
 interface Refused {
   readonly code: ErrorCode;
   readonly message: string;
-  readonly details: readonly WireDetail[];
+  readonly details: readonly ErrorDetail[];
 }
 
-const refusalOf = (error: ServiceError): Refused => ({ code: error.code, ...toWireError(error) });
+const refusalOf = ({ code, message, details }: ServiceError): Refused => ({ code, message, details });

@@ -2,7 +2,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import { within, type Replicas } from '@agent-workflow/protos/call';
 import type { Context } from '../http/context.ts';
 import { changes, takesIdempotencyKey, type Endpoint, type EndpointRequest } from '../http/endpoint.ts';
-import { writeData, writeDataParts, writeJson } from '../http/envelope.ts';
+import { writeData, writeDataParts, writeJson } from '../http/reply.ts';
 import { receiveFile, type FormLimits } from '../http/form.ts';
 import { sizeOf } from '../http/json.ts';
 import type { RequestConfig } from '../http/settings.ts';

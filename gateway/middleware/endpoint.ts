@@ -2,6 +2,7 @@ import { leastPace } from '../http/arrival.ts';
 import type { Access, Authorize, Subject } from '../http/access.ts';
 import { bodyReader } from '../http/body.ts';
 import type { Context } from '../http/context.ts';
+import type { Dialect } from '../http/dialect.ts';
 import { accessOf, type Endpoint, type Route } from '../http/endpoint.ts';
 import { takesForm } from '../http/form.ts';
 import type { RequestConfig } from '../http/settings.ts';
@@ -11,6 +12,7 @@ import type { GatewayMeters } from './metrics.ts';
 import { inputChecker, queryChecker } from './validate.ts';
 
 interface EndpointOptions<Services> extends AnswerOptions {
+  readonly dialect: Pick<Dialect, 'prefix'>;
   readonly config: RequestConfig;
   readonly services: Services;
   /** Absent: every caller may do everything. */
@@ -41,7 +43,7 @@ export function endpointSteps<Services>(
     row.input && method !== 'GET'
       ? bodyReader({ maxBytes: options.config.MAX_BODY_BYTES, arrival: bodyArrival })
       : undefined;
-  const checkQuery = queryChecker(row, route);
+  const checkQuery = queryChecker(row, route, options.dialect.prefix);
   const checkInput = inputChecker(row, method);
   const answer = answerer(row, options.services, options);
 

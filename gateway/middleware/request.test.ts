@@ -5,6 +5,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import Koa from 'koa';
 import test, { type ExecutionContext } from 'ava';
 import type { Context, RequestState } from '../http/context.ts';
+import { dialects } from '../dialects/dialects.ts';
 import { createAdmission } from './admission.ts';
 import { everyRequest } from './request.ts';
 
@@ -25,7 +26,7 @@ async function lineOf(t: ExecutionContext, handle: (ctx: Context) => void): Prom
     error: at('error'),
   } as unknown as Log;
   const app = new Koa<RequestState>();
-  app.use(everyRequest({ config: { HSTS_SECONDS: 0 }, log, meters: undefined, spans: undefined }));
+  app.use(everyRequest({ dialects, config: { HSTS_SECONDS: 0 }, log, meters: undefined, spans: undefined }));
   app.use(handle);
   const server = app.listen(0, '127.0.0.1');
   t.teardown(() => server.close());

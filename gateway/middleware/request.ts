@@ -7,12 +7,14 @@ import type { Span, Spans } from '@agent-workflow/runtime/spans';
 import type { Next } from 'koa';
 import { openPaths } from '../http/access.ts';
 import type { Context, Middleware } from '../http/context.ts';
+import { dialectOf, type Dialects } from '../http/dialect.ts';
 import { refuse } from '../http/errors.ts';
 import { safeHeaders, setHead } from '../http/head.ts';
 import type { GatewayMeters } from './metrics.ts';
 import type { BrowserConfig } from './settings.ts';
 
 interface RequestOptions {
+  readonly dialects: Dialects;
   readonly config: Pick<BrowserConfig, 'HSTS_SECONDS'>;
   readonly log: Log;
   /** Absent: nothing is measured. */
@@ -26,8 +28,9 @@ interface RequestOptions {
  * an answer to whatever a later step throws, a log line, metrics and a span. Metrics and span name the row that it matched, and
  * never its URL.
  */
-export function everyRequest({ config, log, meters, spans }: RequestOptions): Middleware {
+export function everyRequest({ dialects, config, log, meters, spans }: RequestOptions): Middleware {
   const headers = headersOfReplies(config);
+  const dialectAt = dialectOf(dialects);
 
   const answer = async (ctx: Context, next: Next): Promise<void> => {
     const start = performance.now();
@@ -57,6 +60,7 @@ export function everyRequest({ config, log, meters, spans }: RequestOptions): Mi
   return (ctx, next) => {
     const requestId = requestIdOf(ctx);
     ctx.state.requestId = requestId;
+    ctx.state.dialect = dialectAt(ctx.path);
     ctx.state.headers = [...headers, 'X-Request-Id', requestId];
     return requestContexts.run({ requestId, ...readTraceContext(ctx.req.headers) }, () => step(ctx, next));
   };

@@ -1,26 +1,31 @@
-import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { invalid, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { defaultAgent, isAgentName, mustBeAgentName } from '@agent-workflow/kit/agents';
 import { within, type Call } from '@agent-workflow/protos/call';
-import { idText } from '@agent-workflow/protos/message';
+import type { Execution } from '@agent-workflow/protos/execution';
+import type { Memory } from '@agent-workflow/protos/memory';
+import type { RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import type { Subject } from '../http/access.ts';
 import type { Context } from '../http/context.ts';
+import type { Named } from '../http/dialect.ts';
 import { accessOf, type Row } from '../http/endpoint.ts';
-import { invalidAt } from '../http/fields.ts';
-import { agentOf } from '../dialects/v1/endpoints/common/named-agent.ts';
-import type { Services } from '../dialects/common/services.ts';
+import { propertiesOf } from '../http/query.ts';
 
 /** How long the agents of the service are remembered, in milliseconds. */
 const agentsMs = 10_000;
 
-/** What paths and inputs name. */
-interface Named {
-  readonly agent?: unknown;
-  readonly thread_id?: string | number;
+/** What paths name. Their parameters have these names in every dialect. */
+interface InPath {
+  readonly agent?: string;
+  readonly thread_id?: string;
   readonly run_id?: string;
   readonly memory_id?: string;
-  readonly filters?: Readonly<Record<string, unknown>>;
-  readonly config?: { readonly agent?: unknown; readonly thread_id?: string | number };
+}
+
+interface Calls {
+  readonly threads: Pick<RunReadCalls, 'getRun'> & Pick<ThreadReadCalls, 'getThread'>;
+  readonly execution: Pick<Execution, 'listAgents'>;
+  readonly memory: Pick<Memory, 'get'>;
 }
 
 /**
@@ -28,7 +33,7 @@ interface Named {
  * of an agent, the default.
  */
 export function createSubjectOf(
-  { threads, execution, memory }: Pick<Services, 'threads' | 'execution' | 'memory'>,
+  { threads, execution, memory }: Calls,
   callTimeoutMs: number,
 ): (ctx: Context, row: Row) => Promise<Subject> {
   const cache = new LRUCache<'agents', readonly { readonly name: string; readonly isDefault: boolean }[]>({
@@ -43,12 +48,13 @@ export function createSubjectOf(
     return agents;
   };
 
-  return async ({ state: { principal, params, input } }, row) => {
+  return async ({ state: { principal, params, input, dialect } }, row) => {
     const { owner } = principal;
     const call = within(callTimeoutMs);
-    const named: Named = { ...declared(row, input), ...(params as Named | undefined) };
-    if (named.run_id !== undefined) {
-      const { agent, threadId } = await threads.getRun({ owner, runId: named.run_id }, call);
+    const inPath = (params ?? {}) as InPath;
+    const named = dialect.namedIn(declared(row, input));
+    if (inPath.run_id !== undefined) {
+      const { agent, threadId } = await threads.getRun({ owner, runId: inPath.run_id }, call);
       return { agent, thread_id: threadId };
     }
     // Where it is absent, the request itself is answered so.
@@ -56,16 +62,19 @@ export function createSubjectOf(
       const item = await undefinedIfNotFound(memory.get({ owner, memoryId }, call));
       return item?.threadId === '' ? undefined : item?.threadId;
     };
-    const threadId = await threadOf(named, row, threadOfMemory);
+    const threadId =
+      inPath.memory_id === undefined ? threadOf(inPath, named, row) : await threadOfMemory(inPath.memory_id);
     const thread = threadId === undefined ? {} : { thread_id: threadId };
     const isOfAgent = row.startsRun === true || row.isOfAgent === true;
-    const given = agentOf({ agent: named.agent ?? (isOfAgent ? named.config?.agent : undefined) });
+    const own = inPath.agent ?? named.agent;
+    const given = own ?? (isOfAgent ? named.agentOfRun : undefined);
     const agents = isOfAgent ? await listAgents(call) : [];
     // A service whose agent has no name leaves the name in a request to its nodes.
     const isUnnamed = agents.length === 1 && agents[0]?.name === defaultAgent;
-    if (given.agent !== undefined && !isUnnamed) {
-      if (isOfAgent && named.agent === undefined && !isAgentName(given.agent)) throw noName();
-      return { ...thread, agent: given.agent };
+    if (given !== undefined && !isUnnamed) {
+      if (isOfAgent && own === undefined && !isAgentName(given))
+        throw invalid(['config', 'agent'], mustBeAgentName, 'value_error');
+      return { ...thread, agent: given };
     }
     const ofThread = threadId === undefined ? undefined : await agentOfThread(threads, { owner, threadId }, row, call);
     const agent = ofThread ?? agents.find(({ isDefault }) => isDefault)?.name;
@@ -73,42 +82,22 @@ export function createSubjectOf(
   };
 }
 
-/**
- * The thread that a request is about: that of the memory in its path, whatever else it names; else the one that it names, in selections of
- * memories also by `filters`. A list of tools belongs to no thread.
- */
-async function threadOf(
-  { thread_id: inPath, config, filters, memory_id: memoryId }: Named,
-  row: Row,
-  threadOfMemory: (memoryId: string) => Promise<string | undefined>,
-): Promise<string | undefined> {
-  if (memoryId !== undefined) return threadOfMemory(memoryId);
-  if (row.isOfAgent) return undefined;
-  const filtered = filters?.['thread_id'];
-  const named = inPath ?? config?.thread_id ?? (typeof filtered === 'string' ? filtered : undefined);
-  return named === undefined ? undefined : idText(named);
-}
-
-const noName = (): Error => invalidAt(['body', 'config', 'agent'], mustBeAgentName);
+/** The thread of the path counts over one in the input. A list of tools belongs to no thread. */
+const threadOf = (inPath: InPath, named: Named, { isOfAgent }: Row): string | undefined =>
+  isOfAgent ? undefined : (inPath.thread_id ?? named.threadId);
 
 /** The fields of an input that its row reads. Any other must not say what the request is about. */
-function declared({ input: schema }: Row, input: unknown): Omit<Named, 'run_id' | 'memory_id'> {
-  const { properties = {} } = (schema ?? {}) as { readonly properties?: object };
-  const { agent, thread_id: threadId, config, filters } = (input ?? {}) as Named;
-  return {
-    ...(Object.hasOwn(properties, 'agent') && { agent }),
-    ...(Object.hasOwn(properties, 'thread_id') && threadId !== undefined && { thread_id: threadId }),
-    ...(Object.hasOwn(properties, 'config') && config && { config }),
-    ...(Object.hasOwn(properties, 'filters') && filters && { filters }),
-  };
-}
+const declared = ({ input: schema }: Row, input: unknown): Readonly<Record<string, unknown>> => {
+  const known = schema ? propertiesOf(schema) : {};
+  return Object.fromEntries(Object.entries(input ?? {}).filter(([name]) => Object.hasOwn(known, name)));
+};
 
 /**
  * The agent of a thread. A thread that the request may make, or that it only mentions, need not exist.
  * @throws NotFound for any other.
  */
 async function agentOfThread(
-  threads: Services['threads'],
+  threads: Calls['threads'],
   key: { readonly owner: string; readonly threadId: string },
   row: Row,
   call: Call,

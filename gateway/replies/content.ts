@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FileContent } from '../http/content.ts';
 import type { Context } from '../http/context.ts';
-import { writeRefusal } from '../http/envelope.ts';
+import { writeRefusal } from '../http/reply.ts';
 import { sendHead } from '../http/head.ts';
 import { readByteRange, type ByteRange } from './byte-range.ts';
 
@@ -84,7 +84,7 @@ function rangeOf({ req }: Context, size: number, tag: string): ByteRange | 'unsa
 function refuseRange(ctx: Context, size: number): void {
   ctx.state.headers.push('Content-Range', `bytes */${String(size)}`);
   const message = `the range lies outside of the file, which has ${String(size)} bytes`;
-  writeRefusal(ctx, { status: 416, code: 'RANGE_NOT_SATISFIABLE', message });
+  writeRefusal(ctx, { status: 416, code: 'RangeNotSatisfiable', message });
 }
 
 /** Whether a list of tags names this one. */

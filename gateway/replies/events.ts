@@ -6,8 +6,6 @@ import type { Context } from '../http/context.ts';
 import type { Feeds, Reader, StreamBytes } from './feeds.ts';
 import type { Framing } from '../http/framing.ts';
 import { sendHead } from '../http/head.ts';
-import { ndjson, prefersNdjson } from '../dialects/v1/replies/ndjson.ts';
-import { sse } from '../dialects/v1/replies/sse.ts';
 
 /** Keeps proxies from storing, changing or buffering a stream. */
 const streamHeaders = ['Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no'];
@@ -34,7 +32,7 @@ interface EventsOptions {
  * when the process drains or the log cannot be read, which means to the caller: resume.
  */
 export async function writeEvents(ctx: Context, { follow, call }: RunStream, options: EventsOptions): Promise<void> {
-  const framing = prefersNdjson(ctx.req.headers.accept) ? ndjson : sse;
+  const framing = ctx.state.dialect.framingFor(ctx.req.headers.accept);
   using pipe = openPipe(ctx, framing, options);
   using reader = options.feeds.open(follow, framing, call);
   try {

@@ -2,8 +2,7 @@ import { fromUnknown, ServiceError, unavailable } from '@agent-workflow/kit/erro
 import type { Call } from '@agent-workflow/protos/call';
 import type { Execution, FollowRequest, RunEvent, RunEvents } from '@agent-workflow/protos/execution';
 import { locate, toSegments, type Segment, type ReadOffset } from './segments.ts';
-import type { Framing } from '../http/framing.ts';
-import { createToEventJson, type ToEventJson } from '../dialects/v1/replies/event-json.ts';
+import type { Framing, ToEventJson } from '../http/framing.ts';
 
 /**
  * Reads runs for the streams of this process. Readers of one run in one framing with nearly the same offset share a feed: one
@@ -187,7 +186,7 @@ function createFeedSet({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds
 
   const take = (feed: Feed, { events, scope }: RunEvents): void => {
     const batchBytes = memoryOf(events);
-    if (scope) feed.toEventJson ??= createToEventJson(scope);
+    if (scope) feed.toEventJson ??= feed.framing.toEventJson(scope);
     const { framing, toEventJson, runId, head: after } = feed;
     if (!toEventJson) throw new Error(`the first reply does not have the scope of run "${runId}"`);
     const segments = toSegments({ framing, toEventJson, runId, after, segmentBytes: bounds.segmentBytes }, events);

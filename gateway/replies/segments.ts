@@ -1,6 +1,5 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import type { Framing } from '../http/framing.ts';
-import type { EventJson, ToEventJson } from '../dialects/v1/replies/event-json.ts';
+import type { EventJson, Framing, ToEventJson } from '../http/framing.ts';
 
 /** The offset of a reader in a run's event log: after event `after`, and `offset` bytes into the next encoded event. */
 export interface ReadOffset {
@@ -32,7 +31,7 @@ interface EventView {
 
 interface SegmentOptions {
   readonly framing: Framing;
-  /** Puts the envelope around the events of this run. */
+  /** Of this run, in this framing. */
   readonly toEventJson: ToEventJson;
   readonly runId: string;
   /** The number of the event before the first. */

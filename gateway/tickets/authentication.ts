@@ -21,7 +21,9 @@ interface TicketAuthenticationOptions {
 export function withTickets({ endpoints, tickets, authenticate }: TicketAuthenticationOptions): Authenticate {
   const paths = endpoints.filter(({ takesTicket }) => takesTicket).map(({ path }) => aroundRunId(path));
   return (ctx) => {
-    const runId = ctx.method === 'GET' ? runIdIn(ctx.path, paths) : undefined;
+    const written = ctx.method === 'GET' ? runIdIn(ctx.path, paths) : undefined;
+    const { readId } = ctx.state.dialect;
+    const runId = readId && written !== undefined ? readId(written) : written;
     const ticket = runId === undefined ? undefined : takeTicket(ctx);
     if (runId === undefined || ticket === undefined || ctx.req.headers.authorization !== undefined)
       return authenticate(ctx);

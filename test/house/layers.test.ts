@@ -62,23 +62,28 @@ type Layers = readonly (readonly string[])[];
 
 const layersOf: Readonly<Record<string, Layers>> = {
   gateway: [
-    ['http', 'pages/assets', 'redis', 'schemas', 'upstream'],
+    ['http', 'pages/assets', 'redis', 'upstream'],
     ['auth', 'files', 'idempotency', 'limits', 'pages', 'tickets', 'tools'],
     ['replies'],
     ['middleware'],
-    ['endpoints/common'],
+    ['dialects/common'],
+    ['dialects/v1/schemas'],
+    ['dialects/v1/replies'],
+    ['dialects/v1/endpoints/common'],
     [
-      'endpoints/files',
-      'endpoints/health',
-      'endpoints/memories',
-      'endpoints/messages',
-      'endpoints/state',
-      'endpoints/threads',
+      'dialects/v1/endpoints/files',
+      'dialects/v1/endpoints/health',
+      'dialects/v1/endpoints/memories',
+      'dialects/v1/endpoints/messages',
+      'dialects/v1/endpoints/state',
+      'dialects/v1/endpoints/threads',
     ],
-    ['endpoints/checkpoints', 'endpoints/runs'],
-    ['endpoints/graph'],
-    ['endpoints/agents'],
-    ['endpoints'],
+    ['dialects/v1/endpoints/checkpoints', 'dialects/v1/endpoints/runs'],
+    ['dialects/v1/endpoints/graph'],
+    ['dialects/v1/endpoints/agents'],
+    ['dialects/v1/endpoints'],
+    ['dialects/v1'],
+    ['dialects'],
     ['.'],
   ],
   'services/memory': [
@@ -103,6 +108,9 @@ test('an import that goes up, or to the same row, is found', (t) => {
     'gateway/tickets > gateway/tools',
   ]);
   t.deepEqual(upwards('gateway', ['gateway/auth/open.ts', 'gateway/config.ts']), ['gateway/auth > gateway']);
+  t.deepEqual(upwards('gateway', ['gateway/middleware/answer.ts', 'gateway/dialects/v1/named.ts']), [
+    'gateway/middleware > gateway/dialects/v1',
+  ]);
   t.deepEqual(upwards('gateway', ['gateway/app.ts', 'gateway/http/body.ts']), []);
 });
 
@@ -134,7 +142,7 @@ test('what keeps idempotent replies, limits, tickets or tools is entered by its 
 test('a relative import stays in its workspace and names its file whole', (t) => {
   t.deepEqual(misplaced('services/threads/threads.ts', `import { x } from '../kit/errors.ts';`), ['../kit/errors.ts']);
   t.deepEqual(misplaced('gateway/app.ts', `import { x } from './config';`), ['./config']);
-  t.deepEqual(misplaced('gateway/endpoints/table.ts', `import { x } from '../app.ts';`), []);
+  t.deepEqual(misplaced('gateway/dialects/dialects.ts', `import { x } from '../app.ts';`), []);
   const broken = files.flatMap((file) => misplaced(file, read(file)).map((specifier) => `${file}: ${specifier}`));
   t.deepEqual(broken, []);
 });

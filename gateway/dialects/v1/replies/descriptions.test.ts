@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { endpoints } from '../endpoints/table.ts';
 import { errorCodes as domainCodes } from '@agent-workflow/kit/errors';
-import { wireCodeOf } from '../../../http/errors.ts';
+import { wireCodeOf } from './errors.ts';
 import { errorCodes } from '../schemas/errors.ts';
 import { eventKinds } from '@agent-workflow/protos/event-parts';
 import { toOpenApi } from './openapi.ts';

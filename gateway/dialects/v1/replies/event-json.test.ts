@@ -3,7 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import test from 'ava';
-import { createToEventJson, type ToEventJson } from './event-json.ts';
+import type { ToEventJson } from '../../../http/framing.ts';
+import { createToEventJson } from './event-json.ts';
 
 const scope = { runId: 'r', threadId: 't', requestId: 'q', isNewThread: false };
 

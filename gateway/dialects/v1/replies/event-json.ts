@@ -1,14 +1,6 @@
 import { partsOfData, type EventKind } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
-
-/** Puts the envelope of callers around the events of one run. The parts of an event are neither parsed nor copied. */
-export type ToEventJson = (event: RunEvent) => EventJson;
-
-/** The JSON of one event, as callers read it: the bytes of `{"event":…,"data":…}` as consecutive views. */
-export interface EventJson {
-  readonly parts: readonly Uint8Array[];
-  readonly size: number;
-}
+import type { ToEventJson } from '../../../http/framing.ts';
 
 const beforeData = (kind: EventKind): Buffer => Buffer.from(`{"event":"${kind}","data":`);
 
@@ -38,7 +30,10 @@ const metadataFieldsOf = ({
   ...fields
 }: RunEvent): MetadataFields => fields;
 
-/** Consecutive segments of one message differ only in data and timestamp: the rest is encoded once. */
+/**
+ * Puts the envelope `{"event":…,"data":…}` around the events of one run. The parts of an event are neither parsed nor copied.
+ * Consecutive segments of one message differ only in data and timestamp: the rest is encoded once.
+ */
 export function createToEventJson(scope: RunScope): ToEventJson {
   const ids = `,"thread_id":${JSON.stringify(scope.threadId)},"run_id":${JSON.stringify(scope.runId)},"metadata":`;
   let last: MetadataFields | undefined;

@@ -1,10 +1,12 @@
 import type { Framing } from '../../../http/framing.ts';
+import { createToEventJson } from './event-json.ts';
 
 /** One JSON object per line for each event. */
 export const ndjson: Framing = {
   name: 'ndjson',
   type: 'application/x-ndjson; charset=utf-8',
   head: () => '',
+  toEventJson: createToEventJson,
   tail: '\n',
   comment: '',
 };

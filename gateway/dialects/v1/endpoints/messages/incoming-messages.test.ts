@@ -3,7 +3,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
 import test from 'ava';
-import { toWireError } from '../../../../http/fields.ts';
+import { toWireError } from '../../replies/fields.ts';
 import type { NewMessage } from '../../schemas/messages.ts';
 import { toEntries } from './incoming-messages.ts';
 

@@ -1,7 +1,7 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { Run } from '@agent-workflow/protos/threads';
 import { fromUsageJson, toUsageItem } from '@agent-workflow/protos/usage';
-import { wireCodeOf } from '../../../../http/errors.ts';
+import { wireCodeOf } from '../../replies/errors.ts';
 import { shownItems } from '../common/shown-items.ts';
 
 /** A run as replies show it. */

@@ -2,7 +2,7 @@ import { isServiceError, ServiceError, timeout, type ErrorCode, type ErrorDetail
 import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
-import { errorOf } from '../../../../http/errors.ts';
+import { errorOf } from '../../replies/errors.ts';
 import { located } from '../../../../http/fields.ts';
 import { jsonText, type JsonParts } from '../../../../http/json.ts';
 import type { EndpointRequest } from '../../../../http/endpoint.ts';

@@ -1,0 +1,24 @@
+import type { Dialect, Refusal, RefusalReply, Replied } from '../../../http/dialect.ts';
+import { nowText } from '../../../http/json.ts';
+import { wireCodeOf } from './errors.ts';
+import { toWireError } from './fields.ts';
+
+const headers = ['Content-Type', 'application/json; charset=utf-8'];
+
+/** The envelope of a success. */
+export const envelope: Dialect['envelope'] = (replied) => ['{"data":', `,"metadata":${metadata(replied, '"OK"')}}`];
+
+/** The error envelope. */
+export function refuse(refusal: Refusal, replied: Replied): RefusalReply {
+  const { message, details } = toWireError(refusal);
+  const error = JSON.stringify({ code: wireCodeOf(refusal.code), message, details });
+  const body = `{"error":${error},"metadata":${metadata(replied, JSON.stringify(message))}}`;
+  return { status: refusal.status, headers, body };
+}
+
+function metadata({ requestId, replyMetadata = {} }: Replied, usual: string): string {
+  const { message, ...entries } = replyMetadata;
+  const more = Object.keys(entries).length === 0 ? '' : `,${JSON.stringify(entries).slice(1, -1)}`;
+  const text = message === undefined ? usual : JSON.stringify(message);
+  return `{"message":${text},"request_id":${JSON.stringify(requestId)},"timestamp":${nowText()}${more}}`;
+}

@@ -1,0 +1,71 @@
+import type { ErrorCode, ErrorDetail } from '@agent-workflow/kit/errors';
+import type { Framing } from './framing.ts';
+
+/** Why a request is refused: what services refuse for, and what only HTTP knows. */
+export type RefusalCode = ErrorCode | 'MethodNotAllowed' | 'UnsupportedMediaType' | 'RangeNotSatisfiable';
+
+/** A refused request, before a dialect puts it in its own words. */
+export interface Refusal {
+  readonly code: RefusalCode;
+  /** The HTTP status that this gateway has for it. */
+  readonly status: number;
+  readonly message: string;
+  readonly details?: readonly ErrorDetail[];
+  /** Of the request; absent when it was not read. */
+  readonly method?: string;
+}
+
+/** What is known of the request that a reply is for. */
+export interface Replied {
+  readonly requestId: string;
+  /** What the handler added by `addReplyMetadata`. */
+  readonly replyMetadata?: Readonly<Record<string, unknown>>;
+}
+
+/** A refusal as it is sent. */
+export interface RefusalReply {
+  readonly status: number;
+  /** Names and values in turn, `Content-Type` among them. */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/** What an input names, as far as it is about an agent or a thread. */
+export interface Named {
+  readonly agent?: string | undefined;
+  /** The agent that a run is to have: it counts where a request is about an agent. */
+  readonly agentOfRun?: string | undefined;
+  readonly threadId?: string | undefined;
+}
+
+/**
+ * One protocol in which callers speak to this gateway: what requests and replies look like. It is pure: authentication, access, limits,
+ * idempotency, routing, streams, uploads and tickets are the gateway's, and the same for each dialect.
+ */
+export interface Dialect<Row = unknown> {
+  readonly name: string;
+  /** The paths of its rows begin with it; paths of no dialect are answered in the first one. */
+  readonly prefix: string;
+  readonly rows: readonly Row[];
+  /** What stands before and after the JSON of a success. */
+  readonly envelope: (replied: Replied) => readonly [before: string, after: string];
+  /** The reply to a repeated deletion that an earlier request with its key has done, as JSON. */
+  readonly deleted: string;
+  readonly refuse: (refusal: Refusal, replied: Replied) => RefusalReply;
+  /** How the events of a run are sent to a caller with this `Accept`. */
+  readonly framingFor: (accept: string | undefined) => Framing;
+  /** The agent and the thread that an input names, for authorization. It has the fields that its row reads. */
+  readonly namedIn: (input: Readonly<Record<string, unknown>>) => Named;
+  /** The id in a path as the services know it; `undefined` for what is none. Absent: ids are as the services have them. */
+  readonly readId?: (text: string) => string | undefined;
+  /** Absent: no document describes it. */
+  readonly openApi?: (options: { readonly secured: boolean }) => object;
+}
+
+/** The dialects of a gateway. The first also answers what no other is asked for. */
+export type Dialects<Row = unknown> = readonly [Dialect<Row>, ...Dialect<Row>[]];
+
+/** Finds the dialect of a path. */
+export function dialectOf<Row>([first, ...others]: Dialects<Row>): (path: string) => Dialect<Row> {
+  return (path) => others.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? first;
+}
