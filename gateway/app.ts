@@ -48,7 +48,7 @@ export type App = Koa<RequestState>;
 type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
   readonly config: GatewayConfig;
   /** In which callers may speak; absent: those of `dialects/dialects.ts`. */
-  readonly dialects?: Dialects<ServiceEndpoint>;
+  readonly dialects?: Dialects<ServiceEndpoint> | undefined;
   /** Counts what callers do. */
   readonly counter: Counter;
   /** Replies to idempotent requests. */

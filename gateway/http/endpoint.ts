@@ -16,35 +16,16 @@ export interface Route {
   readonly path: string;
 }
 
-/**
- * A request that works, and its reply. The OpenAPI document shows it, and a test executes it, with ids that exist in place of those
- * of `common/example-ids.ts`.
- */
-export interface Example {
-  readonly params?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, unknown>>;
-  readonly body?: Readonly<Record<string, unknown>>;
-  /** `data` of the reply; of a stream, one of its events. */
-  readonly reply: unknown;
-}
-
-/** What an endpoint is: its routes, authorization, validation and place in the OpenAPI document are made from it. */
+/** What an endpoint is: its routes, authorization and validation are made from it. */
 export interface Row extends Route {
-  /** In the OpenAPI document. */
+  /** In metrics and spans: no other row of any dialect has it. */
   readonly name: string;
-  /** What it does, in a line. */
-  readonly summary: string;
-  /** What it does, when it refuses, and how it ends, for a caller. */
-  readonly description: string;
-  readonly example: Example;
-  readonly tag: string;
   /** Further routes to the same endpoint. */
   readonly aliases: readonly Route[];
   /** What the authorization backend is asked. It has no default, so that no row is open because it was forgotten. */
   readonly access: Access | 'every caller';
   readonly params?: TSchema;
   readonly input?: TSchema;
-  readonly reply: TSchema;
   /** The body is a form with one file, and not JSON: the handler gets it by `receiveFile`. */
   readonly takesFile?: true;
   /** `data`: in the envelope. `bare`: without it. `events`: a stream. `content`: the bytes of a file. */

@@ -9,6 +9,8 @@ import { observeExecution } from '@agent-workflow/execution/observed';
 import { openExecution } from '@agent-workflow/execution/open';
 import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog/watchdog';
 import { createApp } from '@agent-workflow/gateway/app';
+import type { ServiceEndpoint } from '@agent-workflow/gateway/dialects/services';
+import type { Dialects } from '@agent-workflow/gateway/http/dialect';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf, type GatewayConfig } from '@agent-workflow/gateway/config';
 import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
@@ -41,6 +43,8 @@ interface StandaloneOptions {
   readonly openWatchdog?: OpenWatchdog;
   /** Opens the stores of the gateway; absent: they are in this process's memory. */
   readonly openStores?: () => Promise<GatewayStores> | GatewayStores;
+  /** In which callers may speak; absent: those of the gateway. */
+  readonly dialects?: Dialects<ServiceEndpoint> | undefined;
   /** How often the sweep looks for runs without a worker, in milliseconds; absent: every half minute. */
   readonly sweepMs?: number;
   /** How often a waiting run is enqueued again, in milliseconds; absent: every half minute. */
@@ -56,6 +60,7 @@ export async function openStandalone(
   {
     openWatchdog = () => unwatched,
     openStores = openInProcessStores,
+    dialects,
     sweepMs = usualSweepMs,
     waitingMs,
   }: StandaloneOptions = {},
@@ -119,7 +124,7 @@ export async function openStandalone(
     memory,
     ...stores,
     readiness,
-    ...{ config: values, log, registry, spans, files },
+    ...{ config: values, log, registry, spans, files, dialects },
     ...rulesOf(auth),
   });
   opened.use(watchReadiness(readiness));

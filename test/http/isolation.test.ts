@@ -1,18 +1,24 @@
-import { endpoints } from '@agent-workflow/gateway/endpoints';
+import { dialects as ours } from '@agent-workflow/gateway/dialects';
+import type { ServiceEndpoint } from '@agent-workflow/gateway/dialects/services';
+import type { Dialects } from '@agent-workflow/gateway/http/dialect';
 import type { Route, Row } from '@agent-workflow/gateway/http/endpoint';
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { testedAgent } from '../servers/standalone.ts';
-import type { Embedded } from '../servers/embedded.ts';
-import { oneByOne, openShape } from './shape.ts';
+import { echo, echoId } from '../dialects/echo.ts';
+import { openEmbedded, type Embedded } from '../servers/embedded.ts';
+import { isCluster, oneByOne, openShape } from './shape.ts';
 import { audience, goodClaims, inSeconds, issuer, makeToken } from '../servers/tokens.ts';
 import { toForm, uploadTo } from '../servers/uploads.ts';
 import { sampleOf } from './sample.ts';
 
 /**
- * Every route of the table, by everybody who could send it, for every kind of object. A row that is added to the table is
+ * Every route of every dialect, by everybody who could send it, for every kind of object. A row that is added to a dialect is
  * in the matrix without a line here; one whose body cannot be made from its schema alone says so in `inputs`.
  */
+/** Those of the gateway, and one of the tests' own beside them. */
+const dialects: Dialects<ServiceEndpoint> = isCluster ? ours : [...ours, echo];
+
 /** The matrix is a thousand refusals from one address: what limits those is tested elsewhere. */
 const unlimited = { RATE_LIMIT_AUTH_FAILURES: '0', RATE_LIMIT_REQUESTS: '0' };
 
@@ -49,6 +55,8 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   invokeGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
+  echoStart: ({ thread_id }) => ({ say: 'hello', in: echoId(thread_id) }),
+  echoSay: ({ thread_id }) => ({ say: 'hello', in: echoId(thread_id) }),
 };
 
 interface Ids {
@@ -119,7 +127,10 @@ interface Sent {
 /** Sends a route with these ids in its path and, where it names a thread there, in its body. */
 async function sendTo(row: Row, route: Route, ids: Ids, headers: Readonly<Record<string, string>>): Promise<Sent> {
   const named = { ...ids, ...nobodys };
-  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(named[name as keyof Ids]));
+  const written = route.path.startsWith(`${echo.prefix}/`) ? echoId : (id: string) => id;
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(written(named[name as keyof Ids])),
+  );
   const reply = await fetch(`${url}${path}`, {
     method: route.method,
     headers: { ...(!row.takesFile && { 'content-type': 'application/json' }), ...headers },
@@ -162,8 +173,9 @@ const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>
     .replace(varying, '…')}`;
 
 const declare = oneByOne(test);
-const open = (row: Row): boolean => !row.path.startsWith('/v1');
-const routes = endpoints.flatMap((row) => [row, ...row.aliases].map((route) => ({ row, route })));
+const open = (row: Row): boolean => dialects.every(({ prefix }) => !row.path.startsWith(prefix));
+const rows = dialects.flatMap((dialect) => dialect.rows);
+const routes = rows.flatMap((row) => [row, ...row.aliases].map((route) => ({ row, route })));
 let cases = 0;
 
 /** What the owner has, one of each kind. */
@@ -171,7 +183,8 @@ let hers: readonly Ids[] = [];
 let before = '';
 
 test.before(async () => {
-  service = await openShape('obedient', env, { auth: 'jwt' });
+  const secured = { auth: 'jwt' };
+  service = await (isCluster ? openShape('obedient', env, secured) : openEmbedded('obedient', env, secured, dialects));
   ({ url } = service);
   hers = await Promise.all(kinds.map((kind) => make('alice', kind)));
   before = await readAll();

@@ -13,11 +13,17 @@ export const isCluster = shape === 'cluster' || arePools;
 /** How many processes of a kind the service has, each of which keeps to itself what is not shared. */
 export const replicas = isCluster ? 2 : 1;
 
+type Shape = [
+  agent: string | null,
+  env?: Readonly<Record<string, string>>,
+  service?: Readonly<Record<string, unknown>>,
+];
+
 /**
  * Opens the service in the shape that this run of the suite is about: embedded in this process, or as a cluster, with pools or
  * without. `agent` is a file of `test/agents` without its ending; `null`: none is configured. `service` adds to `service.json`.
  */
-export async function openShape(...options: Parameters<typeof openEmbedded>): Promise<Embedded> {
+export async function openShape(...options: Shape): Promise<Embedded> {
   if (!isCluster) return openEmbedded(...options);
   const { openClusterHere, openPoolsHere } = await import('../servers/cluster-here.ts');
   return arePools ? openPoolsHere(...options) : openClusterHere(...options);

@@ -13,7 +13,7 @@ import type {
 } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { FileStore } from '../../files/index.ts';
-import type { Endpoint, Handler, Route, Row } from '../../http/endpoint.ts';
+import type { Endpoint, Handler, Row } from '../../http/endpoint.ts';
 import type { RequestConfig } from '../../http/settings.ts';
 import type { TicketStore } from '../../tickets/index.ts';
 import type { ToolStore } from '../../tools/index.ts';
@@ -45,33 +45,21 @@ export interface Services {
   readonly openApi: () => string;
 }
 
-/** A row of our table. */
+/** A row of a dialect. */
 export type ServiceEndpoint = Endpoint<Services>;
 
-type Given<P extends TSchema, I extends TSchema> = Route &
-  Pick<
-    Row,
-    | 'name'
-    | 'summary'
-    | 'description'
-    | 'example'
-    | 'tag'
-    | 'access'
-    | 'reply'
-    | 'startsRun'
-    | 'isOfAgent'
-    | 'takesFile'
-    | 'takesTicket'
-    | 'takesLastEventId'
-    | 'secret'
-  > &
+/** A row as its author gives it: what is usual is left out. */
+export type Given<P extends TSchema, I extends TSchema> = Omit<
+  Row,
+  'aliases' | 'answer' | 'status' | 'params' | 'input'
+> &
   Partial<Pick<Row, 'aliases' | 'answer' | 'status'>> & {
     readonly params?: P;
     readonly input?: I;
     readonly handle: Handler<Services, Static<P>, Static<I>>;
   };
 
-/** A row of the table; its handler is typed by its schemas, which are checked before it is called. */
+/** A row whose handler is typed by its schemas, which are checked before it is called. */
 export const endpoint = <P extends TSchema = TSchema, I extends TSchema = TSchema>(
   row: Given<P, I>,
 ): ServiceEndpoint => ({

@@ -4,7 +4,7 @@ import { retireRevision } from './agents/retire.ts';
 import { setAgentRouting } from './agents/set-routing.ts';
 import { getCheckpoint } from './checkpoints/get.ts';
 import { listCheckpoints } from './checkpoints/list.ts';
-import type { ServiceEndpoint } from '../../common/services.ts';
+import type { DescribedEndpoint } from './common/endpoint.ts';
 import { deleteFile } from './files/delete.ts';
 import { getFile } from './files/get.ts';
 import { getFileInfo } from './files/info.ts';
@@ -54,7 +54,7 @@ import { listThreads } from './threads/list.ts';
  * All endpoints. The router, authorization, validation and the OpenAPI document are made from these rows, so that each of them
  * has exactly the same endpoints. The document lists them in this order.
  */
-export const endpoints: readonly ServiceEndpoint[] = [
+export const endpoints: readonly DescribedEndpoint[] = [
   ...[ping, healthz, readyz, openApi],
   ...[listAgents, getAgent, setAgentRouting, retireRevision],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],

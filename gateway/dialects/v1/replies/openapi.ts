@@ -5,7 +5,8 @@ import { propertiesOf, takesQuery } from '../../../http/query.ts';
 import { ResponseMetadata } from '../schemas/common.ts';
 import { errorCodes } from '../schemas/errors.ts';
 import { eventForms, eventMeanings } from '../schemas/events.ts';
-import { takesIdempotencyKey, type Route, type Row } from '../../../http/endpoint.ts';
+import { takesIdempotencyKey, type Route } from '../../../http/endpoint.ts';
+import type { DescribedRow } from '../schemas/described.ts';
 import { keyPattern } from '../../../idempotency/index.ts';
 import { hoist, requiredOf, titlesIn, type Components, type Json } from './components.ts';
 import { introduction, tags } from './introduction.ts';
@@ -14,7 +15,7 @@ import { headersOf, ofFiles, refusalsOf, sharedReplies } from './refusals.ts';
 import { sse } from './sse.ts';
 
 /** The OpenAPI 3.1 document of the endpoints and their aliases. `secured`: callers must authenticate. */
-export function toOpenApi(endpoints: readonly Row[], { secured }: { readonly secured: boolean }): Json {
+export function toOpenApi(endpoints: readonly DescribedRow[], { secured }: { readonly secured: boolean }): Json {
   const components: Components = {};
   const paths: Record<string, Record<string, Json>> = {};
   const answered = new Set(endpoints.flatMap(({ reply }) => [...titlesIn(reply)]));
@@ -66,13 +67,13 @@ const securitySchemes = {
 };
 
 /** The `security` of operations that need no authentication or accept a ticket; the others have that of the document. */
-function securityOf({ takesTicket }: Row, { path }: Route): Json {
+function securityOf({ takesTicket }: DescribedRow, { path }: Route): Json {
   if (openPaths.has(path)) return { security: [] };
   return takesTicket ? { security: [{ bearer: [] }, { ticket: [] }] } : {};
 }
 
 interface OperationOptions {
-  readonly row: Row;
+  readonly row: DescribedRow;
   readonly route: Route;
   readonly id: string;
   readonly components: Components;
@@ -112,7 +113,7 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
   };
 }
 
-const pathParameters = ({ params, example }: Row, components: Components): Json[] =>
+const pathParameters = ({ params, example }: DescribedRow, components: Components): Json[] =>
   Object.entries(params ? propertiesOf(params) : {}).map(([name, schema]) => ({
     name,
     in: 'path',
@@ -121,7 +122,7 @@ const pathParameters = ({ params, example }: Row, components: Components): Json[
     ...exampleOf(example.params, name),
   }));
 
-const queryParameters = ({ input, example }: Row, components: Components): Json[] =>
+const queryParameters = ({ input, example }: DescribedRow, components: Components): Json[] =>
   Object.entries(input ? propertiesOf(input) : {}).map(([name, schema]) => {
     const { description, schema: hoisted } = described(hoist(schema, components));
     const given = exampleOf(example.query, name);
@@ -187,7 +188,7 @@ const requestBody = (
 });
 
 /** A form with one file. */
-const formBody = ({ example }: Row): Json => {
+const formBody = ({ example }: DescribedRow): Json => {
   const file = { type: 'string', format: 'binary', description: 'The file, with its name and its content type' };
   const schema = { type: 'object', required: ['file'], additionalProperties: false, properties: { file } };
   return {
@@ -197,7 +198,7 @@ const formBody = ({ example }: Row): Json => {
   };
 };
 
-function successText({ answer, status }: Row): string {
+function successText({ answer, status }: DescribedRow): string {
   if (answer === 'events') return eventsFraming;
   return status === 202 ? 'Accepted' : 'Success';
 }
@@ -209,7 +210,7 @@ const eventsFraming =
 const anyBytes = 'application/octet-stream';
 
 /** What a request for the bytes of a file is answered beside 200, when its headers ask for it. */
-const partialReplies = ({ reply, example }: Row): Json => ({
+const partialReplies = ({ reply, example }: DescribedRow): Json => ({
   206: {
     description: 'The part that `Range` names',
     headers: headersOf([...ofFiles, 'Content-Range']),
@@ -218,7 +219,7 @@ const partialReplies = ({ reply, example }: Row): Json => ({
   304: { description: 'The caller has these bytes: `If-None-Match` names their `ETag`', headers: headersOf(ofFiles) },
 });
 
-function successContent({ answer, reply, example }: Row, components: Components): Json {
+function successContent({ answer, reply, example }: DescribedRow, components: Components): Json {
   const schema = hoist(reply, components);
   if (answer === 'content') return { [anyBytes]: { schema, example: example.reply } };
   if (answer === 'bare') return { 'application/json': { schema, example: example.reply } };

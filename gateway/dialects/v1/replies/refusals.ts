@@ -1,5 +1,6 @@
 import { openPaths } from '../../../http/access.ts';
-import { accessOf, type Route, type Row } from '../../../http/endpoint.ts';
+import { accessOf, type Route } from '../../../http/endpoint.ts';
+import type { DescribedRow } from '../schemas/described.ts';
 import { ErrorBody, errorCodes, type WireCode } from '../schemas/errors.ts';
 import { hoist, type Components, type Json } from './components.ts';
 
@@ -194,12 +195,12 @@ function toResponse({ description, codes, message, headers: more }: Refusal, com
 }
 
 /** The refusals of a route, by status, as references. */
-export const refusalsOf = (row: Row, route: Route): Json =>
+export const refusalsOf = (row: DescribedRow, route: Route): Json =>
   Object.fromEntries(
     statusesOf(row, route).map((status) => [status, { $ref: `#/components/responses/${refusals[status].name}` }]),
   );
 
-function statusesOf(row: Row, { method }: Route): RefusalStatus[] {
+function statusesOf(row: DescribedRow, { method }: Route): RefusalStatus[] {
   const { path, params, input, takesFile, answer } = row;
   const access = accessOf(row);
   const takesBody = takesFile === true || (input !== undefined && method !== 'GET');

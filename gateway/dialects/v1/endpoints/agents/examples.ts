@@ -1,4 +1,4 @@
-import type { Example } from '../../../../http/endpoint.ts';
+import type { Example } from '../../schemas/described.ts';
 
 export const listAgents: Example = {
   reply: { agents: [{ name: 'default', description: null, is_default: true, tools: ['calculate', 'get_time'] }] },

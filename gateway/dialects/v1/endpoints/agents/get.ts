@@ -3,7 +3,7 @@ import type { Agent as DescribedAgent, CountOpenRunsReply } from '@agent-workflo
 import type { RegisteredAgent, RevisionDefinition } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText, textOrNull } from '../../../../http/json.ts';
 import { Agent, AgentParams } from '../../schemas/graph.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { schemaReply } from '../graph/schema-text.ts';
 import { registeredAgent, toRevisions } from './registered.ts';
 import * as examples from './examples.ts';

@@ -1,7 +1,7 @@
 import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { jsonText } from '../../../../http/json.ts';
 import { AgentList } from '../../schemas/graph.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { toRevisions } from './registered.ts';
 import * as examples from './examples.ts';
 

@@ -1,5 +1,5 @@
 import { AgentRegistration, RevisionParams } from '../../schemas/graph.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 import { registrationText } from './registered.ts';
 

@@ -1,6 +1,6 @@
 import type { Call } from '@agent-workflow/protos/call';
 import { AgentParams, AgentRegistration, SetRoutingInput } from '../../schemas/graph.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { registrationText, unservedRevisions } from './registered.ts';
 import * as examples from './examples.ts';
 

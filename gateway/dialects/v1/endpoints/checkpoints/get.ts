@@ -1,6 +1,6 @@
 import { jsonObject } from '../../../../http/json.ts';
 import { CheckpointParams, OneCheckpoint } from '../../schemas/checkpoints.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { fieldDefaults } from '../state/field-defaults.ts';
 import { stateText, truncationOf } from '../state/state-text.ts';
 import { checkpointText } from './checkpoint-text.ts';

@@ -2,7 +2,7 @@ import { jsonObject } from '../../../../http/json.ts';
 import { CheckpointList, CheckpointsQuery } from '../../schemas/checkpoints.ts';
 import { ThreadParams } from '../../schemas/threads.ts';
 import { nextPage, pageOf } from '../common/page.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { shownItems } from '../common/shown-items.ts';
 import { checkpointText } from './checkpoint-text.ts';
 import * as examples from './examples.ts';

@@ -1,7 +1,7 @@
 import { removeFile } from '../../../../files/index.ts';
 import { Done } from '../../schemas/common.ts';
 import { FileParams } from '../../schemas/files.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 export const deleteFile = endpoint({

@@ -1,4 +1,4 @@
-import type { Example } from '../../../../http/endpoint.ts';
+import type { Example } from '../../schemas/described.ts';
 import { exampleIds } from '../common/example-ids.ts';
 
 const params = { file_id: exampleIds.file };

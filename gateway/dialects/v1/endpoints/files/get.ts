@@ -1,6 +1,6 @@
 import { toContent } from '../../../../files/index.ts';
 import { FileBytes, FileParams } from '../../schemas/files.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 export const getFile = endpoint({

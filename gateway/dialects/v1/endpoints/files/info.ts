@@ -1,5 +1,5 @@
 import { FileInfo, FileParams } from '../../schemas/files.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { fileText } from './file-text.ts';
 import * as examples from './examples.ts';
 

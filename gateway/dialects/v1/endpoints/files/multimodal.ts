@@ -1,5 +1,5 @@
 import { MultimodalConfig } from '../../schemas/files.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 const MiB = 1024 * 1024;

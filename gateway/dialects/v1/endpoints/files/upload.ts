@@ -1,7 +1,7 @@
 import type { FileRecord } from '@agent-workflow/protos/threads';
 import { discardFile, storeFile } from '../../../../files/index.ts';
 import { UploadedFile } from '../../schemas/files.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { uploadedFileText } from './file-text.ts';
 import * as examples from './examples.ts';
 

@@ -1,7 +1,7 @@
 import { typeOf } from '../../../../files/index.ts';
 import { fileAddresses } from '../../../../http/access.ts';
 import { FileParams, FileUrl } from '../../schemas/files.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 export const getFileUrl = endpoint({

@@ -1,5 +1,5 @@
 import { FixedThread, StopInput } from '../../schemas/runs.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { readState } from '../state/get.ts';
 import { threadOf } from './thread-of.ts';
 import * as examples from './examples.ts';

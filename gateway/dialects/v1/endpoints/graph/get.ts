@@ -1,6 +1,6 @@
 import { jsonObject, jsonText } from '../../../../http/json.ts';
 import { GraphQuery, GraphReply } from '../../schemas/graph.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 /** The graph: nodes, edges and a drawing; `info`, `nodes` and `edges` are in the shape that the reference client reads. */

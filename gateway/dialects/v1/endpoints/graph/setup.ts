@@ -1,5 +1,5 @@
 import { SetUp, SetupInput } from '../../schemas/graph.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { agentOf } from '../common/named-agent.ts';
 import { boundedTools, toRemoteTool } from '../runs/run-request.ts';
 import * as examples from './examples.ts';

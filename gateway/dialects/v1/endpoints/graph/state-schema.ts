@@ -1,5 +1,5 @@
 import { GraphQuery, StateSchema } from '../../schemas/graph.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { schemaReply } from './schema-text.ts';
 import * as examples from './examples.ts';
 

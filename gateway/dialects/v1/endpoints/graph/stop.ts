@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import type { EndpointRequest } from '../../../../http/endpoint.ts';
 import { jsonBytes, jsonText } from '../../../../http/json.ts';
 import { StopInput, StoppedThread } from '../../schemas/runs.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { stopMessage } from '../runs/stop-message.ts';
 import { threadOf } from './thread-of.ts';
 import * as examples from './examples.ts';

@@ -1,6 +1,6 @@
 import { isOpen } from '@agent-workflow/protos/lists';
 import { RunInput, StreamChunk } from '../../schemas/graph.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { stopOnDisconnect } from '../runs/on-disconnect.ts';
 import { streamMs } from '../runs/stream.ts';
 import { startRun } from '../runs/start-run.ts';

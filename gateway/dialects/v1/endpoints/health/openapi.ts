@@ -1,5 +1,5 @@
 import { JsonObject } from '../../schemas/common.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 /** The OpenAPI document. */

@@ -1,4 +1,4 @@
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 import { Type } from '../../../common/builders.ts';
 

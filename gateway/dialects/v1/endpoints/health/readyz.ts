@@ -1,5 +1,5 @@
 import { Readiness } from '../../schemas/health.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { Done } from '../../schemas/common.ts';
 import { MemoryInput, MemoryParams } from '../../schemas/memories.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 export const deleteMemory = endpoint({

@@ -1,5 +1,5 @@
 import { Forgotten, ForgetMemories } from '../../schemas/memories.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { selectionOf } from './selection.ts';
 import * as examples from './examples.ts';
 

@@ -1,6 +1,6 @@
 import { jsonObject } from '../../../../http/json.ts';
 import { MemoryInput, MemoryParams, OneMemory } from '../../schemas/memories.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { memoryText } from './memory-text.ts';
 import * as examples from './examples.ts';
 

@@ -1,7 +1,7 @@
 import { jsonObject } from '../../../../http/json.ts';
 import { ListMemories, MemoryList } from '../../schemas/memories.ts';
 import { nextPage, pageOf } from '../common/page.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { memoriesText } from './memory-text.ts';
 import { selectionOf } from './selection.ts';
 import * as examples from './examples.ts';

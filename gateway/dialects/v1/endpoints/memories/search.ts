@@ -1,7 +1,7 @@
 import { jsonBytes, jsonObject } from '../../../../http/json.ts';
 import { maxLimit } from '../../schemas/common.ts';
 import { FoundMemories, SearchMemories } from '../../schemas/memories.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { memoriesText } from './memory-text.ts';
 import { selectionOf } from './selection.ts';
 import * as examples from './examples.ts';

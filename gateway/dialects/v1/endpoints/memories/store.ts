@@ -1,6 +1,6 @@
 import { jsonBytes, jsonObject } from '../../../../http/json.ts';
 import { StoredMemory, StoreMemory } from '../../schemas/memories.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { threadOf } from './selection.ts';
 import { timesOf } from './times.ts';
 import * as examples from './examples.ts';

@@ -1,6 +1,6 @@
 import { jsonBytes, jsonObject } from '../../../../http/json.ts';
 import { MemoryParams, UpdatedMemory, UpdateMemory } from '../../schemas/memories.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { memoryText } from './memory-text.ts';
 import { timesOf } from './times.ts';
 import * as examples from './examples.ts';

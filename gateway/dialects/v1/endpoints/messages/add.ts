@@ -2,7 +2,7 @@ import { jsonObject, jsonText } from '../../../../http/json.ts';
 import { AddedMessages, AddMessages } from '../../schemas/messages.ts';
 import { ThreadParams } from '../../schemas/threads.ts';
 import { metadataBytes } from '../common/bounded.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { toEntries } from './incoming-messages.ts';
 import * as examples from './examples.ts';
 

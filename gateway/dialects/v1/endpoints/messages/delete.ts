@@ -1,7 +1,7 @@
 import { Done } from '../../schemas/common.ts';
 import { MessageParams } from '../../schemas/messages.ts';
 import { DeleteInput } from '../../schemas/threads.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 export const deleteMessage = endpoint({

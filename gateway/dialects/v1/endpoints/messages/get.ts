@@ -1,6 +1,6 @@
 import { MessageParams, OneMessage } from '../../schemas/messages.ts';
 import { messagesText } from '../common/messages-text.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 export const getMessage = endpoint({

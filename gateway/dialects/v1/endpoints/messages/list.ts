@@ -3,7 +3,7 @@ import { MessageList, MessagesQuery } from '../../schemas/messages.ts';
 import { ThreadParams } from '../../schemas/threads.ts';
 import { nextPage, pageOf } from '../common/page.ts';
 import { messagesText } from '../common/messages-text.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 /** The messages of a thread, in the order of its log or in the reverse order. */

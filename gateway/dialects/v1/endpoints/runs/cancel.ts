@@ -1,5 +1,5 @@
 import { NoInput, RunParams, StoppedRun } from '../../schemas/runs.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { stopMessage } from './stop-message.ts';
 import * as examples from './examples.ts';
 

@@ -1,6 +1,6 @@
 import { RunInput } from '../../schemas/graph.ts';
 import { AcceptedRun } from '../../schemas/runs.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { startRun } from './start-run.ts';
 import * as examples from './examples.ts';
 

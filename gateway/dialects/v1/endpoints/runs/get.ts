@@ -1,5 +1,5 @@
 import { Run, RunParams } from '../../schemas/runs.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { toRunItem } from './run-item.ts';
 import * as examples from './examples.ts';
 

@@ -1,6 +1,6 @@
 import { OwnRunList, OwnRunsQuery } from '../../schemas/runs.ts';
 import { pageOf } from '../common/page.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { toRunItems } from './run-item.ts';
 import * as examples from './examples.ts';
 

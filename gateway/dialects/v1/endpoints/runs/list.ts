@@ -1,7 +1,7 @@
 import { RunList, RunsQuery } from '../../schemas/runs.ts';
 import { ThreadParams } from '../../schemas/threads.ts';
 import { pageOf } from '../common/page.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { toRunItems } from './run-item.ts';
 import * as examples from './examples.ts';
 

@@ -2,7 +2,7 @@ import { ServiceError } from '@agent-workflow/kit/errors';
 import { invalidAt, located } from '../../../../http/fields.ts';
 import { StreamChunk } from '../../schemas/graph.ts';
 import { RunParams, StreamQuery } from '../../schemas/runs.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 /** The longest stream, one day: a stream normally ends with its run, or when its reader disconnects. */

@@ -1,6 +1,6 @@
 import { NoInput, RunParams, RunTicket } from '../../schemas/runs.ts';
 import { makeTicket } from '../../../../tickets/index.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 /** Makes a ticket, with which callers that cannot send headers follow this run. */

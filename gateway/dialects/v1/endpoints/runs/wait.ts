@@ -1,6 +1,6 @@
 import { InvokeResult } from '../../schemas/graph.ts';
 import { RunParams } from '../../schemas/runs.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { resultOfRun } from './run-result.ts';
 import * as examples from './examples.ts';
 

@@ -1,6 +1,6 @@
 import { Done } from '../../schemas/common.ts';
 import { DeleteInput, ThreadParams } from '../../schemas/threads.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 /** Clears fields and context; the thread and its message log stay. */

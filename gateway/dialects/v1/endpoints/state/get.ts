@@ -1,6 +1,7 @@
 import type { EndpointRequest } from '../../../../http/endpoint.ts';
 import { ThreadParams, ThreadState } from '../../schemas/threads.ts';
-import { endpoint, type Services } from '../../../common/services.ts';
+import type { Services } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { fieldDefaults } from './field-defaults.ts';
 import { stateReply } from './state-text.ts';
 import * as examples from './examples.ts';

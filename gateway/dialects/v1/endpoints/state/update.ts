@@ -4,7 +4,7 @@ import { idText } from '@agent-workflow/protos/message';
 import { ThreadParams, ThreadState, UpdateState } from '../../schemas/threads.ts';
 import { boundedBytes } from '../common/bounded.ts';
 import { checkPathThread } from '../common/path-thread.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { fieldDefaults } from './field-defaults.ts';
 import { stateReply } from './state-text.ts';
 import * as examples from './examples.ts';

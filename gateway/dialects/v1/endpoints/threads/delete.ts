@@ -1,6 +1,6 @@
 import { Done } from '../../schemas/common.ts';
 import { DeleteInput, ThreadParams } from '../../schemas/threads.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import * as examples from './examples.ts';
 
 /** Deletes the thread with its state, messages, checkpoints, runs and memories. */

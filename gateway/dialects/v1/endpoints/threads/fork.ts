@@ -3,7 +3,7 @@ import { ForkThread } from '../../schemas/checkpoints.ts';
 import { ThreadDetails, ThreadParams } from '../../schemas/threads.ts';
 import { metadataBytes } from '../common/bounded.ts';
 import { checkPathThread } from '../common/path-thread.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { detailsOf } from './thread-text.ts';
 import * as examples from './examples.ts';
 

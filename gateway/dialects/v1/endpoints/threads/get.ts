@@ -1,5 +1,5 @@
 import { ThreadDetails, ThreadParams } from '../../schemas/threads.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { detailsOf } from './thread-text.ts';
 import * as examples from './examples.ts';
 

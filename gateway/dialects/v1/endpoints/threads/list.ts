@@ -1,7 +1,7 @@
 import { jsonObject } from '../../../../http/json.ts';
 import { ThreadList, ThreadsQuery } from '../../schemas/threads.ts';
 import { nextPage, pageOf } from '../common/page.ts';
-import { endpoint } from '../../../common/services.ts';
+import { endpoint } from '../common/endpoint.ts';
 import { shownItems } from '../common/shown-items.ts';
 import { threadText } from './thread-text.ts';
 import * as examples from './examples.ts';
