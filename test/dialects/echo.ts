@@ -13,23 +13,26 @@ const readId = (text: string): string | undefined =>
 
 const RunParams = Type.Object({ run_id: Type.String() });
 const ThreadParams = Type.Object({ thread_id: Type.String() });
-const Said = Type.Object({
-  say: Type.String({ minLength: 1 }),
+const Shout = Type.Object({
+  text: Type.String({ minLength: 1 }),
   in: Type.Optional(Type.String()),
   to: Type.Optional(Type.String()),
 });
 
-interface Saying {
-  readonly say: string;
+interface Shouted {
+  readonly text: string;
   readonly in?: string;
   readonly to?: string;
 }
 
 async function start(
-  { owner, requestId, newId, input, at, agent, idempotency, call }: EndpointRequest<unknown, Saying>,
+  { owner, requestId, newId, input, at, agent, idempotency, call }: EndpointRequest<unknown, Shouted>,
   { execution }: Services,
 ): Promise<string> {
-  const message = readEntry({ role: 'user', content: input.say }, ['say'], { now: at, newId: () => newId('message') });
+  const message = readEntry({ role: 'user', content: input.text }, ['text'], {
+    now: at,
+    newId: () => newId('message'),
+  });
   const threadId = readId(input.in ?? '') ?? newId('thread');
   const named = agent ?? input.to;
   const { runId } = await execution.start(
@@ -62,18 +65,18 @@ const rows: readonly ServiceEndpoint[] = [
     path: '/echo/runs',
     startsRun: true,
     access: { resource: 'graph', action: 'invoke' },
-    input: Said,
+    input: Shout,
     status: 201,
     handle: async (request, services) => JSON.stringify(echoId(await start(request, services))),
   }),
   endpoint({
-    name: 'echoSay',
+    name: 'echoShout',
     method: 'POST',
-    path: '/echo/say',
+    path: '/echo/shout',
     answer: 'events',
     startsRun: true,
     access: { resource: 'graph', action: 'stream' },
-    input: Said,
+    input: Shout,
     handle: async (request, services) => {
       const runId = await start(request, services);
       await request.markAccepted();

@@ -95,20 +95,24 @@ test('a refusal has status, headers and words of the dialect of its path, at wha
   await oops(404, 'NotFound', send('GET', `/echo/threads/${echoId('nobodys')}`));
   t.is((await oops(405, 'MethodNotAllowed', send('PUT', '/echo/hello', {}))).headers.get('allow'), 'GET, HEAD');
   const plain = { ...ada, 'content-type': 'text/plain' };
-  await oops(415, 'UnsupportedMediaType', send('POST', '/echo/runs', { say: 'hello' }, plain));
+  await oops(415, 'UnsupportedMediaType', send('POST', '/echo/runs', { text: 'hello' }, plain));
   await oops(414, 'TooLarge', send('GET', `/echo/hello?${'x'.repeat(9000)}`));
   // The gateway has 422 for it.
-  const invalid = await oops(400, 'Invalid', send('POST', '/echo/runs', { say: '' }));
-  t.deepEqual(invalid.body['where'], ['body/say']);
+  const invalid = await oops(400, 'Invalid', send('POST', '/echo/runs', { text: '' }));
+  t.deepEqual(invalid.body['where'], ['body/text']);
   await oops(400, 'Invalid', send('GET', '/echo/hello?unknown=1'));
-  await oops(403, 'PermissionDenied', send('POST', '/echo/runs', { say: 'hello', to: 'office' }, as('eve', 'support')));
+  await oops(
+    403,
+    'PermissionDenied',
+    send('POST', '/echo/runs', { text: 'hello', to: 'office' }, as('eve', 'support')),
+  );
   const elsewhere = await send('GET', '/echoes');
   t.like(elsewhere.body['error'], { code: 'RESOURCE_NOT_FOUND' }, 'paths of no dialect are answered in the first one');
 });
 
 test('one run is followed in the framing of each dialect, at the same time', async (t) => {
   const { send } = await open(t);
-  const run = await started(send, { say: 'one two three' });
+  const run = await started(send, { text: 'one two three' });
   const runId = run.slice(echoId('').length);
   const [echoed, ours] = await Promise.all([send('GET', `/echo/runs/${run}`), send('GET', `/v1/runs/${runId}/stream`)]);
   t.is(echoed.headers.get('content-type'), 'application/echo-lines');
@@ -119,14 +123,14 @@ test('one run is followed in the framing of each dialect, at the same time', asy
   t.true(lines.every((line, index) => line.startsWith(`${run} ${String(index + 1)} {"`)));
   t.true(lines.at(-1)?.includes('{"on_chain_end":{'));
   t.true(frames.every((frame) => frame.startsWith(`id: ${runId}:`)));
-  const said = await send('POST', '/echo/say', { say: 'hello' });
-  t.regex(said.text, /^echo~\S+ 1 \{"metadata":/);
-  t.is(said.headers.get('x-accel-buffering'), 'no');
+  const shouted = await send('POST', '/echo/shout', { text: 'hello' });
+  t.regex(shouted.text, /^echo~\S+ 1 \{"metadata":/);
+  t.is(shouted.headers.get('x-accel-buffering'), 'no');
 });
 
 test('ids are read as the dialect writes them, by routes and by tickets', async (t) => {
   const { send } = await open(t);
-  const run = await started(send, { say: 'hello', in: echoId('garden') });
+  const run = await started(send, { text: 'hello', in: echoId('garden') });
   const runId = run.slice(echoId('').length);
   t.is((await send('GET', `/echo/threads/${echoId('garden')}`)).body['echo'], echoId('garden'));
   t.is((await send('GET', '/echo/threads/garden')).status, 404);
@@ -134,7 +138,7 @@ test('ids are read as the dialect writes them, by routes and by tickets', async 
   const made = await send('POST', `/v1/runs/${runId}/ticket`, {});
   const { ticket } = made.body['data'] as { ticket: string };
   t.is((await send('GET', `/echo/runs/${run}?ticket=${ticket}`, undefined, {})).status, 200);
-  const other = await started(send, { say: 'hello' });
+  const other = await started(send, { text: 'hello' });
   t.is(
     (await send('GET', `/echo/runs/${other}?ticket=${ticket}`, undefined, {})).headers.get('x-oops'),
     'Unauthenticated',
@@ -143,16 +147,16 @@ test('ids are read as the dialect writes them, by routes and by tickets', async 
 
 test('a key makes a change of any dialect safe to repeat', async (t) => {
   const { send } = await open(t, {}, {});
-  const once = { 'idempotency-key': 'one' };
-  const body = { say: 'hello', in: echoId('once') };
-  const first = await started(send, body, once);
-  t.is(await started(send, body, once), first);
-  const other = await send('POST', '/echo/runs', { say: 'bye' }, { ...ada, ...once });
+  const keyed = { 'idempotency-key': 'one' };
+  const body = { text: 'hello', in: echoId('once') };
+  const first = await started(send, body, keyed);
+  t.is(await started(send, body, keyed), first);
+  const other = await send('POST', '/echo/runs', { text: 'bye' }, { ...ada, ...keyed });
   t.deepEqual([other.status, other.body['oops']], [400, 'Invalid']);
   const refused = await send(
     'POST',
     '/echo/runs',
-    { say: 'hello', to: 'nobody' },
+    { text: 'hello', to: 'nobody' },
     { ...as('ada', 'nobody'), 'idempotency-key': 'two' },
   );
   t.is(refused.headers.get('x-oops'), 'NotFound', refused.text);
@@ -172,8 +176,8 @@ test('a deletion that was done before its reply was lost is answered so in the w
   const runIdempotently = createIdempotency({ threads, memory: {} as never }, openInProcessReplyCache());
   const call = () => within(10_000);
   const repeated = async (dialect: object, key: string): Promise<unknown> => {
-    const once = { owner: 'ada', onceKey: key, bodyHash: 'hash' };
-    await threads.beginOnce(once, call());
+    const begun = { owner: 'ada', onceKey: key, bodyHash: 'hash' };
+    await threads.beginOnce(begun, call());
     const ctx = { method: 'DELETE', state: { principal: { owner: 'ada' }, dialect } } as never;
     const nothing = (): Promise<never> => Promise.reject(notFound('there is no such thread'));
     return runIdempotently(ctx, { key, bodyHash: 'hash', startsRun: false }, call, nothing);
@@ -190,7 +194,7 @@ test('authorization is asked about the agent and the thread that an input of any
   const askedOf = (id: string) =>
     byAgent.asked.filter((asked) => asked.user['user_id'] === id).map(({ subject }) => subject);
   const office = as('ben', 'office', 'support');
-  t.is((await send('POST', '/echo/runs', { say: 'hello', to: 'office', in: echoId('desk') }, office)).status, 201);
+  t.is((await send('POST', '/echo/runs', { text: 'hello', to: 'office', in: echoId('desk') }, office)).status, 201);
   t.deepEqual(askedOf('ben'), [{ agent: 'office', thread_id: 'desk' }]);
 });
 

@@ -55,8 +55,8 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   invokeGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
-  echoStart: ({ thread_id }) => ({ say: 'hello', in: echoId(thread_id) }),
-  echoSay: ({ thread_id }) => ({ say: 'hello', in: echoId(thread_id) }),
+  echoStart: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
+  echoShout: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
 };
 
 interface Ids {
