@@ -11,7 +11,7 @@ import type { App } from './app.ts';
 import type { GatewayConfig } from './config.ts';
 import { dialects } from './dialects/dialects.ts';
 import type { Refusal } from './http/dialect.ts';
-import { safeHeaders } from './http/head.ts';
+import { safeHeaders } from './http/reply.ts';
 import { endStreams } from './replies/events.ts';
 
 // To import it reads all its exports, and one of them loads a client of HTTP that takes 30 ms of a start.

@@ -5,7 +5,7 @@ import { runFilesPath, type RunFileGrant, type RunFiles } from '@agent-workflow/
 import { discardRest } from '../http/body.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import { onlyFor } from '../http/only-for.ts';
-import { sendHead } from '../http/head.ts';
+import { sendHead } from '../http/reply.ts';
 import { refuseMethod } from '../http/unmatched.ts';
 import type { ReadGrant } from './grants.ts';
 

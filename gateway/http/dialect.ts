@@ -64,8 +64,3 @@ export interface Dialect<Row = unknown> {
 
 /** The dialects of a gateway. The first also answers what no other is asked for. */
 export type Dialects<Row = unknown> = readonly [Dialect<Row>, ...Dialect<Row>[]];
-
-/** Finds the dialect of a path. */
-export function dialectOf<Row>([first, ...others]: Dialects<Row>): (path: string) => Dialect<Row> {
-  return (path) => others.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? first;
-}

@@ -7,9 +7,9 @@ import type { Span, Spans } from '@agent-workflow/runtime/spans';
 import type { Next } from 'koa';
 import { openPaths } from '../http/access.ts';
 import type { Context, Middleware } from '../http/context.ts';
-import { dialectOf, type Dialects } from '../http/dialect.ts';
+import type { Dialect, Dialects } from '../http/dialect.ts';
 import { refuse } from '../http/errors.ts';
-import { safeHeaders, setHead } from '../http/head.ts';
+import { safeHeaders, setHead } from '../http/reply.ts';
 import type { GatewayMeters } from './metrics.ts';
 import type { BrowserConfig } from './settings.ts';
 
@@ -64,6 +64,11 @@ export function everyRequest({ dialects, config, log, meters, spans }: RequestOp
     ctx.state.headers = [...headers, 'X-Request-Id', requestId];
     return requestContexts.run({ requestId, ...readTraceContext(ctx.req.headers) }, () => step(ctx, next));
   };
+}
+
+/** Finds the dialect of a path. */
+function dialectOf([first, ...others]: Dialects): (path: string) => Dialect {
+  return (path) => others.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? first;
 }
 
 /** `Strict-Transport-Security` is sent only when `HSTS_SECONDS` is set: TLS ends in front of the gateway. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Context, Middleware } from '../http/context.ts';
-import { sendHead } from '../http/head.ts';
+import { sendHead } from '../http/reply.ts';
 import { answerWithPage, toPage, type Page } from './page.ts';
 
 /** Answers requests for the icon that browsers show, with or without `/docs`. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { sendHead } from '../http/head.ts';
+import { sendHead } from '../http/reply.ts';
 import type { Context } from '../http/context.ts';
 import { refuseMethod } from '../http/unmatched.ts';
 

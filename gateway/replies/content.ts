@@ -2,8 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FileContent } from '../http/content.ts';
 import type { Context } from '../http/context.ts';
-import { writeRefusal } from '../http/reply.ts';
-import { sendHead } from '../http/head.ts';
+import { sendHead, writeRefusal } from '../http/reply.ts';
 import { readByteRange, type ByteRange } from './byte-range.ts';
 
 /** The connection of a reader that takes nothing for this time is closed. In milliseconds. */

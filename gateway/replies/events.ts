@@ -5,7 +5,7 @@ import type { RunStream } from '../http/endpoint.ts';
 import type { Context } from '../http/context.ts';
 import type { Feeds, Reader, StreamBytes } from './feeds.ts';
 import type { Framing } from '../http/framing.ts';
-import { sendHead } from '../http/head.ts';
+import { sendHead } from '../http/reply.ts';
 
 /** Keeps proxies from storing, changing or buffering a stream. */
 const streamHeaders = ['Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no'];
