@@ -1,14 +1,12 @@
 import { fromUnknown, type ServiceError } from '@agent-workflow/kit/errors';
 import type { Call } from '../call.ts';
-import { freeze } from './freeze.ts';
 import { limitCall, refusal, type CallLimit } from './call-limit.ts';
 
 /** A method of any service, seen from outside: what it returns says whether it streams. */
 export type Method = (request: object, call: Call) => Promise<object> | AsyncIterable<object>;
 
 /**
- * The transport within one process: the same service, whose calls behave as they would over gRPC. Requests are frozen;
- * a deadline is required, and past it the caller has `Timeout`; a caller's abort is `Cancelled`; whatever is thrown
+ * The transport within one process: the same service, whose calls behave as they would over gRPC. A deadline is required, and past it the caller has `Timeout`; a caller's abort is `Cancelled`; whatever is thrown
  * arrives as a `ServiceError`. Leaving a stream early ends the service's iterator. A streaming method is an async
  * generator, or returns one without throwing itself.
  */
@@ -22,7 +20,6 @@ export function link<S extends object>(service: S): S {
 function callMethod(method: Method, request: object, call: Call): Promise<object> | AsyncIterable<object> {
   const refused = refusal(call);
   if (refused) return fail(refused);
-  freeze(request);
   const limit = limitCall(call);
   try {
     const result = method(request, limit.call);

@@ -1,4 +1,4 @@
-import type { ClaimedRun, CommitStepRequest, RunCalls, State } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, CommitStepReply, CommitStepRequest, RunCalls, State } from '@agent-workflow/protos/threads';
 import { FieldsToRead, type DeclaredFields, type RefuseUnfit } from '../agents/declared-fields.ts';
 import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
 import type { References } from '../files/references.ts';
@@ -46,6 +46,19 @@ interface RunCallsOptions {
 
 const noRoutings: RoutingsByAgent = new Map();
 
+/** What decisions are made by beside the thread, as far as it is known here. */
+interface Known {
+  readonly routings: RoutingsByAgent;
+  readonly refuseUnfit: RefuseUnfit;
+  /** The run that it goes on from, where that is an interrupted one. */
+  readonly resumed?: Resumed;
+  /** The calls of its context, where results of an input may stand in that already. */
+  readonly held?: HeldCalls;
+}
+
+/** How often one change reads what it lacked: another write may come between, after which it lacks something else. */
+const mostReads = 5;
+
 /** A step that names more messages than this is checked against the fence before any of them is read. */
 const fewMessages = 1000;
 
@@ -53,45 +66,35 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
   const { store, states, changing, references, routings, declared, now, onClockAhead } = options;
   const { changeOnRequest, replyOnRequest } = changing;
 
-  /** Changes a thread by the routings that are known here; where that may be too old, by those that the store has now. */
-  const byRoutings = async <T>(change: (known: RoutingsByAgent) => Promise<T>): Promise<T> => {
-    try {
-      return await change(await routings.get());
-    } catch (error) {
-      if (!(error instanceof OldRoutings)) throw error;
-      return change(await routings.getNew());
-    }
-  };
-
-  /** Changes a thread by its head; where a run goes on from an interrupted one, by the options of that too. */
-  const byResumed = async <T>(owner: string, change: (resumed: Resumed | undefined) => Promise<T>): Promise<T> => {
-    try {
-      return await change(undefined);
-    } catch (error) {
-      if (!(error instanceof ResumedToRead)) throw error;
+  /** What a decision lacked that has thrown this error; `undefined` for any other error. */
+  const readFor = async (key: ThreadKey, error: unknown): Promise<Partial<Known> | undefined> => {
+    if (error instanceof OldRoutings) return { routings: await routings.getNew() };
+    if (error instanceof FieldsToRead) return { refuseUnfit: await declared.read(error.agent, error.revision) };
+    if (error instanceof ResumedToRead) {
       const { runId } = error;
-      return change({ runId, options: (await store.getRun(owner, runId))?.options });
+      return { resumed: { runId, options: (await store.getRun(key.owner, runId))?.options } };
     }
+    if (!(error instanceof CallsToRead)) return undefined;
+    const { version, contextJson } = await states.read(key, error.head);
+    return { held: callsIn(version, fromJson(contextJson) as Message[]) };
   };
 
-  /** Changes a thread by its head; where results of an input may stand in its context already, by the calls of that too. */
-  const byHeldCalls = async <T>(key: ThreadKey, change: (held: HeldCalls | undefined) => Promise<T>): Promise<T> => {
-    try {
-      return await change(undefined);
-    } catch (error) {
-      if (!(error instanceof CallsToRead)) throw error;
-      const { version, contextJson } = await states.read(key, error.head);
-      return change(callsIn(version, fromJson(contextJson) as Message[]));
-    }
-  };
-
-  /** Changes a thread by what is known here of the fields of its run's revision; where that does not decide it, by what is read then. */
-  const byDeclaredFields = async <T>(change: (refuse: RefuseUnfit) => Promise<T>): Promise<T> => {
-    try {
-      return await change(declared.refuseUnfit);
-    } catch (error) {
-      if (!(error instanceof FieldsToRead)) throw error;
-      return change(await declared.read(error.agent, error.revision));
+  /** Changes a thread by what is known here; where that does not decide it, by what is read then. */
+  const byKnown = async <T>(
+    key: ThreadKey,
+    change: (known: Known) => Promise<T>,
+    { isRouted = true }: { readonly isRouted?: boolean } = {},
+  ): Promise<T> => {
+    const { refuseUnfit } = declared;
+    let known: Known = { routings: isRouted ? await routings.get() : noRoutings, refuseUnfit };
+    for (let reads = 0; ; reads++) {
+      try {
+        return await change(known);
+      } catch (error) {
+        const found = reads < mostReads ? await readFor(key, error) : undefined;
+        if (!found) throw error;
+        known = { ...known, ...found };
+      }
     }
   };
 
@@ -116,13 +119,9 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
         ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
       };
       const outcome = await references.withRequest(key, request.messages, () =>
-        byHeldCalls(key, (held) =>
-          byResumed(key.owner, (resumed) =>
-            byRoutings((routings) =>
-              changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
-                decideAccept(request, { ...snapshot, undone, routings, resumed, held }, now()),
-              ),
-            ),
+        byKnown(key, ({ routings, resumed, held }) =>
+          changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
+            decideAccept(request, { ...snapshot, undone, routings, resumed, held }, now()),
           ),
         ),
       );
@@ -137,13 +136,9 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const key = keyOf(request);
       const messages = inputIds(await knownRun(store, request.owner, request.runId));
       const reads = { runs: [request.runId], messages };
-      const outcome = await byHeldCalls(key, (held) =>
-        byResumed(key.owner, (resumed) =>
-          byRoutings((routings) =>
-            changeOnRequest({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
-              decideClaim(request, snapshot, { now: now(), routings, resumed, held }),
-            ),
-          ),
+      const outcome = await byKnown(key, ({ routings, resumed, held }) =>
+        changeOnRequest({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
+          decideClaim(request, snapshot, { now: now(), routings, resumed, held }),
         ),
       );
       const claimed = 'made' in outcome ? outcome.made : await fromKeptClaim(store, key, outcome.kept);
@@ -186,15 +181,13 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const isRouted = end !== undefined || request.wakeAt !== undefined;
       const messages = fused ? [...request.messages, ...fused.messages] : request.messages;
       let committed: Head | undefined;
-      const commit = (refuseUnfit: RefuseUnfit) => (known: RoutingsByAgent) =>
+      const commit = (known: Known): Promise<CommitStepReply> =>
         replyOnRequest({ key, reads, method: 'commitStep', request }, (snapshot) => {
-          const decision = decideCommit(request, snapshot, { routings: known, refuseUnfit });
+          const decision = decideCommit(request, snapshot, known);
           committed = snapshot.head;
           return decision;
         });
-      const reply = await references.withStep(key, messages, () =>
-        byDeclaredFields((refuse) => (isRouted ? byRoutings(commit(refuse)) : commit(refuse)(noRoutings))),
-      );
+      const reply = await references.withStep(key, messages, () => byKnown(key, commit, { isRouted }));
       if (aheadMs > 0 && committed) onClockAhead({ ...servingOf(committed), aheadMs });
       return reply;
     },
@@ -202,9 +195,9 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     endRun: async (request) => {
       const { threadId } = await knownRun(store, request.owner, request.runId);
       const key = { owner: request.owner, threadId };
-      return byRoutings((known) =>
+      return byKnown(key, ({ routings }) =>
         replyOnRequest({ key, reads: { runs: [request.runId] }, method: 'endRun', request }, (snapshot) =>
-          decideEnd(request, snapshot, { now: now(), routings: known }),
+          decideEnd(request, snapshot, { now: now(), routings }),
         ),
       );
     },

@@ -40,22 +40,22 @@ export function withCheckpoint(
 
 /** Why a change may not be made that writes or overwrites so much; `undefined` when it may. */
 export function refusalOfChange(change: Change, thread: ThreadKey): string | undefined {
-  const excess = excessOf(change, thread);
+  const written = bytesWritten(change, thread);
+  const excess = excessOf(change, written);
   if (excess !== undefined) return `what is written has ${excess}: change fewer messages at once`;
   const bytes = undoBytes(change);
-  const bound = Math.min(sizes.undo, sizes.change - bytesWritten(change, thread));
+  const bound = Math.min(sizes.undo, sizes.change - written);
   if (bytes <= bound) return undefined;
   return `what is replaced has ${bytesOver(bytes, bound)}: replace fewer messages at once`;
 }
 
 /** How a rollback exceeds the bounds of a change. What it puts back is written twice, to its rows and to the undo record. */
 export const excessOfRollback = (change: Change, thread: ThreadKey): string | undefined =>
-  excessOf(change, thread, undoBytes(change));
+  excessOf(change, bytesWritten(change, thread) + undoBytes(change));
 
-function excessOf(change: Change, thread: ThreadKey, moreBytes = 0): string | undefined {
+function excessOf(change: Change, bytes: number): string | undefined {
   const rows = rowsWritten(change);
   if (rows > sizes.changeRows) return `${String(rows)} rows, more than ${String(sizes.changeRows)}`;
-  const bytes = bytesWritten(change, thread) + moreBytes;
   return bytes > sizes.change ? bytesOver(bytes, sizes.change) : undefined;
 }
 
@@ -75,17 +75,13 @@ const rowsWritten = ({ messages = none, fields = {}, deleted = none, runs = none
 /** What a change writes beside its undo. */
 function bytesWritten(change: Change, { owner, threadId }: ThreadKey): number {
   const { messages = none, fields = {}, runs = none, head, checkpoint } = change;
-  const values = [
-    ...messages.map(({ json }) => json),
-    ...Object.values(fields),
-    ...runs.flatMap(({ options, input }) => [options, input]),
-    head.progress,
-    checkpoint?.metadata,
-  ];
-  const interruptBytes = runs.reduce((sum, { end }) => sum + Buffer.byteLength(end?.interruptsJson ?? ''), 0);
   const keyBytes = Buffer.byteLength(owner) + Buffer.byteLength(threadId);
-  const rowsBytes = rowsWritten(change) * (keyBytes + rowBytes);
-  return values.reduce((sum, value) => sum + (value?.byteLength ?? 0), interruptBytes + rowsBytes);
+  let bytes = rowsWritten(change) * (keyBytes + rowBytes);
+  for (const { json } of messages) bytes += json.byteLength;
+  for (const name in fields) bytes += fields[name]?.byteLength ?? 0;
+  for (const { options, input, end } of runs)
+    bytes += options.byteLength + (input?.byteLength ?? 0) + Buffer.byteLength(end?.interruptsJson ?? '');
+  return bytes + (head.progress?.byteLength ?? 0) + (checkpoint?.metadata?.byteLength ?? 0);
 }
 
 /** @throws Invalid naming the field that brings what is too much. */

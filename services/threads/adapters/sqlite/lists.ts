@@ -2,6 +2,7 @@ import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ThreadHistory } from '../../ports/history.ts';
 import type { ThreadLists } from '../../ports/lists.ts';
+import type { LogEntry } from '../../ports/record.ts';
 import { logBounds } from '../../record/log-bounds.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes } from '../../record/row-sizes.ts';
 import {
@@ -10,7 +11,6 @@ import {
   runColumns,
   take,
   toCheckpointRow,
-  toLogEntry,
   toOwnRunsPart,
   toRunRow,
   type Row,
@@ -73,12 +73,14 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
     listMessages: (key, page) => {
       const { limit, offset = 0, bytes, newestFirst } = page;
       const { above, below } = logBounds(page);
-      const rows = prepare(
-        `SELECT position, message_id, json, version FROM messages
-         WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND position > ? AND position < ?
-         ORDER BY position ${newestFirst ? 'DESC' : 'ASC'} LIMIT ? OFFSET ?`,
+      const rows = arraysOf(
+        prepare(
+          `SELECT position, message_id, json, version FROM messages
+           WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND position > ? AND position < ?
+           ORDER BY position ${newestFirst ? 'DESC' : 'ASC'} LIMIT ? OFFSET ?`,
+        ),
       ).iterate(key.owner, key.threadId, above, below, limit, offset);
-      return Promise.resolve(take(rows, toLogEntry, messageBytes, bytes));
+      return Promise.resolve(take(rows, (row) => toEntry(row as unknown as EntryRow), messageBytes, bytes));
     },
 
     listCheckpoints: (key, { limit, offset = 0, below = Number.MAX_SAFE_INTEGER, bytes }) => {
@@ -96,6 +98,12 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
     },
   };
 }
+
+/** The columns of an entry of the log. */
+type EntryRow = [number, string, Uint8Array, number | null];
+
+const toEntry = ([position, messageId, json, version]: EntryRow): LogEntry =>
+  version === null ? { position, messageId, json } : { position, messageId, json, version };
 
 function* eachRun(rows: Iterable<Record<string, unknown>>): Generator<Row> {
   for (const row of rows) yield toRunColumns(row);

@@ -78,7 +78,9 @@ function readRuns(db: Sqlite, { ref, head }: HeadRow, { owner, threadId }: Threa
   const runs = new Map<string, RunRecord>();
   for (const runId of [...(reads.runs ?? []), ...(active === undefined ? [] : [active])]) {
     const run = db.prepare('SELECT * FROM runs WHERE owner = ? AND run_id = ?').get(owner, toStoredId(runId));
-    if (run?.['ref'] === ref) runs.set(runId, toRun({ ...toRunColumns(run), thread_id: threadId }));
+    if (run?.['ref'] !== ref) continue;
+    run['thread_id'] = threadId;
+    runs.set(runId, toRun(toRunColumns(run)));
   }
   return runs;
 }
