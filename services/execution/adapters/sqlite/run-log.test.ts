@@ -63,9 +63,25 @@ test('a log that was written and left between a moment and the acceptance after 
   log.beganAfter('stopped', moment);
   t.is(await log.last('stopped'), 1);
   // So many others that the first of them is not remembered by itself.
-  for (let run = 0; run < 1025; run++) await log.append(scopeOf(`run-${String(run)}`), 0, [eventAt(1, 'on_chain_end')]);
+  const others = Array.from({ length: 1025 }, (_, run) => scopeOf(`run-${String(run)}`));
+  await Promise.all(others.map((scope) => log.append(scope, 0, [eventAt(1, 'on_chain_end')])));
   for (const runId of ['stopped', 'run-0', 'run-1024']) {
     log.beganAfter(runId, moment);
     t.is(await log.last(runId), 1, runId);
   }
+});
+
+test('the last event is given to who waits for it before it is written, and an event to followers after that', async (t) => {
+  await using log = openSqliteRunLog({ path: ':memory:' });
+  const order: string[] = [];
+  const note = (what: string) => () => order.push(what);
+  const waiting = log.end('r', never).then(note('the end'));
+  const appended = log.append(scopeOf('r'), 0, [eventAt(1), eventAt(2, 'on_chain_end')]).then(note('written'));
+  await waiting;
+  t.is((await log.end('r', never)).seq, 2);
+  const following = log.follow('r', 0, never)[Symbol.asyncIterator]();
+  await following.next().then(note('followed'));
+  await appended;
+  t.is(order[0], 'the end');
+  t.deepEqual(order.slice(1).toSorted(), ['followed', 'written']);
 });
