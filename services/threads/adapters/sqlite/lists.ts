@@ -80,6 +80,7 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
            ORDER BY position ${newestFirst ? 'DESC' : 'ASC'} LIMIT ? OFFSET ?`,
         ),
       ).iterate(key.owner, key.threadId, above, below, limit, offset);
+      // Rows are arrays here, which the types of node:sqlite do not know.
       return Promise.resolve(take(rows, (row) => toEntry(row as unknown as EntryRow), messageBytes, bytes));
     },
 
