@@ -7,19 +7,22 @@ import { lastRelease } from './last-release.ts';
 
 /**
  * `npm run test:upgrade [-- --from REF]`: installs the packages of the last release or of another commit, starts clusters of them, and upgrades
- * those to this version under load. The exit code is 3 where this clone does not have the commit, and nothing was tested.
+ * those to this version under load. The exit code is 3 where there is no such commit in this clone, or no release yet, and nothing was tested.
  */
 const { values } = readCommandLine({
   usage: `usage: npm run test:upgrade -- [--from REF]
   Upgrades clusters of the last release, or of another commit, to this version under load`,
-  options: { from: { type: 'string', default: lastRelease } },
+  options: { from: { type: 'string' } },
 });
-const commit = commitOf(values.from);
+const from = values.from ?? lastRelease;
+const commit = from === undefined ? undefined : commitOf(from);
 
 if (commit === undefined) {
-  process.stderr.write(
-    `the commit ${values.from} is not in this clone, which may be a shallow one: no upgrade was tested\n`,
-  );
+  const why =
+    from === undefined
+      ? 'the first release is the base of upgrades'
+      : `the commit ${from} is not in this clone, which may be a shallow one`;
+  process.stderr.write(`${why}: no upgrade was tested\n`);
   process.exitCode = 3;
 } else {
   const began = performance.now();
