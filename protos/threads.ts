@@ -710,10 +710,7 @@ export interface State {
   readonly fields: Readonly<Record<string, Uint8Array>>;
   /** The messages the model sees: a JSON array. */
   readonly contextJson: Uint8Array;
-  /**
-   * Whether older messages of the context are left out because they do not fit into a reply. Only a thread that an earlier version of
-   * the service wrote can have such a context.
-   */
+  /** Whether older messages of the context are left out because they do not fit into a reply. */
   readonly contextTruncated?: boolean;
   /** The agent that the thread belongs to; absent before its first run. */
   readonly agent?: string;

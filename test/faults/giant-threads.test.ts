@@ -52,9 +52,10 @@ const entryAt = (position: number): LogEntry => {
   };
 };
 
-/** A thread as a service wrote it that bounded no context: its head says nothing of its size. */
+/** A thread with a larger context than the service makes. */
 async function writeGiant(store: ThreadStore, threadId: string, count: number): Promise<Head> {
-  let head: Head = { ...newHead, version: 1_000_000, nextPosition: 0 };
+  const size = { fields: 0, context: count * (messageBytes + 1) };
+  let head: Head = { ...newHead, version: 1_000_000, nextPosition: 0, size };
   const write = (change: Change): Promise<void> =>
     store.change({ owner, threadId }, {}, () => ({ change, reply: undefined }));
   for (let at = 0; at < count; at += 3) {
@@ -65,7 +66,7 @@ async function writeGiant(store: ThreadStore, threadId: string, count: number): 
   return head;
 }
 
-/** A run that such a service has accepted, and that waits for its first claim. */
+/** A run of it that waits for its first claim. */
 async function queueRun(store: ThreadStore, threadId: string, runId: string): Promise<void> {
   await store.change({ owner, threadId }, {}, ({ head }) => {
     if (!head) throw new Error('the thread is absent');
@@ -133,7 +134,7 @@ const startRequest = (threadId: string, runId: string): StartRequest => ({
 
 const refusal = /context would have \d+ bytes, more than 12582912/;
 
-/** What a giant thread of an earlier version must still let its owner do. */
+/** What a giant thread must still let its owner do. */
 async function outgrow(t: ExecutionContext, store: ThreadStore, count: number): Promise<void> {
   const key = { owner, threadId: `giant-${String(count)}` };
   await writeGiant(store, key.threadId, count);

@@ -1,4 +1,4 @@
-import type { Head, LogEntry, MeasuredSize, PlacedEntry, RunRecord, ThreadKey } from './record.ts';
+import type { Head, LogEntry, PlacedEntry, RunRecord, ThreadKey } from './record.ts';
 
 /** Fields and context of one moment. */
 export interface StoredState {
@@ -25,8 +25,6 @@ export interface ThreadReads {
    * newest messages that fit; without `maxBytes` all of it.
    */
   readonly getState: (key: ThreadKey, maxBytes?: number) => Promise<StoredState>;
-  /** The size of the state as of one version, read in bounded parts; `undefined` when the thread is absent. */
-  readonly measure: (key: ThreadKey) => Promise<MeasuredSize | undefined>;
   /** The fields alone. */
   readonly getFields: (key: ThreadKey) => Promise<StoredState['fields']>;
   /** The newest messages of the context below position `below`, as many as fit into `maxBytes`, but at least one. */

@@ -55,7 +55,7 @@ export interface Head {
   /** What the worker stored with its last commit: of the active run, or of one that is interrupted. */
   readonly progress?: Uint8Array;
   readonly interruptedRun?: string;
-  /** Absent where an earlier version of the service wrote the thread last: the next change that needs it measures it. */
+  /** Absent in a fork that is not complete yet. */
   readonly size?: ThreadSize;
   /**
    * Readers see no such thread: it is being deleted, or it is a fork that is not complete yet. Its remaining rows are to be
@@ -72,11 +72,6 @@ export interface ThreadSize {
   readonly context: number;
 }
 
-/** The size of one version. */
-export interface MeasuredSize extends ThreadSize {
-  readonly version: number;
-}
-
 /** A message of the log; the log is ordered by position. */
 export interface LogEntry {
   readonly position: number;
@@ -84,7 +79,7 @@ export interface LogEntry {
   readonly json: Uint8Array;
   /**
    * The version that put it last, when its change made a checkpoint: the checkpoint of that version. Stores note it themselves and give it
-   * with the lists of messages and with one message. Absent in copies, and where an earlier version of the service put the message.
+   * with the lists of messages and with one message. Absent in copies.
    */
   readonly version?: number;
 }

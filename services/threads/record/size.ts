@@ -1,4 +1,4 @@
-import { invalid, ServiceError } from '@agent-workflow/kit/errors';
+import { invalid } from '@agent-workflow/kit/errors';
 import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import { contextTooLarge, stateTooLarge } from '@agent-workflow/protos/refusals';
 import type { Change, Snapshot } from '../ports/changes.ts';
@@ -14,16 +14,9 @@ const sizeOfField = (name: string, json: Uint8Array): number => Buffer.byteLengt
 export const sizeOfFields = (fields: Readonly<Record<string, Uint8Array>>): number =>
   Object.entries(fields).reduce((sum, [name, json]) => sum + sizeOfField(name, json), 0);
 
-/** Thrown by a decision that needs a size which the head does not hold yet. */
-export class UnmeasuredSize extends ServiceError {
-  constructor() {
-    super('Unavailable', 'the size of the thread is not known yet');
-  }
-}
-
-/** The thread's size. @throws UnmeasuredSize when the head does not hold it: the thread is measured and the change decided again (`measure.ts`). */
+/** The thread's size. @throws Error for a fork that is not complete, which no decision about its state sees. */
 export function requireSize({ size }: Pick<Head, 'size'>): ThreadSize {
-  if (!size) throw new UnmeasuredSize();
+  if (!size) throw new Error('the size of the thread is not known');
   return size;
 }
 

@@ -10,7 +10,6 @@ import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
 import { agentOf, newHead } from '../record/head.ts';
-import { requireSize } from '../record/size.ts';
 import { claim, goneNode, matchesInterrupts, namesQuestion, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
@@ -122,8 +121,6 @@ function begin(
   newRun: RunRecord,
   now: number,
 ): Decision<AcceptRunReply> {
-  // The claim below cannot say without the size whether the context is too large.
-  requireSize(snapshot.head);
   const request = { ...given, ...settle(given, snapshot.head, { ...snapshot, snapshot }) };
   const accepted: RunRecord = { ...newRun, answers: request.answers, hasNewInput: request.hasNewInput };
   const free = fixFor(request, snapshot.head, snapshot.routings);

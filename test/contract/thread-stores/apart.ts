@@ -25,7 +25,6 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     change: (key, reads, decide) => store.change(at(key), reads, decide),
     getHead: (key) => store.getHead(at(key)),
     getState: (key, maxBytes) => store.getState(at(key), maxBytes),
-    measure: (key) => store.measure(at(key)),
     getFields: (key) => store.getFields(at(key)),
     getRun: (owner, runId) => store.getRun(prefix + owner, runId),
     listRuns: (key, page) => store.listRuns(at(key), page),

@@ -1,27 +1,16 @@
 import { createQuota } from '@agent-workflow/kit/pages';
 import type { MessagesPage, ThreadLists } from '../../ports/lists.ts';
 import type { ContextPage, StoredState, ThreadReads } from '../../ports/reads.ts';
-import type { LogEntry, MeasuredSize, PlacedEntry, ThreadKey } from '../../ports/record.ts';
+import type { LogEntry, PlacedEntry, ThreadKey } from '../../ports/record.ts';
 import { logBounds } from '../../record/log-bounds.ts';
 import { messageBytes } from '../../record/row-sizes.ts';
 import type { Row, Session } from './client/client.ts';
-import {
-  isPlacedAlike,
-  isUntouched,
-  measureRanges,
-  readAt,
-  readEntries,
-  readNewest,
-  readRanges,
-  skip,
-  type Log,
-} from './rows/log.ts';
+import { isPlacedAlike, isUntouched, readAt, readEntries, readNewest, readRanges, skip, type Log } from './rows/log.ts';
 import { isGone, long, toEntry, toHead, toLayout, type Layout, type Seen } from './rows/rows.ts';
 import { kinds } from './rows/schema.ts';
 import { readHead, toFields } from './change/snapshot.ts';
 import { createReadBy, type Found, type ReadByOptions } from './read-by.ts';
 import { subtract, within, type Range } from './rows/ranges.ts';
-import { sizeOfFields } from '../../record/size.ts';
 
 type Reading = Omit<ThreadReads, 'getRun'> & Pick<ThreadLists, 'listMessages'>;
 
@@ -60,17 +49,6 @@ export function createReading({ session, deadlineMs }: ReadByOptions): Reading {
       return (
         (await readBy(key, { isAlike: isUntouched, first, read })) ?? { fields: {}, context: [], isTruncated: false }
       );
-    },
-
-    measure: async (key) => {
-      let rows: readonly Row[] = [];
-      const first = async (): Promise<Found> => headIn((rows = await stateRows(key)));
-      const read = async (log: Log): Promise<MeasuredSize> => ({
-        version: versionIn(rows),
-        fields: sizeOfFields(fieldsIn(rows, log.layout)),
-        context: await measureRanges(session, log, log.layout.context),
-      });
-      return readBy(key, { isAlike: isUntouched, first, read });
     },
 
     getFields: async (key) => {
@@ -126,11 +104,6 @@ function headIn(rows: readonly Row[]): Found {
 function sizeIn(rows: readonly Row[]): number | undefined {
   const row = rows.find(({ kind }) => kind === kinds.head);
   return row && toHead(row).size?.context;
-}
-
-function versionIn(rows: readonly Row[]): number {
-  const row = rows.find(({ kind }) => kind === kinds.head);
-  return row ? toHead(row).version : 0;
 }
 
 const fieldsIn = (rows: readonly Row[], layout: Layout | undefined): StoredState['fields'] =>

@@ -113,7 +113,6 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     change: (key, reads, decide) => hold(() => change(key, reads, decide)),
     getHead: (key) => hold(() => reading.getHead(key)),
     getState: (key, maxBytes) => hold(() => reading.getState(key, maxBytes)),
-    measure: (key) => hold(() => reading.measure(key)),
     getFields: (key) => hold(() => reading.getFields(key)),
     getRun: (owner, runId) => hold(() => runs.get(owner, runId)),
     listRuns: (key, page) => hold(() => runs.list(key, page)),

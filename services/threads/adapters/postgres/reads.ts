@@ -1,5 +1,5 @@
 import type { ThreadReads } from '../../ports/reads.ts';
-import type { LogEntry, MeasuredSize, ThreadKey } from '../../ports/record.ts';
+import type { LogEntry, ThreadKey } from '../../ports/record.ts';
 import { toLogEntry, toRun, toStoredMessage, type Row } from '../../record/sql-rows.ts';
 import type { Session } from './client.ts';
 import { toFields, toHead, toPlacedEntry } from './rows.ts';
@@ -24,14 +24,6 @@ export function createReads({ query }: Session): ThreadReads {
         context: entries.map(({ json }) => json),
         isTruncated: bottom > 0,
       };
-    },
-
-    measure: async (key): Promise<MeasuredSize | undefined> => {
-      const rows = await query(selectSizes, keyOf(key));
-      const [first] = rows;
-      if (!first) return undefined;
-      const fields = rows.reduce((sum, row) => sum + sizeOfField(row), 0);
-      return { version: first['version'] as number, fields, context: first['context'] as number };
     },
 
     getFields: async (key) => toFields(await query(`SELECT x.name, x.json ${ofThread('fields')}`, keyOf(key))),
@@ -89,14 +81,6 @@ const selectContext = `SELECT position, message_id, CASE WHEN total <= $4::bigin
 /** The rows of `selectContext` and a row for each field of the state. Rows of fields have a `name`, rows of messages have none. */
 const selectState = `SELECT NULL AS name, position, message_id, json FROM (${selectContext}) AS context
   UNION ALL SELECT x.name, NULL, NULL, x.json ${ofThread('fields')}`;
-
-/** A row for each field, or a single row without a `name` where the state has no field; each has the version and the size of the context. */
-const selectSizes = `SELECT t.version, x.name, octet_length(x.json) AS bytes,
-    (SELECT coalesce(sum(octet_length(x.json) + 1), 0) FROM messages AS x WHERE x.ref = t.ref AND ${isInContext}) AS context
-  FROM threads AS t LEFT JOIN fields AS x ON x.ref = t.ref WHERE t.owner = $1 AND t.thread_id = $2`;
-
-const sizeOfField = (row: Row): number =>
-  row['name'] === null ? 0 : Buffer.byteLength(row['name'] as string) + (row['bytes'] as number);
 
 /** A bound as PostgreSQL takes it. */
 const toBound = (bytes: number): number => Math.min(bytes, Number.MAX_SAFE_INTEGER);

@@ -2,7 +2,7 @@ import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ThreadReads } from '../../ports/reads.ts';
 import { toRun, toStoredMessage } from '../../record/sql-rows.ts';
-import { measure, newestOfContext } from './context.ts';
+import { newestOfContext } from './context.ts';
 import { runsOfThreads, toPlacedEntry, toRunColumns } from './rows.ts';
 import { selectContextRef, selectFields, selectHead, selectRef } from './snapshot.ts';
 
@@ -22,8 +22,6 @@ export function createReads(db: Sqlite): ThreadReads {
         isTruncated: bottom > 0,
       });
     },
-
-    measure: (key) => measure(db, key),
 
     getFields: (key) => {
       const ref = selectRef(db, key);

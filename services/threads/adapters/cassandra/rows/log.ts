@@ -63,17 +63,6 @@ export async function readRanges(session: Session, log: Log, ranges: Ranges): Pr
   return parts.flat();
 }
 
-/** The bytes of the entries at the positions of the ranges, each with one more for its separator; read a page at a time. */
-export async function measureRanges(session: Session, log: Log, ranges: Ranges): Promise<number> {
-  let bytes = 0;
-  for (const stretch of ranges.flatMap((range) => stretchesOf(log.layout, range))) {
-    for await (const rows of readStretch(session, log, stretch, whole)) {
-      for (const row of rows) if (!isGone(row)) bytes += (row['json'] as Buffer).length + 1;
-    }
-  }
-  return bytes;
-}
-
 /** Positions in the first read, when message sizes are unknown, and in any read. */
 const firstRead = 16;
 const maxRead = 1024;
