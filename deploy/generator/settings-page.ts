@@ -66,7 +66,7 @@ and warns in one line of variables that have no effect on it: settings of other 
 | \`auth\` | \`null\`: no authentication, one owner, and the service listens on the loopback unless \`HOST\` says otherwise. \`"jwt"\`: bearer tokens. \`{"method": "custom", "path": "<module>:<class>"}\`: your own backend |
 | \`authorization\` | \`<module>:<object>\`: a backend that decides what a caller may do; absent or \`null\`: everything, but \`agents:deploy\` (which revisions of an agent serve) only where the gateway listens on a loopback address |
 
-How tokens are checked and how backends are written: [gateway](../gateway/README.md).
+How tokens are checked and how backends are written: [gateway](../gateway/auth/authentication.md).
 `;
 
 /** `deploy/settings.md`. */

@@ -60,6 +60,14 @@ const rows: readonly ServiceEndpoint[] = [
     handle: () => '"hello"',
   }),
   endpoint({
+    name: 'echoAbout',
+    method: 'GET',
+    path: '/echo/about',
+    answer: 'bare',
+    access: 'every caller',
+    handle: (_request, services) => services.openApi(),
+  }),
+  endpoint({
     name: 'echoStart',
     method: 'POST',
     path: '/echo/runs',
@@ -154,4 +162,5 @@ export const echo: Dialect<ServiceEndpoint> = {
     threadId: typeof thread === 'string' ? readId(thread) : undefined,
   }),
   readId,
+  openApi: ({ secured }) => ({ echoes: rows.map(({ path }) => path), secured }),
 };

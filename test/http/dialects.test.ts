@@ -207,9 +207,11 @@ test('the rate of requests counts what is asked in any dialect', async (t) => {
   t.truthy(refused.headers.get('retry-after'));
 });
 
-test('a dialect without a document is in none', async (t) => {
+test('each dialect has a document of its own', async (t) => {
   const { send } = await open(t);
   const { text } = await send('GET', '/openapi.json');
   t.true(text.includes('"/v1/ping"'));
   t.false(text.includes('/echo'));
+  const { body } = await send('GET', '/echo/about');
+  t.deepEqual(body, { echoes: echo.rows.map(({ path }) => path), secured: true });
 });
