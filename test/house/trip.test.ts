@@ -16,9 +16,9 @@ interface Bounds {
 
 /** What nothing may exceed. They only fall. */
 const bounds = {
-  invoke: { files: 187, changes: 272 },
+  invoke: { files: 187, changes: 252 },
   event: { files: 30, changes: 24 },
-  search: { files: 74, changes: 34 },
+  search: { files: 73, changes: 34 },
   ping: { files: 28, changes: 5 },
 } as const satisfies Readonly<Record<string, Bounds>>;
 
