@@ -46,7 +46,7 @@ withServer(test, privateNats(), () => {
     taken.settle();
   });
 
-  test.serial('consumers that a process of the version before has created get the same bounds', async (t) => {
+  test.serial('consumers that were created with other bounds get the same ones', async (t) => {
     await using server = await openNatsWithAccounts(['support']);
     await using _api = await openNatsAt(server.urlOf('api'));
     await using service = await openNatsClient({ url: server.urlOf('api'), name: 'before', log });
