@@ -100,6 +100,7 @@ const headAt = (version: number, at: number): Head => ({
   openCalls: [],
   next: [],
   openInterrupts: [],
+  size: { fields: 0, context: 0 },
   claims: 0,
   deleting: false,
 });

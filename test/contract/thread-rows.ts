@@ -20,6 +20,8 @@ export const newHead: Head = {
   openCalls: [],
   next: [],
   openInterrupts: [],
+  // More than any test writes: a store that trusts it reads all, and page by page.
+  size: { fields: 2 ** 40, context: 2 ** 40 },
   claims: 0,
   deleting: false,
 };

@@ -52,15 +52,15 @@ const entryAt = (position: number): LogEntry => {
   };
 };
 
-/** A thread with a larger context than the service makes. */
+/** A thread whose context is larger than any call lets it become. */
 async function writeGiant(store: ThreadStore, threadId: string, count: number): Promise<Head> {
-  const size = { fields: 0, context: count * (messageBytes + 1) };
-  let head: Head = { ...newHead, version: 1_000_000, nextPosition: 0, size };
+  let head: Head = { ...newHead, version: 1_000_000, nextPosition: 0, size: { fields: 0, context: 0 } };
   const write = (change: Change): Promise<void> =>
     store.change({ owner, threadId }, {}, () => ({ change, reply: undefined }));
   for (let at = 0; at < count; at += 3) {
     const messages = Array.from({ length: Math.min(3, count - at) }, (_, index) => entryAt(at + index));
-    head = { ...head, version: head.version + 1, nextPosition: at + messages.length };
+    const context = messages.reduce((sum, { json }) => sum + json.byteLength + 1, head.size.context);
+    head = { ...head, version: head.version + 1, nextPosition: at + messages.length, size: { fields: 0, context } };
     await write({ head, messages });
   }
   return head;

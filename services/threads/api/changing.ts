@@ -38,7 +38,7 @@ interface ChangingOptions {
 }
 
 export function createChanging({ store, now, keep }: ChangingOptions): Changing {
-  const change: Changing['change'] = async (key, reads, decide) =>
+  const change: Changing['change'] = (key, reads, decide) =>
     store.change(key, reads, (snapshot) => pruned(decide(snapshot), keep));
 
   const changeOnRequest: Changing['changeOnRequest'] = async ({ key, reads = {}, method, request, toKept }, decide) => {

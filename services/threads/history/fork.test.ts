@@ -24,6 +24,7 @@ async function leaveBehind(store: ThreadStore, agoMs: number, epoch = 0): Promis
     openCalls: [],
     next: [],
     openInterrupts: [],
+    size: { fields: 0, context: 0 },
     claims: 0,
     deleting: true,
   };

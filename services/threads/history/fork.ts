@@ -10,6 +10,7 @@ import type { Change, ThreadChanges } from '../ports/changes.ts';
 import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
 import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import { agentOf, newHead } from '../record/head.ts';
+import { emptySize } from '../record/size.ts';
 import { marked, restored } from './restore.ts';
 import { encodeUndo, markOf } from './undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -108,8 +109,8 @@ async function makeFork(store: ForkStore, request: ForkThreadRequest, now: () =>
 const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head, now: number): Head => {
   const name = threadName ?? source.name;
   const metadata = metadataJson ?? source.metadata;
-  // The size is not kept while the thread is copied; the last change sets it, if the forked version has it.
-  const { size: _, ...head } = newHead(
+  // The last change of the copy sets the size.
+  const head = newHead(
     {
       ...(name === undefined ? {} : { threadName: name }),
       ...(metadata === undefined ? {} : { metadataJson: metadata }),
@@ -228,7 +229,7 @@ async function copyThread(
   return copy.head();
 }
 
-const emptyMark = { nextPosition: 0, openCalls: [], next: [], openInterrupts: [] };
+const emptyMark = { nextPosition: 0, openCalls: [], next: [], openInterrupts: [], size: emptySize };
 
 const placed = (entries: readonly PlacedEntry[]): Pick<Change, 'messages' | 'removedFromContext'> => ({
   messages: entries.map(({ position, messageId, json }) => ({ position, messageId, json })),

@@ -4,7 +4,7 @@ import type { Overlay } from './overlay.ts';
 import { encodeUndo, type Mark } from './undo.ts';
 
 /** The head with the values of the mark. */
-export function marked({ interruptedRun: _, progress: _progress, size: _size, ...head }: Head, mark: Mark): Head {
+export function marked({ interruptedRun: _, progress: _progress, ...head }: Head, mark: Mark): Head {
   return { ...head, ...mark };
 }
 

@@ -7,7 +7,7 @@ const checkpoint: Checkpoint = { source: 'step', nodes: [], next: [], at: 0, und
 
 const headOf = (version: number): Head => ({
   ...{ createdAt: 0, updatedAt: 0, version, epoch: 1, step: 0, queue: [], nextPosition: 0, openCalls: [], next: [] },
-  ...{ openInterrupts: [], claims: 0, deleting: false },
+  ...{ openInterrupts: [], size: { fields: 0, context: 0 }, claims: 0, deleting: false },
 });
 
 /** Up to which version checkpoints are dropped with a change to this version, when two are kept. */

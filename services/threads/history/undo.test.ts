@@ -4,7 +4,7 @@ import { createOverlay, fieldsUnder } from './overlay.ts';
 import { decodeUndo, encodeUndo, type Undo } from './undo.ts';
 
 const empty: Undo = {
-  mark: { nextPosition: 0, openCalls: [], next: [], openInterrupts: [] },
+  mark: { nextPosition: 0, openCalls: [], next: [], openInterrupts: [], size: { fields: 0, context: 0 } },
   fields: [],
   entries: [],
   removed: [],
@@ -18,6 +18,7 @@ const undo: fc.Arbitrary<Undo> = fc
     openCalls: fc.array(fc.record({ callId: fc.string(), name: fc.string() }), { maxLength: 2 }),
     next: texts,
     openInterrupts: texts,
+    size: fc.record({ fields: fc.nat(), context: fc.nat() }),
     more: fc.record({ interruptedRun: fc.string(), progress: bytes }, { requiredKeys: [] }),
     fields: fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.option(bytes, { nil: undefined })), { maxLength: 3 }),
     entries: fc.array(
@@ -27,8 +28,8 @@ const undo: fc.Arbitrary<Undo> = fc
     removed: fc.array(fc.nat(), { maxLength: 3 }),
     order: fc.option(fc.array(fc.nat(), { maxLength: 3 }), { nil: undefined }),
   })
-  .map(({ nextPosition, openCalls, next, openInterrupts, more, fields, entries, removed, order }) => ({
-    mark: { nextPosition, openCalls, next, openInterrupts, ...more },
+  .map(({ nextPosition, openCalls, next, openInterrupts, size, more, fields, entries, removed, order }) => ({
+    mark: { nextPosition, openCalls, next, openInterrupts, size, ...more },
     fields,
     entries,
     removed,

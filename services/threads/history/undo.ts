@@ -33,8 +33,7 @@ export function withCheckpoint(
   info: Omit<CheckpointInfo, 'next'>,
 ): Change {
   const undo = encodeUndo(overwritten(change, before, snapshot));
-  const size = sizeAfter(before, change, snapshot);
-  const head = size ? { ...change.head, size } : change.head;
+  const head = { ...change.head, size: sizeAfter(before, change, snapshot) };
   return { ...change, head, checkpoint: { ...info, next: change.head.next, undo } };
 }
 
@@ -123,7 +122,7 @@ export const markOf = (head: Mark): Mark => ({
   openInterrupts: head.openInterrupts,
   ...(head.interruptedRun === undefined ? {} : { interruptedRun: head.interruptedRun }),
   ...(head.progress === undefined ? {} : { progress: head.progress }),
-  ...(head.size === undefined ? {} : { size: head.size }),
+  size: head.size,
 });
 
 /**
@@ -137,7 +136,7 @@ interface Header {
   readonly asked?: readonly string[];
   readonly interrupted?: string;
   /** Bytes of all fields, and of the context. */
-  readonly size?: readonly [fields: number, context: number];
+  readonly size: readonly [fields: number, context: number];
   /** Bytes of the progress. */
   readonly progress?: number;
   /** Name and bytes of each field; without bytes, it was not set. */
@@ -164,7 +163,7 @@ export function encodeUndo({ mark, fields, entries, removed, order }: Undo): Uin
     ...(mark.next.length === 0 ? {} : { next: mark.next }),
     ...(mark.openInterrupts.length === 0 ? {} : { asked: mark.openInterrupts }),
     ...(mark.interruptedRun === undefined ? {} : { interrupted: mark.interruptedRun }),
-    ...(mark.size === undefined ? {} : { size: [mark.size.fields, mark.size.context] }),
+    size: [mark.size.fields, mark.size.context],
     ...(progress === undefined ? {} : { progress }),
     ...(fields.length === 0 ? {} : { fields: fields.map(([name, json]) => (json ? [name, note(json)] : [name])) }),
     ...(entries.length === 0
@@ -198,7 +197,7 @@ export function decodeUndo(bytes: Uint8Array): Undo {
       next: header.next ?? none,
       openInterrupts: header.asked ?? none,
       ...(header.interrupted === undefined ? {} : { interruptedRun: header.interrupted }),
-      ...(header.size === undefined ? {} : { size: { fields: header.size[0], context: header.size[1] } }),
+      size: { fields: header.size[0], context: header.size[1] },
       ...progress,
     },
     fields: (header.fields ?? none).map(([name, length]) => [name, length === undefined ? undefined : take(length)]),

@@ -3,7 +3,7 @@ import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import { refuseMessages, refuseMetadata } from '../record/bounds.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
-import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { answersIn, directWrite, withoutCalls, writableHead } from '../state/writable.ts';
 
 /** Where the messages are in the request. */
@@ -28,7 +28,7 @@ export function decideAddMessages(
     at: now,
     ...(metadata === undefined ? {} : { metadata }),
   });
-  refuseGrowth(requireSize(head), change.head.size, inRequest);
+  refuseGrowth(head.size, change.head.size, inRequest);
   refuseLargeChange(change, request, inRequest.messages);
   return { change, reply: { version } };
 }

@@ -55,8 +55,7 @@ export interface Head {
   /** What the worker stored with its last commit: of the active run, or of one that is interrupted. */
   readonly progress?: Uint8Array;
   readonly interruptedRun?: string;
-  /** Absent in a fork that is not complete yet. */
-  readonly size?: ThreadSize;
+  readonly size: ThreadSize;
   /**
    * Readers see no such thread: it is being deleted, or it is a fork that is not complete yet. Its remaining rows are to be
    * purged.

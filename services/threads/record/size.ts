@@ -14,30 +14,22 @@ const sizeOfField = (name: string, json: Uint8Array): number => Buffer.byteLengt
 export const sizeOfFields = (fields: Readonly<Record<string, Uint8Array>>): number =>
   Object.entries(fields).reduce((sum, [name, json]) => sum + sizeOfField(name, json), 0);
 
-/** The thread's size. @throws Error for a fork that is not complete, which no decision about its state sees. */
-export function requireSize({ size }: Pick<Head, 'size'>): ThreadSize {
-  if (!size) throw new Error('the size of the thread is not known');
-  return size;
-}
-
 type Sized = Pick<Change, 'fields' | 'messages' | 'removedFromContext' | 'deleted' | 'clearState'>;
 
 /**
  * The size after a change. The snapshot holds the fields that the change writes, and the entries that it replaces, deletes or
- * takes out of the context. `undefined` when the size before is not known.
+ * takes out of the context.
  */
 export function sizeAfter(
   { size }: Pick<Head, 'size'>,
   change: Sized,
   snapshot: Pick<Snapshot, 'entries' | 'fields'>,
-): ThreadSize | undefined {
+): ThreadSize {
   if (change.clearState) return emptySize;
-  return (
-    size && {
-      fields: fieldsAfter(size.fields, change, snapshot.fields),
-      context: contextAfter(size.context, change, snapshot.entries),
-    }
-  );
+  return {
+    fields: fieldsAfter(size.fields, change, snapshot.fields),
+    context: contextAfter(size.context, change, snapshot.entries),
+  };
 }
 
 function fieldsAfter(bytes: number, { fields = {} }: Sized, known: Snapshot['fields']): number {
@@ -77,8 +69,7 @@ export interface SizePlaces {
  * Refuses a change that makes state fields or context grow beyond their bounds. What is larger already may shrink.
  * @throws Invalid naming the field; its type names the bound.
  */
-export function refuseGrowth(before: ThreadSize, after: ThreadSize | undefined, at: SizePlaces): void {
-  if (!after) return;
+export function refuseGrowth(before: ThreadSize, after: ThreadSize, at: SizePlaces): void {
   if (after.fields > sizes.state && after.fields > before.fields)
     throw invalid(at.fields, `all fields together would have ${bytesOver(after.fields, sizes.state)}`, stateTooLarge);
   if (after.context > sizes.context && after.context > before.context)

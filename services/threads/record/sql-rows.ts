@@ -81,13 +81,9 @@ export const toRun = (row: Row): RunRecord => ({
   ...optional('outputTo', row['output_to'] as number | null),
 });
 
-/**
- * The columns of {@link toRunRow}. In SQLite's rows `usage`, `wake_at` and `served_by` come after the large `options` and `input`, because
- * they were added later: where these do not fit on the row's page, SQLite reads past them to reach one of the three. The rest comes before.
- */
+/** The columns of {@link toRunRow}. */
 export const runColumns =
   'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end", usage, ' +
-  // Read of sleeping runs alone, which are few.
   "CASE WHEN status = 'sleeping' THEN wake_at END AS wake_at, served_by";
 
 export const toRunRow = (row: Row): RunRow => ({

@@ -14,7 +14,7 @@ import type {
 import { fromInput, toJson } from '../record/json.ts';
 import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
-import { requireSize, refusalToBegin } from '../record/size.ts';
+import { refusalToBegin } from '../record/size.ts';
 import { refusalOfChange, withCheckpoint } from '../history/undo.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { endRun, nextOf } from './commit.ts';
@@ -80,10 +80,9 @@ export function decideClaim(
   if (head.claims === maxClaims - 1 && request.notLast)
     return { reply: { ...replyOf(run, head, head), lastClaim: true } };
   const { workerId: worker } = request;
-  const size = requireSize(head);
   const hasBegun = head.foundVersion !== undefined && !run.input;
   if (hasBegun) {
-    const refusal = refusalToBegin(size);
+    const refusal = refusalToBegin(head.size);
     if (refusal !== undefined) return failed(invalidInput(refusal));
     const { wakeAt } = run;
     const taken = takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
@@ -262,9 +261,7 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
   });
   return {
     change,
-    refusal:
-      (change.head.size && refusalToBegin(change.head.size)) ??
-      refusalOfChange(change, { owner, threadId: run.threadId }),
+    refusal: refusalToBegin(change.head.size) ?? refusalOfChange(change, { owner, threadId: run.threadId }),
     reply: {
       ...replyOf(record, head, claimed),
       appended,

@@ -4,7 +4,7 @@ import { heldMessages } from '@agent-workflow/protos/progress';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
-import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { RefuseUnfit } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
@@ -99,7 +99,7 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
   const info = { source: 'step', runId, step, nodes: request.nodes, at, ...(work && { work }) } as const;
   const sized = withCheckpoint(change, head, snapshot, info);
   if (messages.length > 0 || Object.keys(request.fields).length > 0)
-    refuseGrowth(requireSize(head), sized.head.size, stepWrite);
+    refuseGrowth(head.size, sized.head.size, stepWrite);
   refuseLargeChange(sized, request, stepWrite.messages);
   return {
     change: sized,

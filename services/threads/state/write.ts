@@ -4,7 +4,7 @@ import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head } from '../ports/record.ts';
 import { refuseManyFields, refuseMessages, refuseSummary } from '../record/bounds.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
-import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { answersIn, directWrite, settledHead, versionConflict, withoutCalls, writableHead } from './writable.ts';
 
 /** Where a state write's messages and fields are in its request. */
@@ -34,7 +34,7 @@ export function decideWriteState(
     ...directWrite,
     at: now,
   });
-  refuseGrowth(requireSize(head), change.head.size, inStateWrite);
+  refuseGrowth(head.size, change.head.size, inStateWrite);
   refuseLargeChange(change, request, inStateWrite.messages);
   return { change, reply: { head: change.head } };
 }

@@ -60,7 +60,7 @@ export function createReading({ session, deadlineMs }: ReadByOptions): Reading {
       let seen: Seen | undefined;
       const first = async (): Promise<Seen> => (seen = await readHead(session, key));
       const read = async (log: Log): Promise<ContextPage> => {
-        if ((seen?.head?.size?.context ?? maxBytes) < maxBytes && below === Number.MAX_SAFE_INTEGER)
+        if ((seen?.head?.size.context ?? maxBytes) < maxBytes && below === Number.MAX_SAFE_INTEGER)
           return { entries: await context(log), bottom: 0 };
         const ranges = subtract(log.layout.context, [[below, Number.MAX_SAFE_INTEGER]]);
         return readNewest(session, log, ranges, maxBytes);
@@ -100,10 +100,10 @@ function headIn(rows: readonly Row[]): Found {
   return { stamp: row && String(row['stamp']), layout: row && toLayout(row['layout'] as string) };
 }
 
-/** The context's size in the head; `undefined` when it has none. */
+/** The context's size; `undefined` without the thread. */
 function sizeIn(rows: readonly Row[]): number | undefined {
   const row = rows.find(({ kind }) => kind === kinds.head);
-  return row && toHead(row).size?.context;
+  return row && toHead(row).size.context;
 }
 
 const fieldsIn = (rows: readonly Row[], layout: Layout | undefined): StoredState['fields'] =>

@@ -60,13 +60,12 @@ export const headValues = (head: Head): Readonly<Record<string, Param>> => ({
   open_interrupts: toList(head.openInterrupts),
   claims: head.claims,
   progress: head.progress ?? null,
-  field_bytes: head.size?.fields ?? null,
-  context_bytes: head.size?.context ?? null,
+  field_bytes: head.size.fields,
+  context_bytes: head.size.context,
   deleting: head.deleting,
 });
 
 export function toHead(row: Row): Head {
-  const [fields, context] = [row['field_bytes'] as number | null, row['context_bytes'] as number | null];
   return {
     createdAt: row['created_at'] as number,
     updatedAt: row['updated_at'] as number,
@@ -92,7 +91,7 @@ export function toHead(row: Row): Head {
     ...optional('lastRevision', row['last_revision'] as string | null),
     ...optional('interruptedRun', row['interrupted_run'] as string | null),
     ...optional('progress', row['progress'] as Uint8Array | null),
-    ...(fields !== null && context !== null && { size: { fields, context } }),
+    size: { fields: row['field_bytes'] as number, context: row['context_bytes'] as number },
   };
 }
 

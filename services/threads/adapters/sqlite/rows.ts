@@ -118,8 +118,8 @@ export const fromHead = (head: Head): (string | number | Uint8Array | null)[] =>
   toList(head.openInterrupts),
   head.claims,
   head.progress ?? null,
-  head.size?.fields ?? null,
-  head.size?.context ?? null,
+  head.size.fields,
+  head.size.context,
   head.agent ?? null,
   head.revision ?? null,
   head.lastRevision ?? null,
@@ -154,8 +154,8 @@ export type HeadColumns = [
   openInterrupts: string,
   claims: number,
   progress: Uint8Array | null,
-  fieldBytes: number | null,
-  contextBytes: number | null,
+  fieldBytes: number,
+  contextBytes: number,
   agent: string | null,
   revision: string | null,
   lastRevision: string | null,
@@ -181,6 +181,7 @@ export function toHead(row: HeadColumns): Head {
     openInterrupts: fromList(openInterrupts) as readonly string[],
     claims,
     deleting: deleting === 1,
+    size: { fields: fieldBytes, context: contextBytes },
   };
   if (name !== null) head.name = name;
   if (metadata !== null) head.metadata = metadata;
@@ -194,6 +195,5 @@ export function toHead(row: HeadColumns): Head {
   if (agent !== null) head.agent = agent;
   if (revision !== null) head.revision = revision;
   if (lastRevision !== null) head.lastRevision = lastRevision;
-  if (fieldBytes !== null && contextBytes !== null) head.size = { fields: fieldBytes, context: contextBytes };
   return head;
 }

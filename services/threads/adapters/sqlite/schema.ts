@@ -32,8 +32,8 @@ export const migrations: readonly string[] = [
      worker TEXT,
      found_version INTEGER,
      checkpoints_since INTEGER,
-     field_bytes INTEGER,
-     context_bytes INTEGER,
+     field_bytes INTEGER NOT NULL,
+     context_bytes INTEGER NOT NULL,
      -- A message is part of the context while its 'in_context' is this number: clearing a context writes one row.
      context_number INTEGER NOT NULL DEFAULT 1,
      -- The agent that the thread belongs to; null before its first run, and for 'default'.
@@ -87,20 +87,21 @@ export const migrations: readonly string[] = [
      updated_at INTEGER NOT NULL,
      resumes TEXT,
      "end" TEXT,
-     options BLOB NOT NULL,
-     input BLOB,
-     answers TEXT NOT NULL,
-     has_new_input INTEGER NOT NULL,
-     resume TEXT,
-     output_from INTEGER,
-     output_to INTEGER,
      wake_at INTEGER,
      -- The tokens by model that the run has taken: JSON.
      usage TEXT,
      -- The revision that serves the run.
      served_by TEXT,
      -- The agent of the run's thread, for the list of the runs of one agent. Runs of 'default' have none, and no place in the index.
-     agent TEXT
+     agent TEXT,
+     answers TEXT NOT NULL,
+     has_new_input INTEGER NOT NULL,
+     resume TEXT,
+     output_from INTEGER,
+     output_to INTEGER,
+     -- The large ones stand last: where they do not fit on the row's page, SQLite reads past them to what is behind.
+     options BLOB NOT NULL,
+     input BLOB
    ) STRICT;
    CREATE UNIQUE INDEX runs_by_id ON runs (run_id, owner);
    CREATE INDEX runs_of_thread ON runs (ref, created_at);

@@ -52,7 +52,7 @@ export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey,
     runs: readRuns(db, row, key, reads),
     entries: readEntries(db, row, reads.messages),
     // A thread whose fields have no bytes has none.
-    fields: head.size?.fields === 0 ? emptySnapshot.fields : readFields(db, ref, reads.fields),
+    fields: head.size.fields === 0 ? emptySnapshot.fields : readFields(db, ref, reads.fields),
     context: reads.context ? readContext(db, row) : emptySnapshot.context,
     ...(reads.toolCall ? readToolCall(db, ref, reads.toolCall) : {}),
     ...(reads.request === undefined ? {} : readApplied(db, ref, reads.request)),
