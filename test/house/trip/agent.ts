@@ -1,16 +1,14 @@
 import { END, START, StateGraph } from '@agent-workflow/graph';
 
-/** Answers; where `config.gate` has an address, it emits two texts, and waits there before and after the second. */
+/** Answers; where `config.gates` has addresses, it waits at each of them and then emits a text. */
 export const graph = new StateGraph({})
   .addNode('answer', async (_state, { config, emit, signal }) => {
-    const { gate, after } = config;
-    if (typeof gate !== 'string' || typeof after !== 'string')
-      return { messages: [{ role: 'assistant', content: 'an answer' }] };
-    emit('the first');
-    await fetch(gate, { signal });
-    emit('the second');
-    await fetch(after, { signal });
-    return {};
+    const gates = Array.isArray(config['gates']) ? config['gates'] : [];
+    for (const [index, gate] of gates.entries()) {
+      await fetch(String(gate), { signal });
+      emit(`text ${String(index)}.`);
+    }
+    return { messages: [{ role: 'assistant', content: 'an answer' }] };
   })
   .addEdge(START, 'answer')
   .addEdge('answer', END)
