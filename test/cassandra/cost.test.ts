@@ -20,7 +20,7 @@ import { openKeyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
 import { withServer } from '../servers/real-suite.ts';
 
-const readme = new URL('../../services/threads/README.md', import.meta.url);
+const readme = new URL('../../services/threads/adapters/cassandra/README.md', import.meta.url);
 
 /** What is measured: on a thread that `prepare` makes, `work` is counted. */
 interface Measured<T> {
