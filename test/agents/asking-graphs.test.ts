@@ -2,6 +2,7 @@ import { textOf, type CompiledGraph } from '@agent-workflow/graph';
 import type { AnyNode } from '@agent-workflow/graph/build/graph';
 import { mergeOutputs } from '@agent-workflow/graph/state/merge';
 import type { Continuation, PendingInterrupt } from '@agent-workflow/graph/run/continuation';
+import { hashOf } from '@agent-workflow/graph/run/question';
 import { walk, type Walked, type WalkOptions } from '@agent-workflow/graph/testing';
 import test from 'ava';
 import fc from 'fast-check';
@@ -96,16 +97,11 @@ test('whatever nodes, branches and sub-graphs ask and sleep, in whichever order 
 });
 
 /** A continuation in which each question is changed, in sub-graphs and branches too. */
-function mapAsking(
-  continuation: Continuation,
-  change: (pending: PendingInterrupt) => Pick<Continuation, 'asking' | 'sleeping'>,
-): Continuation {
-  const { asking = [], sleeping = [], graphs = {}, branches = {} } = continuation;
-  const changed = asking.map(change);
+function mapAsking(continuation: Continuation, change: (pending: PendingInterrupt) => PendingInterrupt): Continuation {
+  const { asking = [], graphs = {}, branches = {} } = continuation;
   return {
     ...continuation,
-    asking: changed.flatMap((one) => one.asking ?? []),
-    sleeping: [...sleeping, ...changed.flatMap((one) => one.sleeping ?? [])],
+    asking: asking.map(change),
     graphs: Object.fromEntries(
       Object.entries(graphs).map(([name, position]) => [
         name,
@@ -121,14 +117,16 @@ function mapAsking(
   };
 }
 
-/** Gives answers by their place alone, as if nobody knew what was asked there. */
+/** Gives answers by their place alone: what was asked counts as what is asked there now. */
 const byPlaceAlone: Engine = (graph, options) => {
-  const { from, answers = {} } = options;
+  const { from } = options;
   if (!from?.continuation) return walk(graph, options);
+  const { mode } = from.state.values;
   const continuation = mapAsking(from.continuation, (pending) => {
-    const { open, shown: _, asked: __, ...rest } = pending;
-    if (!Object.hasOwn(answers, open.id)) return { asking: [pending] };
-    return { sleeping: [{ ...rest, answers: [...rest.answers, answers[open.id]], until: 0 }] };
+    const { shown, open } = pending;
+    const value = open.value as object;
+    if (shown.what !== hashOf(value) || !('mode' in value)) return pending;
+    return { ...pending, shown: { ...shown, what: hashOf({ ...value, mode }) } };
   });
   return walk(graph, { ...options, from: { ...from, continuation } });
 };
