@@ -8,6 +8,7 @@ type Counts = Readonly<Record<string, number>>;
 interface Left {
   readonly words: Counts;
   readonly exports: Counts;
+  readonly early: Counts;
 }
 
 export function perFile(found: readonly { readonly file: string }[]): Counts {
