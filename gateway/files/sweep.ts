@@ -36,6 +36,16 @@ export function openFileSweep({ threads, files, log, everyMs = 60_000 }: SweepOp
   const isStopping = (): boolean => stopping.signal.aborted;
   let cursor: string | undefined;
 
+  const remove = async (file: FileKey): Promise<void> => {
+    if (isStopping()) return;
+    try {
+      await removeFile(file, { threads, files }, stopping.signal);
+    } catch (error) {
+      if (!isStopping())
+        log.warn({ err: error, file_id: file.fileId }, 'a file was not removed; a later sweep tries again');
+    }
+  };
+
   const sweep = async (): Promise<void> => {
     for (let page = 0; page < maxPages && !isStopping(); page++) {
       const uploadingBefore = Date.now() - files.limits.uploadMs - graceMs;
@@ -46,16 +56,6 @@ export function openFileSweep({ threads, files, log, everyMs = 60_000 }: SweepOp
       for (const file of listed.files) await remove(file);
       cursor = listed.cursor;
       if (cursor === undefined) return;
-    }
-  };
-
-  const remove = async (file: FileKey): Promise<void> => {
-    if (isStopping()) return;
-    try {
-      await removeFile(file, { threads, files }, stopping.signal);
-    } catch (error) {
-      if (!isStopping())
-        log.warn({ err: error, file_id: file.fileId }, 'a file was not removed; a later sweep tries again');
     }
   };
 

@@ -104,6 +104,12 @@ export function createHeldGrants({
     else active.set(key, held);
   };
 
+  const refused = (method: string, error: ServiceError): ServiceError => {
+    if (isFirst(`${method} ${error.message}`))
+      log.error({ method, why: error.message }, 'a call was refused: this pool may not make it');
+    return new ServiceError('PermissionDenied', 'a call of the worker was not allowed', { cause: error });
+  };
+
   const withGrants = <S extends object>(context: string, service: S, threads: Threads): S => {
     const methods = Object.entries(service).map(([name, method]: [string, AnyMethod]): [string, AnyMethod] => [
       name,
@@ -117,12 +123,6 @@ export function createHeldGrants({
       },
     ]);
     return Object.fromEntries(methods) as S;
-  };
-
-  const refused = (method: string, error: ServiceError): ServiceError => {
-    if (isFirst(`${method} ${error.message}`))
-      log.error({ method, why: error.message }, 'a call was refused: this pool may not make it');
-    return new ServiceError('PermissionDenied', 'a call of the worker was not allowed', { cause: error });
   };
 
   return {

@@ -39,6 +39,14 @@ export function createByteBudget(limit: number): ByteBudget {
   const waiting = new Map<symbol, { readonly bytes: number; readonly admit: () => void }>();
   const fits = (bytes: number): boolean => held === 0 || held + bytes <= limit;
 
+  const admitNext = (): void => {
+    for (const [key, next] of waiting) {
+      if (!fits(next.bytes)) return;
+      waiting.delete(key);
+      next.admit();
+    }
+  };
+
   const force = (bytes: number): Disposable => {
     held += bytes;
     let isHeld = true;
@@ -50,13 +58,6 @@ export function createByteBudget(limit: number): ByteBudget {
         admitNext();
       },
     };
-  };
-  const admitNext = (): void => {
-    for (const [key, next] of waiting) {
-      if (!fits(next.bytes)) return;
-      waiting.delete(key);
-      next.admit();
-    }
   };
   const tryTake = (bytes: number): Disposable | undefined =>
     waiting.size === 0 && fits(bytes) ? force(bytes) : undefined;

@@ -40,6 +40,10 @@ export function createOpenCalls(hold: () => () => void): OpenCalls {
     return taken;
   };
 
+  const refuse = (): void => {
+    for (const { reject } of takePending()) reject(new Error('it is not known which call asks this'));
+  };
+
   const settle = (): void => {
     if (pending.length === 0 || (open.size > 1 && pending.length < open.size)) return;
     const [only] = open;
@@ -49,10 +53,6 @@ export function createOpenCalls(hold: () => () => void): OpenCalls {
     }
     refuse();
     for (const call of open) call.confuse();
-  };
-
-  const refuse = (): void => {
-    for (const { reject } of takePending()) reject(new Error('it is not known which call asks this'));
   };
 
   return {

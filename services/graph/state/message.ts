@@ -77,14 +77,14 @@ export function draftMessage({ toBlock, countEmitted, role }: DraftOptions): Mes
     if (characters > sizes.message) throw tooLarge('the emitted message', characters, 'message');
     countEmitted(more);
   };
-  const close = (data?: ProviderData): void => {
-    if (open && (open.text !== '' || data)) push({ ...open, ...(data && { provider_data: data }) });
-    open = undefined;
-  };
   const push = (block: Block): void => {
     if (content.length >= sizes.blocks)
       throw new RunFailure('NodeFailed', `the emitted message has more than ${sizes.blocks} blocks`);
     content.push(block);
+  };
+  const close = (data?: ProviderData): void => {
+    if (open && (open.text !== '' || data)) push({ ...open, ...(data && { provider_data: data }) });
+    open = undefined;
   };
   /** Adds to the open block of this type, and opens one where there is none. */
   const extend = (type: BlockChunk['type'], text: string, data?: ProviderData): void => {

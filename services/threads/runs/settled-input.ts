@@ -74,6 +74,18 @@ function readInput(
   const open = new Set(head.openCalls.map(({ callId }) => callId));
   const answering = new Set(asked);
   const answers: string[] = [];
+  const heldCalls = (): HeldCalls['answered'] => {
+    if (held?.version !== head.version) throw new CallsToRead(head);
+    return held.answered;
+  };
+  /** Whether the thread has the result. `maker` is the message of the call that stands before it in the input. */
+  const repeats = (id: string, maker: Read | undefined): boolean => {
+    if (maker) return maker.isKnown && heldCalls().get(id)?.get(maker.entry.messageId) === true;
+    // A result alone, of a call that is not open, is refused without a look at the context.
+    const isAnswered = hasNewInput ? [...(heldCalls().get(id)?.values() ?? [])].at(-1) : undefined;
+    if (isAnswered === undefined) answers.push(id);
+    return isAnswered === true;
+  };
   /** The results of a message that the thread has under another id. */
   const repeatedIn = ({ entry, message, isKnown }: Read, index: number): ReadonlySet<string> => {
     const results = message.role === 'tool' ? answeredCalls(message).filter((id) => answering.has(id)) : [];
@@ -87,18 +99,6 @@ function readInput(
       return false;
     };
     return new Set(results.filter(isRepeated));
-  };
-  /** Whether the thread has the result. `maker` is the message of the call that stands before it in the input. */
-  const repeats = (id: string, maker: Read | undefined): boolean => {
-    if (maker) return maker.isKnown && heldCalls().get(id)?.get(maker.entry.messageId) === true;
-    // A result alone, of a call that is not open, is refused without a look at the context.
-    const isAnswered = hasNewInput ? [...(heldCalls().get(id)?.values() ?? [])].at(-1) : undefined;
-    if (isAnswered === undefined) answers.push(id);
-    return isAnswered === true;
-  };
-  const heldCalls = (): HeldCalls['answered'] => {
-    if (held?.version !== head.version) throw new CallsToRead(head);
-    return held.answered;
   };
   return { messages: messages.flatMap((read, index) => withoutResults(read, repeatedIn(read, index))), answers };
 }

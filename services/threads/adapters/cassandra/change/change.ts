@@ -36,20 +36,6 @@ interface Made<T> {
 export function createMakeChange(options: ChangeOptions): ThreadChanges['change'] {
   const { session, inLine, recent, deadlineMs } = options;
 
-  const make = async <T>(key: ThreadKey, reads: Reads, decide: Decide<T>, until: number): Promise<Made<T>> => {
-    const attempts = createAttempts<Made<T>>();
-    let isSerial = reads.fields === 'all' || reads.undosOfActiveRun !== undefined;
-    const ahead = options.ahead(key, reads);
-    for (let tries = 1; ; tries += 1) {
-      const guess = tries > 1 ? undefined : reads.isNewThread === true ? nothingSeen : recent.recall(key, reads);
-      const sight = guess ?? (await persist(() => readSight(session, key, reads, isSerial), attempts, until));
-      const made = attempts.settle(sight.seen) ?? (await tryChange({ key, reads, decide, sight, attempts, ahead }));
-      if (made) return made;
-      isSerial = true;
-      await pauseBetweenTries(tries, until);
-    }
-  };
-
   const tryChange = async <T>(given: Try<T>): Promise<Made<T> | undefined> => {
     const { key, reads, decide, sight, attempts, ahead } = given;
     const { seen, snapshot, isSteady } = sight;
@@ -70,6 +56,20 @@ export function createMakeChange(options: ChangeOptions): ThreadChanges['change'
     }
     recent.keep(key, { sight, reads, change, plan: planned });
     return made;
+  };
+
+  const make = async <T>(key: ThreadKey, reads: Reads, decide: Decide<T>, until: number): Promise<Made<T>> => {
+    const attempts = createAttempts<Made<T>>();
+    let isSerial = reads.fields === 'all' || reads.undosOfActiveRun !== undefined;
+    const ahead = options.ahead(key, reads);
+    for (let tries = 1; ; tries += 1) {
+      const guess = tries > 1 ? undefined : reads.isNewThread === true ? nothingSeen : recent.recall(key, reads);
+      const sight = guess ?? (await persist(() => readSight(session, key, reads, isSerial), attempts, until));
+      const made = attempts.settle(sight.seen) ?? (await tryChange({ key, reads, decide, sight, attempts, ahead }));
+      if (made) return made;
+      isSerial = true;
+      await pauseBetweenTries(tries, until);
+    }
   };
 
   return async (key, reads, decide) => {

@@ -87,6 +87,13 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
 
   let kept: { readonly at: number; readonly ordered: readonly Noted[] } | undefined;
 
+  const readNotes = async (): Promise<readonly Noted[]> => {
+    const notes = new Map<string, Noted>();
+    for await (const some of open.walk(now() + aheadMs))
+      for (const noted of some) notes.set(JSON.stringify([noted.id, noted.owner]), noted);
+    return [...notes.values()].toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  };
+
   /** The notes of open runs after an id, in the order of the page. */
   const notesBehind = async ({
     after,
@@ -97,13 +104,6 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     if (!newestFirst) return after === undefined ? ordered : ordered.slice(firstWhere(ordered, (id) => id > after));
     const end = after === undefined ? ordered.length : firstWhere(ordered, (id) => id >= after);
     return ordered.slice(0, end).reverse();
-  };
-
-  const readNotes = async (): Promise<readonly Noted[]> => {
-    const notes = new Map<string, Noted>();
-    for await (const some of open.walk(now() + aheadMs))
-      for (const noted of some) notes.set(JSON.stringify([noted.id, noted.owner]), noted);
-    return [...notes.values()].toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
   };
 
   return {
