@@ -23,6 +23,10 @@ export function rereadable(source: AsyncIterable<Uint8Array>, maxBytes: number):
   let taking: Promise<void> | undefined;
   const isShort = (): boolean => size <= maxBytes;
 
+  const leave = async (): Promise<void> => {
+    await iterator.return?.();
+  };
+
   const take = async (): Promise<void> => {
     try {
       const next = await iterator.next();
@@ -59,9 +63,6 @@ export function rereadable(source: AsyncIterable<Uint8Array>, maxBytes: number):
     }
   }
 
-  const leave = async (): Promise<void> => {
-    await iterator.return?.();
-  };
   return {
     read,
     canReread: () => isShort() && !hasFailed,

@@ -63,6 +63,13 @@ function ListedRuns({ chosen, statuses, agent }: ListedRunsProps) {
   const runs = usePages((cursor, signal) => loadPage(selection, cursor, signal), [chosen, agent]);
   const { items, cursor, isLoading } = runs.state.value;
   const isMoving = items.some(({ status }) => isUnderWay(status));
+  const refresh = async (signal: AbortSignal): Promise<void> => {
+    const page = await client.runs.list({ ...selection, limit: pageSize }, { signal });
+    if (signal.aborted || runs.state.peek().isLoading) return;
+    const merged = withFirstPage(runs.state.peek().items, { runs: page.runs, isWhole: page.cursor === undefined });
+    if (merged === undefined) runs.again();
+    else runs.edit(() => merged);
+  };
   useEffect(() => {
     if (!isMoving) return undefined;
     const controller = new AbortController();
@@ -77,13 +84,6 @@ function ListedRuns({ chosen, statuses, agent }: ListedRunsProps) {
     };
   }, [isMoving, chosen, agent]);
 
-  const refresh = async (signal: AbortSignal): Promise<void> => {
-    const page = await client.runs.list({ ...selection, limit: pageSize }, { signal });
-    if (signal.aborted || runs.state.peek().isLoading) return;
-    const merged = withFirstPage(runs.state.peek().items, { runs: page.runs, isWhole: page.cursor === undefined });
-    if (merged === undefined) runs.again();
-    else runs.edit(() => merged);
-  };
   const onStopped = (run: Run): void => {
     stopped.value = undefined;
     notice.value = `The run ${run.run_id} is ${run.status}.`;
