@@ -89,7 +89,7 @@ function applyToCheckpoints(db: Sqlite, ref: number, change: Change): void {
     db.prepare('DELETE FROM checkpoints WHERE ref = ? AND version <= ?').run(ref, change.dropCheckpointsTo);
 }
 
-/** About one in so many that come forgets those that are due: a little more than that many, so that none of them stay. */
+/** About one in so many that come forgets those that are due, up to four times as many, so that none of them stay. */
 const forgottenEvery = 16;
 
 function putApplied(db: Sqlite, ref: number, { id, reply, at, keptMs }: AppliedRequest): void {
