@@ -1,7 +1,7 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { ConfigError } from '@agent-workflow/kit/env';
 import type { Log } from '@agent-workflow/kit/log';
-import { isSymmetric, minSecretBytes, misfit, type Algorithm } from './algorithms.ts';
+import { minSecretBytes, misfit, type Algorithm } from './algorithms.ts';
 import { jwksFault, openJwks } from './jwks.ts';
 import type { AuthConfig } from './settings.ts';
 
@@ -26,13 +26,14 @@ export function openKeys({ config, log }: KeysOptions): Keys {
   const { JWT_ALGORITHM: algorithm } = config;
   const given = (['JWT_SECRET_KEY', 'JWT_PUBLIC_KEY', 'JWT_JWKS_URL'] as const).filter((name) => config[name]);
   const [name, more] = given;
-  const usable = isSymmetric(algorithm) ? 'JWT_SECRET_KEY' : 'one of JWT_PUBLIC_KEY, JWT_JWKS_URL, JWT_SECRET_KEY';
+  const minBytes = minSecretBytes(algorithm);
+  const usable = minBytes !== undefined ? 'JWT_SECRET_KEY' : 'one of JWT_PUBLIC_KEY, JWT_JWKS_URL, JWT_SECRET_KEY';
   if (name === undefined) throw new ConfigError(`auth is jwt with ${algorithm}: ${usable} must be set`);
-  if (more !== undefined || (isSymmetric(algorithm) && name !== 'JWT_SECRET_KEY'))
+  if (more !== undefined || (minBytes !== undefined && name !== 'JWT_SECRET_KEY'))
     throw new ConfigError(`auth is jwt with ${algorithm}: ${usable} must be set, not ${given.join(' and ')}`);
   const text = config[name] ?? '';
   if (name === 'JWT_JWKS_URL') return openPublished(text, { config, log });
-  const key = isSymmetric(algorithm) ? secretKey(algorithm, text) : publicKey(algorithm, { name, text });
+  const key = minBytes !== undefined ? secretKey(algorithm, { text, minBytes }) : publicKey(algorithm, { name, text });
   return { origin: name, find: () => key, [Symbol.dispose]: () => undefined };
 }
 
@@ -51,12 +52,14 @@ function openPublished(url: string, { config, log }: KeysOptions): Keys {
   return { origin: 'JWT_JWKS_URL', find: jwks.find, [Symbol.dispose]: () => jwks[Symbol.dispose]() };
 }
 
-function secretKey(algorithm: Algorithm, text: string): KeyObject {
+function secretKey(
+  algorithm: Algorithm,
+  { text, minBytes }: { readonly text: string; readonly minBytes: number },
+): KeyObject {
   const bytes = Buffer.from(text, 'utf8');
   if (text.includes('-----BEGIN')) throw new ConfigError(`JWT_SECRET_KEY holds a PEM key; ${algorithm} needs a secret`);
-  const min = minSecretBytes(algorithm);
-  if (bytes.length < min)
-    throw new ConfigError(`JWT_SECRET_KEY has ${bytes.length} bytes; ${algorithm} needs at least ${min}`);
+  if (bytes.length < minBytes)
+    throw new ConfigError(`JWT_SECRET_KEY has ${bytes.length} bytes; ${algorithm} needs at least ${minBytes}`);
   return createSecretKey(bytes);
 }
 

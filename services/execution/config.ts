@@ -23,6 +23,7 @@ import {
 import { serviceAddress } from '@agent-workflow/runtime/service-address';
 import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
 import { natsSettings, refuseShortAge } from './adapters/nats/settings.ts';
+import { maxLeaseMs } from './ports/leases.ts';
 
 const agentRevision: Setting<string | undefined> = {
   doc: 'Revision of the agents that this process holds, as they are registered, such as the tag of an image; unset, agents have no revisions, and any process that holds the agent of a run continues it',
@@ -57,7 +58,7 @@ export const executionSettings = {
   LEASE_MS: integer(
     6000,
     'Milliseconds that a worker counts as alive after its last heartbeat; then others take over its runs',
-    { min: 500, max: 600_000 },
+    { min: 500, max: maxLeaseMs },
   ),
   THREAD_TTL: integer(0, 'Seconds after which a thread that nothing has changed is deleted; 0 keeps it for ever', {
     max: 10 ** 10,

@@ -1,3 +1,6 @@
+/** The longest lease, in milliseconds. */
+export const maxLeaseMs = 600_000;
+
 /**
  * Which workers are alive. A worker renews its lease by heartbeat. A worker whose lease has expired counts as dead, and its runs
  * may be taken over. It may be alive nevertheless: the epoch on the record keeps it from committing then.

@@ -24,6 +24,13 @@ interface StateForm {
 
 const stateForm = signal<StateForm>({ agent: undefined });
 
+const strategies: Readonly<Record<RunOptions['strategy'], string>> = {
+  enqueue: 'wait for the run before',
+  reject: 'refuse the new run',
+  interrupt: 'stop the run before',
+  rollback: 'stop and undo the run before',
+};
+
 /**
  * The options as a request to an agent has them; `undefined` when they are to be mended first: the form unfolds, at the first fault.
  * Without a name the agent is that of the thread, or the only one.
@@ -109,10 +116,11 @@ function RunFields() {
           value={strategy}
           onChange={(event) => set({ strategy: event.currentTarget.value as RunOptions['strategy'] })}
         >
-          <option value="enqueue">enqueue: wait for the run before</option>
-          <option value="reject">reject: refuse the new run</option>
-          <option value="interrupt">interrupt: stop the run before</option>
-          <option value="rollback">rollback: stop and undo the run before</option>
+          {Object.entries(strategies).map(([name, meaning]) => (
+            <option key={name} value={name}>
+              {name}: {meaning}
+            </option>
+          ))}
         </select>
       </label>
       <label>

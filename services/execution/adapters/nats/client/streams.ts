@@ -12,6 +12,7 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from 'nats';
+import { maxLeaseMs } from '../../../ports/leases.ts';
 import type { Lane } from './pools.ts';
 import { apiErrorOf, isNoResponder, type NatsClient } from './client.ts';
 import { namesOf, type StreamNames } from './names.ts';
@@ -95,7 +96,7 @@ const eventsStream = ({ prefix, replicas, eventsMaxAgeMs, eventsMaxBytes }: Stre
 const idleConsumerMs = 10 * 60_000;
 
 /** A worker's pull requests last half of its own `LEASE_MS`, which may be another than that of the process that creates its consumers: half of the longest one. */
-const longestPullMs = 300_000;
+const longestPullMs = maxLeaseMs / 2;
 
 const laneConsumer = ({ settleMs }: StreamSettings, { consumer, filter }: Lane): Partial<ConsumerConfig> => ({
   durable_name: consumer,

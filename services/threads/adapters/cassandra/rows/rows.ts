@@ -172,8 +172,12 @@ export function toListed(row: Row): Listed | undefined {
 export const toListedMetadata = (row: Row): Uint8Array | undefined =>
   isNothing(row['metadata']) ? undefined : fromBlob(row['metadata']);
 
-export const fromListed = ({ name, createdAt, updatedAt, newestRun, agent, version, metadata }: Head): string =>
-  JSON.stringify({ name, createdAt, updatedAt, newestRun, agent, version, metadataBytes: metadata?.byteLength ?? 0 });
+export function fromListed({ name, createdAt, updatedAt, newestRun, agent, version, metadata }: Head): string {
+  const thread = { name, createdAt, updatedAt, newestRun, agent, version } satisfies Readonly<
+    Record<keyof Listed['thread'] & keyof Head, unknown>
+  >;
+  return JSON.stringify({ ...thread, metadataBytes: metadata?.byteLength ?? 0 });
+}
 
 /** As bigint columns take it. */
 export const long = (value: number): bigint => BigInt(value);
