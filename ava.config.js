@@ -1,4 +1,5 @@
 import { recordEvents } from './test/ci/record.ts';
+import { longestFirst } from './test/ci/longest-first.ts';
 import { byLoad } from './test/by-load.ts';
 
 // `test/ci/main.ts` names the file that it reads what became of each test from.
@@ -17,6 +18,7 @@ export default {
   extensions: ['ts'],
   timeout: `${byLoad(300_000)}ms`,
   workerThreads: false,
+  sortTestFiles: longestFirst,
   ...(path !== '' && {
     nonSemVerExperiments: { observeRunsFromConfig: true },
     observeRun: ({ events }) => recordEvents(events, path),

@@ -9,19 +9,23 @@ import type { TestedStore } from './thread-stores/tested.ts';
 import type { OpenThreads } from './thread-stores/threads-open.ts';
 import { threadsContract } from './threads.ts';
 
-/**
- * Runs the suite of the threads service on a store: over gRPC, and called in this process, which `npm test` leaves to CI.
- */
-export function inBothShapes(test: TestFn, { name, openPart, scale }: TestedStore): void {
-  if (!scale) return;
-  const inProcess: OpenThreads = async (options) => {
+/** Runs the suite of the threads service on a store, called in this process, which `npm test` leaves to CI. */
+export function threadsInProcess(test: TestFn, { name, openPart, scale }: TestedStore): void {
+  if (!scale || processEnv()['THOROUGH'] !== '1') return;
+  const open: OpenThreads = async (options) => {
     const store = await openPart();
     return {
       ...link(createThreads({ store, ...options })),
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     };
   };
-  const overGrpc: OpenThreads = async (options) => {
+  threadsContract(test, `in process, on ${name}`, open, scale);
+}
+
+/** The same over gRPC. */
+export function threadsOverGrpc(test: TestFn, { name, openPart, scale }: TestedStore): void {
+  if (!scale) return;
+  const open: OpenThreads = async (options) => {
     const store = await openPart();
     const wire = { host: '127.0.0.1', port: 0, drainMs: 1000, onFailure: () => undefined };
     const server = await serve({ threads: createThreads({ store, ...options }) }, wire);
@@ -35,8 +39,7 @@ export function inBothShapes(test: TestFn, { name, openPart, scale }: TestedStor
       },
     };
   };
-  if (processEnv()['THOROUGH'] === '1') threadsContract(test, `in process, on ${name}`, inProcess, scale);
-  threadsContract(test, `over gRPC, on ${name}`, atMost(places, overGrpc), scale);
+  threadsContract(test, `over gRPC, on ${name}`, atMost(places, open), scale);
 }
 
 /** So many services at once. */

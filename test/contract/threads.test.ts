@@ -1,7 +1,11 @@
 import test from 'ava';
 import { testedStores } from './thread-stores/list.ts';
-import { inBothShapes } from './threads-shapes.ts';
+import { threadsInProcess, threadsOverGrpc } from './threads-shapes.ts';
 
 for (const { isEmbedded, withStore } of testedStores) {
-  if (isEmbedded) withStore(test, (store) => inBothShapes(test, store));
+  if (!isEmbedded) continue;
+  withStore(test, (store) => {
+    threadsInProcess(test, store);
+    threadsOverGrpc(test, store);
+  });
 }

@@ -1,4 +1,3 @@
-import { posix } from 'node:path';
 import test from 'ava';
 import { leftOut } from '../ci/left-out.ts';
 import { files, read, specifiersOf, targetOf } from './tree.ts';
@@ -18,27 +17,12 @@ function opensShape(file: string, seen = new Set<string>()): boolean {
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
 
-/** The files of `test/http` that a command leaves out by name, in the order of the alphabet. */
-const leftOutBy = (command: string): string[] =>
-  [...command.matchAll(/"!test\/http\/\{([^}*]*)\}\.test\.ts"/g)]
-    .flatMap(([, names = '']) => names.split(','))
-    .toSorted();
-
-test('commands that test the service as a cluster leave out those suites of HTTP that run alike in every shape, and no other', (t) => {
-  const alike = files
-    .filter((file) => /^test\/http\/[^/]+\.test\.ts$/.test(file) && !opensShape(file))
-    .map((file) => posix.basename(file, '.test.ts'));
-  const commands = Object.entries(scripts).flatMap(([name, script]) =>
-    script
-      .split(' && ')
-      .filter((command) => /\bSHAPE=/.test(command) && command.includes('"test/http/*.test.ts"'))
-      .map((command) => [name, command] as const),
-  );
-  t.deepEqual(
-    commands.map(([name]) => name),
-    ['test:cluster', 'test:pools', 'test:pools'],
-  );
-  for (const [name, command] of commands) t.deepEqual(leftOutBy(command), alike, name);
+test('the suites of HTTP open the service in the shape that a command asks for, and those that run in one shape are elsewhere', (t) => {
+  const inOneShape = files.filter((file) => /^test\/http\/[^/]+\.test\.ts$/.test(file) && !opensShape(file));
+  t.deepEqual(inOneShape, [], 'they are in test/gateway');
+  for (const [name, script] of Object.entries(scripts))
+    for (const command of script.split(' && '))
+      t.false(/\bSHAPE=/.test(command) && command.includes('test/gateway'), name);
 });
 
 test('what the run of all tests leaves out is run, word for word, by a command that CI calls', (t) => {

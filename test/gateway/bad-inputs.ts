@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Row } from '@agent-workflow/gateway/http/endpoint';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
-import { sampleOf } from './sample.ts';
+import { sampleOf } from '../http/sample.ts';
 
 /** A request that nobody should send, and the statuses that answer it. */
 export interface BadInput {

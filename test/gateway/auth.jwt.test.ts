@@ -1,13 +1,11 @@
 import { createSecretKey } from 'node:crypto';
 import { algorithms } from '@agent-workflow/gateway/auth/algorithms';
 import test, { type ExecutionContext } from 'ava';
+import { openEmbedded } from '../servers/embedded.ts';
 import { addedConfig, createClient, user, type Reply } from '../servers/client.ts';
-import { embeddedOnly, oneByOne, openShape, replicas } from './shape.ts';
 import { away, openIssuer } from '../servers/issuer.ts';
 import { startStandalone, makeWorkspace } from '../servers/standalone.ts';
 import { audience, goodClaims, inSeconds, issuer, jwkOf, makeToken, pairFor, pemOf } from '../servers/tokens.ts';
-
-const declare = oneByOne(test);
 
 const home = { HOST: '127.0.0.1' };
 const secret = 'a secret that is long enough for HS256';
@@ -22,13 +20,13 @@ async function ping(url: string, token: string): Promise<Reply> {
 
 /** A service that takes HS256, with issuer and audience unset unless told. */
 async function openService(t: ExecutionContext, env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const service = await openShape('who', { ...home, JWT_SECRET_KEY: secret, ...env }, { auth: 'jwt' });
+  const service = await openEmbedded('who', { ...home, JWT_SECRET_KEY: secret, ...env }, { auth: 'jwt' });
   t.teardown(() => service[Symbol.asyncDispose]());
   return service.url;
 }
 
 for (const algorithm of algorithms) {
-  declare(`a token signed with ${algorithm} is let in where that is the algorithm`, async (t) => {
+  test(`a token signed with ${algorithm} is let in where that is the algorithm`, async (t) => {
     const symmetric = algorithm.startsWith('HS');
     const pair = symmetric ? undefined : pairFor(algorithm);
     const key = pair?.privateKey ?? createSecretKey(Buffer.from('s'.repeat(64)));
@@ -40,7 +38,7 @@ for (const algorithm of algorithms) {
   });
 }
 
-declare('the claims reach the graph, the token does not', async (t) => {
+test('the claims reach the graph, the token does not', async (t) => {
   const url = await openService(t);
   const claims = { user_id: 'ada', email: 'ada@example.test', roles: ['admin'], exp: inSeconds(60) };
   const token = tokenOf(claims);
@@ -52,14 +50,14 @@ declare('the claims reach the graph, the token does not', async (t) => {
   t.false(reply.includes(token));
 });
 
-declare('a token whose claims are too large does not fit into the headers: 431', async (t) => {
+test('a token whose claims are too large does not fit into the headers: 431', async (t) => {
   const url = await openService(t);
   const reply = await fetch(`${url}/v1/ping`, { headers: withToken(tokenOf({ sub: 'cy', note: 'n'.repeat(15_000) })) });
   t.is(reply.status, 431);
   t.like(await reply.json(), { error: { code: 'PAYLOAD_TOO_LARGE' } });
 });
 
-declare("the claims are in the graph's config over what the body says, which can forge no user", async (t) => {
+test("the claims are in the graph's config over what the body says, which can forge no user", async (t) => {
   const url = await openService(t);
   const claims = { sub: 'cy', locale: 'fr', thread_id: 'theirs', metadata: { a: 1 }, exp: inSeconds(60) };
   const client = createClient(url, withToken(tokenOf(claims)));
@@ -83,7 +81,7 @@ declare("the claims are in the graph's config over what the body says, which can
   t.not(meta.thread_id, 'theirs');
 });
 
-declare('the owner is user_id, else sub', async (t) => {
+test('the owner is user_id, else sub', async (t) => {
   const url = await openService(t);
   const nameIn = async (claims: Readonly<Record<string, unknown>>): Promise<unknown> => {
     const client = createClient(url, withToken(tokenOf(claims)));
@@ -97,7 +95,7 @@ declare('the owner is user_id, else sub', async (t) => {
   t.is(await nameIn({ user_id: 42 }), '42');
 });
 
-declare('ids that look alike, or like an owner key of the service, are owners of their own', async (t) => {
+test('ids that look alike, or like an owner key of the service, are owners of their own', async (t) => {
   const url = await openService(t);
   const ids = ['alice', 'Alice', 'аlice', 'ａlice', 'u:alice', 'anon', 'null', 'é', 'e\u0301', '%61lice', "'; --", '0'];
   const clients = ids.map((id) => createClient(url, withToken(tokenOf({ sub: id }))));
@@ -116,7 +114,7 @@ declare('ids that look alike, or like an owner key of the service, are owners of
   }
 });
 
-declare('the clock of the issuer may be half a minute ahead, and a token ends at its second', async (t) => {
+test('the clock of the issuer may be half a minute ahead, and a token ends at its second', async (t) => {
   const url = await openService(t);
   const status = async (claims: Readonly<Record<string, unknown>>): Promise<number> =>
     (await ping(url, tokenOf({ sub: 'ada', ...claims }))).status;
@@ -131,7 +129,7 @@ declare('the clock of the issuer may be half a minute ahead, and a token ends at
   t.is(await status({ exp: Date.now() / 1000 + 60.5, iat: 0, nbf: 1.5 }), 200);
 });
 
-declare('the operator says for how long an expired token is still taken', async (t) => {
+test('the operator says for how long an expired token is still taken', async (t) => {
   const url = await openService(t, { JWT_EXP_TOLERANCE_SECONDS: '300' });
   const status = async (seconds: number): Promise<number> =>
     (await ping(url, tokenOf({ sub: 'ada', exp: inSeconds(seconds) }))).status;
@@ -141,14 +139,14 @@ declare('the operator says for how long an expired token is still taken', async 
   t.is((await ping(url, nbf)).status, 401);
   for (const given of ['-1', '301', '1.5'])
     await t.throwsAsync(
-      openShape('who', { ...home, JWT_SECRET_KEY: secret, JWT_EXP_TOLERANCE_SECONDS: given }, { auth: 'jwt' }),
+      openEmbedded('who', { ...home, JWT_SECRET_KEY: secret, JWT_EXP_TOLERANCE_SECONDS: given }, { auth: 'jwt' }),
       {
         message: /JWT_EXP_TOLERANCE_SECONDS/,
       },
     );
 });
 
-declare('claims nested deeper than a body may be are 401, and so is the key __proto__', async (t) => {
+test('claims nested deeper than a body may be are 401, and so is the key __proto__', async (t) => {
   const url = await openService(t);
   const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
   const status = async (note: unknown): Promise<number> => (await ping(url, tokenOf({ sub: 'ada', note }))).status;
@@ -157,7 +155,7 @@ declare('claims nested deeper than a body may be are 401, and so is the key __pr
   t.is(await status(JSON.parse('{"__proto__":{"a":1}}')), 401);
 });
 
-declare('no body gives its caller a role, a mail address or a scope that the token does not', async (t) => {
+test('no body gives its caller a role, a mail address or a scope that the token does not', async (t) => {
   const client = createClient(await openService(t), withToken(tokenOf({ sub: 'cy', scope: 'read' })));
   const config = { role: 'admin', roles: ['admin'], email: 'ada@example.test', scope: 'all', sub: 'ada', mine: 1 };
   const { body } = await client.send('POST', '/v1/graph/invoke', { messages: [user('who am I?')], config });
@@ -167,7 +165,7 @@ declare('no body gives its caller a role, a mail address or a scope that the tok
   for (const name of ['role', 'roles', 'email']) t.false(Object.hasOwn(seen, name), name);
 });
 
-declare('issuer and audience count when they are set, the audience also among others', async (t) => {
+test('issuer and audience count when they are set, the audience also among others', async (t) => {
   const url = await openService(t, { JWT_ISSUER: issuer, JWT_AUDIENCE: audience });
   const status = async (claims: Readonly<Record<string, unknown>>): Promise<number> =>
     (await ping(url, tokenOf(goodClaims(claims)))).status;
@@ -177,7 +175,7 @@ declare('issuer and audience count when they are set, the audience also among ot
   t.is(await status({ iss: 'https://other.test/' }), 401);
 });
 
-declare('the scheme is read in any case, and typ may be absent or that of an access token', async (t) => {
+test('the scheme is read in any case, and typ may be absent or that of an access token', async (t) => {
   const url = await openService(t);
   const plain = tokenOf({ sub: 'ada' });
   for (const authorization of [`bearer ${plain}`, `BEARER ${plain}`, `Bearer  ${plain}`]) {
@@ -189,7 +187,7 @@ declare('the scheme is read in any case, and typ may be absent or that of an acc
   }
 });
 
-declare('without a token: 401 that asks for one; the open paths ask for none', async (t) => {
+test('without a token: 401 that asks for one; the open paths ask for none', async (t) => {
   const url = await openService(t);
   const { status, headers, body } = await createClient(url).send('GET', '/v1/threads');
   t.is(status, 401);
@@ -199,36 +197,33 @@ declare('without a token: 401 that asks for one; the open paths ask for none', a
   t.is((await fetch(`${url}/v1/nothing`)).status, 401, 'nobody learns what paths there are');
 });
 
-declare(
-  'keys that the issuer publishes are taken, rotated without a restart, and kept when it is unavailable',
-  async (t) => {
-    const [old, fresh] = [pairFor('ES256'), pairFor('ES256')];
-    await using keys = await openIssuer(jwkOf(old.publicKey, { kid: 'old', use: 'sig' }));
-    const url = await openService(t, {
-      ...{ JWT_ALGORITHM: 'ES256', JWT_SECRET_KEY: '', JWT_JWKS_URL: keys.keysUrl },
-      // On a slow machine a read may take longer than usual, and the test longer than a cool-down: neither is a reason to ask again.
-      ...{ AUTH_TIMEOUT_MS: '600000', JWT_JWKS_COOLDOWN_SECONDS: '86400', JWT_JWKS_MAX_AGE_SECONDS: '86400' },
-    });
-    const token = (pair: typeof old, kid: string): string =>
-      makeToken('ES256', pair.privateKey, { header: { alg: 'ES256', kid } });
-    t.is((await ping(url, token(old, 'old'))).status, 200);
-    t.is((await ping(url, token(fresh, 'old'))).status, 401);
-    const otherwise = makeToken('HS256', secret, { header: { alg: 'HS256', kid: 'made-up' } });
-    t.is((await ping(url, otherwise)).status, 401, 'what no key could verify asks for none');
-    t.true(keys.requests.length <= replicas);
+test('keys that the issuer publishes are taken, rotated without a restart, and kept when it is unavailable', async (t) => {
+  const [old, fresh] = [pairFor('ES256'), pairFor('ES256')];
+  await using keys = await openIssuer(jwkOf(old.publicKey, { kid: 'old', use: 'sig' }));
+  const url = await openService(t, {
+    ...{ JWT_ALGORITHM: 'ES256', JWT_SECRET_KEY: '', JWT_JWKS_URL: keys.keysUrl },
+    // On a slow machine a read may take longer than usual, and the test longer than a cool-down: neither is a reason to ask again.
+    ...{ AUTH_TIMEOUT_MS: '600000', JWT_JWKS_COOLDOWN_SECONDS: '86400', JWT_JWKS_MAX_AGE_SECONDS: '86400' },
+  });
+  const token = (pair: typeof old, kid: string): string =>
+    makeToken('ES256', pair.privateKey, { header: { alg: 'ES256', kid } });
+  t.is((await ping(url, token(old, 'old'))).status, 200);
+  t.is((await ping(url, token(fresh, 'old'))).status, 401);
+  const otherwise = makeToken('HS256', secret, { header: { alg: 'HS256', kid: 'made-up' } });
+  t.is((await ping(url, otherwise)).status, 401, 'what no key could verify asks for none');
+  t.true(keys.requests.length <= 1);
 
-    keys.publish(jwkOf(fresh.publicKey, { kid: 'fresh' }), jwkOf(old.publicKey, { kid: 'old' }));
-    t.is((await ping(url, token(fresh, 'fresh'))).status, 200);
-    t.is((await ping(url, token(old, 'old'))).status, 200);
-    for (let count = 0; count < 20; count += 1) t.is((await ping(url, token(fresh, `made-up-${count}`))).status, 401);
-    t.true(keys.requests.length <= 2 * replicas, 'within the cool-down nothing more is asked');
+  keys.publish(jwkOf(fresh.publicKey, { kid: 'fresh' }), jwkOf(old.publicKey, { kid: 'old' }));
+  t.is((await ping(url, token(fresh, 'fresh'))).status, 200);
+  t.is((await ping(url, token(old, 'old'))).status, 200);
+  for (let count = 0; count < 20; count += 1) t.is((await ping(url, token(fresh, `made-up-${count}`))).status, 401);
+  t.true(keys.requests.length <= 2, 'within the cool-down nothing more is asked');
 
-    keys.answer(away);
-    t.is((await ping(url, token(fresh, 'fresh'))).status, 200);
-  },
-);
+  keys.answer(away);
+  t.is((await ping(url, token(fresh, 'fresh'))).status, 200);
+});
 
-declare('while no keys could ever be read, callers are told to come back', async (t) => {
+test('while no keys could ever be read, callers are told to come back', async (t) => {
   const pair = pairFor('ES256');
   await using keys = await openIssuer();
   keys.answer(away);
@@ -247,34 +242,30 @@ declare('while no keys could ever be read, callers are told to come back', async
   t.is((await ping(url, token)).status, 200);
 });
 
-embeddedOnly(
-  test,
-  'a start says what is open to whom, and how many threads nobody can reach any more; no secret, no token',
-  async (t) => {
-    await using before = await makeWorkspace('who');
-    const open = await startStandalone(before.env);
-    t.true(
-      open.lines.includes(
-        'auth: none, everyone on this machine is let in as one; authorization: none, everyone who is let in may use everything',
-      ),
-    );
-    for (const thread_id of ['a', 'b']) {
-      await createClient(open.url).send('POST', '/v1/graph/invoke', { messages: [user('x')], config: { thread_id } });
-    }
-    await open.stop('SIGTERM');
+test('a start says what is open to whom, and how many threads nobody can reach any more; no secret, no token', async (t) => {
+  await using before = await makeWorkspace('who');
+  const open = await startStandalone(before.env);
+  t.true(
+    open.lines.includes(
+      'auth: none, everyone on this machine is let in as one; authorization: none, everyone who is let in may use everything',
+    ),
+  );
+  for (const thread_id of ['a', 'b']) {
+    await createClient(open.url).send('POST', '/v1/graph/invoke', { messages: [user('x')], config: { thread_id } });
+  }
+  await open.stop('SIGTERM');
 
-    await using after = await makeWorkspace('who', { auth: 'jwt' });
-    const env = { ...home, ...after.env, DATA_DIR: String(before.env['DATA_DIR']), JWT_SECRET_KEY: secret };
-    await using closed = await startStandalone({ ...env, LOG_LEVEL: 'trace' });
-    t.true(
-      closed.lines.includes(
-        'auth: jwt (HS256, key from JWT_SECRET_KEY, issuer any, audience any); authorization: none, every signed-in user may use everything; anonymous threads: 2',
-      ),
-      closed.lines.join('\n'),
-    );
-    const token = tokenOf({ sub: 'ada' });
-    t.is((await ping(closed.url, token)).status, 200);
-    t.is((await ping(closed.url, `${token}x`)).status, 401);
-    t.false(closed.lines.some((line) => line.includes(secret) || line.includes(token.slice(0, 30))));
-  },
-);
+  await using after = await makeWorkspace('who', { auth: 'jwt' });
+  const env = { ...home, ...after.env, DATA_DIR: String(before.env['DATA_DIR']), JWT_SECRET_KEY: secret };
+  await using closed = await startStandalone({ ...env, LOG_LEVEL: 'trace' });
+  t.true(
+    closed.lines.includes(
+      'auth: jwt (HS256, key from JWT_SECRET_KEY, issuer any, audience any); authorization: none, every signed-in user may use everything; anonymous threads: 2',
+    ),
+    closed.lines.join('\n'),
+  );
+  const token = tokenOf({ sub: 'ada' });
+  t.is((await ping(closed.url, token)).status, 200);
+  t.is((await ping(closed.url, `${token}x`)).status, 401);
+  t.false(closed.lines.some((line) => line.includes(secret) || line.includes(token.slice(0, 30))));
+});

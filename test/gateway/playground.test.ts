@@ -1,6 +1,6 @@
 import test from 'ava';
-import { openShape } from './shape.ts';
-import { serve } from './service.ts';
+import { openEmbedded } from '../servers/embedded.ts';
+import { serve } from '../http/service.ts';
 
 const service = serve(test, null, { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32) }, { auth: 'jwt' });
 
@@ -55,7 +55,7 @@ test('what is not a file of the playground is not found below it', async (t) => 
 });
 
 test('with PLAYGROUND=off there is no playground', async (t) => {
-  const closed = await openShape(null, { PLAYGROUND: 'off' });
+  const closed = await openEmbedded(null, { PLAYGROUND: 'off' });
   t.teardown(() => closed[Symbol.asyncDispose]());
   for (const path of ['/playground', '/playground/']) t.is((await fetch(`${closed.url}${path}`)).status, 404, path);
   t.is((await fetch(`${closed.url}/docs`)).status, 200);

@@ -4,10 +4,8 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
 import test, { type ExecutionContext } from 'ava';
+import { openEmbedded } from '../servers/embedded.ts';
 import { user } from '../servers/client.ts';
-import { oneByOne, openShape } from './shape.ts';
-
-const declare = oneByOne(test);
 
 const page = 'https://app.example.com';
 
@@ -17,7 +15,7 @@ async function open(
   auth: 'jwt' | null = null,
 ): Promise<string> {
   const always = { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32), MAX_BODY_BYTES: '2048' };
-  const service = await openShape('echo', { ...always, ...env }, { auth });
+  const service = await openEmbedded('echo', { ...always, ...env }, { auth });
   t.teardown(() => service[Symbol.asyncDispose]());
   return service.url;
 }
@@ -48,7 +46,7 @@ function isSafe(t: ExecutionContext, headers: Headers, what: string): void {
   for (const banner of ['server', 'x-powered-by']) t.false(headers.has(banner), what);
 }
 
-declare('every reply has the headers that keep a browser from harm, and no banner', async (t) => {
+test('every reply has the headers that keep a browser from harm, and no banner', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page });
   const json = { 'content-type': 'application/json' };
   const requests: [string, RequestInit][] = [
@@ -72,7 +70,7 @@ declare('every reply has the headers that keep a browser from harm, and no banne
   isSafe(t, (await preflight(`${url}/v1/ping`, page)).headers, 'preflight');
 });
 
-declare('what is not HTTP, or hardly, is answered with them too', async (t) => {
+test('what is not HTTP, or hardly, is answered with them too', async (t) => {
   const url = await open(t, {});
   for (const [sent, status] of [
     ['nonsense\r\n\r\n', 400],
@@ -97,47 +95,44 @@ declare('what is not HTTP, or hardly, is answered with them too', async (t) => {
   }
 });
 
-declare('Strict-Transport-Security is sent when the operator says for how long', async (t) => {
+test('Strict-Transport-Security is sent when the operator says for how long', async (t) => {
   const without = await fetch(`${await open(t, {})}/v1/ping`);
   t.is(without.headers.get('strict-transport-security'), null);
   const reply = await fetch(`${await open(t, { HSTS_SECONDS: '31536000' })}/v1/ping`);
   t.is(reply.headers.get('strict-transport-security'), 'max-age=31536000');
 });
 
-declare(
-  'a page of a listed origin may call: its preflight needs no credentials and names exactly what may be sent',
-  async (t) => {
-    const url = await open(t, { CORS_ORIGINS: `https://other.example.com, ${page}`, CORS_CREDENTIALS: 'true' }, 'jwt');
-    const { status, headers } = await preflight(`${url}/v1/graph/invoke`, page);
-    t.is(status, 204);
-    t.is(headers.get('access-control-allow-origin'), page);
-    t.is(headers.get('access-control-allow-credentials'), 'true');
-    t.is(headers.get('access-control-allow-methods'), 'GET,POST,PUT,DELETE');
-    t.is(
-      headers.get('access-control-allow-headers'),
-      'Authorization,Content-Encoding,Content-Type,Idempotency-Key,If-None-Match,If-Range,Last-Event-ID,Range,X-Request-Id,traceparent',
-    );
-    t.is(headers.get('access-control-max-age'), '600');
-    t.is(headers.get('vary'), 'Origin');
+test('a page of a listed origin may call: its preflight needs no credentials and names exactly what may be sent', async (t) => {
+  const url = await open(t, { CORS_ORIGINS: `https://other.example.com, ${page}`, CORS_CREDENTIALS: 'true' }, 'jwt');
+  const { status, headers } = await preflight(`${url}/v1/graph/invoke`, page);
+  t.is(status, 204);
+  t.is(headers.get('access-control-allow-origin'), page);
+  t.is(headers.get('access-control-allow-credentials'), 'true');
+  t.is(headers.get('access-control-allow-methods'), 'GET,POST,PUT,DELETE');
+  t.is(
+    headers.get('access-control-allow-headers'),
+    'Authorization,Content-Encoding,Content-Type,Idempotency-Key,If-None-Match,If-Range,Last-Event-ID,Range,X-Request-Id,traceparent',
+  );
+  t.is(headers.get('access-control-max-age'), '600');
+  t.is(headers.get('vary'), 'Origin');
 
-    const refused = await fetch(`${url}/v1/ping`, { headers: { origin: page } });
-    t.is(refused.status, 401);
-    t.is(refused.headers.get('access-control-allow-origin'), page, 'the page may read why');
-    t.regex(
-      refused.headers.get('access-control-expose-headers') ?? '',
-      /^Content-Disposition,Content-Range,ETag,.*X-Request-Id/,
-    );
-    t.is(refused.headers.get('vary'), 'Origin');
-  },
-);
+  const refused = await fetch(`${url}/v1/ping`, { headers: { origin: page } });
+  t.is(refused.status, 401);
+  t.is(refused.headers.get('access-control-allow-origin'), page, 'the page may read why');
+  t.regex(
+    refused.headers.get('access-control-expose-headers') ?? '',
+    /^Content-Disposition,Content-Range,ETag,.*X-Request-Id/,
+  );
+  t.is(refused.headers.get('vary'), 'Origin');
+});
 
-declare('a page may send the further headers that the operator lists, as for a custom authentication', async (t) => {
+test('a page may send the further headers that the operator lists, as for a custom authentication', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page, CORS_HEADERS: 'X-Api-Key, x-badge' });
   const { headers } = await preflight(`${url}/v1/ping`, page);
   t.regex(headers.get('access-control-allow-headers') ?? '', /^Authorization,.*,traceparent,X-Api-Key,x-badge$/);
 });
 
-declare('a page of another origin gets no word of permission', async (t) => {
+test('a page of another origin gets no word of permission', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page, CORS_CREDENTIALS: 'true' });
   const lookalikes = [
     'https://evil.example',
@@ -161,7 +156,7 @@ declare('a page of another origin gets no word of permission', async (t) => {
   }
 });
 
-declare('all origins may be let in, without credentials', async (t) => {
+test('all origins may be let in, without credentials', async (t) => {
   const url = await open(t, { CORS_ORIGINS: '*' });
   for (const reply of [
     await preflight(`${url}/v1/ping`, page),
@@ -172,7 +167,7 @@ declare('all origins may be let in, without credentials', async (t) => {
   }
 });
 
-declare('streams may be read by pages, too', async (t) => {
+test('streams may be read by pages, too', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page });
   const { headers, body } = await fetch(`${url}/v1/graph/stream`, {
     method: 'POST',
@@ -184,7 +179,7 @@ declare('streams may be read by pages, too', async (t) => {
   t.is(headers.get('cache-control'), 'no-store, no-transform');
 });
 
-declare('unless origins are listed, no page may call', async (t) => {
+test('unless origins are listed, no page may call', async (t) => {
   const url = await open(t, {});
   for (const reply of [
     await preflight(`${url}/v1/ping`, page),
@@ -193,7 +188,7 @@ declare('unless origins are listed, no page may call', async (t) => {
     for (const name of reply.headers.keys()) t.false(name.startsWith('access-control-'), name);
 });
 
-declare('a page of another origin changes nothing where nobody authenticates', async (t) => {
+test('a page of another origin changes nothing where nobody authenticates', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page });
   const { host } = new URL(url);
   const send = async (method: string, path: string, headers: Readonly<Record<string, string>>): Promise<number> => {
@@ -250,41 +245,38 @@ async function statusFor(t: ExecutionContext, url: string, host: string, path = 
   return reply.statusCode ?? 0;
 }
 
-declare(
-  'where nobody authenticates on this machine, a name that a page can have is no name of the gateway',
-  async (t) => {
-    const url = await open(t, {});
-    const { port } = new URL(url);
-    const foreign = [
-      'evil.example',
-      `evil.example:${port}`,
-      'EVIL.example',
-      'evil.example.',
-      'localhost.evil.example',
-      '127.0.0.1.evil.example',
-      '[::1].evil.example',
-      'evil.example:80.internal',
-      'evil.example/.localhost',
-      'evil%2eexample',
-      'evil@localhost',
-    ];
-    for (const host of foreign)
-      for (const path of ['/v1/threads', '/v1/store/memories', '/playground', '/metrics-of-nobody'])
-        t.is(await statusFor(t, url, host, path), 403, `${host} ${path}`);
-    const own = [
-      'localhost',
-      `localhost:${port}`,
-      'LOCALHOST',
-      '127.0.0.1',
-      `[::1]:${port}`,
-      '[::ffff:127.0.0.1]',
-      'agents.localhost',
-      'host.docker.internal',
-      'service',
-    ];
-    for (const host of own) t.is(await statusFor(t, url, host), 200, host);
-  },
-);
+test('where nobody authenticates on this machine, a name that a page can have is no name of the gateway', async (t) => {
+  const url = await open(t, {});
+  const { port } = new URL(url);
+  const foreign = [
+    'evil.example',
+    `evil.example:${port}`,
+    'EVIL.example',
+    'evil.example.',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '[::1].evil.example',
+    'evil.example:80.internal',
+    'evil.example/.localhost',
+    'evil%2eexample',
+    'evil@localhost',
+  ];
+  for (const host of foreign)
+    for (const path of ['/v1/threads', '/v1/store/memories', '/playground', '/metrics-of-nobody'])
+      t.is(await statusFor(t, url, host, path), 403, `${host} ${path}`);
+  const own = [
+    'localhost',
+    `localhost:${port}`,
+    'LOCALHOST',
+    '127.0.0.1',
+    `[::1]:${port}`,
+    '[::ffff:127.0.0.1]',
+    'agents.localhost',
+    'host.docker.internal',
+    'service',
+  ];
+  for (const host of own) t.is(await statusFor(t, url, host), 200, host);
+});
 
 /** The status of these request lines, sent as they are. */
 async function statusOfLines(url: string, ...lines: readonly string[]): Promise<number> {
@@ -294,7 +286,7 @@ async function statusOfLines(url: string, ...lines: readonly string[]): Promise<
   return Number((await text(socket)).slice(9, 12));
 }
 
-declare('two Host headers are 400, in whatever order and on every path', async (t) => {
+test('two Host headers are 400, in whatever order and on every path', async (t) => {
   for (const auth of [null, 'jwt'] as const) {
     const url = await open(t, { CORS_ORIGINS: page }, auth);
     for (const hosts of [
@@ -314,7 +306,7 @@ declare('two Host headers are 400, in whatever order and on every path', async (
   }
 });
 
-declare('a target that is a whole address counts by its own name', async (t) => {
+test('a target that is a whole address counts by its own name', async (t) => {
   const url = await open(t, {});
   const statusOf = (target: string, host: string): Promise<number> =>
     statusOfLines(url, `GET ${target} HTTP/1.1`, `Host: ${host}`);
@@ -344,7 +336,7 @@ declare('a target that is a whole address counts by its own name', async (t) => 
   t.is(await statusOfLines(closed, first, 'Host: agents.example.com'), 403);
 });
 
-declare('names that the operator lists are names of the gateway, and `*` is every name', async (t) => {
+test('names that the operator lists are names of the gateway, and `*` is every name', async (t) => {
   const listed = await open(t, { ALLOWED_HOSTS: 'agents.example.com, Other.example.com' });
   for (const host of ['agents.example.com', 'AGENTS.example.com:8000', 'other.example.com', 'localhost'])
     t.is(await statusFor(t, listed, host), 200, host);
@@ -352,23 +344,20 @@ declare('names that the operator lists are names of the gateway, and `*` is ever
   t.is(await statusFor(t, await open(t, { ALLOWED_HOSTS: '*' }), 'evil.example'), 200);
 });
 
-declare('where callers authenticate the name matters only when names are listed', async (t) => {
+test('where callers authenticate the name matters only when names are listed', async (t) => {
   t.is(await statusFor(t, await open(t, {}, 'jwt'), 'agents.example.com'), 401);
   t.is(await statusFor(t, await open(t, { ALLOWED_HOSTS: 'agents.example.com' }, 'jwt'), 'evil.example'), 403);
 });
 
-declare(
-  'where all origins may call, and where callers authenticate, the origin of a change does not matter',
-  async (t) => {
-    const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
-    for (const [env, auth, status] of [
-      [{ CORS_ORIGINS: '*' }, null, 404],
-      [{}, 'jwt', 401],
-    ] as const) {
-      const asked = request(`${await open(t, env, auth)}/v1/threads/nobody`, { method: 'DELETE', headers }).end();
-      const [reply] = (await once(asked, 'response')) as [IncomingMessage];
-      reply.resume();
-      t.is(reply.statusCode, status);
-    }
-  },
-);
+test('where all origins may call, and where callers authenticate, the origin of a change does not matter', async (t) => {
+  const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+  for (const [env, auth, status] of [
+    [{ CORS_ORIGINS: '*' }, null, 404],
+    [{}, 'jwt', 401],
+  ] as const) {
+    const asked = request(`${await open(t, env, auth)}/v1/threads/nobody`, { method: 'DELETE', headers }).end();
+    const [reply] = (await once(asked, 'response')) as [IncomingMessage];
+    reply.resume();
+    t.is(reply.statusCode, status);
+  }
+});

@@ -1,8 +1,8 @@
 import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { openShape } from './shape.ts';
-import { serve } from './service.ts';
+import { openEmbedded } from '../servers/embedded.ts';
+import { serve } from '../http/service.ts';
 
 const service = serve(test, null, { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32) }, { auth: 'jwt' });
 
@@ -121,7 +121,7 @@ test('what is no page is refused in the form of every error', async (t) => {
 });
 
 test('the guide is served where nobody signs in, too', async (t) => {
-  const open = await openShape(null);
+  const open = await openEmbedded(null);
   t.teardown(() => open[Symbol.asyncDispose]());
   t.is((await fetch(`${open.url}/docs`)).status, 200);
   t.is((await fetch(`${open.url}/docs/`)).status, 200);

@@ -3,12 +3,10 @@ import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { accessOf } from '@agent-workflow/gateway/http/endpoint';
 import { ConfigError } from '@agent-workflow/kit/env';
 import test, { type ExecutionContext } from 'ava';
+import { openEmbedded } from '../servers/embedded.ts';
 import { byUser } from '../backends/authorization.ts';
 import { createClient, user, type Reply } from '../servers/client.ts';
-import { oneByOne, openShape } from './shape.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
-
-const declare = oneByOne(test);
 
 const module = fileURLToPath(new URL('../backends/authorization.ts', import.meta.url));
 const secret = 's'.repeat(32);
@@ -22,7 +20,7 @@ const as = (claims: Readonly<Record<string, unknown>>): Readonly<Record<string, 
 
 async function openService(t: ExecutionContext, service: Readonly<Record<string, unknown>>): Promise<string> {
   const env = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, AUTH_TIMEOUT_MS: '200' };
-  const opened = await openShape('echo', env, service);
+  const opened = await openEmbedded('echo', env, service);
   t.teardown(() => opened[Symbol.asyncDispose]());
   return opened.url;
 }
@@ -40,7 +38,7 @@ const routes = endpoints.flatMap((row) =>
 const guarded = routes.filter(({ row }) => accessOf(row));
 const codeIn = ({ body }: Reply): string => (body.error as { readonly code: string }).code;
 
-declare('a backend that allows reads alone: every read passes, everything else is 403, aliases included', async (t) => {
+test('a backend that allows reads alone: every read passes, everything else is 403, aliases included', async (t) => {
   const url = await openService(t, withAuthorization('readsOnly'));
   const client = createClient(url, as({ sub: 'ada' }));
   t.true(guarded.length >= 20);
@@ -54,20 +52,17 @@ declare('a backend that allows reads alone: every read passes, everything else i
   }
 });
 
-declare(
-  'every endpoint under /v1 but ping asks; every POST, PUT and DELETE that is allowed to readers is one that reads',
-  (t) => {
-    for (const { row, method, path } of routes) {
-      const open = ['ping', 'healthz', 'readyz', 'openApi'].includes(row.name);
-      t.is(row.access === 'every caller', open, `${method} ${path}`);
-      if (method !== 'GET' && accessOf(row)?.action === 'read') {
-        t.true(['searchMemories', 'listMemories', 'getMemory'].includes(row.name), row.name);
-      }
+test('every endpoint under /v1 but ping asks; every POST, PUT and DELETE that is allowed to readers is one that reads', (t) => {
+  for (const { row, method, path } of routes) {
+    const open = ['ping', 'healthz', 'readyz', 'openApi'].includes(row.name);
+    t.is(row.access === 'every caller', open, `${method} ${path}`);
+    if (method !== 'GET' && accessOf(row)?.action === 'read') {
+      t.true(['searchMemories', 'listMemories', 'getMemory'].includes(row.name), row.name);
     }
-  },
-);
+  }
+});
 
-declare('a refusal says what is not allowed, and comes before anything of the request is looked at', async (t) => {
+test('a refusal says what is not allowed, and comes before anything of the request is looked at', async (t) => {
   const url = await openService(t, withAuthorization('readsOnly'));
   const response = await fetch(`${url}/v1/graph/invoke`, {
     method: 'POST',
@@ -80,7 +75,7 @@ declare('a refusal says what is not allowed, and comes before anything of the re
   t.is((await createClient(url, as({ sub: 'ada' })).send('GET', '/v1/ping')).status, 200);
 });
 
-declare('it is asked about each row with the claims of the caller', async (t) => {
+test('it is asked about each row with the claims of the caller', async (t) => {
   const url = await openService(t, withAuthorization('byUser'));
   const claims = { sub: 'an editor', may: 'all', roles: ['editor'], exp: inSeconds(300) };
   const client = createClient(url, as(claims));
@@ -96,7 +91,7 @@ declare('it is asked about each row with the claims of the caller', async (t) =>
 });
 
 for (const may of ['throw', 'reject', 'hang', 'truthy', 'nothing']) {
-  declare(`a backend that fails (${may}) is 503 on every row, never a pass`, async (t) => {
+  test(`a backend that fails (${may}) is 503 on every row, never a pass`, async (t) => {
     const url = await openService(t, withAuthorization('byUser'));
     const client = createClient(url, as({ sub: 'ada', may }));
     const replies = await Promise.all(guarded.map(({ method, path }) => client.send(method, path)));
@@ -108,7 +103,7 @@ for (const may of ['throw', 'reject', 'hang', 'truthy', 'nothing']) {
   });
 }
 
-declare('without authentication the user is empty, and the backend still decides', async (t) => {
+test('without authentication the user is empty, and the backend still decides', async (t) => {
   const url = await openService(t, { authorization: `${module}:readsOnly` });
   const client = createClient(url);
   t.is((await client.send('GET', '/v1/threads')).status, 200);
@@ -126,8 +121,8 @@ for (const [name, why] of [
   ['unclear', 'has a needsAgent that is neither true nor false'],
   ['gone', `${module} exports no "gone", only byAgent, byUser, readsOnly, unclear, wrong (${module}:`],
 ] as const) {
-  declare(`a start is stopped by authorization ${name}`, async (t) => {
-    const error = await t.throwsAsync(openShape('echo', { JWT_SECRET_KEY: secret }, withAuthorization(name)), {
+  test(`a start is stopped by authorization ${name}`, async (t) => {
+    const error = await t.throwsAsync(openEmbedded('echo', { JWT_SECRET_KEY: secret }, withAuthorization(name)), {
       instanceOf: ConfigError,
     });
     t.true(error.message.startsWith(`authorization ${JSON.stringify(`${module}:${name}`)}: ${why}`), error.message);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
-import { serve } from './service.ts';
+import { serve } from '../http/service.ts';
 
 const { url } = serve(test);
 

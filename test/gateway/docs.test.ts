@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { embeddedOnly, openShape } from './shape.ts';
-import { serve } from './service.ts';
+import { openEmbedded } from '../servers/embedded.ts';
+import { serve } from '../http/service.ts';
 
 const signedIn = { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32) };
 const service = serve(test, null, signedIn, { auth: 'jwt' });
@@ -109,7 +109,7 @@ test('a browser that opens the root is led to the playground, or without it to t
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
   const rootOf = (url: string, method: string): Promise<Response> =>
     fetch(`${url}/`, { method, headers: { accept }, redirect: 'manual' });
-  const withoutPlayground = await openShape(null, { PLAYGROUND: 'off' });
+  const withoutPlayground = await openEmbedded(null, { PLAYGROUND: 'off' });
   t.teardown(() => withoutPlayground[Symbol.asyncDispose]());
   for (const [url, method, location] of [
     [service.url(), 'GET', '/playground'],
@@ -133,7 +133,7 @@ test('a browser that opens the root is led to the playground, or without it to t
 });
 
 test('with DOCS=off there are no pages below /docs, and the root leads nowhere', async (t) => {
-  const closed = await openShape(null, { DOCS: 'off', PLAYGROUND: 'off' });
+  const closed = await openEmbedded(null, { DOCS: 'off', PLAYGROUND: 'off' });
   t.teardown(() => closed[Symbol.asyncDispose]());
   const status = async (path: string): Promise<number> =>
     (await fetch(`${closed.url}${path}`, { redirect: 'manual', headers: { accept: 'text/html' } })).status;
@@ -143,6 +143,6 @@ test('with DOCS=off there are no pages below /docs, and the root leads nowhere',
   t.is(await status('/openapi.json'), 200);
 });
 
-embeddedOnly(test, 'DOCS takes on and off alone', async (t) => {
-  await t.throwsAsync(openShape(null, { DOCS: 'maybe' }), { message: /DOCS must be one of on, off, not "maybe"/ });
+test('DOCS takes on and off alone', async (t) => {
+  await t.throwsAsync(openEmbedded(null, { DOCS: 'maybe' }), { message: /DOCS must be one of on, off, not "maybe"/ });
 });

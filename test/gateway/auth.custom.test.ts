@@ -2,12 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { sizes } from '@agent-workflow/kit/sizes';
 import test, { type ExecutionContext } from 'ava';
+import { openEmbedded } from '../servers/embedded.ts';
 import { addedConfig, createClient, user, type Client, type Reply } from '../servers/client.ts';
-import { embeddedOnly, oneByOne, openShape } from './shape.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { encode } from '../servers/tokens.ts';
-
-const declare = oneByOne(test);
 
 const module = fileURLToPath(new URL('../backends/custom.ts', import.meta.url));
 const custom = (name: string): Readonly<Record<string, unknown>> => ({
@@ -15,7 +13,7 @@ const custom = (name: string): Readonly<Record<string, unknown>> => ({
 });
 
 async function openService(t: ExecutionContext, name: string): Promise<string> {
-  const service = await openShape('who', { HOST: '127.0.0.1', AUTH_TIMEOUT_MS: '200' }, custom(name));
+  const service = await openEmbedded('who', { HOST: '127.0.0.1', AUTH_TIMEOUT_MS: '200' }, custom(name));
   t.teardown(() => service[Symbol.asyncDispose]());
   return service.url;
 }
@@ -53,7 +51,7 @@ async function configIn(client: Client, config: object): Promise<unknown> {
 }
 
 for (const [name, headersOf] of forms) {
-  declare(`${name}: the user that it gives owns what the request makes, and reaches the graph`, async (t) => {
+  test(`${name}: the user that it gives owns what the request makes, and reaches the graph`, async (t) => {
     const url = await openService(t, name);
     const client = createClient(url, headersOf('user ada'));
     t.deepEqual(await userIn(client), { user_id: 'ada', roles: ['reader'] });
@@ -69,7 +67,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  declare(`${name}: the user that it gives is in the graph's config, over what the body says`, async (t) => {
+  test(`${name}: the user that it gives is in the graph's config, over what the body says`, async (t) => {
     const client = createClient(await openService(t, name), headersOf('user ada'));
     t.deepEqual(await configIn(client, { user_id: 'bob', mine: 1 }), {
       ...addedConfig,
@@ -79,7 +77,7 @@ for (const [name, headersOf] of forms) {
     });
   });
 
-  declare(`${name}: nobody is 401, and the service goes no further`, async (t) => {
+  test(`${name}: nobody is 401, and the service goes no further`, async (t) => {
     const url = await openService(t, name);
     for (const order of ['null', 'undefined']) {
       const reply = await createClient(url, headersOf(order)).send('POST', '/v1/graph/invoke', { messages: [] });
@@ -89,7 +87,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  declare(`${name}: an error with a status of 400 to 499 is answered with it and its message`, async (t) => {
+  test(`${name}: an error with a status of 400 to 499 is answered with it and its message`, async (t) => {
     const url = await openService(t, name);
     for (const [status, code] of [
       [400, 'BAD_REQUEST'],
@@ -110,7 +108,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  declare(`${name}: anything else that is thrown is 500 without its text`, async (t) => {
+  test(`${name}: anything else that is thrown is 500 without its text`, async (t) => {
     const url = await openService(t, name);
     for (const order of ['throw', 'text 401', 'status 200', 'status 399', 'status 500', 'status 401.5', 'json {']) {
       const reply = await createClient(url, headersOf(order)).send('GET', '/v1/threads');
@@ -119,7 +117,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  declare(`${name}: a user that names no owner is 500, not somebody`, async (t) => {
+  test(`${name}: a user that names no owner is 500, not somebody`, async (t) => {
     const url = await openService(t, name);
     const users = [
       '{"email":"x"}',
@@ -137,7 +135,7 @@ for (const [name, headersOf] of forms) {
     }
   });
 
-  declare(`${name}: a user that is too large is 500, which blames no field of the request`, async (t) => {
+  test(`${name}: a user that is too large is 500, which blames no field of the request`, async (t) => {
     const url = await openService(t, name);
     const send = async (bytes: number, note: string): Promise<Reply> =>
       createClient(url, headersOf(`large ${bytes}`)).send('POST', '/v1/graph/invoke', {
@@ -157,14 +155,14 @@ for (const [name, headersOf] of forms) {
     );
   });
 
-  declare(`${name}: no answer in time is 503`, async (t) => {
+  test(`${name}: no answer in time is 503`, async (t) => {
     const url = await openService(t, name);
     const reply = await createClient(url, headersOf('never')).send('GET', '/v1/threads');
     t.is(reply.status, 503);
     t.truthy(reply.headers.get('retry-after'));
   });
 
-  declare(`${name}: probes do without it, and unknown paths do not`, async (t) => {
+  test(`${name}: probes do without it, and unknown paths do not`, async (t) => {
     const url = await openService(t, name);
     t.is((await fetch(`${url}/healthz`)).status, 200);
     t.is((await fetch(`${url}/v1/nothing`)).status, 401);
@@ -172,7 +170,7 @@ for (const [name, headersOf] of forms) {
   });
 }
 
-declare('the request form sees the request, and an empty user is 500', async (t) => {
+test('the request form sees the request, and an empty user is 500', async (t) => {
   const url = await openService(t, 'ByRequest');
   const client = createClient(url, { 'x-order': 'echo' });
   const { user_id: id, ...seen } = (await userIn(client)) as Readonly<Record<string, unknown>>;
@@ -181,32 +179,29 @@ declare('the request form sees the request, and an empty user is 500', async (t)
   t.is((await createClient(url, { 'x-order': 'json {}' }).send('GET', '/v1/threads')).status, 500);
 });
 
-declare(
-  'the credentials form sets headers and cookies, is handed null without a token, and may let anyone in',
-  async (t) => {
-    const url = await openService(t, 'ByCredentials');
-    const without = await createClient(url).send('GET', '/v1/threads');
-    t.is(without.status, 401);
-    t.is(without.headers.get('x-checked'), 'nothing');
-    for (const authorization of ['Basic YWRhOnB3', 'Bearer', 'Bearer a b']) {
-      const reply = await createClient(url, { authorization }).send('GET', '/v1/threads');
-      t.is(reply.headers.get('x-checked'), 'nothing', authorization);
-    }
-    const nobody = createClient(url, { authorization: `Bearer ${encode('json {}')}` });
-    t.deepEqual(await userIn(nobody), {});
-    const { headers, body } = await nobody.send('GET', '/v1/threads');
-    t.is(headers.get('x-checked'), 'Bearer');
-    t.regex(headers.get('set-cookie') ?? '', /^seen=yes; .*httponly/i);
-    const { threads } = body.data as { threads: readonly { user_id: unknown }[] };
-    t.deepEqual(
-      threads.map(({ user_id }) => user_id),
-      [null],
-    );
-    t.deepEqual(await configIn(nobody, { user_id: 'ada', mine: 1 }), { ...addedConfig, mine: 1 });
-  },
-);
+test('the credentials form sets headers and cookies, is handed null without a token, and may let anyone in', async (t) => {
+  const url = await openService(t, 'ByCredentials');
+  const without = await createClient(url).send('GET', '/v1/threads');
+  t.is(without.status, 401);
+  t.is(without.headers.get('x-checked'), 'nothing');
+  for (const authorization of ['Basic YWRhOnB3', 'Bearer', 'Bearer a b']) {
+    const reply = await createClient(url, { authorization }).send('GET', '/v1/threads');
+    t.is(reply.headers.get('x-checked'), 'nothing', authorization);
+  }
+  const nobody = createClient(url, { authorization: `Bearer ${encode('json {}')}` });
+  t.deepEqual(await userIn(nobody), {});
+  const { headers, body } = await nobody.send('GET', '/v1/threads');
+  t.is(headers.get('x-checked'), 'Bearer');
+  t.regex(headers.get('set-cookie') ?? '', /^seen=yes; .*httponly/i);
+  const { threads } = body.data as { threads: readonly { user_id: unknown }[] };
+  t.deepEqual(
+    threads.map(({ user_id }) => user_id),
+    [null],
+  );
+  t.deepEqual(await configIn(nobody, { user_id: 'ada', mine: 1 }), { ...addedConfig, mine: 1 });
+});
 
-declare('a backend that changes the request it is given changes nothing of what is done', async (t) => {
+test('a backend that changes the request it is given changes nothing of what is done', async (t) => {
   const client = createClient(await openService(t, 'Meddling'), {});
   t.is(
     (await client.send('POST', '/v1/graph/invoke', { messages: [user('x')], config: { thread_id: 'mine' } })).status,
@@ -216,7 +211,7 @@ declare('a backend that changes the request it is given changes nothing of what 
   t.is((await client.send('GET', '/v1/threads/mine')).status, 200);
 });
 
-declare('a class that extends nothing will do', async (t) => {
+test('a class that extends nothing will do', async (t) => {
   t.is((await createClient(await openService(t, 'Unrelated')).send('GET', '/v1/threads')).status, 200);
 });
 
@@ -226,18 +221,18 @@ for (const [name, why] of [
   ['Throws', 'cannot be made: TypeError: no directory is set'],
   ['object', 'is not a class'],
 ] as const) {
-  declare(`a start is stopped by ${name}, which ${why}`, async (t) => {
-    const error = await t.throwsAsync(openShape('who', {}, custom(name)), { instanceOf: ConfigError });
+  test(`a start is stopped by ${name}, which ${why}`, async (t) => {
+    const error = await t.throwsAsync(openEmbedded('who', {}, custom(name)), { instanceOf: ConfigError });
     t.is(error.message, `auth.path ${JSON.stringify(`${module}:${name}`)}: ${why}`);
   });
 }
 
-declare('a start is stopped by a class that is not there', async (t) => {
-  const error = await t.throwsAsync(openShape('who', {}, custom('Gone')), { instanceOf: ConfigError });
+test('a start is stopped by a class that is not there', async (t) => {
+  const error = await t.throwsAsync(openEmbedded('who', {}, custom('Gone')), { instanceOf: ConfigError });
   t.regex(error.message, /^auth\.path ".*:Gone": .*custom\.ts exports no "Gone", only .*ByRequest.*$/);
 });
 
-embeddedOnly(test, 'what a backend throws is logged, and what it was given is not', async (t) => {
+test('what a backend throws is logged, and what it was given is not', async (t) => {
   await using workspace = await makeWorkspace('who', custom('ByCredentials'));
   await using service = await startStandalone({ HOST: '127.0.0.1', ...workspace.env, LOG_LEVEL: 'trace' });
   t.true(service.lines.some((line) => line.startsWith(`auth: custom (${module}:ByCredentials); authorization: none`)));
@@ -249,19 +244,15 @@ embeddedOnly(test, 'what a backend throws is logged, and what it was given is no
   t.false(service.lines.some((line) => line.includes(token)));
 });
 
-embeddedOnly(
-  test,
-  "the operator's log names the bound of a user that is too large, and the reply does not",
-  async (t) => {
-    await using workspace = await makeWorkspace('who', custom('ByRequest'));
-    await using service = await startStandalone(workspace.env);
-    const reply = await createClient(service.url, { 'x-order': `large ${sizes.metadata}` }).send('GET', '/v1/threads');
-    t.is(reply.status, 500);
-    t.notRegex(JSON.stringify(reply.body), /authenticate|bytes/);
-    t.is(await service.stop('SIGTERM'), 0);
-    t.regex(
-      service.lines.join('\n'),
-      /authenticate returned what is no plain data.*it has more than 262144 bytes as JSON/,
-    );
-  },
-);
+test("the operator's log names the bound of a user that is too large, and the reply does not", async (t) => {
+  await using workspace = await makeWorkspace('who', custom('ByRequest'));
+  await using service = await startStandalone(workspace.env);
+  const reply = await createClient(service.url, { 'x-order': `large ${sizes.metadata}` }).send('GET', '/v1/threads');
+  t.is(reply.status, 500);
+  t.notRegex(JSON.stringify(reply.body), /authenticate|bytes/);
+  t.is(await service.stop('SIGTERM'), 0);
+  t.regex(
+    service.lines.join('\n'),
+    /authenticate returned what is no plain data.*it has more than 262144 bytes as JSON/,
+  );
+});

@@ -11,7 +11,7 @@ import { byAgent } from '../backends/authorization.ts';
 import { echo, echoId } from '../dialects/echo.ts';
 import { openEmbedded } from '../servers/embedded.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
-import { twoAgents } from './two-agents.ts';
+import { twoAgents } from '../http/two-agents.ts';
 
 /** A dialect beside ours, of another shape in everything, has all that is the gateway's without a line of its own. */
 
