@@ -59,8 +59,8 @@ withServer(test, chartTools, () => {
     t.is(await render({ ...scenario, chartFolder: join(packed, file) }), await readFile(goldenOf(scenario), 'utf8'));
   });
 
-  test.serial('what the operator’s page installs is what the charts take', async (t) => {
-    const page = await readFile(join(charts, '../README.md'), 'utf8');
+  test.serial('what the operator’s pages install is what the charts take', async (t) => {
+    const page = await operatorsPages();
     const commands = [...page.matchAll(/^helm .*?install (.*?)(?: --wait)?$/gm)].map(([, words = '']) =>
       words.split(' '),
     );
@@ -72,7 +72,7 @@ withServer(test, chartTools, () => {
   });
 
   test.serial(
-    'the objects that the operator’s page shows are such as Kubernetes and its extensions know',
+    'the objects that the operator’s pages show are such as Kubernetes and its extensions know',
     async (t) => {
       const shown = (await shownYaml()).filter((block) => !isValues(block));
       t.true(shown.length >= 2);
@@ -85,7 +85,7 @@ withServer(test, chartTools, () => {
     },
   );
 
-  test.serial('the values that the operator’s page shows are such as the charts take', async (t) => {
+  test.serial('the values that the operator’s pages show are such as the charts take', async (t) => {
     const shown = (await shownYaml()).filter(isValues);
     t.true(shown.length > 0);
     const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-values-'));
@@ -112,9 +112,16 @@ withServer(test, chartTools, () => {
 const byName = (rendered: string): Readonly<Record<string, unknown>> =>
   Object.fromEntries(manifestsOf(rendered).map((manifest) => [`${manifest.kind} ${manifest.metadata.name}`, manifest]));
 
-/** The blocks of YAML on the operator’s page. */
+/** All that `deploy/guide` says. */
+async function operatorsPages(): Promise<string> {
+  const guide = join(charts, '../guide');
+  const pages = (await readdir(guide)).toSorted().map((name) => readFile(join(guide, name), 'utf8'));
+  return (await Promise.all(pages)).join('\n');
+}
+
+/** The blocks of YAML on the operator’s pages. */
 async function shownYaml(): Promise<readonly string[]> {
-  const page = await readFile(join(charts, '../README.md'), 'utf8');
+  const page = await operatorsPages();
   return [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block = '']) => block);
 }
 

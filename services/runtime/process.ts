@@ -57,7 +57,7 @@ export const grpcSettings = {
   ),
 } satisfies Settings;
 
-/** More than one while the token is changed: see `deploy/README.md`. */
+/** More than one while the token is changed: see `deploy/guide/keys.md`. */
 const serviceTokens: Setting<readonly string[] | undefined> = {
   doc: 'What the services of a cluster show each other; several, separated by commas: the first is shown, each is taken',
   fallback: undefined,

@@ -29,11 +29,11 @@ test.serial(
     t.timeout(byLoad(layoutMs));
     const { folder, size } = await image();
     t.log(size);
-    const page = await readFile(join(root, 'deploy/README.md'), 'utf8');
+    const page = await readFile(join(root, 'deploy/guide/image.md'), 'utf8');
     const stated = Number(/(\d+) MB on top of the base/.exec(page)?.[1]);
     t.true(
       Math.abs(Number(/^\d+/.exec(size)?.[0]) - stated) <= 10,
-      `${size}; deploy/README.md says ${String(stated)} MB`,
+      `${size}; deploy/guide/image.md says ${String(stated)} MB`,
     );
     const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
     const names = files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1));

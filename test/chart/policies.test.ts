@@ -297,8 +297,8 @@ test('whoever scales by the runs under way reaches the API that tells them, and 
 });
 
 test('every alert is explained to the operator under its own name, where its runbook points', async (t) => {
-  const page = await readFile(join(root, 'deploy/README.md'), 'utf8');
-  const explained = [...page.matchAll(/^#### (\w+)$/gm)].map(([, name]) => name ?? '');
+  const page = await readFile(join(root, 'deploy/guide/alerts.md'), 'utf8');
+  const explained = [...page.matchAll(/^## (\w+)$/gm)].map(([, name]) => name ?? '');
   const rules = renders.flatMap(({ manifests }) =>
     manifests.filter(({ kind }) => kind === 'PrometheusRule').flatMap(({ spec }) => (spec as Rules).groups),
   );
@@ -310,12 +310,12 @@ test('every alert is explained to the operator under its own name, where its run
 
 test('the alerts that need a service monitor are explained after all others, as the page says', async (t) => {
   const [page, template] = await Promise.all(
-    ['deploy/README.md', 'deploy/charts/service/templates/_metricalerts.tpl'].map((path) =>
+    ['deploy/guide/alerts.md', 'deploy/charts/service/templates/_metricalerts.tpl'].map((path) =>
       readFile(join(root, path), 'utf8'),
     ),
   );
   const own = [...(template ?? '').matchAll(/"alert" "(\w+)"/g)].map(([, name = '']) => name);
-  const explained = [...(page ?? '').matchAll(/^#### (AgentWorkflow\w+)$/gm)].map(([, name = '']) => name);
+  const explained = [...(page ?? '').matchAll(/^## (AgentWorkflow\w+)$/gm)].map(([, name = '']) => name);
   const behind = explained.slice(explained.indexOf('AgentWorkflowNotScraped'));
   t.deepEqual(behind.toSorted(), ['AgentWorkflowNotScraped', ...own].toSorted());
 });

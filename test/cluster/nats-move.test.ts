@@ -15,7 +15,7 @@ import { byLoad } from '../by-load.ts';
 
 /*
  * An installation with one NATS user, whose streams are in the account `$G`, is given accounts: one for the service and one for the pool.
- * The steps are those of deploy/README.md: the execution processes are stopped, the streams deleted, the configuration of NATS is changed.
+ * The steps are those of deploy/guide/nats-accounts.md: the execution processes are stopped, the streams deleted, the configuration of NATS is changed.
  */
 
 const oneUser = 'authorization { users: [{ user: "api", password: "x" }] }';

@@ -1,6 +1,6 @@
 {{/*
 One alert. Takes `context`, `alert`, `expr`, `for`, `severity`, `summary` (what happens) and `description` (what follows from it).
-deploy/README.md explains what to do about each.
+deploy/guide/alerts.md explains what to do about each.
 */}}
 {{- define "service.alert" -}}
 - alert: {{ .alert }}
