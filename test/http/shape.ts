@@ -10,9 +10,6 @@ const arePools = shape === 'pools';
 /** Whether this run of the suite is against a cluster on real servers, as `npm run test:cluster` and `npm run test:pools` have it. */
 export const isCluster = shape === 'cluster' || arePools;
 
-/** How many processes of a kind the service has, each of which keeps to itself what is not shared. */
-export const replicas = isCluster ? 2 : 1;
-
 type Shape = [
   agent: string | null,
   env?: Readonly<Record<string, string>>,
