@@ -30,8 +30,7 @@ const sections: readonly Section[] = [
   { title: 'Threads', intro: 'The record of threads and runs, and its store.', holds: readOnlyBy('threads') },
   {
     title: 'Execution',
-    intro:
-      'Runs and their workers, NATS, and the agent that comes with the service (`MODEL`, `OPENAI_…`, `SUMMARIZE_OVER_MESSAGES`).',
+    intro: 'Runs and their workers, NATS, and the agent that comes with the service (`MODEL`, `OPENAI_…`).',
     holds: readOnlyBy('execution'),
   },
   { title: 'Memory', intro: 'Memories, their embeddings, and Weaviate.', holds: readOnlyBy('memory') },

@@ -14,7 +14,7 @@ const foldersOf = {
   threads: ['services/threads'],
   execution: ['services/execution'],
   memory: ['services/memory'],
-  standalone: ['services/standalone', 'services/execution/agents/default'],
+  standalone: ['services/standalone'],
 } as const;
 
 /** A process of the service: each has a chart of the same name. */

@@ -34,7 +34,7 @@ export interface Publication {
  */
 export const programs = [
   'gateway/main.ts',
-  'services/execution/agents/default.ts',
+  'services/command/init/template/agent.ts',
   'services/execution/main.ts',
   'services/memory/export.ts',
   'services/memory/import.ts',

@@ -6,6 +6,7 @@ import {
   integer,
   type Env,
   type Setting,
+  text,
   type Settings,
   type Values,
 } from '@agent-workflow/kit/env';
@@ -69,6 +70,16 @@ export const executionSettings = {
     { max: 31_536_000 },
   ),
   EVENTS_RETENTION: integer(3600, 'Seconds that the events of an ended run can be replayed', { min: 1 }),
+  // The agent that comes with the service reads these by itself, as every agent does: `services/command/init/template/agent.ts`.
+  MODEL: text(
+    undefined,
+    'The model that drives the agent that comes with the service; without it that agent answers by rules of its own',
+  ),
+  OPENAI_BASE_URL: text(
+    undefined,
+    'Where the OpenAI-compatible API of `MODEL` begins, `/v1` included; `https://api.openai.com/v1` unless given',
+  ),
+  OPENAI_API_KEY: text(undefined, 'The key of that API', { secret: true }),
 } satisfies Settings;
 
 const shareOfAgent = 4;

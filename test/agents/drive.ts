@@ -1,9 +1,14 @@
-import { createAgent } from '@agent-workflow/execution/agents/default';
-import type { Brain } from '@agent-workflow/execution/agents/default/fields';
 import { bindMemory } from '@agent-workflow/execution/steps/bound-memory';
 import { defaultValues } from '@agent-workflow/graph/state/merge';
 import { enterGraph, runStep } from '@agent-workflow/graph/run/step';
-import { textOf, type Block, type BoundMemory, type Message, type ToolDeclaration } from '@agent-workflow/graph';
+import {
+  textOf,
+  type Block,
+  type BoundMemory,
+  type CompiledGraph,
+  type Message,
+  type ToolDeclaration,
+} from '@agent-workflow/graph';
 import { fakeFiles } from '@agent-workflow/graph/testing';
 import { readEnv } from '@agent-workflow/kit/env';
 import { newId } from '@agent-workflow/kit/ids';
@@ -37,14 +42,8 @@ export interface Conversation extends AsyncDisposable {
   readonly answer: (results: Readonly<Record<string, unknown>>, options?: TurnOptions) => Promise<Turn>;
 }
 
-export interface ConverseOptions {
-  /** Over how many messages in its context the agent summarises. */
-  readonly summarizeOver?: number;
-}
-
 /** Opens a conversation that drives the engine step by step, as a worker would, without a thread to keep it in. */
-export async function converse(brain: Brain, { summarizeOver = 60 }: ConverseOptions = {}): Promise<Conversation> {
-  const graph = createAgent(brain, summarizeOver);
+export async function converse(graph: CompiledGraph): Promise<Conversation> {
   const opened = await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) });
   const memory = bindMemory(opened.memory, { owner: 'anon', threadId: 't', signal: new AbortController().signal });
   const files = fakeFiles();

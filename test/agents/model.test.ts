@@ -1,20 +1,46 @@
 import { inspect } from 'node:util';
-import { createModelBrain } from '@agent-workflow/execution/agents/default/model';
+import { chatModel, createReactAgent, tool, type CompiledGraph } from '@agent-workflow/graph';
 import { isRunFailure, shownOf } from '@agent-workflow/graph/state/failure';
 import test, { type ExecutionContext } from 'ava';
 import { startOpenaiChat, type OpenaiChat, type ScriptedReply } from '../servers/openai-chat.ts';
-import { converse, type Conversation, type ConverseOptions } from './drive.ts';
+import { converse, type Conversation } from './drive.ts';
 
 const apiKey = 'sk-very-secret';
+
+const textOfName = (name: string) =>
+  ({ type: 'object', properties: { [name]: { type: 'string' } }, required: [name] }) as const;
+
+const calculate = tool(
+  { name: 'calculate', description: 'Works out an expression.', parameters: textOfName('expression') },
+  () => 42,
+);
+
+const remember = tool(
+  { name: 'remember', description: 'Keeps a fact.', parameters: textOfName('fact') },
+  async ({ fact }, { memory }) => {
+    await memory.store({ content: String(fact) });
+    return { remembered: fact };
+  },
+);
+
+/** An agent whose model is at this address. */
+const agentAt = (baseUrl: string): CompiledGraph =>
+  createReactAgent({
+    model: chatModel({
+      ...{ baseUrl, apiKey, model: 'small-1' },
+      names: { apiKey: 'OPENAI_API_KEY', baseUrl: 'OPENAI_BASE_URL', model: 'MODEL' },
+    }),
+    instructions: 'Be brief.',
+    tools: [calculate, remember],
+  });
 
 /** A conversation with an agent whose model gives these replies. */
 async function withModel(
   t: ExecutionContext,
-  options: ConverseOptions,
   ...replies: ScriptedReply[]
 ): Promise<{ readonly talk: Conversation; readonly server: OpenaiChat }> {
   const server = await startOpenaiChat(replies);
-  const talk = await converse(createModelBrain({ baseUrl: server.baseUrl, apiKey, model: 'small-1' }), options);
+  const talk = await converse(agentAt(server.baseUrl));
   t.teardown(async () => {
     await talk[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
@@ -23,7 +49,7 @@ async function withModel(
 }
 
 test("the model's words stream through", async (t) => {
-  const { talk, server } = await withModel(t, {}, { text: 'Good day to you.' });
+  const { talk, server } = await withModel(t, { text: 'Good day to you.' });
   const { reply, chunks } = await talk.send('Hello');
   t.deepEqual(reply, ['Good day to you.']);
   t.deepEqual(chunks, ['Good', ' day', ' to', ' you.']);
@@ -33,14 +59,13 @@ test("the model's words stream through", async (t) => {
   t.deepEqual(request?.body.messages.at(-1), { role: 'user', content: 'Hello' });
   t.deepEqual(
     request?.body.tools?.map((tool) => tool.function.name),
-    ['calculate', 'current_time', 'remember', 'recall'],
+    ['calculate', 'remember'],
   );
 });
 
 test('calls made at once are run, and the model is told their results', async (t) => {
   const { talk, server } = await withModel(
     t,
-    {},
     {
       text: 'Let me see.',
       calls: [
@@ -75,7 +100,6 @@ test('calls made at once are run, and the model is told their results', async (t
 test('arguments that are no JSON, or break the schema, are told to the model', async (t) => {
   const { talk, server } = await withModel(
     t,
-    {},
     {
       calls: [
         { id: 'a', name: 'calculate', json: '{"expression": "1 +' },
@@ -97,7 +121,6 @@ test('arguments that are no JSON, or break the schema, are told to the model', a
 test("the model may call the caller's tools, and reads their results", async (t) => {
   const { talk, server } = await withModel(
     t,
-    {},
     { calls: [{ id: 'where', name: 'get_location', json: '{}' }] },
     { text: 'You are in Porto.' },
   );
@@ -126,7 +149,7 @@ const failures: readonly (readonly [title: string, replies: readonly ScriptedRep
 
 for (const [title, replies, expected] of failures) {
   test(`${title} fails the node without a word of the key or the address`, async (t) => {
-    const { talk, server } = await withModel(t, {}, ...replies);
+    const { talk, server } = await withModel(t, ...replies);
     const error = await t.throwsAsync(talk.send('Hello'), { message: /^node "agent" failed: / });
     t.regex(error.message, expected);
     t.notRegex(inspect(error, { depth: 10 }), /secret|127\.0\.0\.1/);
@@ -141,7 +164,7 @@ test('why a provider refused is in the error that is logged, without the key and
     param: 'temperature',
     code: 'unsupported_parameter',
   };
-  const { talk } = await withModel(t, {}, { status: 400, error });
+  const { talk } = await withModel(t, { status: 400, error });
   const failure = await t.throwsAsync(talk.send('my pin is Ananas42'));
   if (!isRunFailure(failure)) return void t.fail();
   const text = 'node "agent" failed: the model refused the parameter temperature (400)';
@@ -155,7 +178,7 @@ test('why a provider refused is in the error that is logged, without the key and
 });
 
 test('a model that is busy for a moment is asked again', async (t) => {
-  const { talk, server } = await withModel(t, {}, { status: 429 }, { text: 'Here I am.' });
+  const { talk, server } = await withModel(t, { status: 429 }, { text: 'Here I am.' });
   t.deepEqual((await talk.send('Hello')).reply, ['Here I am.']);
   t.is(server.requests.length, 2);
 });
@@ -163,58 +186,19 @@ test('a model that is busy for a moment is asked again', async (t) => {
 test('a model that cannot be reached fails the node', async (t) => {
   const server = await startOpenaiChat([]);
   await server[Symbol.asyncDispose]();
-  await using talk = await converse(createModelBrain({ baseUrl: server.baseUrl, apiKey, model: 'small-1' }));
+  await using talk = await converse(agentAt(server.baseUrl));
   const error = await t.throwsAsync(talk.send('Hello'));
   t.is(error.message, 'node "agent" failed: the model cannot be reached: check OPENAI_BASE_URL');
   t.notRegex(inspect(error, { depth: 10 }), /secret|127\.0\.0\.1/);
 });
 
-test('a model is asked for the summary of a long conversation, and reads it from then on', async (t) => {
-  const replies = ['One.', 'Two.', ' They greeted. ', 'Three.', 'Four.'].map((text) => ({ text }));
-  const { talk, server } = await withModel(t, { summarizeOver: 4 }, ...replies);
-  await talk.send('first');
-  await talk.send('second');
-  const { reply, chunks, values, messages } = await talk.send('third');
-  t.deepEqual(reply, ['Three.']);
-  t.deepEqual(chunks, ['Three.']);
-  t.is(messages.length, 1);
-  t.is(values['context_summary'], 'They greeted.');
-  const asked = server.requests[2]?.body;
-  t.like(asked, { model: 'small-1', stream: true });
-  t.false('tools' in (asked ?? {}));
-  t.is(
-    asked?.messages[1]?.content,
-    'The notes so far:\n(none)\n\nWhat was said since:\nuser: first\nassistant: One.\nuser: second',
-  );
-  t.deepEqual(server.requests[3]?.body.messages.slice(1), [
-    { role: 'assistant', content: 'Two.' },
-    { role: 'user', content: 'third' },
-  ]);
-  t.regex(String(server.requests[3]?.body.messages[0]?.content), /What was said before: They greeted\.$/);
-  await talk.send('fourth');
-  t.is(server.requests.length, 5);
-});
-
-test('a model that gives no summary does not cost the thread what it was about', async (t) => {
-  const { talk } = await withModel(t, { summarizeOver: 2 }, { text: 'One.' }, { text: '' }, { text: 'Two.' });
-  await talk.send('I like sencha');
-  t.is((await talk.send('second')).values['context_summary'], '- user: I like sencha');
-});
-
-test('a summary that the model did not end does not take the place of what the thread was about', async (t) => {
-  const cut = { text: 'They liked', finish: 'length' };
-  const { talk } = await withModel(t, { summarizeOver: 2 }, { text: 'One.' }, cut, { text: 'Two.' });
-  await talk.send('I like sencha');
-  t.is((await talk.send('second')).values['context_summary'], '- user: I like sencha');
-});
-
 test('a withheld answer fails the node and says so (azure-search-openai-demo#2076), and a cut call is not made (agent-zero#1836)', async (t) => {
-  const { talk } = await withModel(t, {}, { text: '', finish: 'content_filter' });
+  const { talk } = await withModel(t, { text: '', finish: 'content_filter' });
   await t.throwsAsync(talk.send('?'), {
     message: 'node "agent" failed: the provider of the model filtered the content',
   });
   const cut = { calls: [{ id: 'a', name: 'remember', json: '{"fact":"x"}' }], finish: 'length' };
-  const other = await withModel(t, {}, cut, { text: 'Sorry.' });
+  const other = await withModel(t, cut, { text: 'Sorry.' });
   t.deepEqual((await other.talk.send('?')).reply, ['', 'Sorry.']);
   t.deepEqual(await other.talk.memory.search('x'), []);
   t.regex(
@@ -226,7 +210,6 @@ test('a withheld answer fails the node and says so (azure-search-openai-demo#207
 test('a cut call of a tool of the caller is not handed to it', async (t) => {
   const { talk } = await withModel(
     t,
-    {},
     { calls: [{ id: 'a', name: 'get_location', json: '' }], finish: 'length' },
     { text: 'Where are you?' },
   );
@@ -236,16 +219,8 @@ test('a cut call of a tool of the caller is not handed to it', async (t) => {
   t.notRegex(JSON.stringify(messages), /remote_tool_call/);
 });
 
-test('a model that fails to sum up fails the node that asked it', async (t) => {
-  const { talk } = await withModel(t, { summarizeOver: 2 }, { text: 'One.' }, { status: 401 });
-  await talk.send('first');
-  await t.throwsAsync(talk.send('second'), {
-    message: 'node "summarize" failed: the model refused the key (401): check OPENAI_API_KEY',
-  });
-});
-
 test('a stop hangs up on the model in the middle of its answer', async (t) => {
-  const { talk, server } = await withModel(t, {}, { breaksOff: 'never' });
+  const { talk, server } = await withModel(t, { breaksOff: 'never' });
   const stop = new AbortController();
   const turn = talk.send('Hello', {
     signal: stop.signal,

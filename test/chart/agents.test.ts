@@ -18,7 +18,7 @@ const umbrella = {
 };
 const standalone = { chartFolder: join(charts, 'standalone'), values: join(charts, 'standalone/values/ingress.yaml') };
 const pool = { chartFolder: join(charts, 'agent'), values: join(charts, 'agent/values/two-revisions.yaml') };
-const comesWithTheImage = '/app/services/execution/agents/default.js:graph';
+const comesWithTheImage = '/app/services/command/init/template/agent.js:graph';
 const helms: readonly Helm[] = ['helm', 'helm3'];
 
 interface Mounted {

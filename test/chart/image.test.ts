@@ -83,7 +83,7 @@ test.serial('it has what charts, jobs and service files name, by its name in the
   );
   const inCharts = new Set(golden.flatMap((text) => text.match(/(?:services|gateway)\/[\w/-]+\.[jt]s/g) ?? []));
   t.deepEqual([...inCharts].toSorted(), [
-    ...['gateway/main.js', 'services/execution/agents/default.js', 'services/execution/main.js'],
+    ...['gateway/main.js', 'services/command/init/template/agent.js', 'services/execution/main.js'],
     ...['services/memory/main.js', 'services/standalone/main.js', 'services/threads/main.js'],
     'services/threads/migrate.js',
   ]);

@@ -10,7 +10,7 @@ import { openEmbedded } from '../servers/embedded.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const agent = fileURLToPath(import.meta.resolve('@agent-workflow/execution/agents/default'));
+const agent = fileURLToPath(import.meta.resolve('@agent-workflow/command/init/template/agent'));
 
 /** The tour of the README, as somebody writes it who has the document alone. What follows a line of `@ts-expect-error` must not compile. */
 const tour = await readFile(new URL('generated-tour.txt', import.meta.url), 'utf8');
@@ -45,7 +45,7 @@ test('a client whose types are generated from the document compiles, and takes t
   t.like(await takeTour(service.url), {
     answer: '12 * 7 = 84',
     inBlocks: '6 * 7 = 42',
-    context: 'I will remember: your favourite tea is sencha.',
+    context: 'I will remember: my favourite tea is sencha',
     ended: 'completed',
     found: 'The harbour café opens at six',
     threads: ['A tour'],

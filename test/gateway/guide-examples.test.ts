@@ -11,7 +11,7 @@ const pages = readdirSync(folder);
 const secret = 's'.repeat(32);
 
 /** The agent that comes with the service. */
-const standard = '../../services/execution/agents/default';
+const standard = '../../services/command/init/template/agent';
 
 /** What a page needs of its service; the others take the agent that comes with it. */
 const services: Readonly<Record<string, Parameters<typeof openEmbedded>>> = {

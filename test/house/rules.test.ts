@@ -245,7 +245,7 @@ const rules: readonly Rule[] = [
   {
     title: 'the environment is read in kit/env.ts',
     files: anyCode,
-    except: /^services\/kit\/env\.ts$|^deploy\/health\.js$|\.test\.ts$|^test\//,
+    except: /^services\/kit\/env\.ts$|^services\/command\/init\/template\/|^deploy\/health\.js$|\.test\.ts$|^test\//,
     text: /\bprocess\.env\b|\benv\b[^\n]*from 'node:process'/,
     example: ['gateway/config.ts', `const port = process.env.PORT;`],
   },

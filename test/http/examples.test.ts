@@ -10,7 +10,7 @@ import { openEmbedded, type Embedded } from '../servers/embedded.ts';
 import { toForm, uploadTo } from '../servers/uploads.ts';
 import { serve } from './service.ts';
 
-const agent = fileURLToPath(import.meta.resolve('@agent-workflow/execution/agents/default'));
+const agent = fileURLToPath(import.meta.resolve('@agent-workflow/command/init/template/agent'));
 const { url, send } = serve(test, null, {}, { agent: `${agent}:graph` });
 
 /** A service of which `v1` is the current revision, after `v0`, which the examples retire. */

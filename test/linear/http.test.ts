@@ -5,7 +5,7 @@ import { openEmbedded, type Embedded } from '../servers/embedded.ts';
 import { isLinear, measure } from './growth.ts';
 import { texts } from './texts.ts';
 
-const agent = `${fileURLToPath(new URL('../../services/execution/agents/default.ts', import.meta.url))}:graph`;
+const agent = `${fileURLToPath(new URL('../../services/command/init/template/agent.ts', import.meta.url))}:graph`;
 
 let service: Embedded;
 let send: Client['send'];

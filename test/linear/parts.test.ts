@@ -1,8 +1,3 @@
-import { calculate } from '@agent-workflow/execution/agents/default/calculator';
-import { extractSummary } from '@agent-workflow/execution/agents/default/extract';
-import { phraseResult } from '@agent-workflow/execution/agents/default/phrases';
-import { planReply } from '@agent-workflow/execution/agents/default/plan';
-import { asYou } from '@agent-workflow/execution/agents/default/words';
 import { readToken } from '@agent-workflow/gateway/auth/token';
 import { addressOf } from '@agent-workflow/gateway/limits';
 import { prefersNdjson } from '@agent-workflow/gateway/replies/ndjson';
@@ -16,34 +11,10 @@ import test from 'ava';
 import { isLinear, measure } from './growth.ts';
 import { texts } from './texts.ts';
 
-const known = { userName: 'Ada', tools: [{ name: 'look_up', description: '', parameters: {} }] };
-
-const message = (text: string) => ({
-  message_id: 'm',
-  role: 'user' as const,
-  content: [{ type: 'text', text }],
-  timestamp: '2026-01-01T00:00:00.000Z',
-});
-
-const recall = (query: string, facts: readonly string[]): string =>
-  phraseResult({
-    call: { type: 'tool_call', id: 'c', name: 'recall', args: { query } },
-    output: facts,
-    isError: false,
-  });
-
 const part = (text: string): string => Buffer.from(text).toString('base64url');
 
 /** What reads text of a caller; whether it refuses it makes no difference. */
 const parts: Readonly<Record<string, (text: string) => unknown>> = {
-  'the default agent plans a reply': (text) => planReply(text, known),
-  'the default agent plans a reply to a fact': (text) => planReply(`remember ${text}`, known),
-  'the default agent plans a reply about the time': (text) => planReply(`the time in ${text}`, known),
-  'the default agent answers from one fact': (text) => recall(text, [text]),
-  'the default agent answers from many facts': (text) => recall(text, text.split(' ')),
-  'the default agent turns "I" to "you"': asYou,
-  'the default agent summarises': (text) => extractSummary([message(text), message(text)], ''),
-  'the calculator, as far as its schema lets a text come': (text) => attempt(() => calculate(text.slice(0, 500))),
   'a token is taken apart': (text) => readToken(text),
   'the claims of a token are read': (text) => readToken(`${part(`{"a":"${text}`)}.${part(text)}.x`),
   'a JSON text is read': (text) => attempt(() => parseEscapedKeys(`{"\\n":1,"b":[${text}"]}`, JSON.parse)),

@@ -177,8 +177,8 @@ async function isWritten(
 
   await writeFile(agent, written);
   await more(project);
-  t.regex(await run(project, 'npm', 'test'), /pass 1/);
-  t.regex(await run(project, 'npx', 'agent-workflow', 'check'), /tools {4}add/);
+  t.regex(await run(project, 'npm', 'test'), /pass 2/);
+  t.regex(await run(project, 'npx', 'agent-workflow', 'check'), /tools {4}calculate/);
   t.log(`checked and tested after ${clock.seconds().toFixed(1)} s`);
 }
 
@@ -187,15 +187,15 @@ async function servesEdited(t: ExecutionContext, project: string, agent: string,
   await using service = serve(project, ['dev'], { ...settings });
   await until(() => urlIn(service) !== undefined, { timeoutMs: 60_000 });
   const first = urlIn(service) ?? '';
-  t.regex(await answerOf(first, 'one'), /The sum is 5\./);
+  t.regex(await answerOf(first, 'one'), /2 \+ 3 = 5/);
   clock.did('npx agent-workflow dev, and an answer');
 
-  await writeFile(agent, (await readFile(agent, 'utf8')).replace('The sum is', 'It makes'));
+  await writeFile(agent, (await readFile(agent, 'utf8')).replace('} = $', '} makes $'));
   await until(() => urlIn(service) !== first, { timeoutMs: 60_000 });
-  t.regex(await answerOf(urlIn(service) ?? '', 'one'), /It makes 5\./);
+  t.regex(await answerOf(urlIn(service) ?? '', 'one'), /2 \+ 3 makes 5/);
   clock.saw('the edited agent answers');
   const { body } = await createClient(urlIn(service) ?? '').send('GET', '/v1/threads/one/state');
-  t.is((body.data as { readonly state: { readonly sums: number } }).state.sums, 2, 'the thread stays');
+  t.is((body.data as { readonly state: { readonly context: unknown[] } }).state.context.length, 8, 'the thread stays');
 
   await writeFile(agent, 'export const graph = 1 +;');
   await until(() => service.lines.some((line) => line.includes(`${basename(agent)}:1`)), { timeoutMs: 60_000 });

@@ -10,7 +10,7 @@ import { provisioned, usable } from '../servers/provisioned.ts';
 import { withServer } from '../servers/real-suite.ts';
 import type { Launcher } from '../servers/real.ts';
 
-const agent = fileURLToPath(import.meta.resolve('@agent-workflow/execution/agents/default'));
+const agent = fileURLToPath(import.meta.resolve('@agent-workflow/command/init/template/agent'));
 const tourOf = (language: 'go' | 'py'): string =>
   fileURLToPath(new URL(`generated/tour.${language}.txt`, import.meta.url));
 

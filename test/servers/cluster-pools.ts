@@ -30,7 +30,7 @@ export interface PlayedPools extends AsyncDisposable {
 
 /** The agent that comes with the service, which serves requests that name none, and one that repeats what it is told. */
 const agents = {
-  default: `${fileURLToPath(new URL('../../services/execution/agents/default.ts', import.meta.url))}:graph`,
+  default: `${fileURLToPath(new URL('../../services/command/init/template/agent.ts', import.meta.url))}:graph`,
   echo: agentAt('echo'),
 };
 

@@ -82,6 +82,8 @@ const environment = `# Copy this file to .env, which \`npm run dev\` reads; othe
 # PORT=8000
 # DATA_DIR=.data
 # LOG_LEVEL=info
+# MODEL=gpt-5-mini
+# OPENAI_API_KEY=
 `;
 
 const values = ({
@@ -102,7 +104,7 @@ secretEnv:
 
 const readme = ({ name, language }: Project): string => `# ${name}
 
-An agent with one tool. It adds two numbers and needs no model and no key.
+An agent that calculates and remembers. It answers by rules and needs no key; with \`MODEL\` and \`OPENAI_API_KEY\` in \`.env\` a model answers.
 
 \`\`\`sh
 npm run dev     # serves it at http://127.0.0.1:8000, and starts over when a file is saved
@@ -115,7 +117,7 @@ A request, while it is served:
 
 \`\`\`sh
 curl -s 127.0.0.1:8000/v1/graph/invoke -H 'content-type: application/json' -d '{
-  "messages": [{"role": "user", "content": "What is 2 + 3?"}],
+  "messages": [{"role": "user", "content": "What is 12 * 7?"}],
   "config": {"thread_id": "one"}
 }'
 \`\`\`

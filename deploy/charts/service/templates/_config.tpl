@@ -54,7 +54,7 @@
 {{- else if eq (toString $file.agent) "none" -}}
 {{- $_ := set $content "agent" nil -}}
 {{- else -}}
-{{- $_ := set $content "agent" ($file.agent | default "/app/services/execution/agents/default.js:graph") -}}
+{{- $_ := set $content "agent" ($file.agent | default "/app/services/command/init/template/agent.js:graph") -}}
 {{- end -}}
 {{- toPrettyJson $content -}}
 {{- end -}}

@@ -3,9 +3,16 @@ import { test } from 'node:test';
 import { lastText, user, walk } from '@agent-workflow/graph/testing';
 import { graph } from './agent.ts';
 
-test('a sum is answered with the help of the tool', async () => {
-  const walked = await walk(graph, { context: [user('What is 2 + 3?')] });
+const answerTo = async (text = '') => lastText(await walk(graph, { context: [user(text)] }));
+
+test('a calculation is answered with the help of the tool', async () => {
+  const walked = await walk(graph, { context: [user('What is 12 * 7?')] });
   assert.deepEqual(walked.steps, [['agent'], ['tools'], ['agent']]);
-  assert.equal(lastText(walked), 'The sum is 5.');
-  assert.equal(walked.state.values['sums'], 1);
+  assert.equal(lastText(walked), '12 * 7 = 84');
+  assert.equal(await answerTo('1 / 0'), '1 / 0 is no operation on two numbers');
+});
+
+test('a name is kept in the state of the thread', async () => {
+  const walked = await walk(graph, { context: [user('My name is Ada.')] });
+  assert.equal(walked.state.values['user_name'], 'Ada');
 });

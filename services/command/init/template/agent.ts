@@ -1,34 +1,109 @@
-import { callsTools, END, field, START, StateGraph, textOf, tool, toolNode } from '@agent-workflow/graph';
+import {
+  callsTools,
+  chatModel,
+  END,
+  field,
+  lastUserText,
+  modelNode,
+  START,
+  StateGraph,
+  tool,
+  toolNode,
+} from '@agent-workflow/graph';
 
-const add = tool(
+const calculate = tool(
   {
-    name: 'add',
-    description: 'Adds two numbers.',
-    parameters: {
-      type: 'object',
-      properties: { a: { type: 'number' }, b: { type: 'number' } },
-      required: ['a', 'b'],
-    },
+    name: 'calculate',
+    description: 'Works out one operation on two numbers, such as 12 * 7.',
+    parameters: { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] },
   },
-  ({ a, b }) => String(a + b),
+  ({ expression }) => {
+    const [, left, sign, right] = /^(-?[\d.]+) ?([-+*/]) ?(-?[\d.]+)$/.exec(expression) ?? [];
+    const [a, b] = [Number(left), Number(right)];
+    const value = sign === '+' ? a + b : sign === '-' ? a - b : sign === '*' ? a * b : a / b;
+    if (!Number.isFinite(value)) throw new Error(`${expression} is no operation on two numbers`);
+    return `${expression} = ${String(value)}`;
+  },
 );
 
-/** Answers "2 + 3" with a call of the tool, then says the result. Ask a model here instead. */
+const remember = tool(
+  {
+    name: 'remember',
+    description: 'Keeps a fact for this and all later conversations with the user.',
+    parameters: { type: 'object', properties: { fact: { type: 'string', maxLength: 2000 } }, required: ['fact'] },
+  },
+  async ({ fact }, { memory }) => {
+    await memory.store({ content: fact, category: 'facts' });
+    return `I will remember: ${fact}`;
+  },
+);
+
+const recall = tool(
+  {
+    name: 'recall',
+    description: 'Finds what was remembered. The nearest comes first, and may have nothing to do with the query.',
+    parameters: { type: 'object', properties: { query: { type: 'string', maxLength: 2000 } }, required: ['query'] },
+  },
+  async ({ query }, { memory }) => {
+    const [first, ...others] = await memory.search(query, { strategy: 'hybrid', limit: 3 });
+    return first
+      ? ['I remember:', ...[first, ...others].map(({ content }) => content)].join('\n')
+      : 'I do not know that.';
+  },
+);
+
+/** What is asked for without a model: the first group of a pattern is what the tool is called with. */
+const requests = [
+  { pattern: /(\d{1,15}(?:\.\d{1,9})? ?[-+*/] ?\d{1,15}(?:\.\d{1,9})?)/, name: 'calculate', parameter: 'expression' },
+  { pattern: /^remember (?:that )?(.+)/is, name: 'remember', parameter: 'fact' },
+  { pattern: /^(.+\?)$/s, name: 'recall', parameter: 'query' },
+];
+
+// With MODEL a model answers, at OPENAI_BASE_URL where that is set; without it rules do, which need no key.
+const { MODEL: model = '', OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl } = process.env;
+
 export const graph = new StateGraph({
-  sums: field({ type: 'number', description: 'Sums so far', default: 0 }),
+  user_name: field({ type: 'string', description: 'What the agent calls the user', default: '' }),
 })
-  .addNode('agent', (state, { emit }) => {
-    const last = state.context.at(-1);
-    if (last?.role === 'tool') {
-      emit(`The sum is ${String(last.content[0]?.['output'])}.`);
-      return { sums: state.sums + 1 };
-    }
-    const [, a, b] = /(\d{1,9}) ?\+ ?(\d{1,9})/.exec(last ? textOf(last) : '') ?? [];
-    if (a === undefined || b === undefined) emit('Ask me for a sum, such as 2 + 3.');
-    else emit({ type: 'tool_call', id: crypto.randomUUID(), name: 'add', args: { a: Number(a), b: Number(b) } });
-    return {};
-  })
-  .addNode('tools', toolNode([add]))
+  .addNode(
+    'agent',
+    model === ''
+      ? (state, { emit, tools }) => {
+          const speak = (text = '') => {
+            for (const word of text.split(/(?= )/)) emit(word);
+          };
+          const last = state.context.at(-1);
+          if (last?.role === 'tool') {
+            const outputs = last.content.map(({ output }) =>
+              typeof output === 'string' ? output : JSON.stringify(output),
+            );
+            speak(outputs.join('\n'));
+            return {};
+          }
+          const text = lastUserText(state).trim();
+          const call = (name = '', args = {}) =>
+            emit({ type: 'tool_call', id: crypto.randomUUID(), tool_type: 'function', name, args });
+          const [, named, json = '{}'] = /^use ([\w-]{1,64}) ?(\{.*)?$/s.exec(text) ?? [];
+          const [, userName] = /^my name is (\p{L}{1,50})/iu.exec(text) ?? [];
+          const request = requests.find(({ pattern }) => pattern.test(text));
+          if (tools.some(({ name }) => name === named)) call(named, JSON.parse(json));
+          else if (userName) speak(`Nice to meet you, ${userName}.`);
+          else if (state.user_name !== '' && /^what is my name\b/i.test(text)) speak(`You are ${state.user_name}.`);
+          else if (request) call(request.name, { [request.parameter]: request.pattern.exec(text)?.[1] });
+          else speak('Hello! What can I do for you? Ask "What is 12 * 7?", or say "Remember that I like tea".');
+          return userName ? { user_name: userName } : {};
+        }
+      : modelNode({
+          model: chatModel({
+            ...{ model, apiKey, baseUrl },
+            names: { model: 'MODEL', apiKey: 'OPENAI_API_KEY', baseUrl: 'OPENAI_BASE_URL' },
+          }),
+          instructions:
+            'You are a helpful assistant. Call `remember` when the user tells you what will matter later, and `recall` ' +
+            'before you answer what you may have been told before.',
+        }),
+  )
+  .addNode('tools', toolNode([calculate, remember, recall]))
   .addEdge(START, 'agent')
   .addConditionalEdges('agent', (state) => (callsTools(state) ? 'tools' : END), ['tools', END])
   .addEdge('tools', 'agent')
