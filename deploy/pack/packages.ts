@@ -55,6 +55,7 @@ export const publications: readonly Publication[] = [
       'Write agents as graphs: typed state, tools, interrupts, retries, and a kit to test them without a server.',
     folder: 'services/graph',
     pages: {
+      'services/graph/guide': 'guide',
       'services/graph/LANGGRAPH.md': 'LANGGRAPH.md',
       'services/graph/mcp/README.md': 'MCP.md',
       'test/cookbook': 'cookbook',

@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const pages = [
   ...['README.md', 'services/graph/README.md', 'services/graph/LANGGRAPH.md', 'services/langgraph/README.md'],
   'test/cookbook/README.md',
-  ...globSync('gateway/guide/*.md', { cwd: root }),
+  ...globSync(['gateway/guide/*.md', 'services/graph/guide/*.md'], { cwd: root }),
 ];
 
 /** The modules that a page shows whole, and that import only packages of ours. */
@@ -94,7 +94,7 @@ test('its agent with a model and two tools takes 15 lines and runs', async (t) =
   t.regex(JSON.stringify(second?.body.messages.at(-1)), /\d:\d\d:\d\d/);
 });
 
-for (const [index, example] of examplesIn('services/graph/README.md').filter(isTest).entries()) {
+for (const [index, example] of examplesIn('services/graph/guide/tests.md').filter(isTest).entries()) {
   test(`the tests that the guide shows in example ${String(index + 1)} pass`, (t) => {
     const { status, stdout } = runExample(example);
     t.is(status, 0, stdout);

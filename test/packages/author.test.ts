@@ -64,7 +64,7 @@ function author(): void {
     // Packages are laid out beside their tarballs, each in a folder of its own.
     const home = dirname(tarballs['@agent-workflow/graph'] ?? '');
     const pages = (await readdir(home, { recursive: true })).filter((path) => path.endsWith('.md'));
-    const names = ['README.md', 'LANGGRAPH.md', 'MCP.md', 'cookbook/README.md'];
+    const names = ['README.md', 'guide/tools.md', 'LANGGRAPH.md', 'MCP.md', 'cookbook/README.md'];
     t.deepEqual(
       names.filter((name) => !pages.includes(join('services/graph', name))),
       [],
