@@ -1,16 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import { badRequest } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Registry } from '@agent-workflow/runtime/metrics';
 import { createFileAddresses, type FileAddresses } from './addresses.ts';
 import { openFolderFiles } from './folder.ts';
 import { createReadGrant, type ReadGrant } from './grants.ts';
 import { fileMetrics, type FileMeters } from './metrics.ts';
-import { noFiles } from './none.ts';
 import type { OwnFiles } from './own.ts';
 import type { FileBytes } from './port.ts';
 import type { S3Options } from './s3.ts';
 import { fileChecks, sharedFileChecks, toFileLimits, type FileConfig, type FileLimits } from './settings.ts';
+
+const refused = (): Promise<never> => Promise.reject(badRequest('this service stores no files'));
+
+/** Of a gateway without a folder or bucket: it stores nothing, and removes nothing that others have stored. */
+const noFiles = (): FileBytes => ({
+  bufferBytes: 0,
+  write: refused,
+  read: () => Promise.resolve(undefined),
+  check: () => Promise.resolve(),
+  remove: refused,
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+});
 
 /** All that the gateway has for files beside their records. */
 export interface FileStore extends AsyncDisposable {

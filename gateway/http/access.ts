@@ -1,5 +1,4 @@
-import type { Context } from './context.ts';
-import type { Principal } from './principal.ts';
+import type { Context, Principal } from './context.ts';
 
 /** What the authorization backend decides about. */
 export interface Access {

@@ -3,8 +3,7 @@ import { watchArrival, type ArrivalLimits } from './arrival.ts';
 import { located } from './fields.ts';
 import { writeRefusal } from './reply.ts';
 import type { Context, Middleware } from './context.ts';
-import { guardJson } from './json-guard.ts';
-import { refuseCostlyText } from './json-scan.ts';
+import { guardJson, refuseCostlyText } from './json-guard.ts';
 
 /** The rest of a refused body is read and discarded up to this size, so that its sender gets to read the reply. */
 const maxDiscardedBytes = 64 * 1024 * 1024;

@@ -1,7 +1,12 @@
 import type { ServiceError } from '@agent-workflow/kit/errors';
 import type Koa from 'koa';
 import type { Dialect } from './dialect.ts';
-import type { Principal } from './principal.ts';
+
+/** The authenticated caller: the owner of everything that the request creates, and the user context that nodes see. */
+export interface Principal {
+  readonly owner: string;
+  readonly user?: Readonly<Record<string, unknown>>;
+}
 
 /** The bytes that a body reserves of the bound on bytes in flight. */
 export interface Reservation {

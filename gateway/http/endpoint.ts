@@ -5,7 +5,7 @@ import type { Access } from './access.ts';
 import type { FileContent } from './content.ts';
 import type { IncomingFile } from './form.ts';
 import type { JsonParts } from './json.ts';
-import type { Principal } from './principal.ts';
+import type { Principal } from './context.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 export type Method = (typeof methods)[number];

@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { absentAgent } from '@agent-workflow/kit/agents';
-import { fromUnknown, isServiceError, notFound, ServiceError } from '@agent-workflow/kit/errors';
+import {
+  ServiceError,
+  type ErrorCode,
+  type ErrorDetail,
+  fromUnknown,
+  isServiceError,
+  notFound,
+} from '@agent-workflow/kit/errors';
 import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
@@ -8,11 +15,54 @@ import type { BeginOnceReply, IdempotencyCalls, RunReadCalls, ThreadReadCalls } 
 import type { FileContent } from '../http/content.ts';
 import type { Context } from '../http/context.ts';
 import type { EndpointRequest, RunStream } from '../http/endpoint.ts';
+import { statusOf } from '../http/errors.ts';
 import { invalidAt } from '../http/fields.ts';
-import { jsonText, type JsonParts } from '../http/json.ts';
+import { jsonBytes, sizeOf, type JsonParts, jsonText } from '../http/json.ts';
 import { idMaker, type IdempotentRequest } from './key.ts';
 import type { ReplyCache } from './port.ts';
-import { doneMarker, fromStored, toStored } from './stored-reply.ts';
+
+/** A larger reply is not stored, only that the request succeeded: the reply is then made again from the records of the services. */
+const maxStoredBytes = 1024 * 1024;
+
+/** Stands for a reply that is made again from the records of the services. */
+const doneMarker = jsonBytes({ done: true });
+
+/**
+ * The JSON under which a reply or a refusal is stored. `undefined` for a refusal that depends on the moment (409, 429 and
+ * everything from 499 on): the next attempt may succeed.
+ */
+function toStored(reply: string | JsonParts | ServiceError): Uint8Array | undefined {
+  if (reply instanceof ServiceError && dependsOnMoment(statusOf(reply.code))) return undefined;
+  if (!(reply instanceof ServiceError) && typeof reply !== 'string' && sizeOf(reply) > maxStoredBytes)
+    return doneMarker;
+  const replyJson = jsonBytes(reply instanceof ServiceError ? { refused: refusalOf(reply) } : { data: textOf(reply) });
+  return replyJson.length <= maxStoredBytes ? replyJson : doneMarker;
+}
+
+/**
+ * The reply that was stored; `undefined` for {@link doneMarker}.
+ * @throws the refusal, when a refusal was stored.
+ */
+function fromStored(json: string): string | undefined {
+  const { data, done, refused } = JSON.parse(json) as { data?: string; done?: true; refused?: Refused };
+  if (data !== undefined || done) return data;
+  if (refused) throw new ServiceError(refused.code, refused.message, { details: refused.details });
+  throw new ServiceError('Internal', 'the stored reply to an idempotent request cannot be read');
+}
+
+const dependsOnMoment = (status: number): boolean => status === 409 || status === 429 || status >= 499;
+
+const textOf = (reply: string | JsonParts): string =>
+  typeof reply === 'string' ? reply : Buffer.concat(reply.json).toString();
+
+/** A refusal as it is stored. */
+interface Refused {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: readonly ErrorDetail[];
+}
+
+const refusalOf = ({ code, message, details }: ServiceError): Refused => ({ code, message, details });
 
 type Reply = string | JsonParts | RunStream | FileContent;
 type Attempt = Pick<EndpointRequest, 'at' | 'isRepeated' | 'markAccepted'>;

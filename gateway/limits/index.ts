@@ -3,7 +3,6 @@ export { addressOf } from './address.ts';
 export { withFallback } from './fallback.ts';
 export { openInProcessCounter } from './in-process.ts';
 export type { Counter } from './port.ts';
-export { callerOf, failureRate, requestRate } from './rates.ts';
+export { callerOf, failureRate, requestRate, streamSlots } from './rates.ts';
 export { openRedisCounter } from './redis.ts';
 export { limitSettings, requestsOf } from './settings.ts';
-export { streamSlots } from './streams.ts';

@@ -1,8 +1,7 @@
 import { anonymousOwner } from '@agent-workflow/kit/ids';
 import type { Next } from 'koa';
 import { openPaths, type Authenticate } from '../http/access.ts';
-import type { Context, Middleware } from '../http/context.ts';
-import type { Principal } from '../http/principal.ts';
+import type { Context, Middleware, Principal } from '../http/context.ts';
 
 const anonymous: Principal = { owner: anonymousOwner };
 

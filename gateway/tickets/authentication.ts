@@ -1,8 +1,7 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
 import type { Row } from '../http/endpoint.ts';
 import type { Authenticate } from '../http/access.ts';
-import type { Context } from '../http/context.ts';
-import type { Principal } from '../http/principal.ts';
+import type { Context, Principal } from '../http/context.ts';
 import type { TicketStore } from './port.ts';
 import { grantOf } from './ticket.ts';
 

@@ -1,5 +1,5 @@
 import { endpoints } from '@agent-workflow/gateway/endpoints';
-import { validator } from '@agent-workflow/gateway/http/validator';
+import { validator } from '@agent-workflow/gateway/validator';
 import type { ExecutionContext, TestFn } from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
 import { openShape } from './shape.ts';

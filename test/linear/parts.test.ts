@@ -1,4 +1,4 @@
-import { readToken } from '@agent-workflow/gateway/auth/token';
+import { readToken } from '@agent-workflow/gateway/auth/jwt';
 import { addressOf } from '@agent-workflow/gateway/limits';
 import { prefersNdjson } from '@agent-workflow/gateway/replies/ndjson';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';

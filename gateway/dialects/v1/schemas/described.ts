@@ -3,7 +3,7 @@ import type { Row } from '../../../http/endpoint.ts';
 
 /**
  * A request that works, and its reply. The OpenAPI document shows it, and a test executes it, with ids that exist in place of those
- * of `endpoints/common/example-ids.ts`.
+ * of `examples/ids.ts`.
  */
 export interface Example {
   readonly params?: Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@ import { readMessage } from '@agent-workflow/protos/message';
 import test from 'ava';
 import fc from 'fast-check';
 import { nullRemover } from '../../../http/nulls.ts';
-import { validator } from '../../../http/validator.ts';
+import { validator } from '../../../middleware/validate.ts';
 import { NewMessage } from './messages.ts';
 
 const odd = fc.constantFrom(

@@ -1,15 +1,13 @@
 import test from 'ava';
-import type { Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
-import { checkpointText } from '../checkpoints/checkpoint-text.ts';
-import { threadText } from '../threads/thread-text.ts';
-import { shownItems } from './shown-items.ts';
+import type { Run, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
+import { checkpointText, shownItems, threadText, toRunItems } from './shown-items.ts';
 
 const silent = { error: () => undefined };
 
 test('a thread or a checkpoint with a time that is none is left out of a list, and the others are shown', (t) => {
   const thread: Thread = { threadId: 't1', createdAt: 1, updatedAt: 2, version: 1 };
   const threads = [thread, { ...thread, threadId: 't2', updatedAt: 9e15 }, { ...thread, threadId: 't3' }];
-  const show = (one: Thread): unknown => JSON.parse(threadText(one, 'u:ada'));
+  const show = (one: Thread): unknown => JSON.parse(threadText('u:ada')(one));
   const idsOf = ({ threadId }: Thread) => ({ threadId });
   t.like(shownItems(threads, { kind: 'thread', show, idsOf, log: silent }), [{ thread_id: 't1' }, { thread_id: 't3' }]);
 
@@ -40,4 +38,20 @@ test('what is left out is logged once in a while, each item by its ids', (t) => 
   const other = { error: (line: object) => void others.push(line) };
   shownItems(['bad'], { kind: 'run', show, idsOf: (runId) => ({ runId }), log: other });
   t.is(others.length, 1);
+});
+
+const run: Run = {
+  ...{ runId: 'r1', threadId: 't1', owner: 'anon', requestId: 'q', status: 'completed', granularity: 'low' },
+  ...{ agent: 'default', createdAt: 1, updatedAt: 1, runnable: false, isNewThread: false },
+};
+
+test('a run that cannot be shown is left out of a list and named in the log; the others are shown', (t) => {
+  const lines: object[] = [];
+  const log = { error: (line: object) => void lines.push(line) };
+  const shown = toRunItems([run, { ...run, runId: 'r2', wakeAt: 9e15 }, { ...run, runId: 'r3', usageJson: '{{' }], log);
+  t.deepEqual(
+    shown.map((item) => item['run_id']),
+    ['r1', 'r3'],
+  );
+  t.like(lines, [{ runId: 'r2' }]);
 });

@@ -1,5 +1,68 @@
 import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
+import { userIdOf } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
+import type { Run, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
+import { fromUsageJson, toUsageItem } from '@agent-workflow/protos/usage';
+import { jsonObject, jsonText, textOrNull, timeText } from '../../../../http/json.ts';
+import { wireCodeOf } from '../../replies/errors.ts';
+
+/** Shows the threads of an owner as JSON texts, put together as text because a list holds up to a thousand of them. */
+export function threadText(owner: string): (thread: Thread) => string {
+  const user = textOrNull(userIdOf(owner));
+  return ({ threadId, threadName = null, metadataJson, createdAt, updatedAt, runId = null, agent = null }) =>
+    `{"thread_id":${JSON.stringify(threadId)},"thread_name":${JSON.stringify(threadName)},` +
+    `"user_id":${user},"metadata":${metadataJson ? jsonText(metadataJson) : 'null'},` +
+    `"created_at":${timeText(createdAt)},"updated_at":${timeText(updatedAt)},"run_id":${JSON.stringify(runId)},"agent":${JSON.stringify(agent)}}`;
+}
+
+/** A checkpoint as JSON text of a reply. */
+export const checkpointText = (checkpoint: ThreadCheckpoint, threadId: string): string =>
+  jsonObject({
+    checkpoint_id: JSON.stringify(checkpoint.checkpointId),
+    thread_id: JSON.stringify(threadId),
+    source: JSON.stringify(checkpoint.source),
+    run_id: textOrNull(checkpoint.runId),
+    step: JSON.stringify(checkpoint.step ?? null),
+    nodes: JSON.stringify(checkpoint.nodes),
+    next: JSON.stringify(checkpoint.next),
+    metadata: checkpoint.metadataJson ? jsonText(checkpoint.metadataJson) : 'null',
+    created_at: timeText(checkpoint.createdAt),
+    ...stepTexts(checkpoint),
+  });
+
+/** How a step ran; `null` for what is not known, and for every other checkpoint. */
+function stepTexts({ source, createdAt, work }: ThreadCheckpoint): Record<string, string> {
+  const tokens = work && { input_tokens: work.inputTokens, output_tokens: work.outputTokens };
+  return {
+    started_at: work ? timeText(work.startedAt) : 'null',
+    ended_at: source === 'step' ? timeText(createdAt) : 'null',
+    attempt: JSON.stringify(work?.attempt ?? null),
+    retries: JSON.stringify(work?.retries ?? null),
+    usage: JSON.stringify(tokens ?? null),
+  };
+}
+
+/** A run as replies show it. */
+export const toRunItem = (run: Run): Record<string, unknown> => ({
+  run_id: run.runId,
+  thread_id: run.threadId,
+  agent: run.agent,
+  revision: run.revision,
+  status: run.status,
+  created_at: new Date(run.createdAt).toISOString(),
+  updated_at: new Date(run.updatedAt).toISOString(),
+  resumes: run.resumes,
+  ...(run.wakeAt !== undefined && { wake_at: new Date(run.wakeAt).toISOString() }),
+  ...(run.usageJson === undefined ? {} : { usage: toUsageItem(fromUsageJson(run.usageJson)) }),
+  ...(run.end && {
+    iterations: run.end.iterations,
+    recursion_limit_reached: run.end.recursionLimitReached,
+    error: run.end.error && { ...run.end.error, code: wireCodeOf(run.end.error.code) },
+  }),
+});
+
+export const toRunItems = (runs: readonly Run[], log: Pick<Log, 'error'>): readonly Record<string, unknown>[] =>
+  shownItems(runs, { kind: 'run', show: toRunItem, idsOf: ({ runId, threadId }) => ({ runId, threadId }), log });
 
 interface Showing<Item, Shown> {
   /** What the items are, for the log: `run`. */
@@ -18,20 +81,22 @@ const rememberedItems = 1000;
 const logged = new WeakMap<Pick<Log, 'error'>, ReturnType<typeof createFirstOfKind>>();
 
 /** Items as lists show them. One that cannot be shown, as for a time that is none, is left out and logged, so that the others are. */
-export const shownItems = <Item, Shown>(
+export function shownItems<Item, Shown>(
   items: readonly Item[],
   { kind, show, idsOf, log }: Showing<Item, Shown>,
-): readonly Shown[] =>
-  items.flatMap((item) => {
+): readonly Shown[] {
+  const shown: Shown[] = [];
+  for (const item of items) {
     try {
-      return [show(item)];
+      shown.push(show(item));
     } catch (error) {
       const ids = idsOf(item);
       if (isFirst(log, JSON.stringify([kind, ids])))
         log.error({ err: error, ...ids }, `a ${kind} is left out of a list: it cannot be shown`);
-      return [];
     }
-  });
+  }
+  return shown;
+}
 
 function isFirst(log: Pick<Log, 'error'>, item: string): boolean {
   const known = logged.get(log) ?? createFirstOfKind({ silentMs: loggedEveryMs, max: rememberedItems });

@@ -1,0 +1,219 @@
+import { ServiceError } from '@agent-workflow/kit/errors';
+import type { EndStatus } from '@agent-workflow/protos/lists';
+import { invalidAt, located } from '../../../http/fields.ts';
+import { makeTicket } from '../../../tickets/index.ts';
+import * as examples from '../examples/runs.ts';
+import { RunInput, InvokeResult, StreamChunk } from '../schemas/graph.ts';
+import {
+  AcceptedRun,
+  OwnRunList,
+  OwnRunsQuery,
+  Run,
+  RunParams,
+  StreamQuery,
+  NoInput,
+  RunTicket,
+  StoppedRun,
+  RunList,
+  RunsQuery,
+} from '../schemas/runs.ts';
+import { ThreadParams } from '../schemas/threads.ts';
+import { endpoint } from './common/endpoint.ts';
+import { pageOf } from './common/page.ts';
+import { toRunItem, toRunItems } from './common/shown-items.ts';
+import { resultOfRun } from './run-result.ts';
+import { startRun } from './start-run.ts';
+
+/** The `message` of a reply to a stop request. */
+export const stopMessage = (stoppedNow: boolean, status: EndStatus): string =>
+  stoppedNow ? 'the run was stopped' : `the run had ended before: ${status}`;
+
+/** Accepts a run and answers at once: the run is on record and goes on without its caller. */
+export const createRun = endpoint({
+  name: 'createRun',
+  tag: 'runs',
+  summary: 'Accept a run and answer before it ends',
+  description:
+    'Puts a run on record and answers before it has ended. `GET /v1/runs/{run_id}`, `/wait` and `/stream` show what becomes of it.',
+  example: examples.createRun,
+  method: 'POST',
+  path: '/v1/runs',
+  startsRun: true,
+  access: { resource: 'graph', action: 'invoke' },
+  status: 202,
+  input: RunInput,
+  reply: AcceptedRun,
+  handle: async (request, services) => {
+    const { runId, threadId, status } = await startRun(request, 'low', services);
+    return JSON.stringify({ run_id: runId, thread_id: threadId, status });
+  },
+});
+
+/** The runs of the owner, whatever their threads, newest first. */
+export const listOwnRuns = endpoint({
+  name: 'listOwnRuns',
+  tag: 'runs',
+  summary: 'List the runs of all threads, newest first',
+  description:
+    'The runs of the owner, newest first by the time of their acceptance, in pages; `status` and `agent` select some of them. A page reads at most 2,000 runs. Where few of those match, it holds fewer than `limit`, or none, with `has_more: true`: continue with `cursor` until `has_more` is `false`.',
+  example: examples.listOwnRuns,
+  method: 'GET',
+  path: '/v1/runs',
+  access: { resource: 'checkpointer', action: 'read' },
+  input: OwnRunsQuery,
+  reply: OwnRunList,
+  handle: async ({ owner, input, call }, { threads, log }) => {
+    const { limit, cursor: after } = pageOf({ ...input, offset: 0 });
+    const { status: statuses = [], agent } = input;
+    const request = {
+      ...{ owner, limit, statuses },
+      ...(agent !== undefined && { agent }),
+      ...(after !== undefined && { cursor: after }),
+    };
+    const { runs, cursor } = await threads.listOwnRuns(request, call());
+    return JSON.stringify({ runs: toRunItems(runs, log), has_more: cursor !== undefined, cursor });
+  },
+});
+
+export const getRun = endpoint({
+  name: 'getRun',
+  tag: 'runs',
+  summary: 'Get a run',
+  description: 'Where a run stands, its tokens, and why it failed.',
+  example: examples.getRun,
+  method: 'GET',
+  path: '/v1/runs/{run_id}',
+  access: { resource: 'graph', action: 'read' },
+  params: RunParams,
+  reply: Run,
+  handle: async ({ owner, params, call }, { threads }) =>
+    JSON.stringify(toRunItem(await threads.getRun({ owner, runId: params.run_id }, call()))),
+});
+
+/** Waits for the end of a run and gives the result as invoke does. */
+export const waitForRun = endpoint({
+  name: 'waitForRun',
+  tag: 'runs',
+  summary: 'Get the result of a run as soon as it has ended',
+  description:
+    'Waits for the end of a run and gives its result, as invoke does. A run that does not end within `INVOKE_TIMEOUT_MS` is 504 and goes on.',
+  example: examples.waitForRun,
+  method: 'GET',
+  path: '/v1/runs/{run_id}/wait',
+  access: { resource: 'graph', action: 'read' },
+  params: RunParams,
+  reply: InvokeResult,
+  handle: async ({ owner, params, call }, services) => {
+    const runId = params.run_id;
+    const { threadId } = await services.threads.getRun({ owner, runId }, call());
+    return resultOfRun({ owner, runId, threadId, call }, services);
+  },
+});
+
+/** The longest stream, one day: a stream normally ends with its run, or when its reader disconnects. */
+export const streamMs = 24 * 60 * 60 * 1000;
+
+/** Streams every event after the last one that the reader has seen. */
+export const streamRun = endpoint({
+  name: 'streamRun',
+  tag: 'runs',
+  summary: 'Follow a run, from the event after the last one seen',
+  description:
+    'Sends the events of a run after the last one that was seen, in their order and each once, whether the run is under way or has ended. The place is `Last-Event-ID`, else `after`, else the start. Events are kept for an hour after the end (`EVENTS_RETENTION`); later they are made again from the record, and `metadata` says `rebuilt: true`.',
+  example: examples.streamRun,
+  method: 'GET',
+  path: '/v1/runs/{run_id}/stream',
+  answer: 'events',
+  access: { resource: 'graph', action: 'stream' },
+  params: RunParams,
+  takesTicket: true,
+  takesLastEventId: true,
+  input: StreamQuery,
+  reply: StreamChunk,
+  handle: async ({ owner, params, input, call, lastEventId }, { threads }) => {
+    const runId = params.run_id;
+    await threads.getRun({ owner, runId }, call());
+    const after = lastEventId === undefined ? (input.after ?? 0) : seqOf(lastEventId, runId);
+    return { follow: { owner, runId, after }, call: call(streamMs) };
+  },
+});
+
+/** The number that `{run_id}:{seq}` ends with. */
+function seqOf(lastEventId: string, runId: string): number {
+  const loc = ['header', 'Last-Event-ID'];
+  const colon = lastEventId.lastIndexOf(':');
+  const seq = Number(lastEventId.slice(colon + 1));
+  if (lastEventId.slice(0, Math.max(colon, 0)) !== runId) {
+    const msg = `is not an event of run "${runId}"`;
+    throw new ServiceError('BadRequest', `Last-Event-ID ${msg}`, {
+      details: [located({ loc, msg, type: 'value_error' })],
+    });
+  }
+  if (!/^\d{1,15}$/.test(lastEventId.slice(colon + 1))) {
+    throw invalidAt(loc, 'must end with the number of an event', 'int_parsing');
+  }
+  return seq;
+}
+
+/** Makes a ticket, with which callers that cannot send headers follow this run. */
+export const makeRunTicket = endpoint({
+  name: 'makeRunTicket',
+  tag: 'runs',
+  summary: 'Make a ticket with which the run is followed without other credentials, for ten minutes',
+  description:
+    'For `EventSource` in browsers, which sends no headers: `GET /v1/runs/{run_id}/stream?ticket=…` follows this run, any number of times within ten minutes.',
+  example: examples.makeRunTicket,
+  method: 'POST',
+  path: '/v1/runs/{run_id}/ticket',
+  access: { resource: 'graph', action: 'stream' },
+  secret: true,
+  params: RunParams,
+  input: NoInput,
+  reply: RunTicket,
+  handle: async ({ owner, params, call }, { threads, tickets }) => {
+    const runId = params.run_id;
+    await threads.getRun({ owner, runId }, call());
+    const { text, expiresAt } = await makeTicket(tickets, { owner, runId });
+    return JSON.stringify({ ticket: text, expires_at: new Date(expiresAt).toISOString() });
+  },
+});
+
+/** Stops a run. For one that has ended the reply gives its status. */
+export const cancelRun = endpoint({
+  name: 'cancelRun',
+  tag: 'runs',
+  summary: 'Stop a run at once',
+  description:
+    'Stops a run at once, also in the middle of a node. The steps that were committed stay. For a run that has ended the reply is its status.',
+  example: examples.cancelRun,
+  method: 'POST',
+  path: '/v1/runs/{run_id}/cancel',
+  access: { resource: 'graph', action: 'stop' },
+  params: RunParams,
+  input: NoInput,
+  reply: StoppedRun,
+  handle: async ({ owner, params, call, idempotency }, { execution }) => {
+    const runId = params.run_id;
+    const { status, stoppedNow } = await execution.stopRun({ owner, runId, ...idempotency }, call());
+    return JSON.stringify({ success: stoppedNow, run_id: runId, status, message: stopMessage(stoppedNow, status) });
+  },
+});
+
+/** The runs of a thread, newest first. */
+export const listRuns = endpoint({
+  name: 'listRuns',
+  tag: 'runs',
+  summary: 'List the runs of a thread, newest first',
+  description: 'The runs of a thread, newest first, in pages.',
+  example: examples.listRuns,
+  method: 'GET',
+  path: '/v1/threads/{thread_id}/runs',
+  access: { resource: 'checkpointer', action: 'read' },
+  params: ThreadParams,
+  input: RunsQuery,
+  reply: RunList,
+  handle: async ({ owner, params, input, call }, { threads, log }) => {
+    const { runs, cursor } = await threads.listRuns({ owner, threadId: params.thread_id, ...pageOf(input) }, call());
+    return JSON.stringify({ runs: toRunItems(runs, log), has_more: cursor !== undefined, cursor });
+  },
+});

@@ -1,0 +1,160 @@
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import { within } from '@agent-workflow/protos/call';
+import type { RemoteTool, StartRequest, StartReply } from '@agent-workflow/protos/execution';
+import type { Granularity } from '@agent-workflow/protos/lists';
+import { idText } from '@agent-workflow/protos/message';
+import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { invalidAt, type Loc } from '../../../http/fields.ts';
+import { jsonBytes } from '../../../http/json.ts';
+import type { Services } from '../../common/services.ts';
+import type { RunInput } from '../schemas/graph.ts';
+import { boundedBytes, metadataBytes, tooLarge } from './common/bounded.ts';
+import { agentOf } from './common/named-agent.ts';
+import { configOf } from './run-config.ts';
+import { toEntries } from './incoming-messages.ts';
+
+type Declaring = Pick<RunInput, 'tools' | 'config'>;
+type Tool = NonNullable<RunInput['tools']>[number];
+
+interface DeclaredTool {
+  readonly tool: Tool;
+  /** Where it stands in the request. */
+  readonly place: Loc;
+}
+
+const inConfig: Loc = ['body', 'config', 'remote_tools'];
+
+/** The tools that a request declares: its own, and those of its config whose names are free. */
+function declaredTools({ tools = [], config }: Declaring): readonly DeclaredTool[] {
+  const own = tools.map((tool, index): DeclaredTool => ({ tool, place: ['body', 'tools', index] }));
+  const given = (config?.remote_tools ?? []).map((tool, index): DeclaredTool =>
+    'function' in tool
+      ? { tool: tool.function, place: [...inConfig, index, 'function'] }
+      : { tool, place: [...inConfig, index] },
+  );
+  const declared = [...own, ...given.filter(({ tool }) => !tools.some(({ name }) => name === tool.name))];
+  if (declared.length <= sizes.tools) return declared;
+  const msg = `must NOT have more than ${String(sizes.tools)} items, with those of tools`;
+  throw invalidAt(inConfig, msg, 'too_long');
+}
+
+/** The error of a start, whose services know one list of tools, with the place that a tool of the config has in the request. */
+function atPlaceOfTool(error: unknown, input: Declaring): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const [detail] = error.details;
+  const [list, index, name] = detail?.field ?? [];
+  if (detail === undefined || list !== 'tools' || typeof index !== 'number' || index < (input.tools?.length ?? 0))
+    return error;
+  const place = declaredTools(input)[index]?.place;
+  if (place === undefined || name === undefined) return error;
+  return invalidAt([...place, name === 'nodeName' ? 'node_name' : name], detail.msg, detail.type);
+}
+
+/** The body of invoke, stream and `POST /v1/runs` as a run to start. */
+async function toStartRequest(
+  { input, owner, user, agent, requestId, newId, idempotency, at }: EndpointRequest<unknown, RunInput>,
+  granularity: Granularity,
+  { tools: toolStore, secured }: Pick<Services, 'tools' | 'secured'>,
+): Promise<StartRequest> {
+  const { config, initial_state: initialState, resume } = input;
+  const thread = config && threadOf(config);
+  // The claims are not part of this bound: they have one of their own.
+  if (config) boundedBytes(config, ['body', 'config'], sizes.metadata);
+  const nodeConfig = configOf(config, { owner, ...(user && { user }) }, secured);
+  return {
+    owner,
+    requestId,
+    runId: newId('run'),
+    runIdIsNew: idempotency.onceKey === undefined,
+    messages: toEntries(input.messages, newId, at),
+    tools: boundedTools(
+      mergeTools(
+        declaredTools(input).map(({ tool }) => toRemoteTool(tool)),
+        await toolStore.get(owner),
+      ),
+    ),
+    recursionLimit: input.recursion_limit,
+    granularity: input.response_granularity ?? granularity,
+    multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
+    // Without an id the thread is new; a repeated idempotent request gets the same id, at another replica too.
+    ...(config?.thread_id === undefined && {
+      threadId: newId('thread'),
+      threadIdIsNew: idempotency.onceKey === undefined,
+    }),
+    ...thread,
+    // For another agent than this the caller may not be authorized.
+    ...(agent !== undefined && { agent }),
+    ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
+    ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
+    ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
+    ...(user && { userJson: jsonBytes(user) }),
+  };
+}
+
+function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest> {
+  const { thread_id: threadId, thread_name: threadName, metadata } = config;
+  return {
+    ...agentOf(config),
+    ...(threadId !== undefined && { threadId: idText(threadId) }),
+    ...(threadName !== undefined && { threadName: threadName.toWellFormed() }),
+    ...(metadata && { threadMetadataJson: metadataBytes(metadata, ['body', 'config', 'metadata']) }),
+  };
+}
+
+/** @throws Invalid when the tools of one run are too large together. */
+export function boundedTools(tools: readonly RemoteTool[]): readonly RemoteTool[] {
+  const bytes = bytesOfTools(tools);
+  if (bytes > sizes.toolsTogether) throw tooLarge(['body', 'tools'], bytes, sizes.toolsTogether);
+  return tools;
+}
+
+/** The request's own tools come first and replace those of the same name that were set up. */
+const mergeTools = (own: readonly RemoteTool[], setUp: readonly RemoteTool[]): readonly RemoteTool[] =>
+  setUp.length === 0
+    ? own
+    : [
+        ...own,
+        ...setUp
+          .filter(({ name }) => !own.some((tool) => tool.name === name))
+          .map((tool) => ({ ...tool, isSetUp: true })),
+      ];
+
+export const toRemoteTool = (tool: Tool): RemoteTool => ({
+  nodeName: tool.node_name ?? '',
+  name: tool.name,
+  description: tool.description ?? '',
+  parametersJson: jsonBytes(tool.parameters ?? { type: 'object', properties: {} }),
+});
+
+/** Starts the run that the body of invoke, stream and `POST /v1/runs` asks for. */
+export async function startRun(
+  request: EndpointRequest<unknown, RunInput>,
+  granularity: Granularity,
+  services: Services,
+  more: Partial<StartRequest> = {},
+): Promise<StartReply> {
+  const start = { ...(await toStartRequest(request, granularity, services)), ...more };
+  const { tools, config } = request.input;
+  try {
+    return await services.execution.start(start, request.call());
+  } catch (error) {
+    throw atPlaceOfTool(error, { ...(tools && { tools }), ...(config && { config }) });
+  }
+}
+
+/** With `on_disconnect: cancel`, stops the run when its caller disconnects; otherwise the run goes on. */
+export function stopOnDisconnect(
+  { input, owner, onDisconnect }: EndpointRequest<unknown, RunInput>,
+  runId: string,
+  services: Services,
+): void {
+  if (input.config?.on_disconnect !== 'cancel') return;
+  const { execution, config, log } = services;
+  onDisconnect(() => {
+    execution.stopRun({ owner, runId }, within(config.CALL_TIMEOUT_MS)).catch((error: unknown) => {
+      log.warn({ err: error, run_id: runId }, 'a run whose caller disconnected could not be stopped; it goes on');
+    });
+  });
+}

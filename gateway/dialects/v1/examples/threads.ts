@@ -1,0 +1,76 @@
+import type { Example } from '../schemas/described.ts';
+import { exampleIds } from './ids.ts';
+
+export const listThreads: Example = {
+  query: { search: 'support', limit: 10 },
+  reply: {
+    threads: [
+      {
+        thread_id: exampleIds.thread,
+        thread_name: 'Support',
+        user_id: null,
+        metadata: null,
+        created_at: '2026-02-05T12:00:00.000Z',
+        updated_at: '2026-02-05T12:00:00.000Z',
+        run_id: exampleIds.run,
+        agent: 'default',
+      },
+    ],
+    has_more: false,
+  },
+};
+
+export const getThread: Example = {
+  params: { thread_id: exampleIds.thread },
+  reply: {
+    thread_id: exampleIds.thread,
+    thread_name: 'Support',
+    user_id: null,
+    metadata: null,
+    created_at: '2026-02-05T12:00:00.000Z',
+    updated_at: '2026-02-05T12:00:00.000Z',
+    run_id: exampleIds.run,
+    agent: 'default',
+    thread_data: {
+      thread: {
+        thread_id: exampleIds.thread,
+        thread_name: 'Support',
+        user_id: null,
+        metadata: null,
+        created_at: '2026-02-05T12:00:00.000Z',
+        updated_at: '2026-02-05T12:00:00.000Z',
+        run_id: exampleIds.run,
+        agent: 'default',
+      },
+    },
+  },
+};
+
+export const deleteThread: Example = { params: { thread_id: exampleIds.thread }, reply: { success: true } };
+
+export const forkThread: Example = {
+  params: { thread_id: exampleIds.thread },
+  body: { checkpoint_id: exampleIds.checkpoint, config: { thread_name: 'Another way' } },
+  reply: {
+    thread_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30',
+    thread_name: 'Another way',
+    user_id: null,
+    metadata: null,
+    created_at: '2026-02-05T12:00:00.000Z',
+    updated_at: '2026-02-05T12:00:00.000Z',
+    run_id: null,
+    agent: 'default',
+    thread_data: {
+      thread: {
+        thread_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30',
+        thread_name: 'Another way',
+        user_id: null,
+        metadata: null,
+        created_at: '2026-02-05T12:00:00.000Z',
+        updated_at: '2026-02-05T12:00:00.000Z',
+        run_id: null,
+        agent: 'default',
+      },
+    },
+  },
+};
