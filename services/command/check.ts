@@ -1,7 +1,7 @@
 import { loadAgents } from '@agent-workflow/execution/agents/load';
 import type { RoutingChoice } from '@agent-workflow/execution/api/registration';
 import { registerFrom } from '@agent-workflow/execution/register';
-import { catchUncaughtErrors } from '@agent-workflow/execution/watchdog/uncaught-errors';
+import { catchUncaughtErrors } from '@agent-workflow/execution/watchdog/watchdog';
 import { openAuth } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
 import type { Agent } from '@agent-workflow/execution/record/agents';

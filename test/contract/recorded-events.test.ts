@@ -4,7 +4,7 @@ import test from 'ava';
 import { createEventWriter } from '@agent-workflow/execution/events/event-writer';
 import { firstEvents } from '@agent-workflow/execution/events/open-log';
 import { toInvokeResult } from '@agent-workflow/execution/events/outcome';
-import { stepEvents } from '@agent-workflow/execution/events/step-events';
+import { stepEvents } from '@agent-workflow/execution/events/event-writer';
 import { nothingPublished } from '@agent-workflow/execution/events/published';
 import { toSegments } from '@agent-workflow/gateway/replies/segments';
 import { ndjson } from '@agent-workflow/gateway/replies/ndjson';

@@ -16,7 +16,7 @@ interface Bounds {
 
 /** What nothing may exceed. They only fall. */
 const bounds = {
-  invoke: { files: 184, changes: 254 },
+  invoke: { files: 169, changes: 243 },
   event: { files: 30, changes: 24 },
   search: { files: 73, changes: 34 },
   ping: { files: 29, changes: 6 },

@@ -7,9 +7,8 @@ import type { State, StateCalls } from '@agent-workflow/protos/threads';
 import type { KnownAgents } from '../record/known-agents.ts';
 import { fromJson } from '../record/json.ts';
 import { agentNamed } from './agents.ts';
-import { messageField, withFields } from './fields-of-record.ts';
+import { applyReplacement, applyUpdate, messageField, withFields } from './update-state.ts';
 import type { ReduceByWorker } from './reduce-by-worker.ts';
-import { applyReplacement, applyUpdate } from './update-state.ts';
 
 /** Writes state for a caller. */
 type WriteState = (request: UpdateStateRequest, call: Call) => Promise<State>;

@@ -4,9 +4,8 @@ import type { ClaimedRun, RunReadCalls } from '@agent-workflow/protos/threads';
 import { listSteps } from '../record/committed-step.ts';
 import { numbersOfClaim } from '../ports/log-numbers.ts';
 import type { RunLog } from '../ports/log.ts';
-import { createEventWriter, type EventWriter } from './event-writer.ts';
+import { createEventWriter, missingStepEvents, type EventWriter } from './event-writer.ts';
 import { readPublished, type PublishedEvents } from './published.ts';
-import { missingStepEvents } from './step-events.ts';
 
 interface OpenLogOptions {
   readonly owner: string;

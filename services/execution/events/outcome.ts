@@ -1,12 +1,26 @@
-import type { EndStatus } from '@agent-workflow/protos/lists';
+import type { EndStatus, Granularity } from '@agent-workflow/protos/lists';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import { withoutProviderData, type Message } from '@agent-workflow/protos/message';
 import { openRemoteCalls } from '@agent-workflow/graph/state/calls';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import { toUsageItem, type Usage } from '@agent-workflow/protos/usage';
-import type { Added } from '../record/added.ts';
-import { shownAt } from './granularity.ts';
+import type { Added } from '../record/progress.ts';
+
+/** What a granularity can show or hide. Messages, errors and the ends of runs are always shown. */
+interface Shown {
+  /** The state with the context, and what each step changed of them. */
+  readonly state: boolean;
+  /** The summary of the messages that were left out of the context. */
+  readonly summary: boolean;
+}
+
+/** What the events and the result of a run show beside its messages. */
+export const shownAt: Readonly<Record<Granularity, Shown>> = {
+  low: { state: false, summary: false },
+  partial: { state: true, summary: false },
+  full: { state: true, summary: true },
+};
 
 /** How a run ended, and what its last event says of it. */
 export interface Outcome {

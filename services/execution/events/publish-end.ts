@@ -19,19 +19,17 @@ import type {
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import { fromUsageJson } from '@agent-workflow/protos/usage';
-import { keepNewest, nothingAdded } from '../record/added.ts';
+import { keepNewest, nothingAdded } from '../record/progress.ts';
 import { listSteps, type CommittedStep } from '../record/committed-step.ts';
 import { fromJson } from '../record/json.ts';
 import { fromState } from '../record/thread-state.ts';
 import { numbersOfClaim, numbersOfEnd } from '../ports/log-numbers.ts';
 import { isUnreadableDefinition, type KnownAgents } from '../record/known-agents.ts';
 import type { RunLog } from '../ports/log.ts';
-import { createEventWriter, type EventWriter } from './event-writer.ts';
-import { shownAt } from './granularity.ts';
+import { createEventWriter, messageEvents, missingStepEvents, type EventWriter } from './event-writer.ts';
+import { shownAt, toInvokeResult, type InvokeResult, type Outcome } from './outcome.ts';
 import { firstEvents } from './open-log.ts';
-import { toInvokeResult, type InvokeResult, type Outcome } from './outcome.ts';
 import { readPublished, type PublishedEvents } from './published.ts';
-import { messageEvents, missingStepEvents } from './step-events.ts';
 
 export interface EndParts {
   readonly threads: RunReadCalls & StateCalls & HistoryCalls;

@@ -1,7 +1,8 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Continuation } from '@agent-workflow/graph/run/continuation';
 import type { Visits } from '@agent-workflow/protos/progress';
-import { addedBefore, type Added } from './added.ts';
+import { pageBytes } from '@agent-workflow/kit/pages';
+import type { Message } from '@agent-workflow/protos/message';
 import { fromJson } from './json.ts';
 
 /** What an earlier claim of the run left on record. */
@@ -34,4 +35,49 @@ export function fromProgress(claimed: ClaimedRun): EarlierProgress {
     visits: new Map(Object.entries(visits)),
     continuation: stored.carry,
   };
+}
+
+/** The messages that a run has added, as far as its reply shows them. */
+export interface Added {
+  /** The newest messages, as many as a page holds, oldest first. */
+  readonly messages: readonly Message[];
+  /** Whether the run has added more messages before them. */
+  readonly isPartial: boolean;
+  /** The last message of the assistant, also when it is not among `messages`. */
+  readonly reply: Message | undefined;
+}
+
+export const nothingAdded: Added = { messages: [], isPartial: false, reply: undefined };
+
+/** The messages that an earlier claim of the run has added. */
+function addedBefore({ outputJson, outputIsPartial = false, outputReplyJson }: ClaimedRun): Added {
+  const messages = outputJson ? (fromJson(outputJson) as Message[]) : [];
+  const reply = lastReply(messages) ?? (outputReplyJson ? (fromJson(outputReplyJson) as Message) : undefined);
+  return { messages, isPartial: outputIsPartial, reply };
+}
+
+/** The newest of `messages`, which follow the messages of `before` or replace them. */
+export function keepNewest(messages: readonly Message[], before: Added): Added {
+  let left = pageBytes;
+  const newest = messages.findLastIndex((message) => (left -= bytesOf(message)) < 0) + 1;
+  return {
+    messages: newest === 0 ? messages : messages.slice(newest),
+    isPartial: before.isPartial || newest > 0,
+    reply: lastReply(messages) ?? before.reply,
+  };
+}
+
+const lastReply = (messages: readonly Message[]): Message | undefined =>
+  messages.findLast(({ role }) => role === 'assistant');
+
+/** Messages are immutable, so each is measured once. */
+const measured = new WeakMap<Message, number>();
+
+/** The bytes of a message as JSON, with the comma after it. */
+function bytesOf(message: Message): number {
+  const known = measured.get(message);
+  if (known !== undefined) return known;
+  const bytes = Buffer.byteLength(JSON.stringify(message)) + 1;
+  measured.set(message, bytes);
+  return bytes;
 }

@@ -4,7 +4,6 @@ import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { defaultValues } from '@agent-workflow/graph/state/merge';
 import { deepFreeze, withMessages, type EngineState } from '@agent-workflow/graph/state/state';
 import { fromJson } from './json.ts';
-import type { StateSize } from './state-size.ts';
 
 /** A thread's state at one version, parsed for the engine. */
 export interface ThreadState {
@@ -40,3 +39,21 @@ export function fromState(graph: Pick<CompiledGraph, 'fields'>, { version, field
   const state = deepFreeze({ values, context: fromJson(contextJson) as Message[] });
   return { version, state, size: { messages: contextJson.byteLength, fields: sizes } };
 }
+
+/**
+ * About how many bytes a thread's state has as JSON: some count the commas between the messages, or their ids, and some do not. It
+ * bounds what a worker holds in memory and what a step may add; the record counts on its own.
+ */
+export interface StateSize {
+  /** All messages of the context. */
+  readonly messages: number;
+  /** Each field by its name. */
+  readonly fields: Readonly<Record<string, number>>;
+}
+
+/** The byte size of all fields together. */
+export const bytesOfFields = (fields: StateSize['fields']): number =>
+  Object.values(fields).reduce((sum, bytes) => sum + bytes, 0);
+
+/** The byte size of the whole state. */
+export const bytesOfState = ({ messages, fields }: StateSize): number => messages + bytesOfFields(fields);

@@ -2,14 +2,210 @@ import { isServiceError, type ServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { within } from '@agent-workflow/protos/call';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
-import type { CommitStepReply, CommitStepRequest, FusedStep } from '@agent-workflow/protos/threads';
+import type {
+  ClaimedRun,
+  CommitStepReply,
+  CommitStepRequest,
+  FusedStep,
+  MessageEntry,
+  OpenCall,
+  RunCalls,
+  RunEnd,
+} from '@agent-workflow/protos/threads';
 import type { Usage } from '@agent-workflow/protos/usage';
 import { RunFailure } from '@agent-workflow/graph/state/failure';
+import { bytesOver, jsonQuotes, sizes } from '@agent-workflow/kit/sizes';
+import type { CallBlock, Message } from '@agent-workflow/protos/message';
+import { refuseLargeRest } from '@agent-workflow/graph/run/step-bounds';
+import { allOpenCalls } from '@agent-workflow/graph/state/calls';
+import type { Delta } from '@agent-workflow/graph/state/merge';
+import type { EngineState } from '@agent-workflow/graph/state/state';
 import { whileAway } from '../record/away.ts';
 import { onlyNode, type StepNodes } from '../record/committed-step.ts';
-import type { StateSize } from '../record/state-size.ts';
-import type { DriveOptions } from './drive-options.ts';
-import { prepareCommit, type PreparedCommit, type StepCommit } from './prepare-commit.ts';
+import { bytesOfFields, type StateSize } from '../record/thread-state.ts';
+import type { DriveOptions } from './driven-run.ts';
+
+/** One step to be committed. */
+export interface StepCommit {
+  readonly owner: string;
+  readonly claimed: ClaimedRun;
+  readonly threads: RunCalls;
+  readonly replicas: DriveOptions['replicas'];
+  /** The tokens of the run, this step's included, and what is called once they are on record. */
+  readonly usage: DriveOptions['usage'];
+  /** The sum of the step before, when that is not on record yet. */
+  readonly usedBefore?: Usage | undefined;
+  readonly onUsage: DriveOptions['onUsage'];
+  /** The step, and the nodes that ran in it. */
+  readonly ran: StepNodes;
+  readonly delta: Delta;
+  readonly next: readonly string[];
+  readonly openCalls: readonly OpenCall[];
+  /** Ids of the questions without an answer. */
+  readonly openInterrupts: readonly string[];
+  /** The size of the thread's state before the step. */
+  readonly sizeBefore: StateSize;
+  /** The context after the step. */
+  readonly context: readonly Message[];
+  readonly end?: RunEnd;
+  /** Until when the run sleeps from here on, in milliseconds since 1970. */
+  readonly wakeAt?: number | undefined;
+  /** For the worker that claims the run next. */
+  readonly progressJson?: Uint8Array;
+  /** When the nodes of the step began, in milliseconds since 1970; absent when none did. */
+  readonly startedAt?: number;
+  /** How often nodes of the step began again after an error; absent when the run failed in it. */
+  readonly retries?: number;
+  readonly at: number;
+  /** The run's signal, which also ends the wait for an unavailable record. */
+  readonly signal: AbortSignal;
+  /** Called when the record is unavailable and the commit waits. */
+  readonly onAway: (error: unknown) => void;
+}
+
+/** A step whose commit is ready to be sent. */
+export interface PreparedCommit {
+  readonly request: CommitStepRequest;
+  /** The size of the state after the step, and the bytes that the step adds. */
+  readonly size: StateSize;
+  readonly addedBytes: number;
+  /** The tokens of the run up to this step, when they are not on record. */
+  readonly used: Usage | undefined;
+}
+
+/**
+ * The commit of a step.
+ * @throws RunFailure when the step exceeds a size limit: stores report such an excess late and unclearly (Cassandra as a timeout).
+ */
+export function prepareCommit(commit: StepCommit): PreparedCommit {
+  const { owner, claimed, ran, delta, next, openInterrupts, end, wakeAt, progressJson, at, usage } = commit;
+  const messages: MessageEntry[] = delta.messages.map((message) => ({
+    messageId: message.message_id,
+    json: Buffer.from(JSON.stringify(message)),
+  }));
+  const fields = Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
+  const { grown, addedBytes } = checkedSize(commit.sizeBefore, messages, fields, ran);
+  // Removed messages are not at hand to subtract their sizes. The context that remains is short, so it is measured again.
+  const size = delta.removed.length === 0 ? grown : { ...grown, messages: bytesOf(commit.context) };
+  refuseLargeRestOf(commit);
+  const used = usage.uncommitted(commit.usedBefore);
+  const request = {
+    owner,
+    threadId: claimed.threadId,
+    runId: claimed.runId,
+    epoch: claimed.epoch,
+    step: ran.step,
+    at,
+    fields,
+    messages,
+    replacesMessages: delta.mayReplace,
+    removedFromContext: delta.removed,
+    nodes: ran.nodes,
+    next,
+    openCalls: commit.openCalls,
+    openInterrupts,
+    ...(end ? { end } : {}),
+    ...(wakeAt === undefined ? {} : { wakeAt }),
+    ...(progressJson ? { progressJson } : {}),
+    ...(used ? { usageJson: JSON.stringify(used) } : {}),
+    ...workOf(commit),
+  };
+  return { request, size, addedBytes, used };
+}
+
+/** Whether two steps are small enough to be committed in one write: together they are bounded as one step is. */
+export const areSmall = (first: PreparedCommit, second: PreparedCommit): boolean =>
+  first.addedBytes + second.addedBytes <= sizes.step &&
+  first.request.messages.length + second.request.messages.length <= sizes.stepMessages;
+
+/** How the step ran. Where a run has slept, its start and its end may be dated by the clocks of two processes. */
+function workOf({
+  claimed,
+  ran,
+  startedAt,
+  retries,
+  at,
+  usage,
+  usedBefore,
+}: StepCommit): Pick<CommitStepRequest, 'work'> {
+  if (startedAt === undefined) return {};
+  return {
+    work: {
+      startedAt: Math.min(startedAt, at),
+      attempt: attemptAt(ran.step, claimed),
+      ...(retries === undefined ? {} : { retries }),
+      ...usage.sinceCommit(usedBefore),
+    },
+  };
+}
+
+/**
+ * Which attempt at the step this is. `attempt` of a claim counts the claims since the last commit. After a committed step one more is added: the
+ * claim that committed it has begun the next step, too, and is not in the count. A claim that ends a sleep makes the first attempt.
+ */
+function attemptAt(step: number, { step: first, isTakeover, attempt, wakeAt }: ClaimedRun): number {
+  if (step !== first || !isTakeover || wakeAt !== undefined) return 1;
+  return first === 0 ? attempt : attempt + 1;
+}
+
+/** @throws RunFailure when what is stored for the next step exceeds its size limit. */
+function refuseLargeRestOf(commit: StepCommit): void {
+  const { ran, progressJson, openCalls: calls, openInterrupts, next, end } = commit;
+  refuseLargeRest(ran.nodes, {
+    continuationBytes: progressJson?.byteLength ?? 0,
+    questionBytes: Buffer.byteLength(end?.interruptsJson ?? ''),
+    questionIds: openInterrupts,
+    calls: calls.map(({ callId: id, name }) => ({ id, name })),
+    next,
+  });
+}
+
+const bytesOf = (messages: readonly Message[]): number =>
+  messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
+
+/** The tool calls of a state that have no result, and those for which its nodes wait. */
+export const openCallsOf = ({ context }: EngineState, waited: readonly CallBlock[] = []): OpenCall[] =>
+  allOpenCalls(context, waited).map(({ id, name }) => ({ callId: id, name }));
+
+/** The size of the state after a step, and what the step adds. @throws RunFailure when the step or the state exceeds a size limit. */
+function checkedSize(
+  before: StateSize,
+  messages: readonly MessageEntry[],
+  changed: Readonly<Record<string, Uint8Array>>,
+  ran: StepNodes,
+): { readonly grown: StateSize; readonly addedBytes: number } {
+  const refuse = (what: string, bytes: number, bound: number): void => {
+    refuseOver(what, bytes, bound, ran);
+  };
+  refuseMany('messages', messages.length, sizes.stepMessages, ran);
+  const entries = Object.entries(changed).map(([name, json]) => [name, json.byteLength] as const);
+  refuseMany('changed fields', entries.length, sizes.stepFields, ran);
+  let added = 0;
+  for (const { messageId, json } of messages) {
+    refuse('a message', json.byteLength, sizes.message);
+    added += Buffer.byteLength(messageId) + json.byteLength;
+  }
+  refuse('context_summary', changed['context_summary']?.byteLength ?? 0, sizes.summary + jsonQuotes);
+  const fields = entries.length === 0 ? before.fields : { ...before.fields, ...Object.fromEntries(entries) };
+  refuse('the state', bytesOfFields(fields), sizes.state);
+  const addedBytes = added + entries.reduce((sum, [, bytes]) => sum + bytes, 0);
+  refuse('a step', addedBytes, sizes.step);
+  return { grown: { messages: before.messages + added, fields }, addedBytes };
+}
+
+function refuseOver(what: string, bytes: number, bound: number, { nodes }: StepNodes): void {
+  if (bytes <= bound) return;
+  throw new RunFailure('NodeFailed', `${what} has ${bytesOver(bytes, bound)}`, onlyNode(nodes));
+}
+
+function refuseMany(what: string, count: number, bound: number, { nodes }: StepNodes): void {
+  if (count <= bound) return;
+  throw new RunFailure(
+    'NodeFailed',
+    `a step has ${String(count)} ${what}, more than ${String(bound)}`,
+    onlyNode(nodes),
+  );
+}
 
 /** How long one commit may take before the record counts as unavailable, in milliseconds. */
 const commitTimeoutMs = 30_000;

@@ -6,21 +6,18 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import { publishedPart } from '@agent-workflow/graph/state/message-chunks';
-import type { EventWriter } from '../events/event-writer.ts';
+import { isRunFailure } from '@agent-workflow/graph/state/failure';
+import { toolsToFuse } from '@agent-workflow/graph/run/early';
+import { stepEvents, type EventWriter } from '../events/event-writer.ts';
 import { toInvokeResult, type Outcome } from '../events/outcome.ts';
 import { allChunksPublished, nothingPublished, type PublishedStep } from '../events/published.ts';
-import { stepEvents } from '../events/step-events.ts';
 import { toCommitted } from '../record/committed-step.ts';
-import type { StateSize } from '../record/state-size.ts';
-import { fromState, type ThreadState } from '../record/thread-state.ts';
-import { sendCommit, sendFused } from './commit-step.ts';
-import { beginEarly, type EarlyStep } from './early-step.ts';
+import { fromState, type StateSize, type ThreadState } from '../record/thread-state.ts';
+import { areSmall, sendCommit, sendFused } from './commit-step.ts';
+import { beginAtOnce, beginEarly, type EarlyStep } from './early-step.ts';
 import { endStep, stateBehind, type EndedStep } from './ended-step.ts';
-import { tryFused, type Trial } from './fused-step.ts';
-import type { DriveOptions } from './drive-options.ts';
-import type { RunState } from './run-state.ts';
+import { append, publish, type DriveOptions, type RunState } from './driven-run.ts';
 import type { RanStep } from './run-nodes.ts';
-import { append, publish } from './publish.ts';
 
 /** A run that has ended or sleeps, with its last commit on record. */
 export interface EndedRun {
@@ -218,3 +215,63 @@ function publishedWhileRunning(
 /** Of messages with one id the last. */
 const byId = (messages: readonly Message[]): ReadonlyMap<string, Message> =>
   new Map(messages.map((message) => [message.message_id, message]));
+
+/** A step of pure tools that has begun before the commit of the step before it is sent. */
+interface Trial {
+  readonly early: EarlyStep;
+  /** The step, when it has ended, and may be committed in one write with the step before it. */
+  readonly second?: EndedStep | undefined;
+}
+
+/** How long one call may keep the event loop, and with it the commit of the step before, in milliseconds. A tool that takes longer is late. */
+const promptMs = 1;
+
+/**
+ * Begins the next step when it is one of pure tools, and waits for it until the end of this turn of the event loop. What was to be sent in
+ * this turn is then sent later only by the time that the tools compute.
+ * @returns `undefined` when the commit of the step must be sent first.
+ */
+async function tryFused(options: DriveOptions, events: EventWriter, step: EndedStep): Promise<Trial | undefined> {
+  const { promptTools } = options;
+  const tools = mayBeFirst(options, step)
+    ? toolsToFuse(options.graph, step.runState, nextOf(options, step))
+    : undefined;
+  if (!tools || !promptTools.mayBe(tools)) return undefined;
+  let isSlow = false;
+  const early = beginAtOnce(options, events, step.following, (_tool, ms) => {
+    isSlow ||= ms > promptMs;
+  });
+  const result = await early.endedInTurn();
+  promptTools.note(tools, result !== undefined && !isSlow);
+  return { early, second: result && secondOf(options, step, result) };
+}
+
+const nextOf = ({ isRemote }: DriveOptions, { following }: EndedStep): Parameters<typeof toolsToFuse>[2] => ({
+  ...following,
+  isRemote,
+});
+
+/**
+ * The first step of a takeover is committed by itself: a tool that ends its process costs one answer of the model, and not one for each
+ * claim. What replaces or removes messages may need the state that only the record knows.
+ */
+function mayBeFirst({ claimed }: DriveOptions, { runState, result, outcome, wakeAt, delta }: EndedStep): boolean {
+  if (claimed.isTakeover && runState.step === claimed.step) return false;
+  return !outcome && wakeAt === undefined && isPlain(result) && !delta.mayReplace && delta.removed.length === 0;
+}
+
+/** Whether nothing of the step waits, asks or sleeps. */
+const isPlain = ({ waiting, interrupts, openCalls, wakeAt }: RanStep): boolean =>
+  !waiting && wakeAt === undefined && interrupts.length === 0 && openCalls.length === 0;
+
+function secondOf(options: DriveOptions, first: EndedStep, result: RanStep): EndedStep | undefined {
+  if (!isPlain(result) || result.continuation) return undefined;
+  try {
+    const second = endStep(options, stateBehind(first), result, first.commit.used);
+    return areSmall(first.commit, second.commit) ? second : undefined;
+  } catch (error) {
+    // Its failure is found again when the first step is on record.
+    if (isRunFailure(error)) return undefined;
+    throw error;
+  }
+}

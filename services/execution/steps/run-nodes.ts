@@ -3,19 +3,28 @@ import { runStep } from '@agent-workflow/graph/run/step';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
 import { hideInherited } from '@agent-workflow/runtime/built-ins';
+import { within, type Call } from '@agent-workflow/protos/call';
+import type { BranchRecords } from '@agent-workflow/graph/run/branch-records';
+import type { NoteToolResultRequest, ToolRecordCalls } from '@agent-workflow/protos/threads';
+import type { ToolCallRecord, ToolCallRecords } from '@agent-workflow/graph/run/tool-call-records';
 import type { EventWriter } from '../events/event-writer.ts';
+import { whileAway } from '../record/away.ts';
+import { fromJson } from '../record/json.ts';
 import { isServiceAway } from './node-calls.ts';
-import { createBranchRecords } from './branch-records.ts';
-import type { DriveOptions } from './drive-options.ts';
-import { atOnce, type Later } from './hold.ts';
-import { awakeNodes, type StepState } from './run-state.ts';
-import { publish } from './publish.ts';
-import { createToolCallRecords } from './tool-call-records.ts';
+import { awakeNodes, publish, type DriveOptions, type StepState } from './driven-run.ts';
 
 /** What a step came to, and how often its nodes began again after an error. */
 export interface RanStep extends StepResult {
   readonly retries: number;
 }
+
+/** Does the work now, or when it may be done. `content` is the JSON value that is kept while it waits. */
+export type Later = (content: unknown, work: () => void) => void;
+
+/** Holds nothing back. */
+const atOnce: Later = (_content, work) => {
+  work();
+};
 
 type StepParts = Parameters<typeof runStep>[0];
 
@@ -50,14 +59,13 @@ export async function runNodes(
       publish(options, events, started);
     });
   }
-  const records = createToolCallRecords({ ...options, step });
+  const records = new StepRecords(options, step);
   const publishStatus = (node: string, what: object, content: unknown = ''): void => {
     if (runContext.signal.aborted) return;
     publishLater(content, () => {
       publish(options, events, [events.write('on_chain_stream', { node, step, ...what }, { node, step })]);
     });
   };
-  const branchRecords = createBranchRecords(options, step);
   let retries = 0;
   const running = runStep({
     graph,
@@ -73,7 +81,7 @@ export async function runNodes(
     answers: runState.answers,
     isRemote: options.isRemote,
     toolCallRecords: records,
-    branchRecords,
+    branchRecords: records,
     onFault: options.onFault,
     onLate: options.onLate,
     onUsage: options.usage.add,
@@ -99,9 +107,101 @@ export async function runNodes(
   const result = await running.finally(hideInherited).catch((error: unknown) => {
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable, or refuses the worker, does not fail the run: it is requeued, and its step runs again.
-    throw records.failure() ?? branchRecords.failure() ?? (isServiceAway(cause) ? cause : error);
+    throw records.failure ?? (isServiceAway(cause) ? cause : error);
   });
   return { ...result, retries };
 }
 
 const ofBranch = (branch: number | undefined): object => (branch === undefined ? {} : { branch });
+
+const callTimeoutMs = 30_000;
+/** How long a branch waits for an unavailable record, in milliseconds. After that the run is released, and the step runs again. */
+const waitMs = 60_000;
+
+/**
+ * How long results of branches are kept where nothing removes them with the run. They are of use only until their step is committed; a step
+ * that no worker could commit for so long runs all its branches again.
+ */
+const keepSeconds = 3 * 24 * 3600;
+
+/** Records of at-most-once tool calls, and results of branches: stored with the thread behind the fence of the step's commit. */
+class StepRecords implements ToolCallRecords, BranchRecords {
+  /** Why something could not be read or stored. The store is the reason that the step failed then, not its node. */
+  failure: unknown;
+  readonly #options: DriveOptions;
+  readonly #step: number;
+  #made: Set<string> | undefined;
+
+  constructor(options: DriveOptions, step: number) {
+    this.#options = options;
+    this.#step = step;
+  }
+
+  async started(callKey: string): ReturnType<ToolCallRecords['started']> {
+    try {
+      const { isNew, resultJson } = await this.#noteStarted(callKey);
+      if (!resultJson) return { isNew };
+      const record = fromJson(resultJson) as ToolCallRecord;
+      return { isNew, record: this.#made?.has(callKey) ? withoutUsage(record) : record };
+    } catch (error) {
+      this.failure ??= error;
+      throw error;
+    }
+  }
+
+  async ended(callKey: string, record: ToolCallRecord): Promise<void> {
+    this.#made = (this.#made ?? new Set()).add(callKey);
+    try {
+      await this.#noteResult({ callKey, resultJson: Buffer.from(JSON.stringify(record)) });
+    } catch {
+      // The step's commit stores the result, too. Only a death before that commit leaves the outcome unknown.
+    }
+  }
+
+  async find(callKey: string): Promise<string | undefined> {
+    const { claimed } = this.#options;
+    // Only the first step of a takeover may have been begun before.
+    if (!claimed.isTakeover || this.#step !== claimed.step) return undefined;
+    const { resultJson } = await this.#whileAway(() => this.#noteStarted(callKey));
+    return resultJson && Buffer.from(resultJson).toString();
+  }
+
+  async save(callKey: string, result: string): Promise<void> {
+    const resultJson = Buffer.from(result);
+    await this.#whileAway(() => this.#noteResult({ callKey, resultJson, keepSeconds }));
+  }
+
+  #noteStarted(callKey: string): ReturnType<ToolRecordCalls['noteToolStarted']> {
+    return this.#options.threads.noteToolStarted({ ...this.#fence(), callKey }, this.#call());
+  }
+
+  async #noteResult(result: Pick<NoteToolResultRequest, 'callKey' | 'resultJson' | 'keepSeconds'>): Promise<void> {
+    await this.#options.threads.noteToolResult({ ...this.#fence(), ...result }, this.#call());
+  }
+
+  #fence(): Pick<NoteToolResultRequest, 'owner' | 'threadId' | 'runId' | 'epoch' | 'step'> {
+    const { owner, claimed } = this.#options;
+    const { threadId, runId, epoch } = claimed;
+    return { owner, threadId, runId, epoch, step: this.#step };
+  }
+
+  #call(): Call {
+    return { ...within(callTimeoutMs), replicas: this.#options.replicas };
+  }
+
+  async #whileAway<T>(work: () => Promise<T>): Promise<T> {
+    const { runContext, onAway } = this.#options;
+    try {
+      return await whileAway(work, { signal: runContext.signal, onAway, forMs: waitMs });
+    } catch (error) {
+      this.failure ??= error;
+      throw error;
+    }
+  }
+}
+
+function withoutUsage(record: ToolCallRecord): ToolCallRecord {
+  if (!('output' in record)) return record;
+  const { usage: _, ...rest } = record;
+  return rest;
+}

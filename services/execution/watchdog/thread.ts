@@ -1,9 +1,10 @@
 import { write } from 'node:fs';
 import { workerData } from 'node:worker_threads';
+import { Session, type Debugger } from 'node:inspector';
 import { toLogText } from '@agent-workflow/kit/log-text';
 import { toFields } from '@agent-workflow/kit/request-context';
-import { inspectMainThread, type Answer } from './inspect.ts';
 import { readBoard, type BoardReader } from './board.ts';
+import { originSymbol, type CodeOrigin } from './origin.ts';
 
 /** The input of the thread that `watchdog.ts` starts. */
 export interface WatchdogOrders {
@@ -97,3 +98,55 @@ async function writeLine(line: string): Promise<void> {
     attempt();
   });
 }
+
+/** What the main thread is doing. */
+interface Answer extends CodeOrigin {
+  /** Its innermost calls, as `name (file:line)`. */
+  readonly stack: readonly string[];
+}
+
+const originExpression = `globalThis[Symbol.for('${originSymbol}')]()`;
+
+/** How long the main thread has to answer, in milliseconds. It does not answer from native code. */
+const answerMs = 5000;
+const namedCalls = 5;
+
+/**
+ * Attaches to the main thread as a debugger, and reads what it is doing. The thread is paused wherever in JavaScript it is, and
+ * stays paused. Resolves with `undefined` when it is in native code, for example a synchronous hash, and cannot be paused.
+ */
+async function inspectMainThread(): Promise<Answer | undefined> {
+  const session = new Session();
+  session.connectToMainThread();
+  const urls = new Map<string, string>();
+  session.on('Debugger.scriptParsed', ({ params: { scriptId, url } }) => urls.set(scriptId, url));
+  return new Promise((resolve, reject) => {
+    setTimeout(resolve, answerMs, undefined);
+    session.once('Debugger.paused', ({ params: { callFrames } }) => {
+      const stack = callFrames.slice(0, namedCalls).map((frame) => toText(frame, urls));
+      originIn(session, callFrames).then((origin) => resolve({ ...origin, stack }), reject);
+    });
+    session.post('Debugger.enable');
+    session.post('Debugger.pause');
+  });
+}
+
+/** Evaluates in each call, from the innermost outwards, until one has the function: code in a `vm` context has another global object. */
+async function originIn(session: Session, frames: readonly Debugger.CallFrame[]): Promise<CodeOrigin> {
+  for (const { callFrameId } of frames) {
+    const value = await evaluate(session, callFrameId);
+    if (typeof value === 'string') return JSON.parse(value) as CodeOrigin;
+  }
+  return {};
+}
+
+const evaluate = async (session: Session, callFrameId: string): Promise<unknown> =>
+  new Promise((resolve) => {
+    const request = { callFrameId, expression: originExpression, returnByValue: true };
+    session.post('Debugger.evaluateOnCallFrame', request, (_error, reply) => {
+      resolve((reply as Debugger.EvaluateOnCallFrameReturnType | undefined)?.result.value);
+    });
+  });
+
+const toText = ({ functionName, location }: Debugger.CallFrame, urls: ReadonlyMap<string, string>): string =>
+  `${functionName || 'anonymous'} (${urls.get(location.scriptId) ?? ''}:${String(location.lineNumber + 1)})`;

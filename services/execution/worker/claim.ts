@@ -4,7 +4,9 @@ import { newId } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { within, type Replicas } from '@agent-workflow/protos/call';
 import { nodeNames } from '@agent-workflow/graph/build/graph';
-import type { ClaimIntent, ClaimedRun, RunCalls } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, ClaimIntent, RunCalls } from '@agent-workflow/protos/threads';
+import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
+import { growingSilence } from '@agent-workflow/runtime/retries';
 import { isAway, whileAway } from '../record/away.ts';
 import type { ThreadState } from '../record/thread-state.ts';
 import { named, type Agent, type Agents } from '../record/agents.ts';
@@ -30,12 +32,10 @@ interface ClaimOptions {
   readonly isSwept: boolean;
   /** Fires when the worker drains. */
   readonly signal: AbortSignal;
-  /** Called with a run whose next claim is its last one, when the claim was made with `notLast`. */
-  readonly onLastClaim: (run: RunnableRun) => void;
 }
 
-/** With `notLast` the record refuses to make the last claim that the run has. */
-type ClaimAndDrive = (taken: TakenRun, notLast: boolean) => Promise<void>;
+/** With `notLast` the record refuses to make the last claim that the run has. Resolves with whether it was refused for that. */
+type ClaimAndDrive = (taken: TakenRun, notLast: boolean) => Promise<boolean>;
 
 interface ClaimParts {
   readonly notLast: boolean;
@@ -74,7 +74,7 @@ const untilAnswered =
 
 /** Claims runs from the queue, and drives those that the record gives to this worker. */
 export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
-  const { workerId, agents, queue, log, active, cache, ends, requeue, drive, onLastClaim } = options;
+  const { workerId, agents, queue, log, active, cache, ends, requeue, drive } = options;
   const claimRun = options.isSwept ? options.claimRun : untilAnswered(options);
 
   /** Claims the run for an agent. A run of another agent is claimed for that one; the reply names it where it is not held here. */
@@ -144,23 +144,83 @@ export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
     } catch (error) {
       claimSettled();
       handleError(error, taken);
-      return;
+      return false;
     }
     if (claimed.otherAgent !== undefined || claimed.otherRevision !== undefined) {
       await giveBack(taken, claimed).finally(claimSettled);
-      return;
+      return false;
     }
     taken.settle();
     // The record refused the claim, because it would be the run's last one; nothing was claimed.
     if (claimed.lastClaim) {
       claimSettled();
-      onLastClaim(taken.run);
-      return;
+      return true;
     }
     // With `givenUp` the record ended the run instead of giving it to this worker.
     const driven = claimed.givenUp ? publishFailed(owner, claimed) : drive({ owner, claimed, cached, replicas });
     // Only now: `drive` has counted the run as driven, so that it is active without a gap.
     claimSettled();
     await driven;
+    return false;
   };
+}
+
+interface RecordClockOptions {
+  readonly threads: Pick<RunCalls, 'claimRun'>;
+  /** The clock of this process, in milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** The clock of the record, as far as this process knows it. */
+interface RecordClock {
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  /** Claims, and reads the record's clock in the reply. */
+  readonly claimRun: RunCalls['claimRun'];
+}
+
+/** Clocks that differ by no more than this count as the same, in milliseconds. */
+const sameMs = 1000;
+
+/**
+ * The clock by which runs sleep and commits are dated, whatever the clock of this process shows. Until the first claim it
+ * is the clock of this process.
+ */
+export function createRecordClock({ threads, now, log }: RecordClockOptions): RecordClock {
+  const isFirst = createFirstOfKind({ ...growingSilence, max: 1 });
+  /** What is added to the clock of this process. */
+  let added = 0;
+
+  return {
+    now: () => now() + added,
+    claimRun: async (request, call) => {
+      const begun = performance.now();
+      const claimed = await threads.claimRun(request, call);
+      if (claimed.now === undefined) return claimed;
+      const received = now();
+      const sent = received - Math.ceil(performance.now() - begun);
+      added = toAdd(added, { least: claimed.now - received, most: claimed.now - sent });
+      if (added !== 0 && isFirst(''))
+        log.warn({ aheadMs: -added }, 'the clock of this process is not that of the threads service, which is used');
+      return claimed;
+    },
+  };
+}
+
+/**
+ * By how much the record's clock is ahead of that of this process, in milliseconds: at least and at most, because the reply does not say when during
+ * the call it was made.
+ */
+interface Apart {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** What is added to the clock from this reply on: nothing if that may be right, else what was added before, else as little as may be right. */
+function toAdd(before: number, { least, most }: Apart): number {
+  const mayBe = (ms: number): boolean => ms >= least - sameMs && ms <= most + sameMs;
+  if (mayBe(0)) return 0;
+  if (mayBe(before)) return before;
+  return least > 0 ? least : most;
 }

@@ -1,7 +1,6 @@
 import { threadText } from '@agent-workflow/kit/ids';
 import { LRUCache } from 'lru-cache';
-import { bytesOfState } from '../record/state-size.ts';
-import type { ThreadState } from '../record/thread-state.ts';
+import { bytesOfState, type ThreadState } from '../record/thread-state.ts';
 
 /** The states of recent threads in a worker's memory. An entry is valid only while the record still has its version. */
 export interface ThreadCache {

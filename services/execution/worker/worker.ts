@@ -3,15 +3,13 @@ import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { fromContextHeaders, requestContexts } from '@agent-workflow/kit/request-context';
 import { retry, type RetryOptions } from '@agent-workflow/kit/retry';
-import type { Agents } from '../record/agents.ts';
-import type { KnownAgents } from '../record/known-agents.ts';
-import type { Replicas } from '@agent-workflow/protos/call';
+import { within, type Replicas } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { RunFiles } from '@agent-workflow/protos/run-files';
 import type { Usage } from '@agent-workflow/protos/usage';
 import type {
-  ClaimIntent,
   ClaimedRun,
+  ClaimIntent,
   HistoryCalls,
   RunCalls,
   RunReadCalls,
@@ -19,21 +17,21 @@ import type {
   ThreadKey,
   ToolRecordCalls,
 } from '@agent-workflow/protos/threads';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import type { Agents } from '../record/agents.ts';
+import type { KnownAgents } from '../record/known-agents.ts';
 import type { RunOptions } from '../record/run-options.ts';
 import type { DrivenRuns } from '../ports/leases.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue, TakenRun } from '../ports/queue.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
-import { countDriven, createActiveRuns } from './active-runs.ts';
-import { createClaimAndDrive, intentOf } from './claim.ts';
+import { countDriven, createActiveRuns, type ActiveRun, type ActiveRuns } from './active-runs.ts';
+import { createClaimAndDrive, createRecordClock, intentOf } from './claim.ts';
 import { createDriveClaimed, type DriveClaimed } from './drive-claimed.ts';
-import { handOff } from './hand-off.ts';
 import { createLastClaims } from './last-claims.ts';
 import type { Lease } from './lease.ts';
-import { createRecordClock } from './record-clock.ts';
 import { createRequeue } from './requeue.ts';
 import { createRunEnds } from './run-ends.ts';
-import { createSlots } from './slots.ts';
 import { createThreadCache } from './thread-cache.ts';
 
 export interface WorkerOptions {
@@ -108,7 +106,7 @@ const retakeMs = 500;
 
 export function createWorker(options: WorkerOptions): Worker {
   const { workerId, queue, log } = options;
-  const slots = createSlots(options.concurrency);
+  const slots = new Slots(options.concurrency);
   const cache = createThreadCache(options.threadCacheBytes);
   const active = createActiveRuns();
   const contexts = createByteBudget(options.contextBytes);
@@ -123,17 +121,19 @@ export function createWorker(options: WorkerOptions): Worker {
   const drive: DriveClaimed = (run) =>
     driveClaimed(run).finally(() => options.onDriven?.(run.owner, run.claimed.runId));
   const claimAndDrive = createClaimAndDrive({
-    ...{ ...options, claimRun: clock.claimRun, active, cache, ends, requeue, drive, signal },
-    onLastClaim: (run) => driveAlone(run),
+    ...options,
+    ...{ claimRun: clock.claimRun, active, cache, ends, requeue, drive, signal },
   });
 
-  /** Claims and drives a run in a slot that is taken already, and frees the slot. Never rejects. */
-  const handle = async (taken: TakenRun, notLast: boolean): Promise<void> => {
+  /** Claims and drives a run in a slot that is taken already, and frees the slot. Resolves with what `claimAndDrive` does; never rejects. */
+  const handle = async (taken: TakenRun, notLast: boolean): Promise<boolean> => {
     const { runId, threadId, trace = {} } = taken.run;
     try {
-      await requestContexts.run({ ...fromContextHeaders(trace), runId, threadId }, () => claimAndDrive(taken, notLast));
+      const context = { ...fromContextHeaders(trace), runId, threadId };
+      return await requestContexts.run(context, () => claimAndDrive(taken, notLast));
     } catch (error) {
       log.error({ err: error, runId }, 'a run could not be claimed or driven');
+      return false;
     } finally {
       slots.release();
     }
@@ -169,7 +169,9 @@ export function createWorker(options: WorkerOptions): Worker {
         slots.release();
         return;
       }
-      void handle(taken, true);
+      void handle(taken, true).then((isLast) => {
+        if (isLast) driveAlone(taken.run);
+      });
     }
   };
   void consume();
@@ -185,7 +187,7 @@ export function createWorker(options: WorkerOptions): Worker {
       return {
         intent: intentOf(workerId, options.agents, cached),
         run: (claimed, replicas) => {
-          void drive({ owner, claimed, cached, replicas, before }).finally(slots.release);
+          void drive({ owner, claimed, cached, replicas, before }).finally(() => slots.release());
           answered();
         },
         release: () => {
@@ -210,4 +212,94 @@ export function createWorker(options: WorkerOptions): Worker {
       else await handOff({ ...options, active }, allEnded);
     },
   };
+}
+
+/** The bounded number of runs that a worker drives at once. */
+class Slots {
+  readonly #bound: number;
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+  readonly #idle = Promise.withResolvers<undefined>();
+  #isAwaited = false;
+
+  constructor(bound: number) {
+    this.#bound = bound;
+    this.#free = bound;
+  }
+
+  /** Takes a slot, as soon as one is free. */
+  async take(): Promise<void> {
+    while (!this.tryTake()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Takes a slot, if one is free. */
+  tryTake(): boolean {
+    if (this.#free <= 0) return false;
+    this.#free--;
+    return true;
+  }
+
+  /** Takes a slot beyond the bound. */
+  takeExtra(): void {
+    this.#free--;
+  }
+
+  /** Frees a slot that was taken in any of these ways. */
+  release(): void {
+    this.#free++;
+    this.#waiting.shift()?.();
+    this.#noteIdle();
+  }
+
+  /** Resolves when no slot is taken. */
+  async allFree(): Promise<void> {
+    this.#isAwaited = true;
+    this.#noteIdle();
+    return this.#idle.promise;
+  }
+
+  #noteIdle(): void {
+    if (this.#isAwaited && this.#free === this.#bound) this.#idle.resolve(undefined);
+  }
+}
+
+interface HandOffOptions {
+  readonly threads: RunCalls;
+  readonly queue: RunQueue;
+  readonly log: Log;
+  readonly lease: Pick<Lease, 'release'>;
+  readonly active: ActiveRuns;
+}
+
+/** How long the record may take to release a run, in milliseconds. */
+const releaseMs = 2000;
+/** How long appends and commits that were sent may take to arrive, in milliseconds. */
+const arriveMs = 300;
+
+/**
+ * Stops the runs under way and puts them into the queue with the epochs of this worker's claims, so that other workers take
+ * them over at once. `allEnded` resolves when none is under way.
+ */
+async function handOff(options: HandOffOptions, allEnded: Promise<void>): Promise<void> {
+  const { lease, active, log } = options;
+  const left = active.all();
+  await lease.release().catch((error: unknown) => {
+    log.warn({ err: error }, 'the lease could not be released; it expires');
+  });
+  active.stopAll(new Error('the worker drains'));
+  // The other worker must find what this one has sent already.
+  await settledWithin(allEnded, arriveMs);
+  await Promise.all(left.map(async (run) => release(options, run)));
+  log.warn({ runs: left.length }, 'runs under way were handed off');
+}
+
+/** Releases one run on record, so that its claim does not count. A run that has ended meanwhile needs no release. */
+async function release({ threads, queue }: HandOffOptions, { takeoverEpoch: epoch, ...run }: ActiveRun): Promise<void> {
+  const { owner, threadId, runId } = run;
+  try {
+    await threads.releaseRun({ owner, threadId, runId, epoch }, within(releaseMs));
+    await queue.enqueue(run);
+  } catch (error) {
+    if (!isServiceError(error, 'Stale')) await queue.enqueue({ ...run, takeoverEpoch: epoch });
+  }
 }

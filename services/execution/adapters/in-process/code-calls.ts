@@ -2,7 +2,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import { failedCall, lateWorker, lostWorker, noWorker, refuseLargeCall } from '../code-call-errors.ts';
 import type { CodeCalls, Reduce, ReducedFields, ReduceRequest } from '../../ports/code-calls.ts';
-import { poolOf, poolsOf } from './fair-queue.ts';
+import { poolOf, poolsOf } from './queue.ts';
 
 interface Service {
   readonly pools: readonly string[];

@@ -1,16 +1,48 @@
-import { createFairQueue, poolOf, poolsOf, type FairQueue } from './fair-queue.ts';
-import type { RunnableRun, RunQueue, TakenRun } from '../../ports/queue.ts';
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import type { AgentBacklog, HeldAgents, RunnableRun, RunQueue, TakenRun } from '../../ports/queue.ts';
 
-interface Taker {
+/** A worker that waits for a run, among the others that do. */
+class Taker {
   /** The pools that it takes runs of. */
   readonly pools: readonly string[];
-  readonly give: (run: RunnableRun) => void;
+  readonly #others: Set<Taker>;
+  readonly #signal: AbortSignal;
+  readonly #taken = Promise.withResolvers<TakenRun>();
+
+  constructor(pools: readonly string[], others: Set<Taker>, signal: AbortSignal) {
+    this.pools = pools;
+    this.#others = others;
+    this.#signal = signal;
+    others.add(this);
+    signal.addEventListener('abort', this);
+  }
+
+  /** The run, once there is one; rejects with the signal's reason when it fires first. */
+  get taken(): Promise<TakenRun> {
+    return this.#taken.promise;
+  }
+
+  give(run: RunnableRun): void {
+    this.#leave();
+    this.#taken.resolve(taken(run));
+  }
+
+  /** The signal has fired. */
+  handleEvent(): void {
+    this.#leave();
+    this.#taken.reject(this.#signal.reason as Error);
+  }
+
+  #leave(): void {
+    this.#others.delete(this);
+    this.#signal.removeEventListener('abort', this);
+  }
 }
 
 /** A queue inside the process. The runs that it loses with the process are enqueued again from the record. */
 export function openInProcessRunQueue(): RunQueue {
   const takers = new Set<Taker>();
-  const runs: FairQueue = createFairQueue();
+  const runs = createFairQueue();
 
   return {
     enqueue: (run) => {
@@ -28,30 +60,12 @@ export function openInProcessRunQueue(): RunQueue {
     // No other replica takes the runs of this process.
     leave: () => Promise.resolve(),
 
-    take: (held, signal) =>
-      new Promise((resolve, reject) => {
-        signal.throwIfAborted();
-        const pools = poolsOf(held);
-        const first = runs.next(pools);
-        if (first) {
-          resolve(taken(first));
-          return;
-        }
-        const stop = (): void => {
-          takers.delete(taker);
-          reject(signal.reason as Error);
-        };
-        const taker: Taker = {
-          pools,
-          give: (run) => {
-            takers.delete(taker);
-            signal.removeEventListener('abort', stop);
-            resolve(taken(run));
-          },
-        };
-        takers.add(taker);
-        signal.addEventListener('abort', stop, { once: true });
-      }),
+    take: async (held, signal) => {
+      signal.throwIfAborted();
+      const pools = poolsOf(held);
+      const first = runs.next(pools);
+      return first ? taken(first) : new Taker(pools, takers, signal).taken;
+    },
 
     [Symbol.asyncDispose]: () => {
       runs.clear();
@@ -62,3 +76,98 @@ export function openInProcessRunQueue(): RunQueue {
 
 /** Runs are delivered once here, so that nothing needs to be settled. */
 const taken = (run: RunnableRun): TakenRun => ({ run, settle: () => undefined });
+
+/** The waiting runs, in the order in which workers get them: agents take turns, and among the runs of an agent its owners do. */
+interface FairQueue {
+  /** A run that waits keeps its position; the newest epoch says which claim of it may be taken over. */
+  readonly add: (run: RunnableRun) => void;
+  /** Removes the run whose turn it is among these pools. */
+  readonly next: (pools: readonly string[]) => RunnableRun | undefined;
+  readonly waiting: (agent?: string) => number;
+  readonly backlogs: () => readonly AgentBacklog[];
+  readonly clear: () => void;
+}
+
+type Named = Pick<RunnableRun, 'agent' | 'revision'>;
+
+/** The pool of workers that may take a run, as a key. */
+export const poolOf = ({ agent = defaultAgent, revision }: Named): string => JSON.stringify([agent, revision]);
+
+/** The pools whose runs a worker takes. */
+export const poolsOf = ({ agents, revision }: HeldAgents): readonly string[] => [
+  ...agents.map((agent) => poolOf({ agent })),
+  ...(revision === undefined ? [] : agents.map((agent) => poolOf({ agent, revision }))),
+];
+
+/** The waiting runs of one agent and revision, by owner. */
+interface Pool {
+  readonly agent: string;
+  readonly revision: string | undefined;
+  readonly owners: Map<string, Map<string, RunnableRun>>;
+  waiting: number;
+}
+
+function createFairQueue(): FairQueue {
+  // Maps keep their keys in order of insertion: the first pool and the first owner have the turn, and a first run is the oldest.
+  const pools = new Map<string, Pool>();
+
+  return {
+    add: (run) => {
+      const { agent = defaultAgent, revision } = run;
+      const key = poolOf(run);
+      const pool = pools.get(key) ?? { agent, revision, owners: new Map(), waiting: 0 };
+      pools.set(key, pool);
+      addTo(pool, run);
+    },
+
+    next: (held) => {
+      const wanted = new Set(held);
+      for (const [key, pool] of pools) {
+        if (!wanted.has(key)) continue;
+        pools.delete(key);
+        const run = nextOf(pool);
+        if (pool.waiting > 0) pools.set(key, pool);
+        return run;
+      }
+      return undefined;
+    },
+
+    waiting: (agent) =>
+      [...pools.values()].reduce(
+        (sum, pool) => sum + (agent === undefined || pool.agent === agent ? pool.waiting : 0),
+        0,
+      ),
+
+    backlogs: () =>
+      [...pools.values()].map(({ agent, revision, waiting }) => ({
+        ...{ agent, waiting },
+        ...(revision === undefined ? {} : { revision }),
+      })),
+
+    clear: () => pools.clear(),
+  };
+}
+
+function addTo(pool: Pool, run: RunnableRun): void {
+  const lane = pool.owners.get(run.owner) ?? new Map<string, RunnableRun>();
+  pool.owners.set(run.owner, lane);
+  const known = lane.get(run.runId);
+  if (!known) pool.waiting++;
+  if (!known || epochOf(run) > epochOf(known)) lane.set(run.runId, run);
+}
+
+/** The pool has at least one run. */
+function nextOf(pool: Pool): RunnableRun | undefined {
+  const [first] = pool.owners;
+  if (!first) return undefined;
+  const [owner, lane] = first;
+  const [run] = lane.values();
+  pool.owners.delete(owner);
+  if (!run) return undefined;
+  lane.delete(run.runId);
+  if (lane.size > 0) pool.owners.set(owner, lane);
+  pool.waiting--;
+  return run;
+}
+
+const epochOf = ({ takeoverEpoch }: RunnableRun): number => takeoverEpoch ?? -1;

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import test from 'ava';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { openSqlite, type Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import { openCompressor } from './compressor.ts';
+import { Compressor } from './compressor.ts';
 import { migrations, openStoredLogs, type StoredLogs } from './stored.ts';
 
 const scopeOf = (runId: string): RunScope => ({ runId, threadId: 't', requestId: 'q', isNewThread: true });
@@ -68,7 +68,7 @@ test('a log of many rows is compressed after its end and read as before, from an
   );
   await putRows(db, stored, 'short', [[eventAt(1)], [eventAt(2, end)]]);
   await db.write(() => stored.put({ scope: scopeOf('under way'), events: [eventAt(1)] }, false));
-  await using _ = openCompressor(db, { delayMs: 0 });
+  await using _ = new Compressor(db, 0);
   await whenIdle(db);
   t.is(rowsIn(db, 'events'), 1);
   t.true(rowsIn(db, 'ended', "run_id = 'long'") > 1);
@@ -86,7 +86,7 @@ test('a log that cannot be read, or holds a very long row, is left as it is, and
     await putRows(db, stored, runId, [[eventAt(1)], [eventAt(2, { text })], [eventAt(3, end)]]);
   }
   db.prepare("UPDATE events SET bytes = x'00' WHERE run_id = 'damaged' AND first = 2").run();
-  await using _ = openCompressor(db, { delayMs: 0 });
+  await using _ = new Compressor(db, 0);
   await whenIdle(db);
   t.is(rowsIn(db, 'events', "run_id = 'damaged'"), 3);
   t.is(rowsIn(db, 'events', "run_id = 'huge'"), 2);
@@ -107,7 +107,7 @@ test('logs expire in the order in which they ended, whenever they were compresse
   await putRows(db, stored, 'first', [[eventAt(1)], [eventAt(2, end)]]);
   db.prepare('UPDATE ends SET at = at - 60000').run();
   await putRows(db, stored, 'second', [[eventAt(1), eventAt(2, end)]]);
-  await using _ = openCompressor(db, { delayMs: 0 });
+  await using _ = new Compressor(db, 0);
   await whenIdle(db);
   t.is(await stored.expire(Date.now() - 30_000, 10), 1);
   t.deepEqual(readAll(stored, 'first'), []);
@@ -119,7 +119,7 @@ test('a log that expires while it is compressed is gone', async (t) => {
   const stored = openStoredLogs(db);
   await putRows(db, stored, 'r', [[eventAt(1)], [eventAt(2, end)]]);
   const expired = Promise.withResolvers<number>();
-  await using _ = openCompressor(
+  await using _ = new Compressor(
     {
       prepare: db.prepare,
       // Its rows have been read by then.
@@ -128,7 +128,7 @@ test('a log that expires while it is compressed is gone', async (t) => {
         return db.write(work);
       },
     },
-    { delayMs: 0 },
+    0,
   );
   t.is(await expired.promise, 1);
   await db.write(() => undefined);

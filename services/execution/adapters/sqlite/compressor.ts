@@ -14,12 +14,6 @@ const partBytes = 64 * 1024;
 /** A longer row stays as it is, with all rows after it: inflating it would block the event loop. */
 const longestRowBytes = 1024 * 1024;
 
-/** Compresses the logs that ended in several rows. Disposal waits for the rows that are under way. */
-interface Compressor extends AsyncDisposable {
-  /** A log has ended that is not compressed yet. */
-  readonly note: () => void;
-}
-
 /** A log that has ended, with rows as they were written. */
 interface PlainLog {
   readonly place: number;
@@ -27,57 +21,69 @@ interface PlainLog {
   readonly runId: string;
 }
 
-/** Compresses one log after another, also those that an earlier process has left. A log that cannot be read is left as it is. */
-export function openCompressor(
-  db: Pick<Sqlite, 'prepare' | 'write'>,
-  { delayMs = usualDelayMs }: { readonly delayMs?: number } = {},
-): Compressor {
-  let timer: NodeJS.Timeout | undefined;
-  let underWay: Promise<void> | undefined;
-  let isNoted = false;
-  let isClosing = false;
+/**
+ * Compresses the logs that ended in several rows, one after another, also those that an earlier process has left. A log that cannot be read
+ * is left as it is. Disposal waits for the rows that are under way.
+ */
+export class Compressor implements AsyncDisposable {
+  readonly #db: Pick<Sqlite, 'prepare' | 'write'>;
+  readonly #delayMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #underWay: Promise<void> | undefined;
+  #isNoted = false;
+  #isClosing = false;
 
-  const compressAll = async (): Promise<void> => {
-    for (let log = nextLog(db); log && !isClosing; log = nextLog(db)) {
-      const outcome = await compressPart(db, log).catch((error: unknown) => {
+  constructor(db: Pick<Sqlite, 'prepare' | 'write'>, delayMs: number = usualDelayMs) {
+    this.#db = db;
+    this.#delayMs = delayMs;
+    this.#wait(delayMs);
+  }
+
+  /** A log has ended that is not compressed yet. */
+  note(): void {
+    this.#isNoted = true;
+    this.#wait(this.#delayMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#timer);
+    await this.#underWay;
+  }
+
+  #wait(ms: number): void {
+    if (this.#timer || this.#underWay || this.#isClosing) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#underWay = this.#compressNow();
+    }, ms).unref();
+  }
+
+  async #compressNow(): Promise<void> {
+    this.#isNoted = false;
+    const isAway = await this.#compressAll().then(
+      () => false,
+      () => true,
+    );
+    this.#underWay = undefined;
+    if (isAway) this.#wait(pauseMs);
+    else this.#waitIfNoted();
+  }
+
+  /** A log may have ended while others were compressed. */
+  #waitIfNoted(): void {
+    if (this.#isNoted) this.#wait(this.#delayMs);
+  }
+
+  async #compressAll(): Promise<void> {
+    for (let log = nextLog(this.#db); log && !this.#isClosing; log = nextLog(this.#db)) {
+      const outcome = await compressPart(this.#db, log).catch((error: unknown) => {
         if (isServiceError(error, 'Unavailable')) throw error;
         return 'left' as const;
       });
-      if (outcome === 'left') await leave(db, log);
+      if (outcome === 'left') await leave(this.#db, log);
     }
-  };
-
-  const begin = (): void => {
-    timer = undefined;
-    isNoted = false;
-    underWay = compressAll().then(
-      () => {
-        underWay = undefined;
-        if (isNoted) wait(delayMs);
-      },
-      () => {
-        underWay = undefined;
-        wait(pauseMs);
-      },
-    );
-  };
-
-  const wait = (ms: number): void => {
-    if (!timer && !underWay && !isClosing) timer = setTimeout(begin, ms).unref();
-  };
-
-  wait(delayMs);
-  return {
-    note: () => {
-      isNoted = true;
-      wait(delayMs);
-    },
-    [Symbol.asyncDispose]: async () => {
-      isClosing = true;
-      clearTimeout(timer);
-      await underWay;
-    },
-  };
+  }
 }
 
 /** The log that ended first of those that are to be compressed. */

@@ -3,9 +3,9 @@ import { notFound } from '@agent-workflow/kit/errors';
 import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import type { RunLog } from '../../ports/log.ts';
-import { openCompressor } from './compressor.ts';
+import { Compressor } from './compressor.ts';
 import { migrations, openStoredLogs, type LogPosition } from './stored.ts';
-import { changed, createWriter, kept, type Tail } from './writer.ts';
+import { LogWriter, Tail } from './writer.ts';
 
 /** How long a run's events wait for the file, in milliseconds: as long as its steps wait for the record. */
 const usualWaitMs = 15 * 60_000;
@@ -26,33 +26,13 @@ interface SqliteRunLogOptions extends Pick<SqliteOptions, 'path' | 'health'> {
 export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteRunLogOptions): RunLog {
   const db = openSqlite({ path, durability: 'normal', migrations, pageBytes, health });
   const stored = openStoredLogs(db);
-  const compressor = openCompressor(db);
+  const compressor = new Compressor(db);
   const openedAt = Date.now();
   const tails = createShortLivedMap<string, Tail>();
-  const left = createLeftLogs();
+  const left = new LeftLogs();
 
-  const beginTail = (runId: string, { last, end }: LogPosition): Tail => {
-    const tail: Tail = {
-      scope: undefined,
-      last,
-      lastAt: openedAt,
-      ended: end !== undefined,
-      end: kept(end),
-      closed: end !== undefined,
-      failure: undefined,
-      recent: [],
-      recentBytes: 0,
-      pending: [],
-      pendingBytes: 0,
-      batch: undefined,
-      scheduled: false,
-      refusedAt: undefined,
-      stored: undefined,
-      listeners: 0,
-      followers: 0,
-      writing: false,
-      waiting: new Set(),
-    };
+  const beginTail = (runId: string, position: LogPosition): Tail => {
+    const tail = new Tail(position, openedAt);
     tails.set(runId, tail);
     return tail;
   };
@@ -68,12 +48,12 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       leave(runId);
   };
 
-  const writer = createWriter({
+  const writer = new LogWriter({
     write: db.write,
     put: stored.put,
     waitMs,
     onWritten: release,
-    onPlainEnd: compressor.note,
+    onPlainEnd: () => compressor.note(),
     onAbandoned: (runId, tail) => {
       if (tails.get(runId) === tail) leave(runId);
     },
@@ -103,7 +83,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
         } else if (tail.ended) {
           return;
         } else {
-          await changed(tail, signal);
+          await tail.changed(signal);
         }
       }
     } finally {
@@ -117,7 +97,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     // The logs of all agents are in one file.
     setAgent: () => undefined,
     // Only this process stores events here. What it has stored since the moment is in a log that it has in use, or has left since.
-    moment: left.count,
+    moment: () => left.count,
     leave: () => undefined,
     beganAfter: (runId, moment) => {
       if (!tails.has(runId) && !left.mayHold(runId, moment)) beginTail(runId, nothingStored);
@@ -126,7 +106,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     append: async (scope, after, events, options) =>
       writer.append(tailOf(scope.runId), { scope, after, events }, options),
 
-    canWrite: writer.canWrite,
+    canWrite: () => writer.canWrite(),
 
     isEnded: (runId) => Promise.resolve(tails.get(runId)?.closed ?? stored.end(runId) !== undefined),
 
@@ -146,7 +126,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       const tail = tailOf(runId);
       tail.listeners++;
       try {
-        while (!tail.ended && !tail.end) await changed(tail, signal);
+        while (!tail.ended && !tail.end) await tail.changed(signal);
         const end = tail.end ?? stored.end(runId);
         if (!end) throw notFound(`the events of run "${runId}" are no longer kept`);
         return end;
@@ -160,7 +140,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
 
     unended: (time) => {
       const isOld = ({ runId, at }: { readonly runId: string; readonly at: number }): boolean =>
-        Math.max(at, tails.get(runId)?.lastAt ?? openedAt) < time && !isInUse(tails.get(runId));
+        Math.max(at, tails.get(runId)?.lastAt ?? openedAt) < time && !tails.get(runId)?.isInUse;
       return Promise.resolve(
         stored
           .unended()
@@ -172,7 +152,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     drop: (runIds) =>
       db.write(() => {
         for (const runId of runIds) {
-          if (isInUse(tails.get(runId))) continue;
+          if (tails.get(runId)?.isInUse) continue;
           tails.delete(runId);
           stored.drop(runId);
         }
@@ -190,32 +170,25 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
 const mostLeft = 1024;
 
 /** The logs that this process had in use and has no longer. */
-interface LeftLogs {
-  readonly add: (runId: string) => void;
-  /** How many there have been. */
-  readonly count: () => number;
-  /** Whether the log of the run may have been left since there were `since` of them. */
-  readonly mayHold: (runId: string, since: number) => boolean;
-}
-
-function createLeftLogs(): LeftLogs {
+class LeftLogs {
   /** The newest comes last. */
-  const latest = new Set<string>();
-  let count = 0;
-  return {
-    add: (runId) => {
-      count += 1;
-      latest.delete(runId);
-      latest.add(runId);
-      const [oldest = ''] = latest;
-      if (latest.size > mostLeft) latest.delete(oldest);
-    },
-    count: () => count,
-    mayHold: (runId, since) => latest.has(runId) || count - since > mostLeft,
-  };
+  readonly #latest = new Set<string>();
+  /** How many there have been. */
+  count = 0;
+
+  add(runId: string): void {
+    this.count += 1;
+    this.#latest.delete(runId);
+    this.#latest.add(runId);
+    if (this.#latest.size <= mostLeft) return;
+    const [oldest = ''] = this.#latest;
+    this.#latest.delete(oldest);
+  }
+
+  /** Whether the log of the run may have been left since there were `since` of them. */
+  mayHold(runId: string, since: number): boolean {
+    return this.#latest.has(runId) || this.count - since > mostLeft;
+  }
 }
 
 const nothingStored: LogPosition = { last: 0, end: undefined };
-
-const isInUse = (tail: Tail | undefined): boolean =>
-  tail !== undefined && (tail.listeners > 0 || tail.writing || tail.pending.length > 0);

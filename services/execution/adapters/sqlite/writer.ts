@@ -1,57 +1,11 @@
 import { isServiceError, stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
-import { createShortLivedMap, createShortLivedSet } from '@agent-workflow/kit/short-lived';
+import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { isTerminal, type AppendOptions } from '../../ports/log.ts';
-import type { StoredLogs } from './stored.ts';
-
-/** The live end of one run's log, while it is written or followed. */
-export interface Tail {
-  /** Known once the run has an event. */
-  scope: RunScope | undefined;
-  last: number;
-  /** When the last event was appended, or when the logs were opened. */
-  lastAt: number;
-  ended: boolean;
-  /** The last event, written or not, unless it is so large that it is read from the file when it is needed. */
-  end: RunEvent | undefined;
-  /** Whether the last event was appended, written or not: no event may follow it. */
-  closed: boolean;
-  /** Set when its events could not be written. */
-  failure: ServiceError | undefined;
-  /** The newest events, without a gap up to `last`. */
-  recent: RunEvent[];
-  /** Their bytes. */
-  recentBytes: number;
-  /** Appended and not part of a write yet. */
-  pending: RunEvent[];
-  /** Their bytes. */
-  pendingBytes: number;
-  /** The events that are being written; they stay until the file has them. */
-  batch: Batch | undefined;
-  /** Whether a write is under way, or waits to be tried again. */
-  scheduled: boolean;
-  /** When the waiting write was first refused. */
-  refusedAt: number | undefined;
-  /** Settles when the pending events are written. */
-  stored: PromiseWithResolvers<void> | undefined;
-  /** Followers, and those that wait for the end alone. */
-  listeners: number;
-  /** Listeners that read every event. */
-  followers: number;
-  writing: boolean;
-  readonly waiting: Set<() => void>;
-}
-
-/** Events of one run that are written together. */
-interface Batch extends EventBatch {
-  readonly bytes: number;
-  /** Whether the last of them ends the log. */
-  readonly isLast: boolean;
-  readonly stored: Tail['stored'];
-}
+import type { LogPosition, StoredLogs } from './stored.ts';
 
 /** How long events without a follower wait to be written together, in milliseconds: so long, and up to twice that. */
 const holdMs = 10;
@@ -68,6 +22,127 @@ const firstPauseMs = 250;
 const longestPauseMs = 5000;
 /** Bound of all events that wait for the file, in bytes. A run that exceeds it is published from the record at its end. */
 const maxWaitingBytes = 32 * 1024 * 1024;
+
+/** The live end of one run's log, while it is written or followed. */
+export class Tail {
+  /** Known once the run has an event. */
+  scope: RunScope | undefined;
+  last: number;
+  /** When the last event was appended, or when the logs were opened. */
+  lastAt: number;
+  ended: boolean;
+  /** The last event, written or not, unless it is so large that it is read from the file when it is needed. */
+  end: RunEvent | undefined;
+  /** Whether the last event was appended, written or not: no event may follow it. */
+  closed: boolean;
+  /** Set when its events could not be written. */
+  failure: ServiceError | undefined;
+  /** The newest events, without a gap up to `last`, and their bytes. */
+  recent: readonly RunEvent[] = [];
+  recentBytes = 0;
+  /** Appended and not part of a write yet, and their bytes. */
+  pending: RunEvent[] = [];
+  pendingBytes = 0;
+  /** The events that are being written; they stay until the file has them. */
+  batch: Batch | undefined;
+  /** Whether a write is under way, or waits to be tried again. */
+  scheduled = false;
+  /** When the waiting write was first refused. */
+  refusedAt: number | undefined;
+  /** Settles when the pending events are written. */
+  stored: PromiseWithResolvers<void> | undefined;
+  /** Followers, and those that wait for the end alone. */
+  listeners = 0;
+  /** Listeners that read every event. */
+  followers = 0;
+  writing = false;
+  readonly #waiting = new Set<(value?: unknown) => void>();
+
+  constructor({ last, end }: LogPosition, openedAt: number) {
+    this.last = last;
+    this.lastAt = openedAt;
+    this.ended = end !== undefined;
+    this.closed = this.ended;
+    this.end = end && kept(end);
+  }
+
+  /** Whether somebody waits for it, or something of it waits to be written. */
+  get isInUse(): boolean {
+    return this.listeners > 0 || this.writing || this.pending.length > 0;
+  }
+
+  wake(): void {
+    for (const go of this.#waiting) go();
+    this.#waiting.clear();
+  }
+
+  /**
+   * Resolves when there are new events, or the last one, which may not be written yet.
+   * @throws the tail's failure, or the signal's reason when it fires first.
+   */
+  async changed(signal: AbortSignal): Promise<void> {
+    this.#refuse(signal);
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    this.#waiting.add(resolve);
+    signal.addEventListener('abort', resolve);
+    await promise;
+    signal.removeEventListener('abort', resolve);
+    this.#waiting.delete(resolve);
+    this.#refuse(signal);
+  }
+
+  #refuse(signal: AbortSignal): void {
+    if (this.failure) throw this.failure;
+    signal.throwIfAborted();
+  }
+
+  /** Adds events to those that wait. */
+  add(events: readonly RunEvent[], bytes: number): void {
+    this.pending.push(...events);
+    this.pendingBytes += bytes;
+    this.last = events.at(-1)?.seq ?? this.last;
+    this.lastAt = Date.now();
+    this.writing = true;
+  }
+
+  /** What is written next: what a write that was refused held, else all that waits. */
+  takeBatch(scope: RunScope): Batch {
+    if (this.batch) return this.batch;
+    // No event is appended to a closed log: the end is the last of the pending events.
+    this.batch = {
+      ...{ scope, events: this.pending, stored: this.stored },
+      ...{ bytes: this.pendingBytes, isLast: this.closed },
+    };
+    this.pending = [];
+    this.pendingBytes = 0;
+    this.stored = undefined;
+    return this.batch;
+  }
+
+  /** Adds the newest events, and drops the oldest ones above the bounds. */
+  remember(events: readonly RunEvent[], newBytes: number): void {
+    const all = this.recent.length === 0 ? events : this.recent.concat(events);
+    let bytes = this.recentBytes + newBytes;
+    let first = 0;
+    for (; all.length - first > recentEvents || bytes > maxRecentBytes; first++) {
+      const oldest = all[first];
+      bytes -= oldest ? bytesOfEvent(oldest) : 0;
+    }
+    this.recent = first === 0 ? all : all.slice(first);
+    this.recentBytes = bytes;
+  }
+}
+
+/** The last event of a log, unless it is so large that it is read from the file when it is needed. */
+const kept = (event: RunEvent): RunEvent | undefined => (bytesOfEvent(event) <= maxRecentBytes ? event : undefined);
+
+/** Events of one run that are written together. */
+interface Batch extends EventBatch {
+  readonly bytes: number;
+  /** Whether the last of them ends the log. */
+  readonly isLast: boolean;
+  readonly stored: Tail['stored'];
+}
 
 interface WriterOptions {
   readonly write: Sqlite['write'];
@@ -87,276 +162,218 @@ interface Added extends EventBatch {
   readonly after: number;
 }
 
-/** Writes the events of all tails. Disposal writes what waits, once. */
-interface Writer extends AsyncDisposable {
-  /** Adds events to a tail; resolves when they are written. @throws Stale when its last number is not `after`. */
-  readonly append: (tail: Tail, added: Added, options?: AppendOptions) => Promise<void>;
-  /** Writes at once what a tail holds. */
-  readonly writeSoon: (runId: string, tail: Tail) => void;
-  /** False from a refused write on that is to be tried again, until the file accepts one. */
-  readonly canWrite: () => boolean;
-}
-
 /**
- * Events of one tick share a transaction, and those of one run a row. Writes that the file refuses for now are tried again, each
- * run's events by themselves.
+ * Writes the events of all tails. Events of one tick share a transaction, and those of one run a row. Writes that the file refuses for now
+ * are tried again, each run's events by themselves. Disposal writes what waits, once.
  */
-export function createWriter(options: WriterOptions): Writer {
-  const { put, waitMs, onWritten, onPlainEnd, onAbandoned } = options;
-  const held = createHeld(holdMs, (runId, tail) => writeSoon(runId, tail));
-  const heldLonger = createHeld(longHoldMs, (runId, tail) => writeSoon(runId, tail));
+export class LogWriter implements AsyncDisposable {
+  readonly #options: WriterOptions;
+  readonly #held = new HeldTails(holdMs, this);
+  readonly #heldLonger = new HeldTails(longHoldMs, this);
   /** Live runs whose events the file has refused, in the order in which they are tried again. */
-  let refused = new Map<string, Tail>();
-  let retry: NodeJS.Timeout | undefined;
-  let pauseMs = firstPauseMs;
-  let accepts = true;
-  let waitingBytes = 0;
-  let closing = false;
-  const underWay = createShortLivedSet<Promise<boolean>>();
+  #refused = new Map<string, Tail>();
+  #retry: NodeJS.Timeout | undefined;
+  #pauseMs = firstPauseMs;
+  #accepts = true;
+  #waitingBytes = 0;
+  #isClosing = false;
+  #underWay = 0;
+  readonly #idle = Promise.withResolvers<undefined>();
 
-  const publish = (runId: string, tail: Tail): void => {
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  /** Adds events to a tail; resolves when they are written. @throws Stale when its last number is not `after`. */
+  append(tail: Tail, { scope, after, events }: Added, { isAwaited = true }: AppendOptions = {}): Promise<void> {
+    const { runId } = scope;
+    if (tail.last !== after || tail.closed)
+      throw stale(`the log of run "${runId}" has been continued by another worker`);
+    let bytes = 0;
+    for (const event of events) bytes += bytesOfEvent(event);
+    this.#waitingBytes += bytes;
+    tail.scope ??= scope;
+    tail.add(events, bytes);
+    const end = events.at(-1);
+    if (end && isTerminal(end)) {
+      tail.closed = true;
+      tail.end = kept(end);
+      tail.wake();
+    }
+    tail.stored ??= Promise.withResolvers();
+    const { promise } = tail.stored;
+    if (this.#refused.size > 0 && this.#waitingBytes > maxWaitingBytes)
+      this.#abandon(runId, tail, new Error('too many events wait to be written'));
+    else if (tail.followers > 0 || tail.pendingBytes > maxHeldBytes) this.writeSoon(runId, tail);
+    else (isAwaited ? this.#held : this.#heldLonger).add(runId, tail);
+    return promise;
+  }
+
+  /** Writes at once what a tail holds. */
+  writeSoon(runId: string, tail: Tail): void {
+    this.#held.drop(runId);
+    this.#heldLonger.drop(runId);
+    if (tail.pending.length === 0 || tail.scheduled) return;
+    tail.scheduled = true;
+    void this.#write(runId, tail);
+  }
+
+  /** False from a refused write on that is to be tried again, until the file accepts one. */
+  canWrite(): boolean {
+    return this.#accepts;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    clearTimeout(this.#retry);
+    this.#held.end();
+    this.#heldLonger.end();
+    this.#writeRefused();
+    if (this.#underWay > 0) await this.#idle.promise;
+  }
+
+  /** Resolves with whether the file accepts writes. A write that it refuses for good does not mean that it refuses others. */
+  async #write(runId: string, tail: Tail): Promise<boolean> {
+    const { write, put, onPlainEnd } = this.#options;
+    this.#underWay++;
+    try {
+      const isPlainEnd = await write(() => {
+        const { scope, failure } = tail;
+        if (failure || !scope) return false;
+        const batch = tail.takeBatch(scope);
+        return put(batch, batch.isLast);
+      });
+      this.#accepts = true;
+      if (!tail.failure) this.#publish(runId, tail);
+      if (isPlainEnd) onPlainEnd();
+      return true;
+    } catch (error) {
+      if (!tail.failure) this.#tryAgainLater(runId, tail, error);
+      return !isServiceError(error, 'Unavailable');
+    } finally {
+      this.#underWay--;
+      if (this.#underWay === 0 && this.#isClosing) this.#idle.resolve(undefined);
+    }
+  }
+
+  #publish(runId: string, tail: Tail): void {
     const { events = [], bytes = 0, isLast = false, stored } = tail.batch ?? {};
     tail.batch = undefined;
     tail.scheduled = false;
     tail.refusedAt = undefined;
-    waitingBytes -= bytes;
-    remember(tail, events, bytes);
-    if (isLast) tail.ended = true;
+    this.#waitingBytes -= bytes;
+    tail.ended ||= isLast;
+    // Nobody reads a log from here that has ended and has no listener.
+    if (!tail.ended || tail.listeners > 0) tail.remember(events, bytes);
     tail.writing = tail.pending.length > 0;
-    wake(tail);
+    tail.wake();
     stored?.resolve();
-    if (tail.writing) writeSoon(runId, tail);
-    else if (tail.listeners === 0) onWritten(runId, tail);
-  };
+    if (tail.writing) this.writeSoon(runId, tail);
+    else if (tail.listeners === 0) this.#options.onWritten(runId, tail);
+  }
 
   /** Ends a log whose events could not be written, for its followers and its worker. No follower has seen these events. */
-  const abandon = (runId: string, tail: Tail, error: unknown): ServiceError => {
+  #abandon(runId: string, tail: Tail, error: unknown): void {
     const failure = unavailable('the event log cannot be written right now', error);
     tail.failure = failure;
-    waitingBytes -= tail.pendingBytes + (tail.batch?.bytes ?? 0);
-    onAbandoned(runId, tail);
-    refused.delete(runId);
+    this.#waitingBytes -= tail.pendingBytes + (tail.batch?.bytes ?? 0);
+    this.#options.onAbandoned(runId, tail);
+    this.#refused.delete(runId);
     // Nothing is tried again that could show when the file accepts writes.
-    if (refused.size === 0) accepts = true;
-    held.drop(runId);
-    heldLonger.drop(runId);
-    wake(tail);
+    if (this.#refused.size === 0) this.#accepts = true;
+    this.#held.drop(runId);
+    this.#heldLonger.drop(runId);
+    tail.wake();
     tail.batch?.stored?.reject(failure);
     tail.stored?.reject(failure);
     tail.batch = undefined;
     tail.pending = [];
     tail.pendingBytes = 0;
-    return failure;
-  };
+  }
 
-  const tryAgainLater = (runId: string, tail: Tail, error: unknown): void => {
+  #tryAgainLater(runId: string, tail: Tail, error: unknown): void {
     tail.refusedAt ??= performance.now();
-    const isOver = closing || performance.now() - tail.refusedAt > waitMs;
+    const isOver = this.#isClosing || performance.now() - tail.refusedAt > this.#options.waitMs;
     if (isOver || !isServiceError(error, 'Unavailable')) {
-      abandon(runId, tail, error);
+      this.#abandon(runId, tail, error);
       return;
     }
-    refused.set(runId, tail);
-    accepts = false;
-    setRetry();
-  };
+    this.#refused.set(runId, tail);
+    this.#accepts = false;
+    this.#setRetry();
+  }
 
-  const setRetry = (): void => {
-    retry ??= setTimeout(() => void tryAgain(), pauseMs);
-  };
-
-  /** Resolves with whether the file accepts writes. A write that it refuses for good does not mean that it refuses others. */
-  const write = (runId: string, tail: Tail): Promise<boolean> => {
-    const written = options
-      .write(() => {
-        const { scope, failure } = tail;
-        if (failure || !scope) return false;
-        tail.batch ??= takeBatch(tail, scope);
-        return put(tail.batch, tail.batch.isLast);
-      })
-      .then(
-        (isPlainEnd) => {
-          accepts = true;
-          if (!tail.failure) publish(runId, tail);
-          if (isPlainEnd) onPlainEnd();
-          return true;
-        },
-        (error: unknown) => {
-          if (!tail.failure) tryAgainLater(runId, tail, error);
-          return !isServiceError(error, 'Unavailable');
-        },
-      )
-      .finally(() => underWay.delete(written));
-    underWay.add(written);
-    return written;
-  };
+  #setRetry(): void {
+    this.#retry ??= setTimeout(() => void this.#tryAgain(), this.#pauseMs);
+  }
 
   /** Tries the events of one run first, another one each time. When the file accepts them, those of the other runs follow. */
-  const tryAgain = async (): Promise<void> => {
-    retry = undefined;
-    const [first] = refused;
+  async #tryAgain(): Promise<void> {
+    this.#retry = undefined;
+    const [first] = this.#refused;
     if (!first) return;
-    refused.delete(first[0]);
-    if (!(await write(...first))) {
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
-      // The events of this run may have waited too long; the others are still tried again.
-      if (refused.size > 0) setRetry();
+    this.#refused.delete(first[0]);
+    if (await this.#write(...first)) {
+      this.#pauseMs = firstPauseMs;
+      this.#writeRefused();
       return;
     }
-    pauseMs = firstPauseMs;
-    writeRefused();
-  };
-
-  const writeRefused = (): void => {
-    const rest = refused;
-    refused = new Map();
-    for (const [runId, tail] of rest) void write(runId, tail);
-  };
-
-  const writeSoon = (runId: string, tail: Tail): void => {
-    held.drop(runId);
-    heldLonger.drop(runId);
-    if (tail.pending.length === 0 || tail.scheduled) return;
-    tail.scheduled = true;
-    void write(runId, tail);
-  };
-
-  return {
-    append: (tail, { scope, after, events }, { isAwaited = true } = {}) => {
-      const { runId } = scope;
-      if (tail.last !== after || tail.closed)
-        throw stale(`the log of run "${runId}" has been continued by another worker`);
-      const end = events.at(-1);
-      tail.scope ??= scope;
-      tail.last = end?.seq ?? after;
-      tail.lastAt = Date.now();
-      if (end && isTerminal(end)) {
-        tail.closed = true;
-        tail.end = kept(end);
-        wake(tail);
-      }
-      tail.writing = true;
-      tail.pending.push(...events);
-      const bytes = bytesOf(events);
-      tail.pendingBytes += bytes;
-      waitingBytes += bytes;
-      tail.stored ??= Promise.withResolvers();
-      const { promise } = tail.stored;
-      if (refused.size > 0 && waitingBytes > maxWaitingBytes) {
-        abandon(runId, tail, new Error('too many events wait to be written'));
-        return promise;
-      }
-      if (tail.followers > 0 || tail.pendingBytes > maxHeldBytes) writeSoon(runId, tail);
-      else if (isAwaited) held.add(runId, tail);
-      else heldLonger.add(runId, tail);
-      return promise;
-    },
-    writeSoon,
-    canWrite: () => accepts,
-    [Symbol.asyncDispose]: async () => {
-      closing = true;
-      clearTimeout(retry);
-      held.end();
-      heldLonger.end();
-      writeRefused();
-      while (underWay.size() > 0) await Promise.all(underWay.values());
-    },
-  };
-}
-
-/** Live runs without followers, whose events wait to be written. */
-interface Held {
-  readonly add: (runId: string, tail: Tail) => void;
-  readonly drop: (runId: string) => void;
-  /** Writes what waits. */
-  readonly end: () => void;
-}
-
-/** They wait, at least `ms` and at most twice that, so that several steps share a row, and several runs a transaction. */
-function createHeld(ms: number, write: (runId: string, tail: Tail) => void): Held {
-  let older = createShortLivedMap<string, Tail>();
-  let newer = createShortLivedMap<string, Tail>();
-  let timer: NodeJS.Timeout | undefined;
-  const turn = (): void => {
-    const due = older;
-    older = newer;
-    newer = createShortLivedMap();
-    timer = older.size() > 0 ? setTimeout(turn, ms) : undefined;
-    for (const [runId, tail] of due.entries()) write(runId, tail);
-  };
-  return {
-    add: (runId, tail) => {
-      if (!older.has(runId)) newer.set(runId, tail);
-      timer ??= setTimeout(turn, ms);
-    },
-    drop: (runId) => {
-      older.delete(runId);
-      newer.delete(runId);
-    },
-    end: () => {
-      turn();
-      turn();
-      clearTimeout(timer);
-      timer = undefined;
-    },
-  };
-}
-
-function wake({ waiting }: Tail): void {
-  for (const each of waiting) each();
-}
-
-function takeBatch(tail: Tail, scope: RunScope): Batch {
-  // No event is appended to a closed log: the end is the last of the pending events.
-  const batch = {
-    ...{ scope, events: tail.pending, stored: tail.stored },
-    ...{ bytes: tail.pendingBytes, isLast: tail.closed },
-  };
-  tail.pending = [];
-  tail.pendingBytes = 0;
-  tail.stored = undefined;
-  return batch;
-}
-
-const bytesOf = (events: readonly RunEvent[]): number => events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
-
-/** The last event of a log, unless it is so large that it is read from the file when it is needed. */
-export const kept = (event: RunEvent | undefined): RunEvent | undefined =>
-  event && bytesOfEvent(event) <= maxRecentBytes ? event : undefined;
-
-/** Adds the newest events, and drops the oldest ones above the bounds. */
-function remember(tail: Tail, events: readonly RunEvent[], newBytes: number): void {
-  const all = tail.recent.length === 0 ? [...events] : tail.recent.concat(events);
-  let bytes = tail.recentBytes + newBytes;
-  let first = 0;
-  for (; all.length - first > recentEvents || bytes > maxRecentBytes; first++) {
-    const oldest = all[first];
-    bytes -= oldest ? bytesOfEvent(oldest) : 0;
+    this.#pauseMs = Math.min(this.#pauseMs * 2, longestPauseMs);
+    // The events of this run may have waited too long; the others are still tried again.
+    if (this.#refused.size > 0) this.#setRetry();
   }
-  tail.recent = first === 0 ? all : all.slice(first);
-  tail.recentBytes = bytes;
+
+  #writeRefused(): void {
+    const rest = this.#refused;
+    this.#refused = new Map();
+    for (const [runId, tail] of rest) void this.#write(runId, tail);
+  }
 }
 
-function refuseFailed({ failure }: Tail): void {
-  if (failure) throw failure;
-}
+/**
+ * Live runs without followers, whose events wait to be written: at least `ms` and at most twice that, so that several steps share a row, and
+ * several runs a transaction.
+ */
+class HeldTails {
+  readonly #ms: number;
+  readonly #writer: Pick<LogWriter, 'writeSoon'>;
+  #older = createShortLivedMap<string, Tail>();
+  #newer = createShortLivedMap<string, Tail>();
+  #timer: NodeJS.Timeout | undefined;
 
-/** Resolves when the tail has new events, or its last one, which may not be written yet. @throws the tail's failure, or the signal's reason when it fires first. */
-export async function changed(tail: Tail, signal: AbortSignal): Promise<void> {
-  refuseFailed(tail);
-  await new Promise<void>((resolve, reject) => {
-    signal.throwIfAborted();
-    const go = (): void => {
-      tail.waiting.delete(go);
-      signal.removeEventListener('abort', stop);
-      resolve();
-    };
-    const stop = (): void => {
-      tail.waiting.delete(go);
-      reject(signal.reason as Error);
-    };
-    tail.waiting.add(go);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  refuseFailed(tail);
+  constructor(ms: number, writer: Pick<LogWriter, 'writeSoon'>) {
+    this.#ms = ms;
+    this.#writer = writer;
+  }
+
+  add(runId: string, tail: Tail): void {
+    if (!this.#older.has(runId)) this.#newer.set(runId, tail);
+    this.#setTimer();
+  }
+
+  drop(runId: string): void {
+    this.#older.delete(runId);
+    this.#newer.delete(runId);
+  }
+
+  /** Writes what waits. */
+  end(): void {
+    this.#turn();
+    this.#turn();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #setTimer(): void {
+    this.#timer ??= setTimeout(() => this.#turn(), this.#ms);
+  }
+
+  #turn(): void {
+    const due = this.#older;
+    this.#older = this.#newer;
+    this.#newer = createShortLivedMap();
+    this.#timer = undefined;
+    if (this.#older.size() > 0) this.#setTimer();
+    for (const [runId, tail] of due.entries()) this.#writer.writeSoon(runId, tail);
+  }
 }

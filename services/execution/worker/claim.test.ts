@@ -1,7 +1,7 @@
 import test from 'ava';
 import { within } from '@agent-workflow/protos/call';
 import type { ClaimedRun, ClaimRunRequest } from '@agent-workflow/protos/threads';
-import { createRecordClock } from './record-clock.ts';
+import { createRecordClock } from './claim.ts';
 
 const minute = 60_000;
 const request: ClaimRunRequest = { owner: 'u:ada', threadId: 't1', runId: 'r1', workerId: 'w1', notLast: true };

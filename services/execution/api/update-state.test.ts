@@ -1,6 +1,6 @@
 import { invalid, notFound, type ErrorDetail } from '@agent-workflow/kit/errors';
 import test from 'ava';
-import { messageField, withFields } from './fields-of-record.ts';
+import { messageField, withFields } from './update-state.ts';
 
 const at = ['initialState', 'context'];
 
