@@ -6,7 +6,7 @@ import { definitionOf, methodName, retryRuleOf, type Context, type Services } fr
 import { createInflow, type Inflow } from './flow.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
 import { unavailable } from '@agent-workflow/kit/errors';
-import { refusal } from './call-limit.ts';
+import { refusal } from './link.ts';
 import { withCheckedReplies } from './listed.ts';
 import { watchReplicas } from './replica-watch.ts';
 import { toMetadata, type WireSecurity } from './security.ts';

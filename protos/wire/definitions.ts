@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { logVerbosity, setLogVerbosity, type MethodDefinition } from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
+import protobuf from 'protobufjs';
 import { executionPools, executionRetries, type Execution } from '../execution.ts';
 import { memoryPools, memoryRetries, type Memory } from '../memory.ts';
 import type { PoolRule } from '../pools.ts';
@@ -90,3 +91,41 @@ export const serviceName = (context: Context): string =>
 
 /** The name of an RPC as a method of the service object. */
 export const methodName = (rpc: string): string => rpc.charAt(0).toLowerCase() + rpc.slice(1);
+
+/**
+ * The most fields of one request with those of the messages in it, where each entry of a list is one. Many times what a step of a thread has
+ * whose context is as large as it may be.
+ */
+const maxFields = 300_000;
+
+/** The wire type of what has its length in front. */
+const delimited = 2;
+
+/**
+ * Reads the requests of an RPC, none with very many fields: an entry of two bytes becomes an object of a hundred, and that takes time before
+ * anything of it can be checked. Only lengths are counted, of the request and of what is directly in it.
+ * @throws RangeError
+ */
+export function boundedReader({ requestType, requestDeserialize }: Rpc): (bytes: Buffer) => object {
+  const { field: fields } = requestType.type as { readonly field: readonly DescribedField[] };
+  const messages = new Set(fields.flatMap(({ number, type }) => (type === 'TYPE_MESSAGE' ? [number] : [])));
+  return (bytes) => {
+    const reader = protobuf.Reader.create(bytes);
+    let left = maxFields;
+    const countTo = (end: number, inner: ReadonlySet<number> | undefined): void => {
+      while (reader.pos < end) {
+        if (left-- === 0) throw new RangeError(`more than ${String(maxFields)} fields`);
+        const key = reader.uint32();
+        if (inner?.has(key >>> 3) && (key & 7) === delimited) countTo(reader.uint32() + reader.pos, undefined);
+        else reader.skipType(key & 7);
+      }
+    };
+    countTo(reader.len, messages);
+    return requestDeserialize(bytes);
+  };
+}
+
+interface DescribedField {
+  readonly number: number;
+  readonly type: string;
+}

@@ -1,9 +1,11 @@
-import { fromUnknown, type ServiceError } from '@agent-workflow/kit/errors';
-import type { Call } from '../call.ts';
-import { limitCall, refusal, type CallLimit } from './call-limit.ts';
+import { fromUnknown, ServiceError, unanswered } from '@agent-workflow/kit/errors';
+import { never, type Call } from '../call.ts';
 
 /** A method of any service, seen from outside: what it returns says whether it streams. */
 export type Method = (request: object, call: Call) => Promise<object> | AsyncIterable<object>;
+
+/** `onEnd` is called once: when the work has ended in the service itself, which may be long after its caller was answered. */
+export type LinkedMethod = (request: object, call: Call, onEnd?: () => void) => ReturnType<Method>;
 
 /**
  * The transport within one process: the same service, whose calls behave as they would over gRPC. A deadline is required, and past it the caller has `Timeout`; a caller's abort is `Cancelled`; whatever is thrown
@@ -13,32 +15,120 @@ export type Method = (request: object, call: Call) => Promise<object> | AsyncIte
 export function link<S extends object>(service: S): S {
   const methods = Object.entries(service) as [string, Method][];
   return Object.fromEntries(
-    methods.map(([name, method]) => [name, (request: object, call: Call) => callMethod(method, request, call)]),
+    methods.map(([name, method]): [string, LinkedMethod] => [
+      name,
+      (request, call, onEnd) => callMethod(method, request, call, onEnd),
+    ]),
   ) as S;
 }
 
-function callMethod(method: Method, request: object, call: Call): Promise<object> | AsyncIterable<object> {
-  const refused = refusal(call);
-  if (refused) return fail(refused);
-  const limit = limitCall(call);
+function callMethod(method: Method, request: object, call: Call, onEnd?: () => void): ReturnType<Method> {
   try {
-    const result = method(request, limit.call);
-    return Symbol.asyncIterator in result ? followStream(result, limit) : awaitReply(result, limit);
+    const refused = refusal(call);
+    if (refused) throw refused;
+    const held = new HeldCall(call);
+    const result = method(request, held);
+    const isStream = Symbol.asyncIterator in result;
+    if (isStream) onEnd?.();
+    else if (onEnd) result.then(onEnd, onEnd);
+    return isStream ? followStream(result, held) : awaitReply(result, held);
   } catch (error) {
+    onEnd?.();
     return fail(fromUnknown(error));
   }
 }
 
-function awaitReply(reply: Promise<object>, limit: CallLimit): Promise<object> {
+/**
+ * Why a call may not begin: its deadline is missing or over, or its caller has gone already.
+ * @returns `undefined` when it may.
+ */
+export function refusal({ deadline, signal }: Call): ServiceError | undefined {
+  if (!Number.isFinite(deadline)) return new ServiceError('BadRequest', 'a call needs a deadline');
+  if (signal.aborted) return cancelled();
+  return deadline <= Date.now() ? late() : undefined;
+}
+
+/** One call as its handler gets it, which is held to its deadline and its caller. Its signal is made when it is first read: most handlers never look. */
+class HeldCall implements Call {
+  readonly deadline: number;
+  declare readonly signal: AbortSignal;
+  readonly #caller: AbortSignal;
+  #controller: AbortController | undefined;
+  #ended: ServiceError | undefined;
+  #onEnd: ((error: ServiceError) => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #cancel = (): void => this.end(cancelled());
+
+  constructor({ deadline, signal }: Call) {
+    this.deadline = deadline;
+    this.#caller = signal;
+    // A handler may spread its call.
+    Object.defineProperty(this, 'signal', signalMade);
+  }
+
+  makeSignal(): AbortSignal {
+    if (this.#ended) return AbortSignal.abort(this.#ended);
+    return (this.#controller ??= new AbortController()).signal;
+  }
+
+  /** Starts the clock; `onEnd` is called at most once, with `Timeout` or `Cancelled`. */
+  hold(onEnd: (error: ServiceError) => void): void {
+    this.#onEnd = onEnd;
+    this.#timer = setTimeout(expire, Math.min(this.deadline - Date.now(), longestTimerMs), this);
+    // Most calls of a process share `never`: listening to it would only make one long list.
+    if (this.#caller !== never) this.#caller.addEventListener('abort', this.#cancel);
+  }
+
+  /** The call has its answer: nothing fires any more. */
+  release(): void {
+    clearTimeout(this.#timer);
+    if (this.#caller !== never) this.#caller.removeEventListener('abort', this.#cancel);
+  }
+
+  /** The caller left: releases, and fires the handler's signal. */
+  leave(): void {
+    this.#onEnd = undefined;
+    this.end(cancelled());
+  }
+
+  end(error: ServiceError): void {
+    if (this.#ended) return;
+    this.#ended = error;
+    this.release();
+    this.#controller?.abort(error);
+    this.#onEnd?.(error);
+  }
+}
+
+/**
+ * One getter for all calls: V8 makes a hidden class for each getter that an object literal has, and hidden classes are old from the beginning, so
+ * that each would keep all that its getter reaches until the whole heap is collected.
+ */
+const signalMade: PropertyDescriptor & ThisType<HeldCall> = {
+  enumerable: true,
+  get() {
+    return this.makeSignal();
+  },
+};
+
+/** Node runs a longer timer at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+const expire = (call: HeldCall): void => call.end(late());
+
+const late = (): ServiceError => unanswered('the deadline passed before the answer was there');
+const cancelled = (): ServiceError => new ServiceError('Cancelled', 'the caller went away');
+
+function awaitReply(reply: Promise<object>, held: HeldCall): Promise<object> {
   return new Promise((resolve, reject) => {
-    limit.hold(reject);
+    held.hold(reject);
     reply.then(
       (value) => {
-        limit.release();
+        held.release();
         resolve(value);
       },
       (error: unknown) => {
-        limit.release();
+        held.release();
         reject(fromUnknown(error));
       },
     );
@@ -50,14 +140,14 @@ type Next = IteratorResult<object, undefined>;
 const done: Next = { done: true, value: undefined };
 
 /** An iterator that can be left, or cut, while the service's own is still waiting for its next item. */
-function followStream(source: AsyncIterable<object>, limit: CallLimit): AsyncIterable<object> {
+function followStream(source: AsyncIterable<object>, held: HeldCall): AsyncIterable<object> {
   let iterator: AsyncIterator<object> | undefined;
   let over: ServiceError | true | undefined;
   let waiting: ((error: ServiceError) => void) | undefined;
 
   const finish = (): void => {
     over = true;
-    limit.release();
+    held.release();
   };
   const endSource = (): void => {
     // The reader has left: what the service's clean-up throws has no receiver, as over gRPC.
@@ -71,7 +161,7 @@ function followStream(source: AsyncIterable<object>, limit: CallLimit): AsyncIte
     waiting(error);
   };
   const start = (): AsyncIterator<object> => {
-    limit.hold(cut);
+    held.hold(cut);
     return source[Symbol.asyncIterator]();
   };
 
@@ -101,7 +191,7 @@ function followStream(source: AsyncIterable<object>, limit: CallLimit): AsyncIte
   const leave = (): Promise<Next> => {
     if (!over) {
       over = true;
-      limit.leave();
+      held.leave();
       endSource();
     }
     return Promise.resolve(done);

@@ -52,10 +52,21 @@ function eachOf(value: unknown, find: FindFault): ServiceError | undefined {
   return undefined;
 }
 
-/** Says why a request that came over gRPC is refused: Invalid at the first value that is not of its field's list. */
+/**
+ * Says why a request that came over gRPC is refused: Invalid at the first message that it must hold and does not, else at the first value
+ * that is not of its field's list. Proto3 lets a caller leave any field out; a text or a number is empty or 0 then, and a service that reads a
+ * field of an absent message would fail.
+ */
 export function requestFault(context: Context, rpc: Rpc): (request: object) => ServiceError | undefined {
   const find = finderOf(context, nameOf(rpc.requestType));
-  return (request) => find?.(request as Message);
+  // gRPC reads an absent message as null. Fields that are `optional` it leaves out.
+  const required = Object.entries(rpc.requestDeserialize(Buffer.alloc(0)))
+    .filter(([, value]) => value === null)
+    .map(([field]) => field);
+  return (request) => {
+    const absent = required.find((field) => (request as Message)[field] === null);
+    return absent === undefined ? find?.(request as Message) : invalid([absent], 'must be present', 'missing');
+  };
 }
 
 /** The RPC, whose replies are refused where a value of theirs is not of its field's list: the server is of another version. */

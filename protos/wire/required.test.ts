@@ -3,7 +3,7 @@ import test from 'ava';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import type { Memory } from '../memory.ts';
 import { definitionOf } from './definitions.ts';
-import { absentFault } from './required.ts';
+import { requestFault } from './listed.ts';
 import { serve } from './serve.ts';
 
 const asIs = (bytes: Buffer): Buffer => bytes;
@@ -40,7 +40,7 @@ test('a request without a message that it must hold is refused as invalid with t
 test('a registration without its definition is refused with the name of the field, and one without what is optional is not', (t) => {
   const { RegisterRevision: rpc } = definitionOf('threads');
   if (!rpc) throw new Error('threads has no RegisterRevision');
-  const faultOf = absentFault(rpc);
+  const faultOf = requestFault('threads', rpc);
   t.deepEqual(faultOf(rpc.requestDeserialize(Buffer.alloc(0)))?.details, [
     { field: ['definition'], msg: 'must be present', type: 'missing' },
   ]);

@@ -1,53 +1,17 @@
-import { fromUnknown, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import type { ServiceError } from '@agent-workflow/kit/errors';
 import { hostPort } from '@agent-workflow/kit/host-port';
 import { sizes } from '@agent-workflow/kit/sizes';
-import {
-  contextHeaderNames,
-  fromContextHeaders,
-  requestContexts,
-  withIds,
-  type RequestContext,
-} from '@agent-workflow/kit/request-context';
-import {
-  Metadata,
-  Server,
-  status,
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  type ServerCredentials,
-  type ServerUnaryCall,
-  type ServerWritableStream,
-  type StatusObject,
-  type UntypedHandleCall,
-} from '@grpc/grpc-js';
+import { Server, type ServerCredentials } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import type { Call } from '../call.ts';
 import { createArrivals, maxOpenBytes } from './arrivals.ts';
 import { exchangePath } from './call-messages.ts';
 import { createConnections } from './connections.ts';
 import { serveCalls, type StreamedRpc } from './serve-calls.ts';
-import {
-  definitionOf,
-  methodName,
-  poolRuleOf,
-  serviceName,
-  type Context,
-  type Definition,
-  type Rpc,
-  type Services,
-} from './definitions.ts';
-import { createFieldCount } from './field-count.ts';
-import { writeAll } from './flow.ts';
-import { createHeldReplies, type HeldReplies } from './held-replies.ts';
-import { fail, link, type Method } from './link.ts';
-import { requestFault } from './listed.ts';
-import { createPoolGate, type Caller, type PoolAccess } from './pool-gate.ts';
-import { createPoolLimits, type Entered, type PoolLimits } from './pool-limits.ts';
-import { poolTextFault } from './pool-texts.ts';
-import { absentFault } from './required.ts';
-import { createGuard, grantKey, toServerCredentials, type CallerOf, type WireSecurity } from './security.ts';
-import { errorKey, notBegunKey, toStatus } from './status.ts';
-import { createWorkEnds } from './work-ends.ts';
+import { serviceName, type Context, type Services } from './definitions.ts';
+import { addService, methodsOf, toRefusal, unknownCaller, type AroundCall, type Methods } from './handlers.ts';
+import { createHeldReplies } from './held-replies.ts';
+import { createPoolLimits } from './pool-limits.ts';
+import { createGuard, toServerCredentials, type WireSecurity } from './security.ts';
 
 interface ServeOptions {
   readonly host: string;
@@ -69,16 +33,6 @@ interface ServeOptions {
   /** Called for each call that was refused because its caller is not known. */
   readonly onUnknownCaller?: () => void;
 }
-
-/** One call as it came in. */
-interface ServedCall {
-  /** The context and its method: `threads.commitStep`. */
-  readonly method: string;
-  readonly request: object;
-}
-
-/** Does something around a call; gives what `work` gives, or an iterable of the same items. */
-type AroundCall = (call: ServedCall, work: () => ReturnType<Method>) => ReturnType<Method>;
 
 /** Disposal drains: no new calls, those under way get `drainMs` to finish, then they are cut. Once more waits for the same. */
 interface WireServer extends AsyncDisposable {
@@ -126,13 +80,11 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   const server = new Server({ ...serverOptions, interceptors: [arrivals] });
   const provided = new Map<Context, Methods>();
   const streamed = new Map<string, StreamedRpc>();
-  const ends = createWorkEnds();
   const hold = replies?.hold ?? holdNothing;
-  const counted = { pools: security.pools, enter: createEnter(limits), during: ends.during, hold };
   for (const context of contexts)
     addService(server, {
       ...{ context, provided: () => provided.get(context), callerOf, onFailure, onUnknownCaller, around, streamed },
-      ...counted,
+      ...{ pools: security.pools, limits, hold },
     });
   const endStreams = serveCalls(server, {
     rpcOf: (path) => streamed.get(path),
@@ -158,7 +110,7 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
     ...(healthPort !== undefined && { healthPort }),
     address: hostPort(options.host, port),
     provide: (context, service) => {
-      provided.set(context, methodsOf(context, ends.watch(service)));
+      provided.set(context, methodsOf(context, service));
       health.serving(context);
     },
     [Symbol.asyncDispose]: async () => {
@@ -168,6 +120,12 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
     },
   };
 }
+
+const ignore = (): void => undefined;
+
+const holdNothing = (): (() => void) => ignore;
+
+const justDo: AroundCall = (_call, work) => work();
 
 /** How long a health check may delay the end, in milliseconds. */
 const healthDrainMs = 100;
@@ -244,278 +202,6 @@ const connectionBounds = {
 
 /** Health checks are answered to every caller: a kubelet has no token. */
 const isHealthCheck = (path: string): boolean => path.startsWith('/grpc.health.v1.Health/');
-
-type Methods = Readonly<Record<string, Method>>;
-
-/** The methods of a service by name. @throws when the `.proto` has one that the object has not. */
-function methodsOf(context: Context, service: object): Methods {
-  const methods = link(service) as Methods;
-  for (const rpc of Object.keys(definitionOf(context))) {
-    if (!methods[methodName(rpc)]) throw new Error(`${context}: the service has no method ${methodName(rpc)}`);
-  }
-  return methods;
-}
-
-/** Calls of the platform are not counted. */
-function createEnter(limits: PoolLimits | undefined): StreamedRpc['enter'] {
-  return (caller, bytes) => (!caller || caller === 'platform' ? undefined : limits?.enter(caller.name, bytes));
-}
-
-interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onUnknownCaller' | 'around'>> {
-  readonly context: Context;
-  readonly provided: () => Methods | undefined;
-  readonly callerOf: (metadata: Metadata) => CallerOf;
-  readonly pools: PoolAccess | undefined;
-  readonly enter: StreamedRpc['enter'];
-  readonly hold: HeldReplies['hold'];
-  readonly during: ReturnType<typeof createWorkEnds>['during'];
-  /** Is given the RPCs that may be called on a stream, by path. */
-  readonly streamed: Map<string, StreamedRpc>;
-}
-
-const ignore = (): void => undefined;
-
-const holdNothing = (): (() => void) => ignore;
-
-const justDo: AroundCall = (_call, work) => work();
-
-function addService(server: Server, served: Served): void {
-  const { context, callerOf, enter, hold, onUnknownCaller, streamed } = served;
-  const definition = bounded(definitionOf(context));
-  const bytesIn = new WeakMap<object, number>();
-  const enterOwn: Answers['enter'] = (caller, request) => enter(caller, bytesIn.get(request) ?? 0);
-  const handlers = Object.entries(definition).map(([rpc, described]): [string, UntypedHandleCall] => {
-    const { path, responseStream, responseSerialize: serialize } = described;
-    const method = createMethod(served, methodName(rpc), described);
-    const answers = { method, refuse: createRefuse(served, path), callerOf, onUnknownCaller, enter: enterOwn };
-    if (!responseStream) streamed.set(path, { ...toStreamed(described, answers), enter });
-    return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary({ ...answers, serialize, hold })];
-  });
-  server.addService(measured(definition, bytesIn), Object.fromEntries(handlers));
-}
-
-/** A method as it is called from outside, by callers that are known and let in. */
-function createMethod({ context, provided, pools, during, around }: Served, name: string, rpc: Rpc): ServedMethod {
-  const absentFaultOf = absentFault(rpc);
-  const listFaultOf = requestFault(context, rpc);
-  const textFaultOf = poolTextFault(rpc);
-  const fullName = `${context}.${name}`;
-  const passGate = createPoolGate(fullName, poolRuleOf(context, name), pools);
-  const answer: ServedMethod = (request, call, from) =>
-    around({ method: fullName, request }, () =>
-      passGate({ ...from, request }, () => {
-        const serving = provided()?.[name];
-        if (!serving) return starting.call(request, call);
-        const ofPool = from.caller !== 'platform';
-        const fault = absentFaultOf(request) ?? listFaultOf(request) ?? (ofPool ? textFaultOf(request) : undefined);
-        return fault ? fail(fault) : serving(request, call);
-      }),
-    );
-  return (request, call, from) => {
-    const { entered } = from;
-    if (!entered) return answer(request, call, from);
-    const begin = (): ReturnType<Method> => during(request, entered.onEnd, () => answer(request, call, from));
-    // Pools may call no method that streams: it is refused at once.
-    return entered.turn && !rpc.responseStream ? entered.turn.then(() => begin() as Promise<object>) : begin();
-  };
-}
-
-const createRefuse =
-  ({ onFailure }: Served, path: string): Answers['refuse'] =>
-  (error) => {
-    const known = fromUnknown(error);
-    // The process has said in its log what it waits for: callers that come before are no failures.
-    if (isOurs(known) && known.message !== startingMessage) onFailure(known, path);
-    return toRefusal(known);
-  };
-
-function toRefusal(error: unknown): StatusObject {
-  const known = fromUnknown(error);
-  const { code, details, error: sent } = toStatus(known);
-  const metadata = new Metadata();
-  metadata.set(errorKey, sent);
-  if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
-  return { code, details, metadata };
-}
-
-/** The same service, which reads no request that has very many fields. */
-const bounded = (definition: Definition): Definition =>
-  Object.fromEntries(
-    Object.entries(definition).map(([rpc, method]) => {
-      const count = createFieldCount(method);
-      const requestDeserialize = (bytes: Buffer): object => {
-        count(bytes);
-        return method.requestDeserialize(bytes);
-      };
-      return [rpc, { ...method, requestDeserialize }];
-    }),
-  );
-
-/** The same service, which is given serialized replies: so what waits of them is known in bytes. Notes the bytes of requests. */
-const measured = (definition: Definition, bytesIn: WeakMap<object, number>): Definition =>
-  Object.fromEntries(
-    Object.entries(definition).map(([rpc, method]) => [
-      rpc,
-      {
-        ...method,
-        responseSerialize: (bytes: object) => bytes as Buffer,
-        requestDeserialize: (bytes: Buffer) => {
-          const request = method.requestDeserialize(bytes);
-          bytesIn.set(request, bytes.byteLength);
-          return request;
-        },
-      },
-    ]),
-  );
-
-/** Answers in place of a service that is not there yet. */
-const starting = link<{ readonly call: Method }>({
-  call: () => {
-    throw unavailable(startingMessage);
-  },
-});
-
-const startingMessage = 'the service is starting';
-
-/** Who makes a call, and the grant that it shows. */
-interface From {
-  readonly caller: Caller | undefined;
-  readonly grant: string | undefined;
-  /** Absent: the call is not counted. */
-  readonly entered: Entered | undefined;
-}
-
-type ServedMethod = (request: object, call: Call, from: From) => ReturnType<Method>;
-
-interface Answers {
-  readonly method: ServedMethod;
-  readonly refuse: (error: unknown) => Partial<StatusObject>;
-  readonly callerOf: (metadata: Metadata) => CallerOf;
-  readonly onUnknownCaller: () => void;
-  /** Lets in a call of its own, as {@link StreamedRpc} does. */
-  readonly enter: (caller: Caller, request: object) => Entered | undefined;
-}
-
-/** To a caller who is not one of ours: a status of gRPC's own, because none of our errors is meant for it. */
-const unknownCaller: StatusObject = {
-  code: status.UNAUTHENTICATED,
-  details: 'the caller is not known',
-  metadata: new Metadata(),
-};
-
-/** About what a call of its own takes in memory while its reply is not read, beside the reply. */
-const ownCallBytes = 8 * 1024;
-
-interface UnaryAnswers extends SerializedAnswers {
-  readonly hold: HeldReplies['hold'];
-}
-
-function unary(answers: UnaryAnswers): handleUnaryCall<object, Buffer> {
-  const { method, refuse, serialize, hold } = answers;
-  return (call, answer) => {
-    const from = fromOf(call, answers);
-    if ('refused' in from) {
-      answer(from.refused);
-      return;
-    }
-    requestContexts.run(contextOfCall(call), () => {
-      const reply = method(call.request, callOf(call), from) as Promise<object>;
-      reply.then(serialize).then(
-        (bytes) => {
-          hold(call.metadata, bytes.byteLength + ownCallBytes);
-          answer(null, bytes);
-        },
-        (error: unknown) => {
-          answer(refuse(error));
-        },
-      );
-    });
-  };
-}
-
-/** Who makes a call that is let in, or what it is refused with. */
-function fromOf(
-  { metadata, request }: Incoming,
-  { callerOf, onUnknownCaller, enter, refuse }: Answers,
-): From | { readonly refused: Partial<StatusObject> } {
-  const caller = callerOf(metadata)();
-  if (!caller) {
-    onUnknownCaller();
-    return { refused: unknownCaller };
-  }
-  try {
-    const [grant] = metadata.get(grantKey);
-    return { caller, grant: typeof grant === 'string' ? grant : undefined, entered: enter(caller, request) };
-  } catch (error) {
-    return { refused: refuse(error) };
-  }
-}
-
-/** The same RPC for calls that come on a stream. */
-const toStreamed = (
-  { requestDeserialize: deserialize, responseSerialize: serialize }: Definition[string],
-  { method, refuse }: Answers,
-): Omit<StreamedRpc, 'enter'> => ({
-  ...{ deserialize, serialize, refuse },
-  answer: ({ request, context, deadline, signal, caller, entered }) =>
-    requestContexts.run(
-      withIds(fromContextHeaders(context), request),
-      () => method(request, { deadline, signal }, { caller, entered, grant: context[grantKey] }) as Promise<object>,
-    ),
-});
-
-interface SerializedAnswers extends Answers {
-  readonly serialize: (item: object) => Buffer;
-}
-
-function streaming(answers: SerializedAnswers): handleServerStreamingCall<object, Buffer> {
-  const { method, refuse, serialize } = answers;
-  return (stream) => {
-    const from = fromOf(stream, answers);
-    if ('refused' in from) {
-      stream.emit('error', from.refused);
-      return;
-    }
-    const context = callOf(stream);
-    const { signal } = context;
-    requestContexts.run(contextOfCall(stream), () => {
-      const items = method(stream.request, context, from) as AsyncIterable<object>;
-      writeAll(items, stream, { serialize, signal }).then(
-        () => {
-          stream.end();
-        },
-        (error: unknown) => {
-          // Nobody receives an error behind a caller that has left, and it is mostly only that.
-          stream.emit('error', signal.aborted ? toRefusal(error) : refuse(error));
-        },
-      );
-    });
-  };
-}
-
-type Incoming = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;
-
-/** Whose work a call is: as its caller says, and as its request names it. */
-function contextOfCall({ metadata, request }: Incoming): RequestContext {
-  const headers: Record<string, string> = {};
-  for (const name of contextHeaderNames) {
-    const [value] = metadata.get(name);
-    if (typeof value === 'string') headers[name] = value;
-  }
-  return withIds(fromContextHeaders(headers), request);
-}
-
-function callOf(call: Incoming): Call {
-  const controller = new AbortController();
-  call.once('cancelled', () => {
-    controller.abort();
-  });
-  return { deadline: Number(call.getDeadline()), signal: controller.signal };
-}
-
-const ourFailures = new Set(['Internal', 'StorageFailed', 'Unavailable']);
-
-const isOurs = ({ code }: ServiceError): boolean => ourFailures.has(code);
 
 function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {

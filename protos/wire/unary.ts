@@ -19,7 +19,7 @@ import type { SentCall } from './call-stream.ts';
 import { asBytes } from './call-messages.ts';
 import type { CallStreams } from './call-streams.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
-import { refusal } from './call-limit.ts';
+import { refusal } from './link.ts';
 import type { ReplicaWatch } from './replica-watch.ts';
 import { grantKey } from './security.ts';
 import { nowhereElse, spreadBy, type Tried } from './spread.ts';

@@ -46,7 +46,7 @@ const rules: readonly Rule[] = [
   },
   {
     title: 'what links services in process does not load gRPC',
-    files: /^protos\/(?!wire\/)|^protos\/wire\/(link|call-limit|freeze)\.ts$/,
+    files: /^protos\/(?!wire\/)|^protos\/wire\/link\.ts$/,
     except: tests,
     imports: /^@grpc\/|^\/protos\/wire\/(serve|connect|status|definitions)$/,
     example: ['protos/wire/link.ts', `import { toStatus } from './status.ts';`],
