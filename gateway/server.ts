@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { httpUrl } from '@agent-workflow/runtime/http-url';
+import { httpUrl } from '@agent-workflow/kit/host-port';
 import type { App } from './app.ts';
 import type { GatewayConfig } from './config.ts';
 import { dialects } from './dialects/dialects.ts';

@@ -1,4 +1,4 @@
-import { filesSecret } from '@agent-workflow/runtime/files-secret';
+import { filesSecret } from '@agent-workflow/runtime/rotated-secrets';
 import {
   ConfigError,
   crossCheck,

@@ -52,7 +52,7 @@ const refusals: ReadonlySet<status> = new Set([
  * they hold no memory with requests that they never finish. The platform is trusted with that.
  */
 export function createArrivals(options: ArrivalOptions): ServerInterceptor {
-  const { callerOf, isOpen, refusal, onUnknownCaller, refuse, connections, replies } = options;
+  const { callerOf, isOpen, refusal, onUnknownCaller, refuse, connections, replies, arrivalMs, streamMs } = options;
   const counts = options.limiting && createArrivalCounts(options.limiting);
   const pace = options.limiting && createRefusalPace(options.limiting.onLimited);
   const enter = (caller: Pool | undefined, isStream: boolean): ArrivingRequest | undefined =>
@@ -74,7 +74,7 @@ export function createArrivals(options: ArrivalOptions): ServerInterceptor {
               const stream = streamOf(call);
               if (stream) connections?.enter(stream, { caller, isStream });
               if (caller !== 'platform') {
-                arrival = watchArrival(call, enter(caller, isStream), { ...options, isStream });
+                arrival = new Arrival(call, enter(caller, isStream), { refuse, arrivalMs, streamMs, isStream });
                 if (!isStream) pool = caller?.name;
                 if (stream && caller) replies?.watch(metadata, { stream, pool: caller.name });
               }
@@ -118,45 +118,62 @@ function openRequest(): ArrivingRequest {
   };
 }
 
-/** Follows one request, or those of a stream one after the other. */
-interface Arrival {
-  /** A request is there. */
-  readonly onWhole: () => void;
-  /** No more is to come. */
-  readonly onEnd: () => void;
-  readonly isSmall: () => boolean;
+interface ArrivalBounds extends Pick<ArrivalOptions, 'refuse' | 'arrivalMs' | 'streamMs'> {
+  readonly isStream: boolean;
 }
 
-function watchArrival(
-  call: ServerInterceptingCallInterface,
-  counted: ArrivingRequest | undefined,
-  { refuse, arrivalMs, streamMs, isStream }: ArrivalOptions & { readonly isStream: boolean },
-): Arrival {
-  const stream = counted && streamOf(call);
-  // A stream may carry no request for any time, but it does not last for ever: a client of ours begins another one long before.
-  const timer = isStream
-    ? setTimeout(() => end(old(streamMs)), streamMs).unref()
-    : setTimeout(() => end(late(arrivalMs)), arrivalMs).unref();
-  let arrived = 0;
-  const onData = (bytes: Buffer): void => {
-    arrived += bytes.byteLength;
+/** Follows one request, or those of a stream one after the other. */
+class Arrival {
+  readonly #call: ServerInterceptingCallInterface;
+  readonly #counted: ArrivingRequest | undefined;
+  readonly #bounds: ArrivalBounds;
+  readonly #stream: ServerHttp2Stream | undefined;
+  readonly #timer: NodeJS.Timeout;
+  #arrived = 0;
+
+  constructor(call: ServerInterceptingCallInterface, counted: ArrivingRequest | undefined, bounds: ArrivalBounds) {
+    this.#call = call;
+    this.#counted = counted;
+    this.#bounds = bounds;
+    this.#stream = counted && streamOf(call);
+    this.#stream?.on('data', this.#onData);
+    const { isStream, streamMs, arrivalMs } = bounds;
+    // A stream may carry no request for any time, but it does not last for ever: a client of ours begins another one long before.
+    this.#timer = isStream
+      ? setTimeout(() => this.#cut(old(streamMs)), streamMs).unref()
+      : setTimeout(() => this.#cut(late(arrivalMs)), arrivalMs).unref();
+  }
+
+  /** A request is there. */
+  onWhole(): void {
+    if (this.#bounds.isStream) this.#counted?.onWhole();
+    else this.onEnd();
+  }
+
+  /** No more is to come. */
+  onEnd(): void {
+    clearTimeout(this.#timer);
+    this.#stream?.off('data', this.#onData);
+    this.#counted?.onEnd();
+  }
+
+  isSmall(): boolean {
+    return this.#arrived <= smallBytes;
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    this.#arrived += bytes.byteLength;
     try {
-      counted?.add(bytes.byteLength);
+      this.#counted?.add(bytes.byteLength);
     } catch (error) {
-      end(refuse(error));
+      this.#cut(this.#bounds.refuse(error));
     }
   };
-  const onEnd = (): void => {
-    clearTimeout(timer);
-    stream?.off('data', onData);
-    counted?.onEnd();
-  };
-  const end = (reason: StatusObject): void => {
-    onEnd();
-    cut(call, reason);
-  };
-  stream?.on('data', onData);
-  return { onWhole: isStream ? () => counted?.onWhole() : onEnd, onEnd, isSmall: () => arrived <= smallBytes };
+
+  #cut(reason: StatusObject): void {
+    this.onEnd();
+    cut(this.#call, reason);
+  }
 }
 
 /** A call that ends like one whose connection is lost is made again where that changes nothing. */

@@ -97,14 +97,6 @@ export function openCallStream({ client, metadata, tried, onOpen, onEnd }: CallS
     outbox.add(id, 0);
     take(id)?.answer(toGrpcError({ id, code: status.DEADLINE_EXCEEDED }));
   };
-  const retire = (): void => {
-    if (state === 'opening') sent.cancel();
-    if (state !== 'open') return;
-    state = 'retired';
-    onEnd({ address, stream });
-    // Not by an end of its own side: a server that hangs would keep the connection open.
-    if (isDone()) sent.cancel();
-  };
   const stream: CallStream = {
     get address() {
       return address;
@@ -124,7 +116,14 @@ export function openCallStream({ client, metadata, tried, onOpen, onEnd }: CallS
         },
       };
     },
-    retire,
+    retire: () => {
+      if (state === 'opening') sent.cancel();
+      if (state !== 'open') return;
+      state = 'retired';
+      onEnd({ address, stream });
+      // Not by an end of its own side: a server that hangs would keep the connection open.
+      if (isDone()) sent.cancel();
+    },
   };
   const receive = ({ replies, leaving }: Required<Replies>): void => {
     if (state === 'opening') {
@@ -137,7 +136,7 @@ export function openCallStream({ client, metadata, tried, onOpen, onEnd }: CallS
       if (reply.code) call.answer(toGrpcError(reply));
       else call.answer(null, bytesOf(reply.message as Buffer));
     }
-    if (leaving) retire();
+    if (leaving) stream.retire();
   };
   const finish = (error: GrpcError): void => {
     if (state === 'over') return;
@@ -160,7 +159,7 @@ export function openCallStream({ client, metadata, tried, onOpen, onEnd }: CallS
   sent.on('error', finish);
   // A stream that its server ends while calls wait on it is as lost as one that breaks.
   sent.on('end', () => finish(toGrpcError({ id: 0, code: status.UNAVAILABLE })));
-  return () => (state === 'opening' ? sent.cancel() : retire());
+  return stream.retire;
 }
 
 /** The largest id, and the longest timeout in milliseconds that Node's timers know. */

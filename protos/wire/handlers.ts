@@ -125,17 +125,12 @@ function createMethod({ context, provided, pools, around }: Served, name: string
     const { entered } = from;
     if (!entered) return answer(request, call, from);
     const begin = (): ReturnType<Method> => {
-      let onEnd: (() => void) | undefined = entered.onEnd;
-      const takeEnd = (): (() => void) | undefined => {
-        const taken = onEnd;
-        onEnd = undefined;
-        return taken;
-      };
+      const ends = [entered.onEnd];
       try {
-        return answer(request, call, from, takeEnd);
+        return answer(request, call, from, () => ends.pop());
       } finally {
         // It has not reached the service.
-        onEnd?.();
+        ends.pop()?.();
       }
     };
     // Pools may call no method that streams: it is refused at once.

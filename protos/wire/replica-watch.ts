@@ -46,21 +46,21 @@ export function watchReplicas(client: Client): ReplicaWatch {
   };
 
   const probe = (address: string, replica: Replica): void => {
-    replica.probedAt = performance.now();
+    const begunAt = performance.now();
+    replica.probedAt = begunAt;
     const tried: Tried = { addresses: new Set(), mustDiffer: false, only: address };
     const late = setTimeout(() => {
       // What has arrived while this process itself was paused is read before this.
       setImmediate(() => {
-        if (replica.probe === sent) fallSilent(address, replica);
+        if (replica.probe && replica.probedAt === begunAt) fallSilent(address, replica);
       });
     }, silentMs);
     // Whatever comes is an answer, and where the connection is lost nothing waits there any more.
-    const sent = checkHealth(client, tried, probeMs, () => {
+    replica.probe = checkHealth(client, tried, probeMs, () => {
       clearTimeout(late);
       replica.probe = undefined;
       silent.delete(address);
     });
-    replica.probe = sent;
   };
 
   const check = (address: string): void => {

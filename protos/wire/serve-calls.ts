@@ -59,7 +59,7 @@ const maxPoolBytes = 4 * 1024 * 1024;
 
 /** Adds the RPC that carries calls to a server. @returns what asks every client to end its streams, which the server needs to end. */
 export function serveCalls(server: Server, { rpcOf, callerOf, hold, refusal }: ServeCallsOptions): () => void {
-  const streams = new Set<() => void>();
+  const streams = new Set<ServedStream>();
   const restOf = createStreamRests();
   let isLeaving = false;
   const definition = {
@@ -75,15 +75,15 @@ export function serveCalls(server: Server, { rpcOf, callerOf, hold, refusal }: S
           stream.emit('error', refusal);
           return;
         }
-        const retire = answerAll(stream, { rpcOf, caller, hold, restOf, onOver: () => streams.delete(retire) });
-        streams.add(retire);
-        if (isLeaving) retire();
+        const served = new ServedStream(stream, { rpcOf, caller, hold, restOf, onOver: () => streams.delete(served) });
+        streams.add(served);
+        if (isLeaving) served.retire();
       },
     },
   );
   return () => {
     isLeaving = true;
-    for (const retire of streams) retire();
+    for (const stream of streams) stream.retire();
   };
 }
 
@@ -93,72 +93,76 @@ interface AnswerOptions extends Pick<ServeCallsOptions, 'rpcOf' | 'hold'> {
   readonly onOver: () => void;
 }
 
-/** Answers the calls of one stream. @returns what asks its client to end it. */
-function answerAll(
-  stream: ServerDuplexStream<Buffer, Buffer>,
-  { rpcOf, caller, hold, restOf, onOver }: AnswerOptions,
-): () => void {
-  const open = createShortLivedMap<number, AbortController>();
-  let isOver = false;
-  let resting: NodeJS.Timeout | undefined;
+/** Answers the calls of one stream. */
+class ServedStream {
+  readonly #stream: ServerDuplexStream<Buffer, Buffer>;
+  readonly #options: AnswerOptions;
+  readonly #open = createShortLivedMap<number, AbortController>();
+  readonly #outbox = createOutbox<StreamedReply>((replies, onTaken) => this.#write(replies, onTaken));
+  #isOver = false;
+  #resting: NodeJS.Timeout | undefined;
   /** How many calls of the message that is being read were refused because their pool makes too many. */
-  let refused = 0;
+  #refused = 0;
 
-  const outbox = createOutbox<StreamedReply>((replies, onTaken) => {
-    if (isOver) return;
-    const message = repliesCodec.encode({ replies });
-    const release = hold(stream.metadata, message.byteLength);
-    stream.write(message, () => {
-      onTaken();
-      release();
-      goOn();
+  constructor(stream: ServerDuplexStream<Buffer, Buffer>, options: AnswerOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    stream.on('data', (bytes: Buffer) => this.#read(bytes));
+    stream.on('end', () => {
+      this.#leave();
+      stream.end();
     });
-  });
-  const isFull = (): boolean =>
-    resting !== undefined || open.size() >= maxOpen || outbox.waitingBytes() >= maxWaitingBytes;
-  const goOn = (): void => {
-    if (stream.isPaused() && !isFull()) stream.resume();
-  };
-  const reply = (sent: StreamedReply): void => {
-    if (!open.delete(sent.id) || isOver) return;
-    outbox.add(sent, sent.message?.byteLength ?? 0);
-    goOn();
-  };
-  /** Refusals cost time too: after them the stream is not read for a while. */
-  const rest = (): void => {
-    const from = caller();
-    if (refused === 0 || !from || from === 'platform') return;
-    clearTimeout(resting);
-    resting = setTimeout(
-      () => {
-        resting = undefined;
-        goOn();
-      },
-      restOf(from.name, refused),
-    );
-  };
-  const leave = (): void => {
-    isOver = true;
-    clearTimeout(resting);
-    onOver();
-    for (const controller of open.values()) controller.abort();
-    for (const id of open.keys()) open.delete(id);
-  };
-  const begin = ({ id, path, message, timeoutMs, context }: StreamedRequest): void => {
-    const controller = new AbortController();
-    open.set(id, controller);
-    const rpc = rpcOf(path);
-    if (!rpc) {
-      reply({ id, code: status.UNIMPLEMENTED });
+    stream.on('cancelled', () => this.#leave());
+    stream.on('error', () => this.#leave());
+    stream.write(repliesCodec.encode({}));
+  }
+
+  /** Asks its client to end it. */
+  retire(): void {
+    if (!this.#isOver) this.#stream.write(repliesCodec.encode({ leaving: true }));
+  }
+
+  #read(bytes: Buffer): void {
+    const isBounded = this.#options.caller() !== 'platform';
+    if (isBounded && bytes.byteLength > maxPoolBytes) {
+      this.#stream.emit('error', tooMany);
       return;
     }
-    const fail = (error: unknown): void => reply({ id, ...toReply(rpc.refuse(error)) });
-    const from = caller();
+    try {
+      const requests = requestsCodec.decode(bytes);
+      if (isBounded && requests.requests.length > maxOpen) this.#stream.emit('error', tooMany);
+      else this.#receive(requests);
+    } catch {
+      this.#stream.emit('error', { code: status.INVALID_ARGUMENT, details: 'the requests cannot be read' });
+    }
+  }
+
+  #receive({ requests, cancelled }: Required<Requests>): void {
+    this.#refused = 0;
+    for (const request of requests) this.#begin(request);
+    this.#rest();
+    for (const id of cancelled) {
+      this.#open.get(id)?.abort();
+      this.#open.delete(id);
+    }
+    if (this.#isFull()) this.#stream.pause();
+  }
+
+  #begin({ id, path, message, timeoutMs, context }: StreamedRequest): void {
+    const controller = new AbortController();
+    this.#open.set(id, controller);
+    const rpc = this.#options.rpcOf(path);
+    if (!rpc) {
+      this.#reply({ id, code: status.UNIMPLEMENTED });
+      return;
+    }
+    const fail = (error: unknown): void => this.#reply({ id, ...toReply(rpc.refuse(error)) });
+    const from = this.#options.caller();
     let entered: Entered | undefined;
     try {
       entered = rpc.enter(from, message.byteLength);
     } catch (error) {
-      refused += 1;
+      this.#refused += 1;
       fail(error);
       return;
     }
@@ -167,50 +171,62 @@ function answerAll(
       request = rpc.deserialize(bytesOf(message as Buffer));
     } catch {
       entered?.onEnd();
-      reply({ id, code: status.INTERNAL, details: 'the request cannot be read' });
+      this.#reply({ id, code: status.INTERNAL, details: 'the request cannot be read' });
       return;
     }
     const { signal } = controller;
     rpc
       .answer({ request, context, deadline: Date.now() + timeoutMs, signal, caller: from, entered })
-      .then((value) => reply(toAnswer(id, rpc.serialize(value))))
+      .then((value) => this.#reply(toAnswer(id, rpc.serialize(value))))
       .catch(fail);
-  };
-  const receive = ({ requests, cancelled }: Required<Requests>): void => {
-    refused = 0;
-    for (const request of requests) begin(request);
-    rest();
-    for (const id of cancelled) {
-      open.get(id)?.abort();
-      open.delete(id);
-    }
-    if (isFull()) stream.pause();
-  };
+  }
 
-  stream.on('data', (bytes: Buffer) => {
-    const isBounded = caller() !== 'platform';
-    if (isBounded && bytes.byteLength > maxPoolBytes) {
-      stream.emit('error', tooMany);
-      return;
-    }
-    try {
-      const requests = requestsCodec.decode(bytes);
-      if (isBounded && requests.requests.length > maxOpen) stream.emit('error', tooMany);
-      else receive(requests);
-    } catch {
-      stream.emit('error', { code: status.INVALID_ARGUMENT, details: 'the requests cannot be read' });
-    }
-  });
-  stream.on('end', () => {
-    leave();
-    stream.end();
-  });
-  stream.on('cancelled', leave);
-  stream.on('error', leave);
-  stream.write(repliesCodec.encode({}));
-  return () => {
-    if (!isOver) stream.write(repliesCodec.encode({ leaving: true }));
-  };
+  #reply(sent: StreamedReply): void {
+    if (!this.#open.delete(sent.id) || this.#isOver) return;
+    this.#outbox.add(sent, sent.message?.byteLength ?? 0);
+    this.#goOn();
+  }
+
+  #write(replies: readonly StreamedReply[], onTaken: () => void): void {
+    if (this.#isOver) return;
+    const message = repliesCodec.encode({ replies });
+    const release = this.#options.hold(this.#stream.metadata, message.byteLength);
+    this.#stream.write(message, () => {
+      onTaken();
+      release();
+      this.#goOn();
+    });
+  }
+
+  #isFull(): boolean {
+    return (
+      this.#resting !== undefined || this.#open.size() >= maxOpen || this.#outbox.waitingBytes() >= maxWaitingBytes
+    );
+  }
+
+  #goOn(): void {
+    if (this.#stream.isPaused() && !this.#isFull()) this.#stream.resume();
+  }
+
+  /** Refusals cost time too: after them the stream is not read for a while. */
+  #rest(): void {
+    const from = this.#options.caller();
+    if (this.#refused === 0 || !from || from === 'platform') return;
+    clearTimeout(this.#resting);
+    const wakeUp = (): void => {
+      this.#resting = undefined;
+      this.#goOn();
+    };
+    this.#resting = setTimeout(wakeUp, this.#options.restOf(from.name, this.#refused));
+  }
+
+  #leave(): void {
+    this.#isOver = true;
+    clearTimeout(this.#resting);
+    this.#options.onOver();
+    for (const controller of this.#open.values()) controller.abort();
+    for (const id of this.#open.keys()) this.#open.delete(id);
+  }
 }
 
 /** What a stream of a pool ends with whose message is too large, or has too many calls. */

@@ -72,120 +72,125 @@ export function awaitReply(outgoing: Outgoing): Promise<object> {
   if (refused) return Promise.reject(refused);
   const request = rule.retry === 'attempt' ? { attemptId: randomUUID(), ...outgoing.request } : outgoing.request;
   return new Promise((resolve, reject) => {
-    callUntilAnswered({ ...outgoing, request }, resolve, reject);
+    new RepeatedCall({ ...outgoing, request }, resolve, reject).begin();
   });
 }
 
-function callUntilAnswered(
-  outgoing: Outgoing,
-  resolve: (reply: object) => void,
-  reject: (error: ServiceError) => void,
-): void {
-  const { context, call, rule, budget, watch } = outgoing;
-  const tried: Tried = {
-    ...{ addresses: new Set(), mustDiffer: false, silent: watch.silent, preferred: call.replicas?.get(context) },
-    onPick: (address) => {
-      if (!isOver && rule.retry !== 'never') watch.enter(address, beside);
-    },
-  };
-  const running = createShortLivedSet<SentCall>();
+/** One call with all its attempts. */
+class RepeatedCall {
+  readonly #outgoing: Outgoing;
+  readonly #resolve: (reply: object) => void;
+  readonly #reject: (error: ServiceError) => void;
+  readonly #addresses = new Set<string>();
+  readonly #running = createShortLivedSet<SentCall>();
   /** The last refusal by a server. */
-  let lastRefusal: GrpcError | undefined;
-  let isPausing = false;
-  let made = 0;
-  let isOver = false;
-  let timer: NodeJS.Timeout | undefined;
+  #lastRefusal: GrpcError | undefined;
+  #isPausing = false;
+  #made = 0;
+  #isOver = false;
+  #timer: NodeJS.Timeout | undefined;
 
-  const end = (): void => {
-    isOver = true;
-    clearTimeout(timer);
-    call.signal.removeEventListener('abort', leave);
-    for (const address of tried.addresses) watch.leave(address, beside);
-    for (const sent of running.values()) sent.cancel();
-  };
-  const fail = (error: unknown): void => {
-    end();
-    const failure = translate(error, outgoing);
-    leavePlace(call, context, failure, tried.addresses);
-    reject(failure);
-  };
-  const leave = (): void => {
-    end();
-    reject(fromStatus(status.CANCELLED, undefined, undefined));
-  };
+  constructor(outgoing: Outgoing, resolve: (reply: object) => void, reject: (error: ServiceError) => void) {
+    this.#outgoing = outgoing;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
 
-  const attempt = (mustDiffer = false): void => {
-    if (isOver) return;
-    made += 1;
+  begin(): void {
+    const { call, rule } = this.#outgoing;
+    call.signal.addEventListener('abort', this.#leave);
+    if (rule.retry !== 'never' && !rule.takesLong) this.#timer = setTimeout(this.#hedge, slowMs);
+    this.#attempt();
+  }
+
+  #attempt(mustDiffer = false): void {
+    if (this.#isOver) return;
+    this.#made += 1;
+    const { context, call, rule, budget, watch } = this.#outgoing;
     let place: string | undefined;
-    const mine: Tried = {
-      ...tried,
-      mustDiffer,
+    const tried: Tried = {
+      ...{ addresses: this.#addresses, mustDiffer, silent: watch.silent, preferred: call.replicas?.get(context) },
       onPick: (address) => {
         place = address;
-        tried.onPick?.(address);
+        if (!this.#isOver && rule.retry !== 'never') watch.enter(address, this.#beside);
       },
     };
     try {
-      const sent = send(outgoing, mine, (error, reply) => {
-        if (isOver) return;
-        running.delete(sent);
-        if (error) failed(error);
-        else {
-          end();
-          if (place !== undefined) call.replicas?.set(context, place);
-          budget.answered();
-          resolve(reply ?? {});
+      const sent = send(this.#outgoing, tried, (error, reply) => {
+        if (this.#isOver) return;
+        this.#running.delete(sent);
+        if (error) {
+          this.#failed(error);
+          return;
         }
+        this.#end();
+        if (place !== undefined) call.replicas?.set(context, place);
+        budget.answered();
+        this.#resolve(reply ?? {});
       });
-      running.add(sent);
+      this.#running.add(sent);
     } catch (error) {
-      fail(error);
+      this.#fail(error);
     }
-  };
+  }
 
-  const failed = (error: GrpcError): void => {
-    if (isAnswer(error)) lastRefusal = error;
-    const mayRepeat = isUnbegun(error) || (rule.retry !== 'never' && isLost(error));
+  #failed(error: GrpcError): void {
+    if (isAnswer(error)) this.#lastRefusal = error;
+    const mayRepeat = isUnbegun(error) || (this.#outgoing.rule.retry !== 'never' && isLost(error));
     // Another attempt is on its way to the answer, or about to be made.
-    if (mayRepeat && (running.size() > 0 || isPausing)) return;
+    if (mayRepeat && (this.#running.size() > 0 || this.#isPausing)) return;
     // That there was no other server for the last attempt says less than the refusal of one.
-    if (!mayRepeat || made >= maxAttempts) fail(error.details === nowhereElse ? (lastRefusal ?? error) : error);
-    else if (hasNotLeft(error))
-      attemptAfter(
-        whenConnected(outgoing, () => isOver),
-        error,
-      );
-    else attemptAfter(sleep(firstPauseMs * 2 ** made, true), error);
-  };
+    if (!mayRepeat || this.#made >= maxAttempts)
+      this.#fail(error.details === nowhereElse ? (this.#lastRefusal ?? error) : error);
+    else void this.#attemptAfterPause(error);
+  }
 
-  /** Makes an attempt when `pause` is over and gave true, and fails with `error` when it gave false. */
-  const attemptAfter = (pause: Promise<boolean>, error: GrpcError): void => {
-    isPausing = true;
-    void pause.then((isOfUse) => {
-      isPausing = false;
-      if (isOfUse) attempt();
-      else fail(error);
-    });
-  };
+  /** Fails with `error` where another attempt is of no use. */
+  async #attemptAfterPause(error: GrpcError): Promise<void> {
+    this.#isPausing = true;
+    const isOfUse = hasNotLeft(error)
+      ? await whenConnected(this.#outgoing, () => this.#isOver)
+      : await sleep(firstPauseMs * 2 ** this.#made, true);
+    this.#isPausing = false;
+    if (isOfUse) this.#attempt();
+    else this.#fail(error);
+  }
 
   /** Makes an attempt at another replica beside those that are under way; what they were in the middle of may still be answered. */
-  const beside = (): void => {
-    if (made < maxAttempts) attempt(true);
+  readonly #beside = (): void => {
+    if (this.#made < maxAttempts) this.#attempt(true);
   };
 
-  const hedge = (): void => {
+  readonly #hedge = (): void => {
     // What has arrived while this process itself was paused is read before this.
     setImmediate(() => {
-      if (isOver || made >= maxAttempts || !budget.take()) return;
-      timer = setTimeout(hedge, slowMs);
-      attempt(true);
+      if (this.#isOver || this.#made >= maxAttempts || !this.#outgoing.budget.take()) return;
+      this.#timer = setTimeout(this.#hedge, slowMs);
+      this.#attempt(true);
     });
   };
 
-  call.signal.addEventListener('abort', leave);
-  if (rule.retry !== 'never' && !rule.takesLong) timer = setTimeout(hedge, slowMs);
-  attempt();
+  readonly #leave = (): void => {
+    this.#end();
+    this.#reject(fromStatus(status.CANCELLED, undefined, undefined));
+  };
+
+  #fail(error: unknown): void {
+    this.#end();
+    const { context, call } = this.#outgoing;
+    const failure = translate(error, this.#outgoing);
+    leavePlace(call, context, failure, this.#addresses);
+    this.#reject(failure);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    const { call, watch } = this.#outgoing;
+    call.signal.removeEventListener('abort', this.#leave);
+    for (const address of this.#addresses) watch.leave(address, this.#beside);
+    for (const sent of this.#running.values()) sent.cancel();
+  }
 }
 
 /** The next call that shares these replicas has its turn at any of them where one of `addresses` could not answer this one. */

@@ -11,7 +11,7 @@ import {
   type Values,
 } from '@agent-workflow/kit/env';
 import { isRevision } from '@agent-workflow/kit/agents';
-import { filesSecret } from '@agent-workflow/runtime/files-secret';
+import { filesSecret } from '@agent-workflow/runtime/rotated-secrets';
 import { memoryBudget } from '@agent-workflow/runtime/memory-budget';
 import { poolName, poolSettings } from '@agent-workflow/runtime/pool-credentials';
 import {

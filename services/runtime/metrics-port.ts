@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hideInherited } from './built-ins.ts';
 import type { Degraded } from './health.ts';
-import { httpUrl } from './http-url.ts';
+import { httpUrl } from '@agent-workflow/kit/host-port';
 import type { Registry } from './metrics.ts';
 
 // To import it reads all its exports, and one of them loads a client of HTTP that takes 30 ms of a start.

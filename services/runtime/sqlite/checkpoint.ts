@@ -2,16 +2,6 @@ import { Worker } from 'node:worker_threads';
 import { backoffMs, type Backoff } from '@agent-workflow/kit/retry';
 import type { CheckpointReply } from './checkpoint-thread.ts';
 
-/**
- * Copies the write-ahead log into the file, on a thread of its own: it copies and syncs for tens of milliseconds, in which
- * the event loop would be blocked. The thread is made when a log first grows, and is shared by all files. A checkpoint that
- * fails is tried again after a pause that grows; the log grows meanwhile.
- */
-interface Checkpointer extends Disposable {
-  /** A group of `writes` has been committed. */
-  readonly note: (writes: number) => void;
-}
-
 /** Bytes of pages after which a log is copied into its file: it then starts over, within the room that was reserved for it. */
 const bytesPerCheckpoint = 800 * 4096;
 /** Writes between two checks of how far the log has grown. */
@@ -37,65 +27,75 @@ interface Log {
   readonly onSuccess: () => void;
 }
 
-export function createCheckpointer(
-  path: string,
-  { isSound, unsettledBytes, finish, onFailure, onSuccess }: Log,
-): Checkpointer {
-  let writes = 0;
-  let failures = 0;
-  let retry: NodeJS.Timeout | undefined;
-  users++;
+/**
+ * Copies the write-ahead log into the file, on a thread of its own: it copies and syncs for tens of milliseconds, in which
+ * the event loop would be blocked. The thread is made when a log first grows, and is shared by all files. A checkpoint that
+ * fails is tried again after a pause that grows; the log grows meanwhile.
+ */
+export class Checkpointer implements Disposable {
+  readonly #path: string;
+  readonly #log: Log;
+  #writes = 0;
+  #failures = 0;
+  #retry: NodeJS.Timeout | undefined;
 
-  const begin = (): void => {
-    if (!isSound()) {
-      retry = setTimeout(begin, backoff.maxMs).unref();
-      return;
-    }
-    retry = undefined;
-    underWay.set(path, settle);
+  constructor(path: string, log: Log) {
+    this.#path = path;
+    this.#log = log;
+    users++;
+  }
+
+  /** A group of `writes` has been committed. */
+  note(writes: number): void {
+    this.#writes += writes;
+    if (this.#writes < writesPerCheck || this.#retry || underWay.has(this.#path)) return;
+    this.#writes = 0;
+    if (this.#isLong()) this.#begin();
+  }
+
+  #isLong(): boolean {
     try {
-      threadOf().postMessage(path);
-    } catch (error) {
-      settle(error);
-    }
-  };
-
-  const settle = (failure: unknown): void => {
-    underWay.delete(path);
-    const error = failure ?? (isSound() ? failureOf(finish) : undefined);
-    if (error === undefined) {
-      if (failures > 0) onSuccess();
-      failures = 0;
-      return;
-    }
-    onFailure(error);
-    retry = setTimeout(begin, backoffMs(backoff, ++failures)).unref();
-  };
-
-  const isLong = (): boolean => {
-    try {
-      return unsettledBytes() >= bytesPerCheckpoint;
+      return this.#log.unsettledBytes() >= bytesPerCheckpoint;
     } catch {
       // The checkpoint says why.
       return true;
     }
+  }
+
+  readonly #begin = (): void => {
+    if (!this.#log.isSound()) {
+      this.#retry = setTimeout(this.#begin, backoff.maxMs).unref();
+      return;
+    }
+    this.#retry = undefined;
+    underWay.set(this.#path, this.#settle);
+    try {
+      threadOf().postMessage(this.#path);
+    } catch (error) {
+      this.#settle(error);
+    }
   };
 
-  return {
-    note: (more) => {
-      writes += more;
-      if (writes < writesPerCheck || retry || underWay.has(path)) return;
-      writes = 0;
-      if (isLong()) begin();
-    },
-    [Symbol.dispose]: () => {
-      clearTimeout(retry);
-      underWay.delete(path);
-      if (--users > 0) return;
-      void thread?.terminate();
-      thread = undefined;
-    },
+  readonly #settle = (failure: unknown): void => {
+    underWay.delete(this.#path);
+    const { isSound, finish, onFailure, onSuccess } = this.#log;
+    const error = failure ?? (isSound() ? failureOf(finish) : undefined);
+    if (error === undefined) {
+      if (this.#failures > 0) onSuccess();
+      this.#failures = 0;
+      return;
+    }
+    onFailure(error);
+    this.#retry = setTimeout(this.#begin, backoffMs(backoff, ++this.#failures)).unref();
   };
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#retry);
+    underWay.delete(this.#path);
+    if (--users > 0) return;
+    void thread?.terminate();
+    thread = undefined;
+  }
 }
 
 function failureOf(work: () => void): unknown {

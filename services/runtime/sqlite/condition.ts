@@ -13,21 +13,6 @@ const failing: Readonly<Record<Use, string>> = {
   checkpoint: 'its log cannot be copied into it',
 };
 
-/** Which uses of a file fail at the moment. Disposal ends its clocks. */
-export interface Condition extends Disposable {
-  /**
-   * An error for the store's reasons is reported; any other says nothing about the file. Damage is found by any use, and stands until the
-   * file is opened again.
-   */
-  readonly fails: (use: Use, error: unknown) => void;
-  readonly works: (use: Use) => void;
-  /**
-   * Why a damaged file may not be used at all; `undefined` while nothing is known of damage. What is left of it cannot be distinguished from what was
-   * written: a list without its rows looks like one that never had any.
-   */
-  readonly refusal: () => ServiceError | undefined;
-}
-
 /** Milliseconds between two attempts to write, while writes fail and nobody else may come to write. */
 const probeMs = 1000;
 /** Milliseconds after its last failure until reading counts as working again. */
@@ -41,62 +26,82 @@ interface ConditionOptions {
   readonly probe: () => void;
 }
 
-/** Keeps which uses of a file fail, and reports each change of that. */
-export function createCondition({ path, health = unwatchedPart, probe }: ConditionOptions): Condition {
-  const reasons = new Map<Use, string>();
+/** Which uses of a file fail at the moment; each change of that is reported. Disposal ends its clocks. */
+export class Condition implements Disposable {
+  readonly #path: string;
+  readonly #health: PartHealth;
+  readonly #probe: () => void;
+  readonly #reasons = new Map<Use, string>();
   /** By use, the code of the failure that its reason was found for: the same failure again has the same reason. */
-  const codes = new Map<Use, unknown>();
-  const clocks = new Map<Use, NodeJS.Timeout>();
-  let damage: ServiceError | undefined;
-  let isClosed = false;
+  readonly #codes = new Map<Use, unknown>();
+  readonly #clocks = new Map<Use, NodeJS.Timeout>();
+  /**
+   * Why a damaged file may not be used at all; `undefined` while nothing is known of damage. What is left of it cannot be distinguished from what was
+   * written: a list without its rows looks like one that never had any.
+   */
+  refusal: ServiceError | undefined;
+  #isClosed = false;
 
-  const after = (use: Use, ms: number, act: () => void): void => {
-    clearTimeout(clocks.get(use));
-    if (isClosed) return;
-    clocks.set(use, setTimeout(act, ms).unref());
-  };
-  const works = (use: Use): void => {
-    if (use === 'read' && damage) return;
-    if (reasons.delete(use) && reasons.size === 0) health.works();
-  };
-  const tryToWrite = (): void => {
-    try {
-      probe();
-    } catch (error) {
-      fails('write', error);
-      if (!damage) after('write', probeMs, tryToWrite);
-      return;
-    }
-    clocks.delete('write');
-    works('write');
-  };
-  const fails = (found: Use, error: unknown): void => {
-    const named = new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  constructor({ path, health = unwatchedPart, probe }: ConditionOptions) {
+    this.#path = path;
+    this.#health = health;
+    this.#probe = probe;
+  }
+
+  /**
+   * An error for the store's reasons is reported; any other says nothing about the file. Damage is found by any use, and stands until the
+   * file is opened again.
+   */
+  fails(found: Use, error: unknown): void {
+    const named = new Error(`${this.#path}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
     const isDamaged = isDamage(error);
-    if (isDamaged) damage ??= unavailable('the store cannot be read right now', named);
+    if (isDamaged) this.refusal ??= unavailable('the store cannot be read right now', named);
     const use = isDamaged ? 'read' : found;
     const isOurs = use === 'sync' || use === 'checkpoint';
     const code = codeOf(error);
-    if (!reasons.has(use) || codes.get(use) !== code) {
+    if (!this.#reasons.has(use) || this.#codes.get(use) !== code) {
       const reason = isDamaged
         ? damaged
-        : (fileReason(path, error) ?? (isOurs ? 'for a reason that the log has' : undefined));
+        : (fileReason(this.#path, error) ?? (isOurs ? 'for a reason that the log has' : undefined));
       if (reason === undefined) return;
-      codes.set(use, code);
-      reasons.set(use, `${failing[use]}: ${reason}`);
+      this.#codes.set(use, code);
+      this.#reasons.set(use, `${failing[use]}: ${reason}`);
     }
-    health.fails([...reasons.values()].join('; '), named, reasons.has('read') ? 'nothing' : 'reading');
-    if (use === 'read') after(use, readAgainMs, () => works(use));
-    if (use === 'write' && !clocks.has(use)) after(use, probeMs, tryToWrite);
+    this.#health.fails(
+      [...this.#reasons.values()].join('; '),
+      named,
+      this.#reasons.has('read') ? 'nothing' : 'reading',
+    );
+    if (use === 'read') this.#after(use, readAgainMs, () => this.works(use));
+    if (use === 'write' && !this.#clocks.has(use)) this.#after(use, probeMs, this.#tryToWrite);
+  }
+
+  works(use: Use): void {
+    if (use === 'read' && this.refusal) return;
+    if (this.#reasons.delete(use) && this.#reasons.size === 0) this.#health.works();
+  }
+
+  readonly #tryToWrite = (): void => {
+    try {
+      this.#probe();
+    } catch (error) {
+      this.fails('write', error);
+      if (!this.refusal) this.#after('write', probeMs, this.#tryToWrite);
+      return;
+    }
+    this.#clocks.delete('write');
+    this.works('write');
   };
 
-  return {
-    fails,
-    works,
-    refusal: () => damage,
-    [Symbol.dispose]: () => {
-      isClosed = true;
-      for (const clock of clocks.values()) clearTimeout(clock);
-    },
-  };
+  #after(use: Use, ms: number, act: () => void): void {
+    clearTimeout(this.#clocks.get(use));
+    if (!this.#isClosed) this.#clocks.set(use, setTimeout(act, ms).unref());
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    for (const clock of this.#clocks.values()) clearTimeout(clock);
+  }
 }

@@ -1,14 +1,14 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { ConfigError } from '@agent-workflow/kit/env';
 import { missingMigrations, newestVersion } from '../data-version.ts';
 import type { PartHealth } from '../health.ts';
-import { createCondition, type Condition } from './condition.ts';
+import { Condition } from './condition.ts';
 import { storageError, translating } from './errors.ts';
 import { cannotOpen } from './file-reason.ts';
 import { createGroupCommit } from './group.ts';
 import { checkIntegrity } from './integrity.ts';
-import { refuseEmptied, watchPresence, type Presence } from './presence.ts';
 import { openWriteAheadLog } from './write-ahead-log.ts';
 
 /** A file of SQLite as the adapters use it: prepared statements, and writes that share one transaction per tick. */
@@ -81,7 +81,7 @@ function openFile(
 
   const presence = onDisk ? watchPresence(path) : undefined;
   const condition = opening.use(
-    createCondition({
+    new Condition({
       path,
       health,
       probe: () => {
@@ -97,17 +97,16 @@ function openFile(
 
   const plain = cached((sql) => db.prepare(sql));
   const refuse = (): void => {
-    const damage = condition.refusal();
-    if (damage) throw damage;
+    if (condition.refusal) throw condition.refusal;
   };
   const translate = (error: unknown): unknown => {
     condition.fails('read', error);
-    return condition.refusal() ?? storageError(error, 'the store cannot be read right now', path);
+    return condition.refusal ?? storageError(error, 'the store cannot be read right now', path);
   };
   const reading = cached((sql) => translating(() => db.prepare(sql), { refuse, translate }));
   const group = createGroupCommit({
     prepare: plain,
-    refusal: () => condition.refusal() ?? log?.refusal(),
+    refusal: () => condition.refusal ?? log?.refusal(),
     // A file that was closed here does not come back: a write to it fails at once.
     fault: () => (db.isOpen ? presence?.recentFault() : undefined),
     onRefused: (error) => condition.fails('write', error),
@@ -139,15 +138,65 @@ function cached(prepare: (sql: string) => StatementSync): (sql: string) => State
 
 const none = (): undefined => undefined;
 
+/** Whether a file of SQLite and its log are still where they were opened. */
+interface Presence {
+  /** Why nothing may be written; `undefined` while both are there. */
+  readonly fault: () => Error | undefined;
+  /** The same for frequent callers: the answer is kept for a few milliseconds. */
+  readonly recentFault: () => Error | undefined;
+}
+
+/** Milliseconds for which an answer is kept. A check takes 3 µs, so that busy writers spend less than a thousandth of their time on it. */
+const freshMs = 5;
+
+/**
+ * A process goes on writing to files that were removed or put aside, and loses all of it when it ends. So a writer checks before
+ * it writes. Files that are put back where they were are there again.
+ */
+function watchPresence(path: string): Presence {
+  const opened = [path, `${path}-wal`].map((file) => ({ file, identity: identityOf(file) }));
+  let checkedAt = -Infinity;
+  let found: Error | undefined;
+  const fault = (): Error | undefined => {
+    checkedAt = performance.now();
+    const missing = opened.find(({ file, identity }) => identityOf(file) !== identity);
+    found = missing && Object.assign(new Error(`${missing.file} was removed or replaced`), { code: 'ENOENT' });
+    return found;
+  };
+  return { fault, recentFault: () => (performance.now() - checkedAt > freshMs ? fault() : found) };
+}
+
+/**
+ * Refuses a file that had content and has none: SQLite would take it for a new one, remove its log, and answer as if nothing had ever been
+ * written. A process that died while it made the file leaves one without bytes that nobody has changed since, and no log.
+ * @throws ConfigError
+ */
+function refuseEmptied(path: string): void {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file && file.size > 0) return;
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  const wasEmptied = file !== undefined && file.birthtimeMs > 0 && file.mtimeMs > file.birthtimeMs;
+  if (!wasEmptied && !log?.size) return;
+  throw new ConfigError(
+    `${path} cannot be opened: it is ${file ? 'empty' : 'not there, while its log is'}; restore it, or remove what is left of it to begin without data`,
+  );
+}
+
+/** Identifies a file, so that another in its place is noticed; `undefined` when there is none. */
+function identityOf(file: string): string | undefined {
+  const { dev, ino } = statSync(file, { throwIfNoEntry: false }) ?? {};
+  return ino === undefined ? undefined : `${String(dev)}:${String(ino)}`;
+}
+
 /** Milliseconds between two checks whether a file is there to which nobody writes. */
 const presenceMs = 1000;
 
 /** Reports a file that is missing, also while nobody writes to it: once, and again only after it was there. */
-function reportAbsence({ fault }: Pick<Presence, 'fault'>, { fails }: Pick<Condition, 'fails'>): Disposable {
+function reportAbsence({ fault }: Pick<Presence, 'fault'>, condition: Condition): Disposable {
   let wasMissing = false;
   const check = (): void => {
     const missing = fault();
-    if (missing && !wasMissing) fails('write', missing);
+    if (missing && !wasMissing) condition.fails('write', missing);
     wasMissing = missing !== undefined;
   };
   const timer = setInterval(check, presenceMs).unref();
