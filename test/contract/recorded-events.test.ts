@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import test from 'ava';
-import { createEventWriter } from '@agent-workflow/execution/events/event-writer';
+import { EventWriter } from '@agent-workflow/execution/events/event-writer';
 import { firstEvents } from '@agent-workflow/execution/events/open-log';
 import { toInvokeResult } from '@agent-workflow/execution/events/outcome';
 import { stepEvents } from '@agent-workflow/execution/events/event-writer';
@@ -68,7 +68,7 @@ const runs: Readonly<Record<LogName, { granularity: Granularity; context: readon
 /** The log as the service writes it. */
 function write(name: LogName): readonly RunEvent[] {
   const { granularity, context, fails = false } = runs[name];
-  const events = createEventWriter(scope, 0);
+  const events = new EventWriter(scope, 0);
   const publishedOf = (id: string) => (id === 'm-1' ? { characters: 9, blocks: 1, whole: false } : nothingPublished);
   const message = { messageId: 'm-1', role: 'assistant' } as const;
   const first = {

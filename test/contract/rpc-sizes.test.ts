@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createEventWriter } from '@agent-workflow/execution/events/event-writer';
+import { EventWriter } from '@agent-workflow/execution/events/event-writer';
 import { toInvokeResult, type Outcome } from '@agent-workflow/execution/events/outcome';
 import { pageBytes } from '@agent-workflow/kit/pages';
 import { runOptionsBytes, sizes } from '@agent-workflow/kit/sizes';
@@ -146,7 +146,7 @@ const messageOf = (bytes: number): Message => {
 
 /** The last event of a run that is asked for all that it can give, each part of it as large as it may be. */
 function lastEvent(): RunEvent {
-  const writer = createEventWriter({ runId: id, threadId: id, requestId: id, isNewThread: true }, large);
+  const writer = new EventWriter({ runId: id, threadId: id, requestId: id, isNewThread: true }, large);
   const summary = 'x'.repeat(sizes.summary);
   const outcome: Outcome = {
     ...{ status: 'interrupted', iterations: large, recursionLimitReached: true },

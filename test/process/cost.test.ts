@@ -68,7 +68,7 @@ const kinds: readonly Kind[] = [
   {
     title: 'an invoke on a new thread',
     request: invoke,
-    bounds: { statements: 15, transactions: 3.1, rows: 1, kilobytes: 285, promises: 225, calls: 1520 },
+    bounds: { statements: 15, transactions: 3.1, rows: 1, kilobytes: 270, promises: 200, calls: 1450 },
   },
   {
     title: 'a list of 100 threads',

@@ -11,12 +11,14 @@ import { fromJson } from '../record/json.ts';
 import { toOptionsJson } from '../record/run-options.ts';
 import { refuseInitialState, splitInitialState } from './update-state.ts';
 
+const noState: ReturnType<typeof splitInitialState> = { fields: {}, messages: [] };
+
 /** What the record accepts a run with. @throws Invalid naming the field that the agent or a size limit refuses. */
 export function toAcceptRequest(agent: AgentShape, request: StartRequest, threadId: string): AcceptRunRequest {
   refuseLarge(request);
   const initialState = objectOf(request.initialStateJson);
-  const { fields, messages: context } = splitInitialState(initialState);
-  refuseInitialState(agent, fields);
+  const { fields, messages: context } = request.initialStateJson ? splitInitialState(initialState) : noState;
+  if (request.initialStateJson) refuseInitialState(agent, fields);
   const resume = request.resumeJson && fromJson(request.resumeJson);
   const messages = request.messages.map(({ json }) => fromJson(json) as Message);
   return {
@@ -96,14 +98,15 @@ const keysOf = (resume: unknown): string[] =>
 
 /** Bounds what a run is started with, apart from its messages, which the record bounds. */
 function refuseLarge({ initialStateJson, configJson, userJson, resumeJson, tools }: StartRequest): void {
-  const bounds: readonly (readonly [at: readonly string[], bytes: number, bound: number])[] = [
-    [['initialState'], initialStateJson?.byteLength ?? 0, sizes.state],
-    [['config'], configJson?.byteLength ?? 0, sizes.config],
-    [['user'], userJson?.byteLength ?? 0, sizes.metadata],
-    [['tools'], bytesOfTools(tools), sizes.toolsTogether],
-    [['resume'], resumeJson?.byteLength ?? 0, sizes.resume],
-  ];
-  for (const [at, bytes, bound] of bounds) refuseOver(bytes, bound, at);
+  refuseLargeField('initialState', initialStateJson?.byteLength, sizes.state);
+  refuseLargeField('config', configJson?.byteLength, sizes.config);
+  refuseLargeField('user', userJson?.byteLength, sizes.metadata);
+  if (tools.length > 0) refuseLargeField('tools', bytesOfTools(tools), sizes.toolsTogether);
+  refuseLargeField('resume', resumeJson?.byteLength, sizes.resume);
+}
+
+function refuseLargeField(name: string, bytes: number | undefined, bound: number): void {
+  if (bytes !== undefined && bytes > bound) refuseOver(bytes, bound, [name]);
 }
 
 const objectOf = (json: Uint8Array | undefined): Readonly<Record<string, unknown>> =>

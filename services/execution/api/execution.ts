@@ -51,11 +51,14 @@ export function createExecution(options: ExecutionOptions): Execution {
   const { wait, follow } = createFollow({ ...options, started });
 
   return {
-    start: async (request, call) =>
-      start(request, call).catch((error: unknown) => {
+    start: async (request, call) => {
+      try {
+        return await start(request, call);
+      } catch (error) {
         logThrown(log, error, request.threadId);
         throw error;
-      }),
+      }
+    },
 
     wait,
     follow,

@@ -1,7 +1,7 @@
 import { isServiceError, unavailable, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { idFrom } from '@agent-workflow/kit/ids';
 import { requestContext, toContextHeaders } from '@agent-workflow/kit/request-context';
-import type { Call, Replicas } from '@agent-workflow/protos/call';
+import { never, type Call, type Replicas } from '@agent-workflow/protos/call';
 import type { Execution, RunEvent, StartRequest } from '@agent-workflow/protos/execution';
 import type {
   AcceptRunReply,
@@ -97,7 +97,8 @@ export function createStart(options: StartOptions): Execution['start'] {
       offer: async (chosen) => {
         agent = chosen.naming.agent;
         refuseBacklog(agent);
-        return offer(request, threadId, chosen, { ...call, replicas });
+        // A caller that leaves does not undo what the record may have accepted: the run is driven all the same.
+        return offer(request, threadId, chosen, { deadline: call.deadline, signal: never, replicas });
       },
     });
     if (reply.runnable) void runAside(queue.enqueue(toRunnable(owner, reply, agent)));
@@ -107,7 +108,7 @@ export function createStart(options: StartOptions): Execution['start'] {
       await runAside(finishStop({ owner, runId: reply.stoppedRunId }, call));
     }
     const ms = worker?.drives(reply.runId) === true ? (request.awaitEndMs ?? 0) : 0;
-    const end = ms > 0 ? await endSoon(eventLog, { runId: reply.runId, ms }, call) : undefined;
+    const end = ms > 0 ? await endSoon(eventLog, { runId: reply.runId, ms }) : undefined;
     return {
       ...{ runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status },
       ...(end && { end }),
@@ -205,12 +206,12 @@ function createChooseAgent(
     namingOf: (agent: string) => ChosenAgent['naming'],
   ): Promise<AcceptRunReply> => {
     const { request, call, threadId, offer } = offering;
-    const refusals = new Map<string, unknown>();
+    let refusals: Map<string, unknown> | undefined;
     let meant: RevisionMeant = { thread: { owner: request.owner, threadId } };
     for (let attempt = 0; attempt < attempts; attempt++) {
       const agent = await found(name, meant);
       const { checkedRevision = '' } = agent;
-      if (refusals.has(checkedRevision)) throw refusals.get(checkedRevision);
+      if (refusals?.has(checkedRevision)) throw refusals.get(checkedRevision);
       const chosen = { agent, naming: namingOf(agent.name) };
       try {
         const reply = await offer(chosen);
@@ -219,7 +220,7 @@ function createChooseAgent(
       } catch (error) {
         if (agent.checkedRevision === undefined) return await offerToAsking(offering, chosen, error);
         if (!isServiceError(error, 'Invalid')) throw error;
-        refusals.set(checkedRevision, error);
+        refusals = (refusals ?? new Map<string, unknown>()).set(checkedRevision, error);
         const before = await revisionBefore(request, call);
         if (before === undefined || refusals.has(before)) throw error;
         meant = { revision: before };
@@ -257,21 +258,16 @@ const mostMs = 500;
 async function endSoon(
   eventLog: Pick<RunLog, 'end'>,
   { runId, ms }: { readonly runId: string; readonly ms: number },
-  { signal }: Pick<Call, 'signal'>,
 ): Promise<RunEvent | undefined> {
   const waiting = new AbortController();
-  const leave = (): void => waiting.abort(goesOn);
-  const timer = setTimeout(leave, Math.min(ms, mostMs));
-  signal.addEventListener('abort', leave);
+  const timer = setTimeout(() => waiting.abort(goesOn), Math.min(ms, mostMs));
   try {
-    if (signal.aborted) leave();
     return await eventLog.end(runId, waiting.signal);
   } catch {
     // The caller waits by a call of its own, which says what is wrong.
     return undefined;
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', leave);
   }
 }
 

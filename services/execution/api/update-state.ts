@@ -183,9 +183,11 @@ function toEntries(context: unknown, at: Field): MessageEntry[] {
 
 /** Calls the record. @throws what it throws; where that names fields of its request, `toOurs` names those of ours. */
 export async function withFields<T>(work: Promise<T>, toOurs: (field: Field) => Field): Promise<T> {
-  return work.catch((error: unknown) => {
+  try {
+    return await work;
+  } catch (error) {
     throw isServiceError(error, 'Invalid') ? renamed(error, toOurs) : error;
-  });
+  }
 }
 
 function renamed({ message, details, cause }: ServiceError, toOurs: (field: Field) => Field): ServiceError {

@@ -18,70 +18,63 @@ interface Extra {
   readonly state?: Readonly<Record<string, unknown>>;
 }
 
+const nothingBefore: Pick<PublishedStep, 'message'> = { message: () => nothingPublished };
+
 /** Numbers and serialises the events of one run, in which no message has provider data. */
-export interface EventWriter {
+export class EventWriter {
   /** The run whose events these are. */
   readonly scope: RunScope;
   /** What an earlier claim of the run published of the step that this one begins with. */
   readonly published: Pick<PublishedStep, 'message'>;
   /** The number of the last event written. */
-  readonly last: () => number;
-  readonly write: (kind: EventKind, data: unknown, source?: EventSource, extra?: Extra) => RunEvent;
+  last: number;
+  readonly #now: () => number;
+
+  /** The first event that it writes has the number following `after`. `now`: the clock by which events are dated that come with no time. */
+  constructor(
+    { runId, threadId, requestId, isNewThread }: RunScope,
+    after: number,
+    now: () => number = Date.now,
+    published: Pick<PublishedStep, 'message'> = nothingBefore,
+  ) {
+    this.scope = { runId, threadId, requestId, isNewThread };
+    this.published = published;
+    this.last = after;
+    this.#now = now;
+  }
+
+  write(kind: EventKind, data: unknown, source: EventSource = {}, { at, message, state }: Extra = {}): RunEvent {
+    const event = { seq: ++this.last, kind, at: at ?? this.#now(), ...source, data: toJson(data) };
+    if (!message && !state) return event;
+    return { ...event, ...(message && { message: toJson(message) }), ...(state && { state: toJson(state) }) };
+  }
+
   /** The last event of a run that did not fail. */
-  readonly end: (result: InvokeResult, at: number) => RunEvent;
-  /** One chunk that a node emitted: the path of every token. */
-  readonly chunk: (node: string, step: number, chunk: MessageChunk) => RunEvent;
-  /** The events of a whole message: its chunks that are not published yet, then the message itself. */
-  readonly message: (message: Message, source: EventSource, at: number, published: PublishedMessage) => RunEvent[];
-}
-
-const nothingBefore: EventWriter['published'] = { message: () => nothingPublished };
-
-/** The first event that it writes has the number following `after`. `now`: the clock by which events are dated that come with no time. */
-export function createEventWriter(
-  { runId, threadId, requestId, isNewThread }: RunScope,
-  after: number,
-  now: () => number = Date.now,
-  published: EventWriter['published'] = nothingBefore,
-): EventWriter {
-  let seq = after;
-
-  const write: EventWriter['write'] = (kind, data, source = {}, { at = now(), message, state } = {}) => ({
-    seq: ++seq,
-    kind,
-    at,
-    ...source,
-    data: toJson(data),
-    ...(message && { message: toJson(message) }),
-    ...(state && { state: toJson(state) }),
-  });
-
-  const end: EventWriter['end'] = ({ first, state, last }, at) => {
-    if (!state) return write('on_chain_end', { ...first, ...last }, {}, { at });
+  end({ first, state, last }: InvokeResult, at: number): RunEvent {
+    if (!state) return this.write('on_chain_end', { ...first, ...last }, {}, { at });
     // `values` always holds `context_summary`, and `last` always holds `iterations`: no object that is cut open here is empty.
     const before = `${openObject(first)},"state":${openObject(inOrder(state.values))}`;
     const part = `,"context":${JSON.stringify(state.context.map(withoutProviderData))}`;
     const after = `,${JSON.stringify(last).slice(1)}`;
-    return { seq: ++seq, kind: 'on_chain_end', at, ...repeatingData({ before, part, between: '}', after }) };
-  };
+    return { seq: ++this.last, kind: 'on_chain_end', at, ...repeatingData({ before, part, between: '}', after }) };
+  }
 
-  return {
-    scope: { runId, threadId, requestId, isNewThread },
-    published,
-    last: () => seq,
-    write,
-    end,
-    chunk: (node, step, { messageId, role, chunk }) => ({
-      ...{ seq: ++seq, kind: 'messages_chunk', at: now(), node, step, messageId, role, emitted: true },
-      data: toJson(typeof chunk === 'string' ? chunk : withoutProviderData({ content: [chunk] }).content[0]),
-    }),
-    message: (given, source, at, published) => {
-      const message = withoutProviderData(given);
-      const whole = { ...source, messageId: message.message_id, role: message.role };
-      const chunks = chunksOf(message, published).map((chunk) => write('messages_chunk', chunk, whole, { at }));
-      return [...chunks, write('messages_chunk', '', whole, { at, message })];
-    },
-  };
+  /** One chunk that a node emitted: the path of every token. */
+  chunk(node: string, step: number, { messageId, role, chunk }: MessageChunk): RunEvent {
+    const data = toJson(typeof chunk === 'string' ? chunk : withoutProviderData({ content: [chunk] }).content[0]);
+    return {
+      ...{ seq: ++this.last, kind: 'messages_chunk', at: this.#now(), node, step, messageId, role, emitted: true },
+      data,
+    };
+  }
+
+  /** The events of a whole message: its chunks that are not published yet, then the message itself. */
+  message(given: Message, source: EventSource, at: number, published: PublishedMessage): RunEvent[] {
+    const message = withoutProviderData(given);
+    const whole = { ...source, messageId: message.message_id, role: message.role };
+    const chunks = chunksOf(message, published).map((chunk) => this.write('messages_chunk', chunk, whole, { at }));
+    return [...chunks, this.write('messages_chunk', '', whole, { at, message })];
+  }
 }
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

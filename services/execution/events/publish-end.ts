@@ -26,7 +26,7 @@ import { fromState } from '../record/thread-state.ts';
 import { numbersOfClaim, numbersOfEnd } from '../ports/log-numbers.ts';
 import { isUnreadableDefinition, type KnownAgents } from '../record/known-agents.ts';
 import type { RunLog } from '../ports/log.ts';
-import { createEventWriter, messageEvents, missingStepEvents, type EventWriter } from './event-writer.ts';
+import { messageEvents, missingStepEvents, EventWriter } from './event-writer.ts';
 import { shownAt, toInvokeResult, type InvokeResult, type Outcome } from './outcome.ts';
 import { firstEvents } from './open-log.ts';
 import { readPublished, type PublishedEvents } from './published.ts';
@@ -108,13 +108,13 @@ async function appendEnd(parts: Pick<EndParts, 'eventLog'>, run: Run, ending: En
 async function appendMissing({ eventLog }: Pick<EndParts, 'eventLog'>, run: Run, ending: Ending): Promise<void> {
   if (await eventLog.isEnded(run.runId)) return;
   const after = await eventLog.last(run.runId);
-  const events = createEventWriter(run, after === 0 ? numbersOfEnd : after);
+  const events = new EventWriter(run, after === 0 ? numbersOfEnd : after);
   const published = await readPublished(eventLog, run.runId, after);
   // The first append to an empty log names 0; its events begin above the numbers of every log before it.
   let last = after;
   for await (const list of inBatches(endingEvents(events, run, ending, published))) {
     await eventLog.append(events.scope, last, list);
-    last = events.last();
+    last = events.last;
   }
 }
 
@@ -127,13 +127,13 @@ export async function publishAsleep(parts: EndParts, run: Run): Promise<void> {
   eventLog.setAgent(run.runId, run.agent);
   if (run.status !== 'sleeping' || run.epoch === undefined || (await eventLog.last(run.runId)) > 0) return;
   const output = await outputOf(threads, run);
-  const events = createEventWriter(run, numbersOfClaim(run.epoch));
+  const events = new EventWriter(run, numbersOfClaim(run.epoch));
   const published = await readPublished(eventLog, run.runId, 0);
   try {
     let last = 0;
     for await (const list of inBatches(missingEvents(events, run, output, published))) {
       await eventLog.append(events.scope, last, list);
-      last = events.last();
+      last = events.last;
     }
   } catch (error) {
     // Stale: another replica publishes it, or the run is awake.

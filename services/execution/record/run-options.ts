@@ -45,30 +45,31 @@ interface OptionsParts {
  */
 export function toOptionsJson(request: StartRequest, { accepted, initialState }: OptionsParts): Uint8Array {
   const { configJson, userJson, initialStateJson, resumeJson, tools, recursionLimit } = request;
-  const parts: Part[] = [
-    ['{"config":', configJson ?? emptyObject],
-    [',"user":', userJson ?? emptyObject],
-    [',"initialState":', initialState ? toJson(initialState) : (initialStateJson ?? emptyObject)],
-    ...(resumeJson ? [[',"resume":', resumeJson] as const] : []),
-    [',"tools":[', emptyText],
-    ...tools.map(({ nodeName: node, name, description, isSetUp, parametersJson }, index): Part => {
-      const named = JSON.stringify({ node, name, description, ...(isSetUp && { isSetUp }) }).slice(0, -1);
-      return [`${index === 0 ? '' : '},'}${named},"parameters":`, parametersJson];
-    }),
-    [tools.length === 0 ? ']' : '}]', emptyText],
-    [`,"recursionLimit":${String(recursionLimit)}`, emptyText],
-    ...(accepted ? [[',"accepted":', toJson(accepted)] as const] : []),
-    ['}', emptyText],
-  ];
-  return Buffer.concat(parts.flatMap(([text, json]) => [Buffer.from(text), json]));
+  const parts: Uint8Array[] = [];
+  let text = '{';
+  const put = (name: string, json: Uint8Array | undefined): void => {
+    text += name;
+    if (json) {
+      parts.push(Buffer.from(text), json);
+      text = '';
+    } else text += '{}';
+  };
+  put('"config":', configJson);
+  put(',"user":', userJson);
+  put(',"initialState":', initialState ? toJson(initialState) : initialStateJson);
+  if (resumeJson) put(',"resume":', resumeJson);
+  text += ',"tools":[';
+  for (const [index, { nodeName: node, name, description, isSetUp, parametersJson }] of tools.entries()) {
+    const named = JSON.stringify({ node, name, description, ...(isSetUp && { isSetUp }) }).slice(0, -1);
+    put(`${index === 0 ? '' : ','}${named},"parameters":`, parametersJson);
+    text += '}';
+  }
+  text += `],"recursionLimit":${String(recursionLimit)}`;
+  if (accepted) text += `,"accepted":${JSON.stringify(accepted)}`;
+  const rest = Buffer.from(`${text}}`);
+  return parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
 }
 
-/** A text and the JSON that follows it. */
-type Part = readonly [text: string, json: Uint8Array];
-
 const toJson = (value: object): Uint8Array => Buffer.from(JSON.stringify(value));
-
-const emptyObject = Buffer.from('{}');
-const emptyText = Buffer.alloc(0);
 
 export const fromOptionsJson = (json: Uint8Array): RunOptions => fromJson(json) as RunOptions;

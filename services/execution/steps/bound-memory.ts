@@ -102,9 +102,10 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
  * Gives each call its id: of the n-th equal call of a node or a tool call the same, whenever that begins. Without a key each is new.
  */
 function createIds(key: string | undefined): (...parts: readonly string[]) => string {
-  const counts = new Map<string, number>();
+  let counts: Map<string, number> | undefined;
   return (...parts) => {
     if (key === undefined) return newId();
+    counts ??= new Map();
     const base = idFrom(JSON.stringify([key, ...parts]), 'memory');
     const count = counts.get(base) ?? 0;
     counts.set(base, count + 1);

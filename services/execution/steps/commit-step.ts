@@ -9,7 +9,6 @@ import type {
   FusedStep,
   MessageEntry,
   OpenCall,
-  RunCalls,
   RunEnd,
 } from '@agent-workflow/protos/threads';
 import type { Usage } from '@agent-workflow/protos/usage';
@@ -17,25 +16,17 @@ import { RunFailure } from '@agent-workflow/graph/state/failure';
 import { bytesOver, jsonQuotes, sizes } from '@agent-workflow/kit/sizes';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import { refuseLargeRest } from '@agent-workflow/graph/run/step-bounds';
-import { allOpenCalls } from '@agent-workflow/graph/state/calls';
 import type { Delta } from '@agent-workflow/graph/state/merge';
-import type { EngineState } from '@agent-workflow/graph/state/state';
 import { whileAway } from '../record/away.ts';
 import { onlyNode, type StepNodes } from '../record/committed-step.ts';
 import { bytesOfFields, type StateSize } from '../record/thread-state.ts';
 import type { DriveOptions } from './driven-run.ts';
+import type { RunUsage } from './run-usage.ts';
 
 /** One step to be committed. */
 export interface StepCommit {
-  readonly owner: string;
-  readonly claimed: ClaimedRun;
-  readonly threads: RunCalls;
-  readonly replicas: DriveOptions['replicas'];
-  /** The tokens of the run, this step's included, and what is called once they are on record. */
-  readonly usage: DriveOptions['usage'];
-  /** The sum of the step before, when that is not on record yet. */
+  /** The sum of tokens of the step before, when that is not on record yet. */
   readonly usedBefore?: Usage | undefined;
-  readonly onUsage: DriveOptions['onUsage'];
   /** The step, and the nodes that ran in it. */
   readonly ran: StepNodes;
   readonly delta: Delta;
@@ -57,10 +48,6 @@ export interface StepCommit {
   /** How often nodes of the step began again after an error; absent when the run failed in it. */
   readonly retries?: number;
   readonly at: number;
-  /** The run's signal, which also ends the wait for an unavailable record. */
-  readonly signal: AbortSignal;
-  /** Called when the record is unavailable and the commit waits. */
-  readonly onAway: (error: unknown) => void;
 }
 
 /** A step whose commit is ready to be sent. */
@@ -77,13 +64,14 @@ export interface PreparedCommit {
  * The commit of a step.
  * @throws RunFailure when the step exceeds a size limit: stores report such an excess late and unclearly (Cassandra as a timeout).
  */
-export function prepareCommit(commit: StepCommit): PreparedCommit {
-  const { owner, claimed, ran, delta, next, openInterrupts, end, wakeAt, progressJson, at, usage } = commit;
+export function prepareCommit({ owner, claimed, usage }: DriveOptions, commit: StepCommit): PreparedCommit {
+  const { ran, delta, next, openInterrupts, end, wakeAt, progressJson, at } = commit;
   const messages: MessageEntry[] = delta.messages.map((message) => ({
     messageId: message.message_id,
     json: Buffer.from(JSON.stringify(message)),
   }));
-  const fields = Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
+  const fields: Record<string, Uint8Array> = {};
+  for (const [name, json] of Object.entries(delta.fields)) fields[name] = Buffer.from(json);
   const { grown, addedBytes } = checkedSize(commit.sizeBefore, messages, fields, ran);
   // Removed messages are not at hand to subtract their sizes. The context that remains is short, so it is measured again.
   const size = delta.removed.length === 0 ? grown : { ...grown, messages: bytesOf(commit.context) };
@@ -108,7 +96,7 @@ export function prepareCommit(commit: StepCommit): PreparedCommit {
     ...(wakeAt === undefined ? {} : { wakeAt }),
     ...(progressJson ? { progressJson } : {}),
     ...(used ? { usageJson: JSON.stringify(used) } : {}),
-    ...workOf(commit),
+    ...workOf(claimed, usage, commit),
   };
   return { request, size, addedBytes, used };
 }
@@ -119,15 +107,11 @@ export const areSmall = (first: PreparedCommit, second: PreparedCommit): boolean
   first.request.messages.length + second.request.messages.length <= sizes.stepMessages;
 
 /** How the step ran. Where a run has slept, its start and its end may be dated by the clocks of two processes. */
-function workOf({
-  claimed,
-  ran,
-  startedAt,
-  retries,
-  at,
-  usage,
-  usedBefore,
-}: StepCommit): Pick<CommitStepRequest, 'work'> {
+function workOf(
+  claimed: ClaimedRun,
+  usage: RunUsage,
+  { ran, startedAt, retries, at, usedBefore }: StepCommit,
+): Pick<CommitStepRequest, 'work'> {
   if (startedAt === undefined) return {};
   return {
     work: {
@@ -151,6 +135,7 @@ function attemptAt(step: number, { step: first, isTakeover, attempt, wakeAt }: C
 /** @throws RunFailure when what is stored for the next step exceeds its size limit. */
 function refuseLargeRestOf(commit: StepCommit): void {
   const { ran, progressJson, openCalls: calls, openInterrupts, next, end } = commit;
+  if (!progressJson && next.length + calls.length + openInterrupts.length === 0) return;
   refuseLargeRest(ran.nodes, {
     continuationBytes: progressJson?.byteLength ?? 0,
     questionBytes: Buffer.byteLength(end?.interruptsJson ?? ''),
@@ -163,42 +148,42 @@ function refuseLargeRestOf(commit: StepCommit): void {
 const bytesOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
 
-/** The tool calls of a state that have no result, and those for which its nodes wait. */
-export const openCallsOf = ({ context }: EngineState, waited: readonly CallBlock[] = []): OpenCall[] =>
-  allOpenCalls(context, waited).map(({ id, name }) => ({ callId: id, name }));
+/** Calls as the record names them. */
+export const toOpenCalls = (calls: readonly CallBlock[]): OpenCall[] =>
+  calls.map(({ id, name }) => ({ callId: id, name }));
 
 /** The size of the state after a step, and what the step adds. @throws RunFailure when the step or the state exceeds a size limit. */
 function checkedSize(
   before: StateSize,
   messages: readonly MessageEntry[],
   changed: Readonly<Record<string, Uint8Array>>,
-  ran: StepNodes,
+  { nodes }: StepNodes,
 ): { readonly grown: StateSize; readonly addedBytes: number } {
-  const refuse = (what: string, bytes: number, bound: number): void => {
-    refuseOver(what, bytes, bound, ran);
-  };
-  refuseMany('messages', messages.length, sizes.stepMessages, ran);
-  const entries = Object.entries(changed).map(([name, json]) => [name, json.byteLength] as const);
-  refuseMany('changed fields', entries.length, sizes.stepFields, ran);
+  const names = Object.keys(changed);
+  refuseMany('messages', messages.length, sizes.stepMessages, nodes);
+  refuseMany('changed fields', names.length, sizes.stepFields, nodes);
   let added = 0;
   for (const { messageId, json } of messages) {
-    refuse('a message', json.byteLength, sizes.message);
+    refuseOver('a message', json.byteLength, sizes.message, nodes);
     added += Buffer.byteLength(messageId) + json.byteLength;
   }
-  refuse('context_summary', changed['context_summary']?.byteLength ?? 0, sizes.summary + jsonQuotes);
-  const fields = entries.length === 0 ? before.fields : { ...before.fields, ...Object.fromEntries(entries) };
-  refuse('the state', bytesOfFields(fields), sizes.state);
-  const addedBytes = added + entries.reduce((sum, [, bytes]) => sum + bytes, 0);
-  refuse('a step', addedBytes, sizes.step);
+  refuseOver('context_summary', changed['context_summary']?.byteLength ?? 0, sizes.summary + jsonQuotes, nodes);
+  const fields = names.length === 0 ? before.fields : { ...before.fields, ...bytesOfEach(changed) };
+  refuseOver('the state', bytesOfFields(fields), sizes.state, nodes);
+  const addedBytes = names.reduce((sum, name) => sum + (fields[name] ?? 0), added);
+  refuseOver('a step', addedBytes, sizes.step, nodes);
   return { grown: { messages: before.messages + added, fields }, addedBytes };
 }
 
-function refuseOver(what: string, bytes: number, bound: number, { nodes }: StepNodes): void {
+const bytesOfEach = (fields: Readonly<Record<string, Uint8Array>>): StateSize['fields'] =>
+  Object.fromEntries(Object.entries(fields).map(([name, { byteLength }]) => [name, byteLength]));
+
+function refuseOver(what: string, bytes: number, bound: number, nodes: StepNodes['nodes']): void {
   if (bytes <= bound) return;
   throw new RunFailure('NodeFailed', `${what} has ${bytesOver(bytes, bound)}`, onlyNode(nodes));
 }
 
-function refuseMany(what: string, count: number, bound: number, { nodes }: StepNodes): void {
+function refuseMany(what: string, count: number, bound: number, nodes: StepNodes['nodes']): void {
   if (count <= bound) return;
   throw new RunFailure(
     'NodeFailed',
@@ -215,16 +200,9 @@ const commitTimeoutMs = 30_000;
  */
 const waitMs = 15 * 60_000;
 
-/** What commits are sent with. */
-type Sending = Pick<StepCommit, 'threads' | 'replicas' | 'usage' | 'signal' | 'onAway'> & Pick<DriveOptions, 'onUsage'>;
-
-/** Commits a step, as {@link sendCommit}. Resolves with the size of the state after it. */
-export async function commitStep(
-  commit: StepCommit,
-): Promise<{ readonly reply: CommitStepReply; readonly size: StateSize }> {
-  const prepared = prepareCommit(commit);
-  return { reply: await sendCommit(commit, prepared), size: prepared.size };
-}
+/** Commits a step, as {@link sendCommit}. */
+export const commitStep = (options: DriveOptions, commit: StepCommit): Promise<CommitStepReply> =>
+  sendCommit(options, prepareCommit(options, commit));
 
 /**
  * Commits a step behind the fence, and waits while the record is unavailable.
@@ -232,12 +210,14 @@ export async function commitStep(
  * @throws Stale when the run is no longer this worker's.
  * @throws Unavailable when the record was unavailable for 15 minutes; the signal's reason when it fires first.
  */
-export async function sendCommit(sending: Sending, { request, used }: PreparedCommit): Promise<CommitStepReply> {
-  const reply = await send(sending, request).catch((error: unknown) => {
+export async function sendCommit(options: DriveOptions, { request, used }: PreparedCommit): Promise<CommitStepReply> {
+  try {
+    const reply = await send(options, request);
+    noteUsage(options, used);
+    return reply;
+  } catch (error) {
     throw isServiceError(error, 'Invalid') ? toFailure(error, request) : error;
-  });
-  noteUsage(sending, used);
-  return reply;
+  }
 }
 
 /**
@@ -246,13 +226,13 @@ export async function sendCommit(sending: Sending, { request, used }: PreparedCo
  * @throws as {@link sendCommit}.
  */
 export async function sendFused(
-  sending: Sending,
+  options: DriveOptions,
   first: PreparedCommit,
   second: PreparedCommit,
 ): Promise<CommitStepReply | undefined> {
   try {
-    const reply = await send(sending, { ...first.request, fused: toFused(second.request) });
-    noteUsage(sending, second.used ?? first.used);
+    const reply = await send(options, { ...first.request, fused: toFused(second.request) });
+    noteUsage(options, second.used ?? first.used);
     return reply;
   } catch (error) {
     if (isServiceError(error, 'Invalid')) return undefined;
@@ -272,17 +252,19 @@ function toFused(request: CommitStepRequest): FusedStep {
 }
 
 /** While the record is unavailable the request is repeated with the same attempt id, so that it takes effect once. */
-async function send(
-  { threads, replicas, signal, onAway }: Sending,
+function send(
+  { threads, replicas, runContext, onAway }: DriveOptions,
   request: CommitStepRequest,
 ): Promise<CommitStepReply> {
   const named = { ...request, attemptId: newId() };
-  const work = async (): Promise<CommitStepReply> =>
-    threads.commitStep(named, { ...within(commitTimeoutMs), replicas });
-  return whileAway(work, { signal, onAway, forMs: waitMs });
+  const work = (): Promise<CommitStepReply> => {
+    const { deadline, signal } = within(commitTimeoutMs);
+    return threads.commitStep(named, { deadline, signal, replicas });
+  };
+  return whileAway(work, { signal: runContext.signal, onAway, forMs: waitMs });
 }
 
-function noteUsage({ usage, onUsage }: Sending, used: Usage | undefined): void {
+function noteUsage({ usage, onUsage }: DriveOptions, used: Usage | undefined): void {
   const added = used && usage.committed(used);
   if (added) onUsage?.(added);
 }

@@ -1,3 +1,4 @@
+import { allOpenCalls } from '@agent-workflow/graph/state/calls';
 import { isRunFailure, RunFailure, shownOf } from '@agent-workflow/graph/state/failure';
 import { ownNodes, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { earliest, wakeTimeOf } from '@agent-workflow/graph/run/asleep';
@@ -24,7 +25,7 @@ import {
   type RunState,
 } from './driven-run.ts';
 import { runNodes, type RanStep } from './run-nodes.ts';
-import { commitStep, openCallsOf, type StepCommit } from './commit-step.ts';
+import { commitStep, toOpenCalls, type StepCommit } from './commit-step.ts';
 
 /** A run that was driven to its end or to a sleep. A failed one leaves no `thread` that could be cached. */
 export type Driven = (EndedRun & { readonly failure?: undefined }) | (FailedRun & { readonly thread?: undefined });
@@ -36,10 +37,9 @@ export type Driven = (EndedRun & { readonly failure?: undefined }) | (FailedRun 
 export async function driveRun(options: DriveOptions): Promise<Driven> {
   const first = beginOrFailure(options);
   if (isRunFailure(first)) {
-    const events = await openLog({ ...options, nodes: [] });
-    return failRun(options, events, undefined, first);
+    return failRun(options, await openLog(options, []), undefined, first);
   }
-  return driveSteps(options, await openLog({ ...options, nodes: awakeNodes(first) }), first);
+  return driveSteps(options, await openLog(options, awakeNodes(first)), first);
 }
 
 async function driveSteps(options: DriveOptions, events: EventWriter, first: RunState): Promise<Driven> {
@@ -168,7 +168,7 @@ async function failRun(
   const visits = runState ? countVisits(runState) : new Map<string, number>();
   const iterations = Math.max(0, ...visits.values());
   const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
-  const { reply } = await commitFailure(options, runState, { end, at });
+  const reply = await commitFailure(options, runState, { end, at });
   const last = events.write('error', toEventError(error), node === undefined ? {} : { node }, { at });
   const published = append(options, events, [last]);
   return { failure, published, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) };
@@ -176,31 +176,32 @@ async function failRun(
 
 /** The last commit of a failed run. It keeps the changes that came with the input, unless these are too large. */
 async function commitFailure(
-  { owner, claimed, threads, replicas, usage, onUsage, runContext: { signal }, onAway }: DriveOptions,
+  options: DriveOptions,
   runState: RunState | undefined,
   ended: Pick<StepCommit, 'end' | 'at'>,
 ): ReturnType<typeof commitStep> {
-  const common = { owner, claimed, threads, replicas, usage, onUsage, signal, onAway, openInterrupts: [], ...ended };
   if (!runState) {
     // A run that could not begin leaves the thread as its claim found it.
-    const { next, openCalls, step } = claimed;
-    return commitStep({ ...common, ...notRead, ran: { step, nodes: [] }, delta: emptyDelta, next, openCalls });
+    const { next, openCalls, step } = options.claimed;
+    const ran = { step, nodes: [] };
+    return commitStep(options, { ...ended, ...notRead, ran, delta: emptyDelta, next, openCalls, openInterrupts: [] });
   }
   const { pending, state, size, step } = runState;
   // No node of the step has ended: the `error` event stands for this commit alone.
   const rest = {
-    ...common,
+    ...ended,
     ran: { step, nodes: [] },
     next: [],
-    openCalls: openCallsOf(state),
+    openCalls: toOpenCalls(allOpenCalls(state.context, [])),
+    openInterrupts: [],
     sizeBefore: size,
     context: state.context,
     startedAt: runState.at,
   };
   try {
-    return await commitStep({ ...rest, delta: pending });
+    return await commitStep(options, { ...rest, delta: pending });
   } catch (error) {
-    if (isRunFailure(error)) return commitStep({ ...rest, delta: emptyDelta });
+    if (isRunFailure(error)) return commitStep(options, { ...rest, delta: emptyDelta });
     throw error;
   }
 }

@@ -100,7 +100,7 @@ export const awakeNodes = ({
   continuation,
   at,
 }: Pick<RunState, 'nodes' | 'continuation' | 'at'>): readonly string[] =>
-  nodes.filter((node) => !isAsleep(continuation, node, at));
+  continuation ? nodes.filter((node) => !isAsleep(continuation, node, at)) : nodes;
 
 /** The visits after the next step of a run. A node that begins again after a sleep goes on with the same visit. */
 export function countVisits({
@@ -122,9 +122,12 @@ export const append = (
   options?: AppendOptions,
 ): Promise<void> => eventLog.append(events.scope, (list[0]?.seq ?? Infinity) - 1, list, options);
 
+const unawaited: AppendOptions = { isAwaited: false };
+const ignore = (): void => undefined;
+
 /** Appends events without waiting for it. */
 export function publish(options: Pick<DriveOptions, 'eventLog'>, events: EventWriter, list: readonly RunEvent[]): void {
   if (list.length === 0) return;
   // A log that cannot be written does not delay the run: the append of its last event is awaited and reported.
-  append(options, events, list, { isAwaited: false }).catch(() => undefined);
+  append(options, events, list, unawaited).catch(ignore);
 }

@@ -55,17 +55,18 @@ function openEarly(
     const [node = ''] = step.nodes;
     options.onFault?.({ node: (isRunFailure(error) ? error.node : undefined) ?? node, attempt: 1, error });
   };
-  const hold = createHold(signal, () => {
+  const hold = new Hold(signal, () => {
     const full = new Error('more was emitted than is held back until the commit before is on record');
     report(full);
     controller.abort(full);
   });
 
-  const run = async (): Promise<RanStep> => {
-    const servicesUnder: DriveOptions['servicesUnder'] = (until, key) => options.servicesUnder(until, key, hold.opened);
+  const run = (): Promise<RanStep> => {
+    const opened = (): Promise<void> => hold.opened();
+    const servicesUnder: DriveOptions['servicesUnder'] = (until, key) => options.servicesUnder(until, key, opened);
     const runContext = { ...options.runContext, signal, ...servicesUnder(signal) };
-    const early = { publishLater: hold.whenOpen, countsFrom: hold.opened, onToolTurn };
-    return runNodes({ ...options, runContext, servicesUnder }, events, step, early);
+    const publishLater: Later = (content, work) => hold.whenOpen(content, work);
+    return runNodes(options, events, step, { runContext, servicesUnder, publishLater, countsFrom: opened, onToolTurn });
   };
 
   let running: Promise<RanStep> | undefined;
@@ -123,15 +124,6 @@ async function byEndOfTurn<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Holds back what a step that began early would publish, until it may. */
-interface Hold {
-  readonly whenOpen: Later;
-  /** Resolves when the hold opens; rejects with the reason when the signal fires before. */
-  readonly opened: () => Promise<void>;
-  /** Does what was held back, in its order. */
-  readonly open: () => void;
-}
-
 /** The bounds of what is held back. Each entry takes some 200 bytes beside its content. */
 const maxCharacters = 1024 * 1024;
 const maxCount = 4096;
@@ -139,45 +131,60 @@ const maxCount = 4096;
 const charactersOf = (content: unknown): number =>
   typeof content === 'string' ? content.length : JSON.stringify(content).length;
 
-/**
- * A hold for a step that ends with `signal`.
- * @param onFull called when more would be held than 1 Mi characters or 4,096 entries. Nothing is held from then on.
- */
-function createHold(signal: AbortSignal, onFull: () => void): Hold {
-  let held: (() => void)[] | undefined = [];
-  let characters = 0;
-  let isFull = false;
-  const gate = Promise.withResolvers<undefined>();
-  // Nodes may never wait for it.
-  gate.promise.catch(() => undefined);
-  const refuse = (): void => gate.reject(signal.reason as Error);
-  signal.addEventListener('abort', refuse, { once: true });
-  return {
-    whenOpen: (content, work) => {
-      if (!held) {
-        work();
-        return;
-      }
-      if (isFull) return;
-      characters += charactersOf(content);
-      if (characters <= maxCharacters && held.length < maxCount) {
-        held.push(work);
-        return;
-      }
-      isFull = true;
-      held = [];
-      onFull();
-    },
-    opened: async () => gate.promise,
-    open: () => {
-      const waiting = held ?? [];
-      held = undefined;
-      try {
-        for (const work of waiting) work();
-      } finally {
-        signal.removeEventListener('abort', refuse);
-        gate.resolve(undefined);
-      }
-    },
-  };
+/** Holds back what a step that began early would publish, until it may. The step ends with the signal. */
+class Hold {
+  #held: (() => void)[] | undefined = [];
+  #characters = 0;
+  #isFull = false;
+  #gate: PromiseWithResolvers<undefined> | undefined;
+  readonly #signal: AbortSignal;
+  readonly #onFull: () => void;
+
+  /** `onFull` is called when more would be held than 1 Mi characters or 4,096 entries. Nothing is held from then on. */
+  constructor(signal: AbortSignal, onFull: () => void) {
+    this.#signal = signal;
+    this.#onFull = onFull;
+  }
+
+  whenOpen(content: unknown, work: () => void): void {
+    if (!this.#held) {
+      work();
+      return;
+    }
+    if (this.#isFull) return;
+    this.#characters += charactersOf(content);
+    if (this.#characters <= maxCharacters && this.#held.length < maxCount) {
+      this.#held.push(work);
+      return;
+    }
+    this.#isFull = true;
+    this.#held = [];
+    this.#onFull();
+  }
+
+  /** Resolves when the hold opens; rejects with the reason when the signal fires before. */
+  async opened(): Promise<void> {
+    if (!this.#held) return;
+    this.#gate ??= this.#closedGate();
+    await this.#gate.promise;
+  }
+
+  /** Does what was held back, in its order. */
+  open(): void {
+    const waiting = this.#held ?? [];
+    this.#held = undefined;
+    try {
+      for (const work of waiting) work();
+    } finally {
+      this.#gate?.resolve(undefined);
+    }
+  }
+
+  #closedGate(): PromiseWithResolvers<undefined> {
+    const gate = Promise.withResolvers<undefined>();
+    const refuse = (): void => gate.reject(this.#signal.reason as Error);
+    if (this.#signal.aborted) refuse();
+    else this.#signal.addEventListener('abort', refuse, { once: true });
+    return gate;
+  }
 }

@@ -1,3 +1,4 @@
+import type { CallBlock } from '@agent-workflow/protos/message';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import type { Usage } from '@agent-workflow/protos/usage';
 import type { RunEnd } from '@agent-workflow/protos/threads';
@@ -10,7 +11,7 @@ import type { Outcome } from '../events/outcome.ts';
 import type { StepNodes } from '../record/committed-step.ts';
 import { keepNewest, toProgressJson, type Added } from '../record/progress.ts';
 import type { RunOptions } from '../record/run-options.ts';
-import { openCallsOf, prepareCommit, type PreparedCommit } from './commit-step.ts';
+import { prepareCommit, toOpenCalls, type PreparedCommit } from './commit-step.ts';
 import {
   awakeNodes,
   countVisits,
@@ -45,27 +46,19 @@ export interface EndedStep {
 export function endStep(options: DriveOptions, runState: RunState, result: RanStep, usedBefore?: Usage): EndedStep {
   const ran = { step: runState.step, nodes: awakeNodes(runState) };
   const visits = countVisits(runState);
+  const calls = allOpenCalls(result.state.context, result.openCalls);
   const { recursionLimit } = options.runOptions;
-  const outcome = outcomeOf(runState, result, { visits, recursionLimit, usage: options.usage.total() });
+  const outcome = outcomeOf(runState, result, { visits, recursionLimit, calls, usage: options.usage.total });
   const delta = joinDeltas(runState.pending, result.delta);
   const at = options.now();
   const wakeAt = outcome ? undefined : result.wakeAt;
   const next = outcome ? nextAfterEnd(outcome, result) : result.next;
-  const { owner, claimed, threads, replicas, usage, onUsage, onAway } = options;
-  const commit = prepareCommit({
-    owner,
-    claimed,
-    threads,
-    replicas,
-    usage,
-    usedBefore,
-    onUsage,
-    signal: options.runContext.signal,
-    onAway,
+  const commit = prepareCommit(options, {
     ran,
+    usedBefore,
     delta,
     next,
-    openCalls: openCallsOf(result.state, result.openCalls),
+    openCalls: toOpenCalls(calls),
     openInterrupts: result.interrupts.map(({ id }) => id),
     sizeBefore: runState.size,
     context: result.state.context,
@@ -77,8 +70,12 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
     ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.continuation) }),
   });
   const following = {
-    ...{ state: result.state, nodes: result.next, step: runState.step + 1, continuation: result.continuation },
-    ...{ at: options.now(), answers: undefined },
+    state: result.state,
+    nodes: result.next,
+    step: runState.step + 1,
+    continuation: result.continuation,
+    at: options.now(),
+    answers: undefined,
   };
   return { runState, result, ran, visits, outcome, delta, at, wakeAt, commit, following };
 }
@@ -99,16 +96,17 @@ function outcomeOf(
   {
     visits,
     recursionLimit,
+    calls,
     usage,
-  }: Pick<RunState, 'visits'> & Pick<Outcome, 'usage'> & Pick<RunOptions, 'recursionLimit'>,
+  }: Pick<RunState, 'visits'> &
+    Pick<Outcome, 'usage'> &
+    Pick<RunOptions, 'recursionLimit'> & { readonly calls: readonly CallBlock[] },
 ): Outcome | undefined {
   const isNew = (node: string): boolean => wakeTimeOf(result.continuation, node) === undefined;
   const recursionLimitReached =
     !result.waiting && result.next.some((node) => isNew(node) && (visits.get(node) ?? 0) >= recursionLimit);
   if (!result.waiting && !recursionLimitReached && result.next.length > 0) return undefined;
-  const waitsForCaller =
-    !recursionLimitReached &&
-    allOpenCalls(result.state.context, result.openCalls).some(({ type }) => type === 'remote_tool_call');
+  const waitsForCaller = !recursionLimitReached && calls.some(({ type }) => type === 'remote_tool_call');
   const interrupts = recursionLimitReached ? [] : result.interrupts;
   return {
     status: waitsForCaller || interrupts.length > 0 ? 'interrupted' : 'completed',

@@ -63,10 +63,10 @@ async function commitOne(
   step: EndedStep,
   begun: EarlyStep | undefined,
 ): Promise<Finished> {
-  const committing = sendCommit(sendingOf(options), step.commit);
+  const committing = sendCommit(options, step.commit);
   const early = begun ?? beginNext(options, events, step);
   try {
-    return await publishStep(options, events, { ...step, early }, await committing);
+    return await publishStep(options, events, step, { early, reply: await committing });
   } catch (error) {
     early?.abandon(error);
     throw error;
@@ -80,7 +80,7 @@ async function commitBoth(
   first: EndedStep,
   { early, second }: Pick<Trial, 'early'> & { readonly second: EndedStep },
 ): Promise<Finished> {
-  const committing = sendFused(sendingOf(options), first.commit, second.commit);
+  const committing = sendFused(options, first.commit, second.commit);
   const later = beginNext(options, events, second);
   try {
     const reply = await committing;
@@ -88,7 +88,7 @@ async function commitBoth(
       publish(options, events, eventsOf(options, events, first));
       // It publishes what the second step has published while it ran.
       void early.confirm();
-      return await publishStep(options, events, { ...second, early: later }, reply);
+      return await publishStep(options, events, second, { early: later, reply });
     }
     later?.abandon(new Error('the step before is committed by itself'));
     return await commitOne(options, events, first, early);
@@ -98,11 +98,6 @@ async function commitBoth(
     throw error;
   }
 }
-
-const sendingOf = (options: DriveOptions): Parameters<typeof sendCommit>[0] => ({
-  ...options,
-  signal: options.runContext.signal,
-});
 
 /** Begins the next step early, if there is one that may. */
 const beginNext = (
@@ -115,10 +110,10 @@ const beginNext = (
 async function publishStep(
   options: DriveOptions,
   events: EventWriter,
-  step: EndedStep & { readonly early: EarlyStep | undefined },
-  reply: CommitStepReply,
+  step: EndedStep,
+  { early, reply }: { readonly early: EarlyStep | undefined; readonly reply: CommitStepReply },
 ): Promise<Finished> {
-  const { result, ran, outcome, at, wakeAt, early, commit } = step;
+  const { result, ran, outcome, at, wakeAt, commit } = step;
   const list = eventsOf(options, events, step);
   if (reply.rejoined)
     early?.abandon(new Error('a message is in the context again, at a place that only the record knows'));
@@ -201,10 +196,11 @@ function publishedWhileRunning(
   before: EventWriter['published'] | undefined,
 ): PublishedStep {
   const list = mayReplace ? messages.filter(({ message_id: id }) => streamed.has(id)) : [];
-  const [first, last] = [byId(list.toReversed()), byId(list)];
+  const [first, last] = list.length === 0 ? [] : [byId(list.toReversed()), byId(list)];
   return {
     message: (id) => {
       if (!streamed.has(id)) return before?.message(id) ?? nothingPublished;
+      if (!first || !last) return allChunksPublished;
       const [begun, whole] = [first.get(id), last.get(id)];
       return begun && whole && begun !== whole ? { ...publishedPart(whole, begun), whole: false } : allChunksPublished;
     },

@@ -30,6 +30,9 @@ type StepParts = Parameters<typeof runStep>[0];
 
 /** Of a step that has begun early. */
 export interface EarlyParts {
+  /** Absent: those of the run. */
+  readonly runContext?: DriveOptions['runContext'];
+  readonly servicesUnder?: DriveOptions['servicesUnder'];
   /** Absent: what nodes emit is published at once. */
   readonly publishLater?: Later;
   /** As in the engine's step. */
@@ -45,21 +48,22 @@ export async function runNodes(
   options: DriveOptions,
   events: EventWriter,
   runState: StepState,
-  { publishLater = atOnce, countsFrom, onToolTurn }: EarlyParts = {},
+  early: EarlyParts = {},
 ): Promise<RanStep> {
-  const { graph, runContext } = options;
+  const { runContext = options.runContext, servicesUnder = options.servicesUnder, publishLater = atOnce } = early;
   const { nodes, step } = runState;
-  options.onStep(awakeNodes(runState));
+  const awake = awakeNodes(runState);
+  options.onStep(awake);
   // The beginning of the first step was published when the log was opened.
   if (step !== options.claimed.step) {
     publishLater('', () => {
-      const started = awakeNodes(runState).map((node) =>
+      const started = awake.map((node) =>
         events.write('on_chain_stream', { node, step, status: 'started' }, { node, step }),
       );
       publish(options, events, started);
     });
   }
-  const records = new StepRecords(options, step);
+  const records = new StepRecords(options, step, runContext.signal);
   const publishStatus = (node: string, what: object, content: unknown = ''): void => {
     if (runContext.signal.aborted) return;
     publishLater(content, () => {
@@ -68,15 +72,16 @@ export async function runNodes(
   };
   let retries = 0;
   const running = runStep({
-    graph,
+    graph: options.graph,
     nodes,
     number: step,
     at: runState.at,
     now: options.now,
     state: runState.state,
     run: runContext,
-    ...{ countsFrom, onToolTurn },
-    servicesUnder: options.servicesUnder,
+    countsFrom: early.countsFrom,
+    onToolTurn: early.onToolTurn,
+    servicesUnder,
     continuation: runState.continuation,
     answers: runState.answers,
     isRemote: options.isRemote,
@@ -84,7 +89,7 @@ export async function runNodes(
     branchRecords: records,
     onFault: options.onFault,
     onLate: options.onLate,
-    onUsage: options.usage.add,
+    onUsage: (used) => options.usage.add(used),
     onRestart: (node, attempt, branch) => {
       retries += 1;
       publishStatus(node, { status: 'restarted', attempt, ...ofBranch(branch) });
@@ -104,12 +109,16 @@ export async function runNodes(
       });
     },
   });
-  const result = await running.finally(hideInherited).catch((error: unknown) => {
+  try {
+    const result = await running;
+    return { ...result, retries };
+  } catch (error) {
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable, or refuses the worker, does not fail the run: it is requeued, and its step runs again.
     throw records.failure ?? (isServiceAway(cause) ? cause : error);
-  });
-  return { ...result, retries };
+  } finally {
+    hideInherited();
+  }
 }
 
 const ofBranch = (branch: number | undefined): object => (branch === undefined ? {} : { branch });
@@ -130,11 +139,13 @@ class StepRecords implements ToolCallRecords, BranchRecords {
   failure: unknown;
   readonly #options: DriveOptions;
   readonly #step: number;
+  readonly #signal: AbortSignal;
   #made: Set<string> | undefined;
 
-  constructor(options: DriveOptions, step: number) {
+  constructor(options: DriveOptions, step: number, signal: AbortSignal) {
     this.#options = options;
     this.#step = step;
+    this.#signal = signal;
   }
 
   async started(callKey: string): ReturnType<ToolCallRecords['started']> {
@@ -190,9 +201,8 @@ class StepRecords implements ToolCallRecords, BranchRecords {
   }
 
   async #whileAway<T>(work: () => Promise<T>): Promise<T> {
-    const { runContext, onAway } = this.#options;
     try {
-      return await whileAway(work, { signal: runContext.signal, onAway, forMs: waitMs });
+      return await whileAway(work, { signal: this.#signal, onAway: this.#options.onAway, forMs: waitMs });
     } catch (error) {
       this.failure ??= error;
       throw error;

@@ -9,37 +9,45 @@ import {
   type Usage,
 } from '@agent-workflow/protos/usage';
 
-/** The tokens of one claimed run. Each commit writes the sum up to it, so that a commit which is repeated counts once. */
-export interface RunUsage {
-  /** @throws RunFailure when the run has used too many models. */
-  readonly add: (usage: ModelUsage) => void;
-  /** Those of the committed steps, and of the one that runs now. */
-  readonly total: () => Usage;
-  /** The sum for the next commit; `undefined` when it is on record, or is `before`: that of a commit that is not sent yet. */
-  readonly uncommitted: (before?: Usage) => Usage | undefined;
-  /** The tokens since the last commit, or since `before`, of all models together. */
-  readonly sinceCommit: (before?: Usage) => ReturnType<typeof totalOf>;
-  /** The sum is on record. Gives what it adds to the one before. */
-  readonly committed: (sum: Usage) => Usage;
-}
+/**
+ * The tokens of one claimed run, which goes on from what its earlier claims have committed. Each commit writes the sum up to it, so that a
+ * commit which is repeated counts once.
+ */
+export class RunUsage {
+  #total: Usage;
+  #onRecord: Usage;
 
-/** Goes on from what the run's earlier claims have committed. */
-export function createRunUsage({ usageJson }: Pick<ClaimedRun, 'usageJson'>): RunUsage {
-  let total = fromUsageJson(usageJson);
-  let onRecord = total;
-  return {
-    add: (usage) => {
-      total = sumBounded(total, [usage]);
-    },
-    total: () => total,
-    uncommitted: (before = onRecord) => (total === before ? undefined : total),
-    sinceCommit: (before = onRecord) => totalOf(total === before ? noUsage : addedSince(before, total)),
-    committed: (sum) => {
-      const added = addedSince(onRecord, sum);
-      onRecord = sum;
-      return added;
-    },
-  };
+  constructor({ usageJson }: Pick<ClaimedRun, 'usageJson'>) {
+    this.#total = fromUsageJson(usageJson);
+    this.#onRecord = this.#total;
+  }
+
+  /** Those of the committed steps, and of the one that runs now. */
+  get total(): Usage {
+    return this.#total;
+  }
+
+  /** @throws RunFailure when the run has used too many models. */
+  add(usage: ModelUsage): void {
+    this.#total = sumBounded(this.#total, [usage]);
+  }
+
+  /** The sum for the next commit; `undefined` when it is on record, or is `before`: that of a commit that is not sent yet. */
+  uncommitted(before: Usage = this.#onRecord): Usage | undefined {
+    return this.#total === before ? undefined : this.#total;
+  }
+
+  /** The tokens since the last commit, or since `before`, of all models together. */
+  sinceCommit(before: Usage = this.#onRecord): ReturnType<typeof totalOf> {
+    return totalOf(this.#total === before ? noUsage : addedSince(before, this.#total));
+  }
+
+  /** The sum is on record. Gives what it adds to the one before. */
+  committed(sum: Usage): Usage {
+    const added = addedSince(this.#onRecord, sum);
+    this.#onRecord = sum;
+    return added;
+  }
 }
 
 function addedSince(before: Usage, after: Usage): Usage {

@@ -60,7 +60,7 @@ export const openWatchdog: OpenWatchdog = ({ limitMs, runs, log, isText = false 
       begin();
       const line = thread?.board.take(runId);
       try {
-        return await codeOrigins.run({ runId, threadId }, async () => work((nodes) => line?.write(nodes)));
+        return await codeOrigins.run({ runId, threadId }, () => work((nodes) => line?.write(nodes)));
       } finally {
         line?.free();
       }

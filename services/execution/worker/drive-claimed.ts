@@ -22,7 +22,7 @@ import { bindFiles } from '../steps/bound-files.ts';
 import { bindMemory } from '../steps/bound-memory.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
 import { createPromptTools, type PromptTools } from '../steps/prompt-tools.ts';
-import { createRunUsage } from '../steps/run-usage.ts';
+import { RunUsage } from '../steps/run-usage.ts';
 import type { DriveOptions } from '../steps/driven-run.ts';
 import { named, type Agents } from '../record/agents.ts';
 import type { RunLog } from '../ports/log.ts';
@@ -134,11 +134,10 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     const runOptions = withFreeNames(graph, fromOptionsJson(claimed.optionsJson));
     options.onClaimed?.(claimed, runOptions);
     const parts = { graph, owner, claimed, cached, replicas, runOptions, signal, promptTools };
-    const driveOptions = toDriveOptions(options, parts);
     await requestContexts.run(contextOfRun(claimed, runOptions), async () => {
       try {
-        const driven = await watchdog.watch({ runId, threadId }, async (onStep) =>
-          driveRun({ ...driveOptions, onStep }),
+        const driven = await watchdog.watch({ runId, threadId }, (onStep) =>
+          driveRun(toDriveOptions(options, parts, onStep)),
         );
         const published = driven.published.catch(() => ends.publish(owner, runId));
         // A log that cannot be written delays no other run: the events wait on, without the slot.
@@ -176,23 +175,34 @@ interface RunParts extends RunToDrive {
 function toDriveOptions(
   { threads, eventLog, log, memory, files, now, onUsage }: DriveClaimedOptions,
   { graph, owner, claimed, cached, replicas, runOptions, signal, promptTools }: RunParts,
-): Omit<DriveOptions, 'onStep'> {
+  onStep: DriveOptions['onStep'],
+): DriveOptions {
   const { runId, threadId, epoch } = claimed;
   const onAwayOf = (service: string) => (error: unknown) => {
     const what = isRefused(error) ? 'refuses the calls of this worker' : 'is unavailable';
     log.warn({ err: error, runId, threadId }, `${service} ${what}; a node waits for it`);
   };
+  const claim = { owner, runId, epoch };
+  const [onMemoryAway, onFilesAway] = [onAwayOf('the memory service'), onAwayOf('the store of files')];
   const servicesUnder: DriveOptions['servicesUnder'] = (until, key, opened) => ({
-    memory: bindMemory(memory, { owner, threadId, key, signal: until, opened, onAway: onAwayOf('the memory service') }),
-    files: bindFiles(files, {
-      ...{ claim: { owner, runId, epoch }, signal: until, opened },
-      onAway: onAwayOf('the store of files'),
-    }),
+    memory: bindMemory(memory, { owner, threadId, key, signal: until, opened, onAway: onMemoryAway }),
+    files: bindFiles(files, { claim, signal: until, opened, onAway: onFilesAway }),
   });
   return {
-    ...{ owner, claimed, runOptions, graph, threads, cached, replicas, eventLog, servicesUnder, now, onUsage },
+    owner,
+    claimed,
+    runOptions,
+    graph,
+    threads,
+    cached,
+    replicas,
+    eventLog,
+    servicesUnder,
+    now,
+    onUsage,
+    onStep,
     promptTools,
-    usage: createRunUsage(claimed),
+    usage: new RunUsage(claimed),
     runContext: toRunContext(graph, claimed, runOptions, { signal, ...servicesUnder(signal) }),
     isRemote: remoteTools(graph, runOptions),
     onFault: ({ error, ...where }: CodeFault) => {
@@ -230,12 +240,11 @@ function firstOfEachNode(signal: AbortSignal, report: (late: LateCall) => void):
  * The tools of the caller as they are offered. One that was declared before this revision of the graph may have the name of a tool that the graph has
  * since: the graph's counts.
  */
-const withFreeNames = ({ tools }: CompiledGraph, options: RunOptions): RunOptions => ({
-  ...options,
-  tools: options.tools
-    .filter(({ name }) => !tools.some((own) => own.name === name))
-    .map((tool) => ({ ...tool, parameters: readForeignSchema(tool.parameters) })),
-});
+function withFreeNames({ tools }: CompiledGraph, options: RunOptions): RunOptions {
+  if (options.tools.length === 0) return options;
+  const free = options.tools.filter(({ name }) => !tools.some((own) => own.name === name));
+  return { ...options, tools: free.map((tool) => ({ ...tool, parameters: readForeignSchema(tool.parameters) })) };
+}
 
 const toRunContext = (
   graph: CompiledGraph,
@@ -243,7 +252,11 @@ const toRunContext = (
   { config, user, tools }: RunOptions,
   services: Pick<RunContext, 'signal' | 'memory' | 'files'>,
 ): RunContext => ({
-  ...{ runId, threadId, config, user, ...services },
+  runId,
+  threadId,
+  config,
+  user,
+  ...services,
   tools: tools.length === 0 ? graph.tools : [...graph.tools, ...tools],
 });
 
@@ -256,7 +269,7 @@ const contextOfRun = ({ requestId, runId, threadId }: ClaimedRun, { accepted }: 
 });
 
 /** Whether the caller runs the tool of a name: the request declared it, or the graph marks it remote. */
-function remoteTools(graph: CompiledGraph, { tools }: RunOptions): (name: string) => boolean {
-  const names = new Set([...tools, ...graph.tools.filter(({ run }) => !run)].map(({ name }) => name));
-  return (name) => names.has(name);
-}
+const remoteTools =
+  (graph: CompiledGraph, { tools }: RunOptions) =>
+  (name: string): boolean =>
+    tools.some((tool) => tool.name === name) || graph.tools.some((tool) => tool.name === name && !tool.run);

@@ -118,8 +118,10 @@ export function createWorker(options: WorkerOptions): Worker {
   const requeue = createRequeue({ ...options, active, ends, signal });
   const clock = createRecordClock(options);
   const driveClaimed = createDriveClaimed({ ...options, now: clock.now, active, cache, contexts, ends, requeue });
-  const drive: DriveClaimed = (run) =>
-    driveClaimed(run).finally(() => options.onDriven?.(run.owner, run.claimed.runId));
+  const { onDriven } = options;
+  const drive: DriveClaimed = onDriven
+    ? (run) => driveClaimed(run).finally(() => onDriven(run.owner, run.claimed.runId))
+    : driveClaimed;
   const claimAndDrive = createClaimAndDrive({
     ...options,
     ...{ claimRun: clock.claimRun, active, cache, ends, requeue, drive, signal },
