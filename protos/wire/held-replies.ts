@@ -31,7 +31,7 @@ export function createHeldReplies(hold: PoolLimits['hold']): HeldReplies {
     hold: (metadata, bytes) => {
       const call = calls.get(metadata);
       // gRPC sends nothing more on a stream that is gone.
-      if (!call || call.stream.destroyed) return nothing;
+      if (!call || call.stream.destroyed) return notHeld;
       const { stream, pool, held } = call;
       const end = hold(pool, bytes, () => stream.session?.destroy());
       const release = (): void => {
@@ -43,4 +43,4 @@ export function createHeldReplies(hold: PoolLimits['hold']): HeldReplies {
   };
 }
 
-const nothing = (): void => undefined;
+const notHeld = (): void => undefined;

@@ -109,7 +109,8 @@ export function watchReplicas(client: Client): ReplicaWatch {
 }
 
 const healthCheck = '/grpc.health.v1.Health/Check';
-const nothing = Buffer.alloc(0);
+/** A health check of the whole server is an empty message. */
+const wholeServer = Buffer.alloc(0);
 
 /** Asks the health of a server; gives whether it answered. A closed client, whose calls may still wait, asks nobody. */
 function checkHealth(
@@ -125,7 +126,7 @@ function checkHealth(
       healthCheck,
       (message: Buffer) => message,
       (message: Buffer) => message,
-      nothing,
+      wholeServer,
       metadata,
       { deadline: Date.now() + ms },
       (error) => {
