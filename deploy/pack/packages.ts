@@ -83,6 +83,7 @@ export const publications: readonly Publication[] = [
     description:
       'Typed client of the Agent Workflow Service for browsers and Node: streams that resume, remote tools, typed errors.',
     folder: 'services/client',
+    pages: { 'services/client/WAITING.md': 'WAITING.md' },
     isTyped: true,
     isBundled: false,
     peers: [],

@@ -93,15 +93,15 @@ const pauseMs = (attempt: number): number =>
 /** @throws the signal's reason when it fires first. */
 async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
+  const over = new AbortController();
+  const whenStopped = { once: true, signal: over.signal };
   await new Promise<void>((resolve, reject) => {
-    const end = (): void => {
+    const timer = setTimeout(resolve, ms);
+    const stop = (): void => {
       clearTimeout(timer);
       reject(signal?.reason as Error);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', end, { once: true });
+    signal?.addEventListener('abort', stop, whenStopped);
   });
+  over.abort();
 }

@@ -13,8 +13,8 @@ import { reasonOf } from '@agent-workflow/runtime/reason';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import { standaloneSettings } from '@agent-workflow/standalone/config';
 import { deployedFrom } from './deployed.ts';
-import type { Gateway } from './gateway.ts';
-import { warnOfUnserved } from './unserved.ts';
+import { type Gateway, clientOf, isGatewayFault } from './gateway.ts';
+import { unservedWarning } from '@agent-workflow/protos/routing';
 
 /**
  * Does what a start does up to opening its data, and prints what it found. @returns 1 when something would stop a start.
@@ -107,3 +107,23 @@ async function reporting(work: () => Promise<void>): Promise<number> {
     endSoon();
   }
 }
+
+/**
+ * Warns on standard error where new runs of these agents go to revisions that have no worker, as `agents route` does. Where the gateway gives
+ * no answer, a warning says so, and the command succeeds all the same: what it was to do is done.
+ */
+async function warnOfUnserved(gateway: Gateway, names: readonly string[]): Promise<void> {
+  try {
+    const { agents } = clientOf(gateway);
+    for (const name of names) {
+      const { revisions = [] } = await agents.get(name);
+      for (const { revision, percent, workers } of revisions)
+        if (percent > 0 && workers === 0) warn(`agent ${name}: ${unservedWarning(revision)}`);
+    }
+  } catch (error) {
+    if (!isGatewayFault(error)) throw error;
+    warn(`it could not be seen whether workers are there: ${error.message}`);
+  }
+}
+
+const warn = (text: string): void => void process.stderr.write(`warning: ${text}\n`);

@@ -29,7 +29,7 @@ export { outputNode, type OutputNodeOptions } from './model/output-node.ts';
 export { createReactAgent, type ReactAgentOptions } from './model/react-agent.ts';
 export { interrupt, type Interrupt } from './run/interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './build/policy.ts';
-export { lastUserText } from './state/last-user-text.ts';
+export { lastUserText } from './state/calls.ts';
 export type { StandardSchema } from './state/standard-schema.ts';
 export { userError } from './state/stated-error.ts';
 export type { NewMessage, State, Update } from './state/state.ts';

@@ -1,12 +1,11 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { unlessAborted } from '../run/attempt.ts';
 import type { Opened } from './connection.ts';
-import { endCutReplies } from './cut-replies.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { keepRawResults } from './raw-results.ts';
 import type { Sdk } from './sdk.ts';
-import { fetchReplies } from './whole-replies.ts';
 import type { McpCommand, McpServer, McpUrl } from './server.ts';
+import type { SentCall } from './asking.ts';
 
 /** A client that has greeted its server. */
 export interface McpClient extends Opened {
@@ -77,3 +76,80 @@ function toCommand({ StdioClientTransport }: Sdk, { command, args = [], env = {}
   });
   return { transport, end: () => Promise.resolve() };
 }
+
+type Send = Transport['send'];
+type SendOptions = Parameters<Send>[1];
+type Message = Parameters<Send>[0];
+
+/**
+ * Ends each call whose stream of a reply ends before the reply came: the client of the protocol would wait for it until the timeout
+ * of the call. `current` gives the call that is being sent. Calls of a transport without such streams are not affected.
+ */
+function endCutReplies(transport: Transport, current: () => SentCall | undefined): void {
+  const open = new Map<unknown, SentCall>();
+  const send = transport.send.bind(transport);
+  const receive = transport.onmessage;
+
+  transport.send = (message: Message, options: SendOptions) => {
+    const call = current();
+    if (!call || !('id' in message) || !('method' in message)) return send(message, options);
+    const { id } = message;
+    open.set(id, call);
+    const onRequestStreamEnd = (): void => {
+      options?.onRequestStreamEnd?.();
+      open.get(id)?.lose();
+      open.delete(id);
+    };
+    return send(message, { ...options, onRequestStreamEnd });
+  };
+
+  transport.onmessage = (message, extra) => {
+    if (!('method' in message)) open.delete(message.id);
+    receive?.(message, extra);
+  };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/**
+ * `fetch` for the transport of the client, which refuses a reply as a whole for one member of its envelope: `error: null` beside a result, or a result
+ * that is a text, would be a failure of a call that was done. Streams of events are left as they are.
+ */
+async function fetchReplies(address: string | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(address, init);
+  const { status, statusText, headers } = response;
+  if (init?.method !== 'POST' || !response.ok || !headers.get('content-type')?.startsWith('application/json'))
+    return response;
+  return new Response(withEnvelope(await response.text()), { status, statusText, headers });
+}
+
+function withEnvelope(text: string): string {
+  try {
+    const read: unknown = JSON.parse(text);
+    return JSON.stringify(Array.isArray(read) ? read.map(toMessage) : toMessage(read));
+  } catch {
+    return text;
+  }
+}
+
+/** A reply as JSON-RPC has it; a request or a notification of the server stays. */
+function toMessage(given: unknown): unknown {
+  if (!isObject(given) || 'method' in given || !('id' in given)) return given;
+  const { id, error, result } = given;
+  if (error === undefined || error === null || error === false) return { jsonrpc: '2.0', id, result: toResult(result) };
+  const { code, message, data } = isObject(error) ? error : { code: undefined, message: error, data: undefined };
+  return { jsonrpc: '2.0', id, error: { code: toCode(code), message: String(message), data } };
+}
+
+const toResult = (result: unknown): unknown => (isObject(result) ? result : { content: result ?? [] });
+
+/** An error of no kind that is known. */
+const otherCode = -32_000;
+
+function toCode(code: unknown): number {
+  const read = typeof code === 'string' && code.trim() !== '' ? Number(code) : code;
+  return Number.isInteger(read) ? Number(read) : otherCode;
+}
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

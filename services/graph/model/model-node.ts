@@ -1,11 +1,11 @@
 import { newId } from '@agent-workflow/kit/ids';
-import { callsOf, type Message } from '@agent-workflow/protos/message';
+import { callsOf, type Message, isCall } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import { nameOf } from '../state/name-of.ts';
 import { followAnswer, type TakenPart } from './follow-answer.ts';
-import { withSentNames } from './sent-names.ts';
 import type { CallPart, FinishReason, Model, ModelQuestion } from './model.ts';
+import { toModelNames } from '../build/model-names.ts';
 
 /** What a model node reads of any graph's state. */
 export interface ModelState {
@@ -119,3 +119,29 @@ const cutWords: Readonly<Record<FinishReason, string>> = {
   unknown: `The answer ended before this call was whole. ${notRun} Make it again.`,
   error: `The answer ended before this call was whole. ${notRun} Make it again.`,
 };
+
+/** The question with names of tools that every provider takes, in its tools and in the calls of its messages. A name that is one stays. */
+function withSentNames(question: ModelQuestion): { question: ModelQuestion; nameOf: (sent: string) => string } {
+  const { tools, messages } = question;
+  const calls = messages.flatMap(({ content }) => content.filter(isCall));
+  const names = toModelNames([...tools, ...calls].map(({ name }) => name));
+  const changed = [...names].filter(([name, sent]) => name !== sent);
+  if (changed.length === 0) return { question, nameOf: (sent) => sent };
+  const given = new Map(changed.map(([name, sent]) => [sent, name]));
+  const rename = <T extends { readonly name: string }>(named: T): T => ({
+    ...named,
+    name: names.get(named.name) ?? named.name,
+  });
+  return {
+    question: {
+      ...question,
+      tools: tools.map(rename),
+      messages: messages.map((message) =>
+        message.content.some(isCall)
+          ? { ...message, content: message.content.map((block) => (isCall(block) ? rename(block) : block)) }
+          : message,
+      ),
+    },
+    nameOf: (sent) => given.get(sent) ?? sent,
+  };
+}

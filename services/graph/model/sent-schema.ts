@@ -39,13 +39,8 @@ function toObject(root: Keywords): Keywords {
     const target = typeof schema['$ref'] === 'string' ? follow(root, schema['$ref']) : undefined;
     const all = [own, ...[target, ...listOf(schema['allOf'])].map(membersOf)];
     const maybe = [schema['then'], schema['else']].map((part) => ({ ...membersOf(part), required: nothing }));
-    return both([...all, ...maybe, either(listOf(schema['anyOf'])), either(listOf(schema['oneOf']))]);
-  };
-  const either = (arms: readonly unknown[]): Members => {
-    const read = arms.map(membersOf);
-    const [first, ...others] = read.map(({ required }) => required);
-    const always = [...(first ?? [])].filter((name) => others.every((other) => other.has(name)));
-    return { properties: both(read).properties, required: new Set(always) };
+    const arms = [schema['anyOf'], schema['oneOf']].map((list) => either(listOf(list).map(membersOf)));
+    return both([...all, ...maybe, ...arms]);
   };
   const { properties, required } = membersOf(root);
   const isAlone = refused.every((word) => !(word in root));
@@ -57,6 +52,13 @@ function toObject(root: Keywords): Keywords {
     ...{ type: 'object', properties },
     ...(required.size > 0 && { required: [...required] }),
   };
+}
+
+/** The members of alternatives: what all of them require is required. */
+function either(arms: readonly Members[]): Members {
+  const [first, ...others] = arms.map(({ required }) => required);
+  const always = [...(first ?? [])].filter((name) => others.every((other) => other.has(name)));
+  return { properties: both(arms).properties, required: new Set(always) };
 }
 
 const nothing: ReadonlySet<string> = new Set();

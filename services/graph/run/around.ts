@@ -25,8 +25,7 @@ export type BeginCode = (code: CodeOfAgent) => {
 };
 
 /** The same graph, with `begin` called before each attempt at a node and each tool call, and its `end` after it. */
-export function surroundCode(graph: CompiledGraph, begin: BeginCode): CompiledGraph {
-  const known = new Map<Tool, Tool>();
+export function surroundCode(graph: CompiledGraph, begin: BeginCode, known = new Map<Tool, Tool>()): CompiledGraph {
   const toolOf = (tool: Tool): Tool => {
     const same = known.get(tool) ?? surroundTool(tool, begin);
     known.set(tool, same);
@@ -34,14 +33,13 @@ export function surroundCode(graph: CompiledGraph, begin: BeginCode): CompiledGr
   };
   const nodeOf = (name: string, node: AnyNode): AnyNode => {
     if (typeof node === 'function') return surroundFunction(name, node, begin);
-    return 'nodes' in node ? graphOf(node) : { ...node, tools: node.tools.map(toolOf) };
+    return 'nodes' in node ? surroundCode(node, begin, known) : { ...node, tools: node.tools.map(toolOf) };
   };
-  const graphOf = (own: CompiledGraph): CompiledGraph => ({
-    ...own,
-    nodes: new Map([...own.nodes].map(([name, node]) => [name, nodeOf(name, node)])),
-    tools: own.tools.map(toolOf),
-  });
-  return graphOf(graph);
+  return {
+    ...graph,
+    nodes: new Map([...graph.nodes].map(([name, node]) => [name, nodeOf(name, node)])),
+    tools: graph.tools.map(toolOf),
+  };
 }
 
 type AnyFunction = NodeFunction<Record<string, never>>;

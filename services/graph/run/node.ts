@@ -16,7 +16,6 @@ import { boundProviderData, toMessages, type MessageChunk } from '../state/messa
 import { nameOfClass } from '../state/name-of.ts';
 import { withInterrupts, withUsage } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
-import { sleepCalls } from './sleep.ts';
 import { foreignSchemaFault } from '../state/schema.ts';
 import type { NewMessage } from '../state/state.ts';
 import type { NodeResult, Step, RunStep } from './super-step.ts';
@@ -347,4 +346,26 @@ const markRemote = (block: Block, step: Step): Block =>
 function faultOfRemote({ run }: Step, { name, args }: Pick<CallBlock, 'name' | 'args'>): string | undefined {
   const tool = run.tools.find((own) => own.name === name);
   return tool && foreignSchemaFault(tool.parameters, args, 'arguments');
+}
+
+/** The longest sleep, in milliseconds: ten years, as in Temporal. */
+const longestMs = 10 * 365.25 * 24 * 3600 * 1000;
+
+/** The calls of a context by which a node or tool sleeps. */
+const sleepCalls = ({ sleep }: InterruptScope): Pick<NodeContext, 'sleep' | 'waitUntil'> => ({
+  sleep: (ms) => sleep((start) => start + checkedMs(ms, 'sleep()', 'milliseconds')),
+  waitUntil: (date) =>
+    sleep((start) => {
+      const time = isDate(date) ? date.getTime() : NaN;
+      // A time that has passed is reached at once, however long ago it was.
+      return start + checkedMs(time < start ? 0 : time - start, 'waitUntil()', 'a Date');
+    }),
+});
+
+/** Also one that was made in another context of Node, as test runners make them. */
+const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === '[object Date]';
+
+function checkedMs(ms: unknown, who: string, what: string): number {
+  if (typeof ms === 'number' && ms >= 0 && ms <= longestMs) return Math.ceil(ms);
+  throw new RangeError(`${who} takes ${what}, at most ten years ahead`);
 }

@@ -56,19 +56,18 @@ function toProgram(part: Part, size: Size, backwards: boolean): Program {
         return (backwards ? each.parts : each.parts.toReversed()).reduce((to, one) => enter(one, to), next);
       case 'choice':
         return add({ op: 'split', to: each.parts.map((one) => enter(one, next)) });
-      case 'repeat':
-        return repeat(each, next);
+      case 'repeat': {
+        const { part: repeated, min, max } = each;
+        let at = next;
+        if (max === Infinity) {
+          const loop: number[] = [next];
+          at = add({ op: 'split', to: loop });
+          loop.push(enter(repeated, at));
+        } else for (let count = max; count > min; count--) at = add({ op: 'split', to: [next, enter(repeated, at)] });
+        for (let count = 0; count < min; count++) at = enter(repeated, at);
+        return at;
+      }
     }
-  };
-  const repeat = ({ part: each, min, max }: Part & { readonly kind: 'repeat' }, next: number): number => {
-    let at = next;
-    if (max === Infinity) {
-      const loop: number[] = [next];
-      at = add({ op: 'split', to: loop });
-      loop.push(enter(each, at));
-    } else for (let count = max; count > min; count--) at = add({ op: 'split', to: [next, enter(each, at)] });
-    for (let count = 0; count < min; count++) at = enter(each, at);
-    return at;
   };
   const first = enter(part, 0);
   return { states, first, backwards, atStart: beginsAtStart(part) };

@@ -1,4 +1,11 @@
-import { answeredCalls, isCall, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
+import {
+  answeredCalls,
+  isCall,
+  type Block,
+  type CallBlock,
+  type Message,
+  textOf,
+} from '@agent-workflow/protos/message';
 
 /**
  * The unanswered tool calls at the end of a context, in order. Calls are answered before the conversation continues, so those of the last
@@ -54,4 +61,10 @@ function lastCaller(context: readonly Message[]): number | undefined {
     return message?.role === 'assistant' && message.content.some(isCall) ? at : undefined;
   }
   return undefined;
+}
+
+/** The text of the newest message of the user; empty when there is none. */
+export function lastUserText({ context }: { readonly context: readonly Message[] }): string {
+  const last = context.findLast(({ role }) => role === 'user');
+  return last ? textOf(last) : '';
 }

@@ -3,9 +3,10 @@ import type { CompiledGraph } from '../build/graph.ts';
 import { deepFreeze } from '../state/state.ts';
 import { createCrashScope } from './crash-scope.ts';
 import { requireGraph } from './given-walk.ts';
-import { createKeptRecords, type KeptRecords } from './kept-records.ts';
-import { createKnownIds, type KnownIds } from './known-ids.ts';
 import { beginWalk, isOver, walkStep, type Walked, type WalkOptions } from './walk.ts';
+import type { BranchRecords } from '../run/branch-records.ts';
+import type { ToolCallRecord, ToolCallRecords } from '../run/tool-call-records.ts';
+import { isCall, type Message } from '@agent-workflow/protos/message';
 
 /** What is walked, made anew for each walk. */
 export interface CrashSubject {
@@ -83,7 +84,10 @@ export async function walkToCrash(
   return { walked, points, outcome: outcomeOf(withoutFields(walked, ignoredFields), ids, subject) };
 }
 
-function keptAt(moment: CrashPoint['moment'], { forgetBranches, kept }: KeptRecords): ReadonlySet<string> {
+function keptAt(
+  moment: CrashPoint['moment'],
+  { forgetBranches, kept }: ReturnType<typeof createKeptRecords>,
+): ReadonlySet<string> {
   if (moment === 'before records') forgetBranches();
   return kept();
 }
@@ -119,4 +123,69 @@ function outcomeOf(walked: Walked, { rename }: KnownIds, { effects }: CrashSubje
     ...{ steps, ended, next, interrupts, continuation },
   });
   return { ...(thread as object), ...(effects && { effects: structuredClone(effects()) }) };
+}
+
+/** The records of one step, which outlive a crash, in memory. */
+function createKeptRecords() {
+  const branches = new Map<string, string>();
+  const calls = new Map<string, ToolCallRecord | undefined>();
+  return {
+    branchRecords: {
+      find: async (key) => branches.get(key),
+      save: async (key, result) => void branches.set(key, result),
+    } satisfies BranchRecords,
+    toolCallRecords: {
+      started: async (key) => {
+        const isNew = !calls.has(key);
+        if (isNew) calls.set(key, undefined);
+        const record = calls.get(key);
+        return { isNew, ...(record && { record }) };
+      },
+      ended: async (key, record) => void calls.set(key, record),
+    } satisfies ToolCallRecords,
+    /** The keys of the branches and tool calls that are not run again after a crash. */
+    kept: () => new Set([...branches.keys(), ...calls.keys()]),
+    /** As if the process had died before the first branch was on record. */
+    forgetBranches: () => branches.clear(),
+  };
+}
+
+/** A UUID, as the engine and fakes make it for messages and tool calls: another one in each attempt. */
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** What may be an id: a UUID, or a hash as LangGraph names a question by. */
+const idLike = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}/g;
+
+/**
+ * Names for the ids that are new in each attempt: those of messages and of tool calls, and those in fields that are not compared. Two walks that
+ * do the same give the same names, in the order in which the ids were first there. An id that the author chose stays as it is.
+ */
+interface KnownIds {
+  /** Learns the ids of a context. */
+  readonly learn: (context: readonly Message[]) => void;
+  /** Learns each `id` within a value, at any depth: what is new in a field may stand elsewhere too. */
+  readonly learnWithin: (value: unknown) => void;
+  /** The value as JSON, with the names in place of the ids, wherever these stand. */
+  readonly rename: (value: unknown) => unknown;
+}
+
+function createKnownIds(): KnownIds {
+  const names = new Map<string, string>();
+  const name = (id: string, what: string, pattern: RegExp): void => {
+    if (!names.has(id) && id.replace(pattern, '') === '') names.set(id, `${what} ${String(names.size + 1)}`);
+  };
+  return {
+    learn: (context) => {
+      for (const { message_id: id, content } of context) {
+        name(id, 'message', uuid);
+        for (const call of content.filter(isCall)) name(call.id, 'call', uuid);
+      }
+    },
+    learnWithin: (value) => {
+      JSON.stringify(value, (key, part: unknown) => {
+        if (key === 'id' && typeof part === 'string') name(part, 'id', idLike);
+        return part;
+      });
+    },
+    rename: (value) => JSON.parse(JSON.stringify(value).replace(idLike, (id) => names.get(id) ?? id)) as unknown,
+  };
 }

@@ -1,6 +1,6 @@
 import { fakeMemory } from './fake-memory.ts';
 import { withStrictRoutes } from './strict-routes.ts';
-import type { CallBlock, Message } from '@agent-workflow/protos/message';
+import { type CallBlock, type Message, answeredCalls, callsOf } from '@agent-workflow/protos/message';
 import type { RunContext } from '../build/context.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { isAsleep } from '../run/asleep.ts';
@@ -17,10 +17,10 @@ import { allOpenCalls } from '../state/calls.ts';
 import { defaultValues } from '../state/merge.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
-import { readGivenAnswers, refuseUnknownResults, type GivenAnswers } from './given-answers.ts';
 import { requireGraph, requireMessages, requireValidFrom } from './given-walk.ts';
-import { readTurn } from './next-turn.ts';
 import { recordEvents, type WalkEvent } from './walk-events.ts';
+import { newId } from '@agent-workflow/kit/ids';
+import { toStrictJson } from '../state/json-value.ts';
 
 /** The result of a walk, from which another walk can continue. It is JSON, except members that are `undefined`. */
 export interface Walked {
@@ -129,11 +129,11 @@ export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
   const before = from?.state ?? { values: defaultValues(graph.fields), context: [] };
   const answers = readGivenAnswers(given, from?.interrupts ?? []);
   const isAnswer = Object.keys(answers).length > 0;
-  const { cancelled, added, beginsAnew } = readTurn({ before: from, input, isAnswer });
+  const { cancelled, beginsAnew } = readTurn(from, input, isAnswer);
   const continues = from !== undefined && from.next.length > 0 && !(from.waiting && beginsAnew);
   const found = { ...before, context: [...before.context, ...cancelled] };
   const left = continues ? found : mergeLeft(graph, found, from?.continuation, given);
-  const state = deepFreeze({ ...left, context: [...left.context, ...added] });
+  const state = deepFreeze({ ...left, context: [...left.context, ...input] });
   refuseUnknownResults(state.context);
   const entry = continues
     ? { nodes: from.next, continuation: from.continuation }
@@ -272,3 +272,66 @@ export const nobody: RunContext = {
   },
   tools: [],
 };
+
+/**
+ * The calls that a turn cancels, and whether it begins at START though the turn before waits. As in the service, a message of a user
+ * that answers nothing cancels the open calls and drops the open questions; what the step before holds comes between `cancelled` and what it adds.
+ */
+function readTurn(before: Pick<Walked, 'openCalls'> | undefined, input: readonly Message[], isAnswer: boolean) {
+  const isNew = input.some(({ role }) => role !== 'tool');
+  const results = input.filter(({ role }) => role === 'tool');
+  if (!before || !isNew || isAnswer) return { cancelled: [], beginsAnew: false };
+  const answered = new Set(results.flatMap(answeredCalls));
+  const open = before.openCalls.filter(({ id }) => !answered.has(id));
+  return {
+    cancelled: open.map(cancellation),
+    beginsAnew: results.length === 0 || open.length > 0,
+  };
+}
+
+const cancellation = ({ id, name }: CallBlock): Message => ({
+  message_id: newId(),
+  role: 'tool',
+  content: [
+    {
+      ...{ type: 'tool_result', call_id: id, output: `The call of ${name} was cancelled.` },
+      ...{ status: 'cancelled', is_error: true },
+    },
+  ],
+  timestamp: new Date().toISOString(),
+});
+
+/** The answers of a caller to what a walk before left open. */
+interface GivenAnswers {
+  /** Answers to open questions, by their ids. */
+  readonly answers?: Readonly<Record<string, unknown>> | undefined;
+  /** The answer to the one question that is open. */
+  readonly answer?: unknown;
+}
+
+/**
+ * The answers by the ids of their questions.
+ * @throws Error when one answers no open question, or it is not clear which.
+ */
+function readGivenAnswers(given: GivenAnswers, open: readonly Interrupt[]): Readonly<Record<string, unknown>> {
+  const answers = toStrictJson(given.answers ?? {}, 'answers') as Readonly<Record<string, unknown>>;
+  const ids = open.map(({ id }) => id);
+  const unknown = Object.keys(answers).find((id) => !ids.includes(id));
+  if (unknown !== undefined) throw new Error(`answers: no open question has the id "${unknown}"; ${listed(ids)}`);
+  if (!('answer' in given)) return answers;
+  const [only] = ids;
+  if (given.answers !== undefined) throw new Error('answer and answers were both given: give one of them');
+  if (only === undefined || ids.length > 1)
+    throw new Error(`answer is for a walk with one open question; ${listed(ids)}: give answers by their ids`);
+  return { [only]: toStrictJson(given.answer, 'answer') };
+}
+
+const listed = (ids: readonly string[]): string =>
+  ids.length === 0 ? 'none is open' : `open are ${ids.map((id) => `"${id}"`).join(', ')}`;
+
+/** @throws Error when a tool message answers a call that no message of the context makes. */
+function refuseUnknownResults(context: readonly Message[]): void {
+  const calls = new Set(context.flatMap(callsOf));
+  const unknown = context.flatMap(answeredCalls).find((id) => !calls.has(id));
+  if (unknown !== undefined) throw new Error(`context: a tool message answers "${unknown}", and no call has this id`);
+}
