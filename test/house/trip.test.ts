@@ -16,10 +16,10 @@ interface Bounds {
 
 /** What nothing may exceed. They only fall. */
 const bounds = {
-  invoke: { files: 169, changes: 243 },
-  event: { files: 30, changes: 24 },
-  search: { files: 73, changes: 34 },
-  ping: { files: 29, changes: 6 },
+  invoke: { files: 156, changes: 234 },
+  event: { files: 28, changes: 20 },
+  search: { files: 66, changes: 34 },
+  ping: { files: 26, changes: 5 },
 } as const satisfies Readonly<Record<string, Bounds>>;
 
 test('one invoke, one streamed event, one search and one ping pass no more files and workspaces than is said here', async (t) => {
