@@ -1,18 +1,20 @@
-import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
-import { toList } from '../../record/sql-rows.ts';
 import { checkpointsOf, versionsPut } from '../../record/versions.ts';
 import { putCheckpoint } from './checkpoints.ts';
 import { closeGap, closeGaps, openGap, type ContextRef } from './gaps.ts';
-import { fromHead, headColumns } from './rows.ts';
+import { columnsOfRun, fromHead, fromRun, headColumns } from './rows.ts';
 import type { HeadRow } from './snapshot.ts';
 
-/** Writes a change to the thread that is known, or makes the thread. */
-export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadKey, change: Change): void {
+/**
+ * Writes a change to the thread that is known, or makes the thread.
+ * @returns whether it did: nothing is written when the thread is there though none is known.
+ */
+export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadKey, change: Change): boolean {
   const ref = known?.ref ?? insertThread(db, key, change);
+  if (ref === undefined) return false;
   if (known) updateHead(db, known, change);
   applyToFields(db, ref, change);
   applyToLog(
@@ -21,10 +23,15 @@ export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadK
     change,
   );
   const { owner } = key;
-  for (const run of change.runs ?? []) putRun(db, { ref, owner, agent: change.head.agent }, run);
+  for (const run of change.runs ?? []) {
+    putRun(db, { ref, owner, agent: change.head.agent }, run);
+    if (run.end && known?.hasToolCalls)
+      db.prepare('DELETE FROM tool_calls WHERE ref = ? AND run_id = ?').run(ref, run.runId);
+  }
   if (change.applies) putApplied(db, ref, change.applies);
   if (change.toolCall) putToolCall(db, ref, change.toolCall);
   applyToCheckpoints(db, ref, change);
+  return true;
 }
 
 function applyToFields(db: Sqlite, ref: number, change: Change): void {
@@ -113,11 +120,13 @@ const putToolCall = (db: Sqlite, ref: number, { runId, callKey, result }: ToolCa
 
 const newThread = `INSERT INTO threads
   (name, metadata, created_at, updated_at, owner, thread_id, checkpoints_since, deleting, ${headColumns.join(', ')})
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${headColumns.map(() => '?').join(', ')})`;
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${headColumns.map(() => '?').join(', ')})
+  ON CONFLICT (owner, thread_id) DO NOTHING`;
 
-function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, change: Change): number {
+/** `undefined` when the thread is there already. */
+function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, change: Change): number | undefined {
   const { head } = change;
-  const { lastInsertRowid } = db
+  const { changes, lastInsertRowid } = db
     .prepare(newThread)
     .run(
       head.name ?? null,
@@ -130,7 +139,7 @@ function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, change: Change
       Number(head.deleting),
       ...fromHead(head),
     );
-  return Number(lastInsertRowid);
+  return changes === 0 ? undefined : Number(lastInsertRowid);
 }
 
 const firstCheckpointAt = (change: Change): number | undefined => checkpointsOf(change)[0]?.[1].at;
@@ -164,41 +173,14 @@ interface ThreadOfRun {
   readonly agent: string | undefined;
 }
 
+const newRun = `INSERT INTO runs (owner, ref, agent, ${columnsOfRun.join(', ')})
+  VALUES (?, ?, ?, ${columnsOfRun.map(() => '?').join(', ')})
+  ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
+    "end" = excluded."end", options = excluded.options, input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to,
+    wake_at = excluded.wake_at, usage = excluded.usage, served_by = excluded.served_by
+    WHERE ref = excluded.ref`;
+
 function putRun(db: Sqlite, { ref, owner, agent }: ThreadOfRun, run: RunRecord): void {
-  const { changes } = db
-    .prepare(
-      `INSERT INTO runs (owner, run_id, ref, request_id, status, granularity, is_new_thread, created_at, updated_at,
-       resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to, wake_at, usage, served_by, agent)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
-       "end" = excluded."end", options = excluded.options, input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to,
-       wake_at = excluded.wake_at, usage = excluded.usage, served_by = excluded.served_by
-       WHERE ref = excluded.ref`,
-    )
-    .run(
-      owner,
-      toStoredId(run.runId),
-      ref,
-      toStoredId(run.requestId),
-      run.status,
-      run.granularity,
-      Number(run.isNewThread),
-      run.createdAt,
-      run.updatedAt,
-      run.resumes ?? null,
-      run.end ? JSON.stringify(run.end) : null,
-      run.options,
-      run.input ?? null,
-      toList(run.answers),
-      Number(run.hasNewInput),
-      run.resume ? toList(run.resume) : null,
-      run.outputFrom ?? null,
-      run.outputTo ?? null,
-      run.wakeAt ?? null,
-      run.usage ?? null,
-      run.revision ?? null,
-      agent ?? null,
-    );
+  const { changes } = db.prepare(newRun).run(owner, ref, agent ?? null, ...fromRun(run));
   if (changes === 0) throw conflict(`run "${run.runId}" belongs to another thread`);
-  if (run.end) db.prepare('DELETE FROM tool_calls WHERE ref = ? AND run_id = ?').run(ref, run.runId);
 }

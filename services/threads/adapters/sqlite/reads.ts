@@ -1,9 +1,9 @@
 import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ThreadReads } from '../../ports/reads.ts';
-import { toRun, toStoredMessage } from '../../record/sql-rows.ts';
+import { toStoredMessage } from '../../record/sql-rows.ts';
 import { newestOfContext } from './context.ts';
-import { runsOfThreads, toPlacedEntry, toRunColumns } from './rows.ts';
+import { arraysOf, runsOfThreads, selectedRun, toPlacedEntry, toRun, type ColumnsOfRun } from './rows.ts';
 import { selectContextRef, selectFields, selectHead, selectRef } from './snapshot.ts';
 
 /** What is read of one thread. */
@@ -58,11 +58,10 @@ export function createReads(db: Sqlite): ThreadReads {
     },
 
     getRun: (owner, runId) => {
-      const row = prepare(`SELECT * FROM ${runsOfThreads} WHERE owner = ? AND run_id = ?`).get(
-        owner,
-        toStoredId(runId),
-      );
-      return Promise.resolve(row && toRun(toRunColumns(row)));
+      const row = arraysOf(
+        prepare(`SELECT ${selectedRun}, thread_id FROM ${runsOfThreads} WHERE owner = ? AND run_id = ?`),
+      ).get(owner, toStoredId(runId)) as unknown[] | undefined;
+      return Promise.resolve(row && toRun(row.pop() as string, row as unknown as ColumnsOfRun));
     },
   };
 }

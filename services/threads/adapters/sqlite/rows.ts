@@ -1,9 +1,9 @@
 import type { StatementSync } from 'node:sqlite';
 import { fromStoredId, toStoredId, type StoredId } from '@agent-workflow/runtime/sqlite/ids';
-import type { OpenStatus } from '@agent-workflow/protos/lists';
-import type { OpenCall } from '@agent-workflow/protos/threads';
+import type { Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
+import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
 import type { ThreadRow } from '../../ports/lists.ts';
-import type { Head, PlacedEntry } from '../../ports/record.ts';
+import type { Head, PlacedEntry, RunRecord } from '../../ports/record.ts';
 import { fromList, toList, toLogEntry, type Row } from '../../record/sql-rows.ts';
 
 export const toIdOrNull = (id: string | undefined): StoredId | null => (id === undefined ? null : toStoredId(id));
@@ -125,14 +125,115 @@ export const fromHead = (head: Head): (string | number | Uint8Array | null)[] =>
   head.lastRevision ?? null,
 ];
 
+/** The columns of a run, in the order of {@link fromRun}. */
+export const columnsOfRun = [
+  'run_id',
+  'request_id',
+  'status',
+  'granularity',
+  'is_new_thread',
+  'created_at',
+  'updated_at',
+  'resumes',
+  '"end"',
+  'options',
+  'input',
+  'answers',
+  'has_new_input',
+  'resume',
+  'output_from',
+  'output_to',
+  'wake_at',
+  'usage',
+  'served_by',
+];
+
+export const selectedRun = columnsOfRun.map((name) => `runs.${name}`).join(', ');
+
+export const fromRun = (run: RunRecord): (string | number | Uint8Array | null)[] => [
+  toStoredId(run.runId),
+  toStoredId(run.requestId),
+  run.status,
+  run.granularity,
+  Number(run.isNewThread),
+  run.createdAt,
+  run.updatedAt,
+  run.resumes ?? null,
+  run.end ? JSON.stringify(run.end) : null,
+  run.options,
+  run.input ?? null,
+  toList(run.answers),
+  Number(run.hasNewInput),
+  run.resume ? toList(run.resume) : null,
+  run.outputFrom ?? null,
+  run.outputTo ?? null,
+  run.wakeAt ?? null,
+  run.usage ?? null,
+  run.revision ?? null,
+];
+
+export type ColumnsOfRun = readonly [
+  runId: StoredId,
+  requestId: StoredId,
+  status: RunStatus,
+  granularity: Granularity,
+  isNewThread: number,
+  createdAt: number,
+  updatedAt: number,
+  resumes: string | null,
+  end: string | null,
+  options: Uint8Array,
+  input: Uint8Array | null,
+  answers: string,
+  hasNewInput: number,
+  resume: string | null,
+  outputFrom: number | null,
+  outputTo: number | null,
+  wakeAt: number | null,
+  usage: string | null,
+  revision: string | null,
+];
+
+export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
+  const [runId, requestId, status, granularity, isNewThread, createdAt, updatedAt, resumes, end, ...given] = columns;
+  const [options, input, answers, hasNewInput, resume, outputFrom, outputTo, wakeAt, usage, revision] = given;
+  const run: { -readonly [K in keyof RunRecord]: RunRecord[K] } = {
+    runId: fromStoredId(runId),
+    threadId,
+    requestId: fromStoredId(requestId),
+    status,
+    granularity,
+    isNewThread: isNewThread === 1,
+    createdAt,
+    updatedAt,
+    options,
+    answers: fromList(answers) as readonly string[],
+    hasNewInput: hasNewInput === 1,
+  };
+  if (resumes !== null) run.resumes = resumes;
+  if (end !== null) run.end = JSON.parse(end) as RunEnd;
+  if (input !== null) run.input = input;
+  if (resume !== null) run.resume = fromList(resume) as readonly string[];
+  if (outputFrom !== null) run.outputFrom = outputFrom;
+  if (outputTo !== null) run.outputTo = outputTo;
+  if (wakeAt !== null) run.wakeAt = wakeAt;
+  if (usage !== null) run.usage = usage;
+  if (revision !== null) run.revision = revision;
+  return run;
+}
+
 /** A head as it is selected: what stands once, then `headColumns`. */
-export const selectedHead = `ref, context_number, checkpoints_since, EXISTS (SELECT 1 FROM gaps WHERE gaps.ref = threads.ref), name, metadata, created_at, updated_at, deleting, ${headColumns.join(', ')}`;
+export const selectedHead = `threads.ref, context_number, checkpoints_since,
+  EXISTS (SELECT 1 FROM gaps WHERE gaps.ref = threads.ref), EXISTS (SELECT 1 FROM tool_calls WHERE tool_calls.ref = threads.ref),
+  name, metadata, threads.created_at, threads.updated_at, deleting,
+  ${headColumns.map((name) => `threads.${name}`).join(', ')}`;
 
 export type HeadColumns = [
   ref: number,
   contextNumber: number,
   checkpointsSince: number | null,
   hasGaps: number,
+  hasToolCalls: number,
   name: string | null,
   metadata: Uint8Array | null,
   createdAt: number,
@@ -163,7 +264,7 @@ export type HeadColumns = [
 
 /** Written out, for every change begins with it: an object built key by key takes a third of the time of one spread together. */
 export function toHead(row: HeadColumns): Head {
-  const [, , , , name, metadata, createdAt, updatedAt, deleting, version, epoch, step, ...held] = row;
+  const [, , , , , name, metadata, createdAt, updatedAt, deleting, version, epoch, step, ...held] = row;
   const [activeRun, activeStatus, worker, foundVersion, newestRun, queue, nextPosition, ...waits] = held;
   const [openCalls, next, interruptedRun, openInterrupts, claims, progress, fieldBytes, contextBytes, ...served] =
     waits;

@@ -2,10 +2,20 @@ import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Reads, Snapshot, UndoSink } from '../../ports/changes.ts';
 import type { Head, PlacedEntry, RunRecord, ThreadKey, ToolCallKey } from '../../ports/record.ts';
-import { optional, toRun } from '../../record/sql-rows.ts';
+import { optional } from '../../record/sql-rows.ts';
 import { iterateUndos } from './checkpoints.ts';
 import { contextRows, type ContextRef } from './gaps.ts';
-import { arraysOf, selectedHead, toHead, toPlacedEntry, toRunColumns, type HeadColumns } from './rows.ts';
+import {
+  arraysOf,
+  columnsOfRun,
+  type ColumnsOfRun,
+  selectedHead,
+  selectedRun,
+  toHead,
+  toPlacedEntry,
+  toRun,
+  type HeadColumns,
+} from './rows.ts';
 
 export interface HeadRow extends ContextRef {
   readonly head: Head;
@@ -13,17 +23,47 @@ export interface HeadRow extends ContextRef {
   readonly checkpointsSince: number | null;
   /** Whether its context has gaps. */
   readonly hasGaps: boolean;
+  readonly hasToolCalls: boolean;
 }
 
+const headOf = `SELECT ${selectedHead} FROM threads WHERE owner = ? AND thread_id = ?`;
+
 export function selectHead(db: Sqlite, { owner, threadId }: ThreadKey): HeadRow | undefined {
-  const row = arraysOf(db.prepare(`SELECT ${selectedHead} FROM threads WHERE owner = ? AND thread_id = ?`)).get(
-    owner,
-    threadId,
-  ) as HeadColumns | undefined;
-  return (
-    row && { ref: row[0], contextNumber: row[1], checkpointsSince: row[2], hasGaps: row[3] === 1, head: toHead(row) }
-  );
+  // Rows are arrays here, which the types of node:sqlite do not know.
+  const row = arraysOf(db.prepare(headOf)).get(owner, threadId) as HeadColumns | undefined;
+  return row && toHeadRow(row);
 }
+
+/** A thread as a change finds it, with one of its runs. */
+export interface FoundThread extends HeadRow {
+  readonly run?: RunRecord | undefined;
+}
+
+const runBesideHead = `SELECT ${selectedRun}, ${selectedHead}
+  FROM threads LEFT JOIN runs ON runs.run_id = ? AND runs.owner = threads.owner AND runs.ref = threads.ref
+  WHERE threads.owner = ? AND thread_id = ?`;
+
+/** The thread with the first of the runs that are to be read: most changes read one. */
+export function findThread(db: Sqlite, key: ThreadKey, { runs: [runId] = [] }: Reads): FoundThread | undefined {
+  if (runId === undefined) return selectHead(db, key);
+  const { owner, threadId } = key;
+  const row = arraysOf(db.prepare(runBesideHead)).get(toStoredId(runId), owner, threadId) as unknown[] | undefined;
+  if (!row) return undefined;
+  const run = row.splice(0, columnsOfRun.length);
+  return {
+    ...toHeadRow(row as HeadColumns),
+    run: run[0] === null ? undefined : toRun(threadId, run as unknown as ColumnsOfRun),
+  };
+}
+
+const toHeadRow = (row: HeadColumns): HeadRow => ({
+  ref: row[0],
+  contextNumber: row[1],
+  checkpointsSince: row[2],
+  hasGaps: row[3] === 1,
+  hasToolCalls: row[4] === 1,
+  head: toHead(row),
+});
 
 export const selectRef = (db: Sqlite, { owner, threadId }: ThreadKey): number | undefined =>
   db.prepare('SELECT ref FROM threads WHERE owner = ? AND thread_id = ?').get(owner, threadId)?.['ref'] as
@@ -43,7 +83,7 @@ export const selectFields = (db: Sqlite, ref: number): Record<string, Uint8Array
   );
 
 /** One moment of a thread: what a decision asked to see. */
-export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey, reads: Reads): Snapshot {
+export function toSnapshot(db: Sqlite, row: FoundThread | undefined, key: ThreadKey, reads: Reads): Snapshot {
   if (!row) return emptySnapshot;
   const { ref, head } = row;
   if (reads.undosOfActiveRun) readUndos(db, row, reads.undosOfActiveRun());
@@ -59,7 +99,7 @@ export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey,
   };
 }
 
-const emptySnapshot: Snapshot = {
+export const emptySnapshot: Snapshot = {
   head: undefined,
   runs: new Map(),
   entries: new Map(),
@@ -73,14 +113,20 @@ function readUndos(db: Sqlite, { ref, head }: HeadRow, sink: UndoSink): void {
   for (const row of iterateUndos(db, ref, range)) sink.add(row);
 }
 
-function readRuns(db: Sqlite, { ref, head }: HeadRow, { owner, threadId }: ThreadKey, reads: Reads): Snapshot['runs'] {
-  const active = reads.activeRun ? head.activeRun : undefined;
+const runOf = `SELECT ${selectedRun} FROM runs WHERE owner = ? AND run_id = ? AND ref = ?`;
+
+function readRuns(
+  db: Sqlite,
+  { ref, head, run: first }: FoundThread,
+  { owner, threadId }: ThreadKey,
+  { runs: [, ...others] = [], activeRun }: Reads,
+): Snapshot['runs'] {
   const runs = new Map<string, RunRecord>();
-  for (const runId of [...(reads.runs ?? []), ...(active === undefined ? [] : [active])]) {
-    const run = db.prepare('SELECT * FROM runs WHERE owner = ? AND run_id = ?').get(owner, toStoredId(runId));
-    if (run?.['ref'] !== ref) continue;
-    run['thread_id'] = threadId;
-    runs.set(runId, toRun(toRunColumns(run)));
+  if (first) runs.set(first.runId, first);
+  if (activeRun && head.activeRun !== undefined) others.push(head.activeRun);
+  for (const runId of others) {
+    const row = arraysOf(db.prepare(runOf)).get(owner, toStoredId(runId), ref) as ColumnsOfRun | undefined;
+    if (row) runs.set(runId, toRun(threadId, row));
   }
   return runs;
 }

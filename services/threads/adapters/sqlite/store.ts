@@ -1,5 +1,6 @@
 import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Decision, Reads, Snapshot, ThreadChanges } from '../../ports/changes.ts';
+import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadStore } from '../../ports/store.ts';
 import { createAgentRecords } from './agents.ts';
 import { applyChange } from './change.ts';
@@ -8,7 +9,7 @@ import { createIdempotency } from './idempotency.ts';
 import { createLists } from './lists.ts';
 import { createReads } from './reads.ts';
 import { migrations } from './schema.ts';
-import { selectHead, toSnapshot } from './snapshot.ts';
+import { emptySnapshot, findThread, toSnapshot } from './snapshot.ts';
 import { createSweeps } from './sweeps.ts';
 
 /** A turn changes some thirty pages, in each a row or two. */
@@ -36,12 +37,32 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
 const createChanges = (db: Sqlite): ThreadChanges => ({
   change: (key, reads, decide) =>
     db.write(() => {
-      const row = selectHead(db, key);
-      const { change, reply } = decideFrom(decide, reads, (read) => toSnapshot(db, row, key, read));
-      if (change) applyChange(db, row, key, change);
-      return reply;
+      const made = reads.isNewThread ? makeThread(db, key, decide) : undefined;
+      return made ? made.reply : changeFound(db, key, reads, decide);
     }),
 });
+
+/** Makes the thread without a look whether it is there; `undefined` when it is, or when that may decide. */
+function makeThread<T>(
+  db: Sqlite,
+  key: ThreadKey,
+  decide: (snapshot: Snapshot) => Decision<T>,
+): Decision<T> | undefined {
+  let decision: Decision<T>;
+  try {
+    decision = decide(emptySnapshot);
+  } catch {
+    return undefined;
+  }
+  return decision.change && applyChange(db, undefined, key, decision.change) ? decision : undefined;
+}
+
+function changeFound<T>(db: Sqlite, key: ThreadKey, reads: Reads, decide: (snapshot: Snapshot) => Decision<T>): T {
+  const found = findThread(db, key, reads);
+  const { change, reply } = decideFrom(decide, reads, (read) => toSnapshot(db, found, key, read));
+  if (change) applyChange(db, found, key, change);
+  return reply;
+}
 
 /** A fence refuses a request that was applied before: only then is it looked for among those. */
 function decideFrom<T>(
