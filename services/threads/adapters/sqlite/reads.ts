@@ -61,6 +61,7 @@ export function createReads(db: Sqlite): ThreadReads {
       const row = arraysOf(
         prepare(`SELECT ${selectedRun}, thread_id FROM ${runsOfThreads} WHERE owner = ? AND run_id = ?`),
       ).get(owner, toStoredId(runId)) as unknown[] | undefined;
+      // Rows are arrays here, which the types of node:sqlite do not know.
       return Promise.resolve(row && toRun(row.pop() as string, row as unknown as ColumnsOfRun));
     },
   };

@@ -35,7 +35,7 @@ export function selectHead(db: Sqlite, { owner, threadId }: ThreadKey): HeadRow 
 }
 
 /** A thread as a change finds it, with one of its runs. */
-export interface FoundThread extends HeadRow {
+interface FoundThread extends HeadRow {
   readonly run?: RunRecord | undefined;
 }
 
@@ -52,9 +52,12 @@ export function findThread(db: Sqlite, key: ThreadKey, { runs: [runId] = [] }: R
   const run = row.splice(0, columnsOfRun.length);
   return {
     ...toHeadRow(row as HeadColumns),
-    run: run[0] === null ? undefined : toRun(threadId, run as unknown as ColumnsOfRun),
+    run: hasRun(run) ? toRun(threadId, run) : undefined,
   };
 }
+
+/** A thread without the run has nulls for its columns. */
+const hasRun = (columns: readonly unknown[]): columns is ColumnsOfRun => columns[0] !== null;
 
 const toHeadRow = (row: HeadColumns): HeadRow => ({
   ref: row[0],
