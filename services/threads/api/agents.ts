@@ -1,7 +1,7 @@
 import { notFound, unavailable } from '@agent-workflow/kit/errors';
 import type { AgentCalls, RegisteredAgent } from '@agent-workflow/protos/threads';
-import { decideRegister, refuseRegistration } from '../agents/register.ts';
-import { decideRetire, decideRoute } from '../agents/route.ts';
+import { decideRegister, refuseRegistration } from '../agents/decisions.ts';
+import { decideRetire, decideRoute } from '../agents/decisions.ts';
 import { toRegisteredAgent } from '../agents/routing.ts';
 import type { Routings } from '../agents/routings.ts';
 import { createSharedReads } from '../agents/shared-reads.ts';

@@ -1,8 +1,8 @@
-import { requestOf, type Repeatable } from '@agent-workflow/protos/repeats';
+import { requestOf, type Repeatable, type KnownRequest } from '@agent-workflow/protos/repeats';
 import { pruned } from '../history/retention.ts';
-import type { Reads, ThreadChanges } from '../ports/changes.ts';
+import type { Reads, ThreadChanges, Decision, Snapshot } from '../ports/changes.ts';
 import type { ThreadKey } from '../ports/record.ts';
-import { decideRepeatable, type Decide, type Outcome } from '../record/repeats.ts';
+import { fromJson, toJson } from '../record/json.ts';
 
 /**
  * How the calls of the service change threads. Around the decision of a call are, from the outside in:
@@ -57,3 +57,33 @@ export function createChanging({ store, now, keep }: ChangingOptions): Changing 
     },
   };
 }
+
+type Decide<T> = (snapshot: Snapshot) => Decision<T>;
+
+/** The result of a decision: made now, or kept from an earlier call of the same request. */
+type Outcome<T, K> = { readonly made: T } | { readonly kept: K };
+
+/**
+ * The same decision, applied at most once for a request: its change is written together with what `toKept` makes of its reply, and a
+ * request that is applied already changes nothing. The reply of a decision without a change is kept as well, so that a repetition gets
+ * the same, unless `toKept` returns nothing. What is kept is small JSON without binary values.
+ */
+const decideRepeatable =
+  <T, K>(
+    {
+      request,
+      now,
+      toKept,
+    }: { readonly request: KnownRequest; readonly now: number; readonly toKept: (reply: T) => K | undefined },
+    decide: Decide<T>,
+  ): Decide<Outcome<T, K>> =>
+  (snapshot) => {
+    const { applied, head } = snapshot;
+    if (applied && applied.length > 0 && head && !head.deleting) return { reply: { kept: fromJson(applied) as K } };
+    const { change, reply } = decide(snapshot);
+    const changed = change ?? (head && { head });
+    const made = { reply: { made: reply } };
+    const kept = toKept(reply);
+    if (!changed || kept === undefined) return { ...made, ...(change && { change }) };
+    return { ...made, change: { ...changed, applies: { ...request, reply: toJson(kept), at: now } } };
+  };

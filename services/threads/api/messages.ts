@@ -2,13 +2,13 @@ import { notFound, ServiceError } from '@agent-workflow/kit/errors';
 import type { FixThreadRequest, MessageCalls } from '@agent-workflow/protos/threads';
 import type { References } from '../files/references.ts';
 import { listMessages, toMessageJson } from '../lists/lists.ts';
-import { decideAddMessages } from '../messages/add.ts';
-import { decideDeleteMessage } from '../messages/delete.ts';
-import { decideFix, findBroken } from '../messages/fix.ts';
+import { decideAddMessages } from '../messages/decisions.ts';
+import { decideDeleteMessage } from '../messages/decisions.ts';
+import { decideFix, findBroken } from '../messages/decisions.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
-import { isVersionConflict } from '../state/writable.ts';
+import { isVersionConflict } from '../state/write.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, liveHead } from './found.ts';
 

@@ -1,4 +1,12 @@
-import type { ClaimedRun, CommitStepReply, CommitStepRequest, RunCalls, State } from '@agent-workflow/protos/threads';
+import type {
+  ClaimedRun,
+  CommitStepReply,
+  CommitStepRequest,
+  RunCalls,
+  State,
+  RunReadCalls,
+  AcceptRunReply,
+} from '@agent-workflow/protos/threads';
 import { FieldsToRead, type DeclaredFields, type RefuseUnfit } from '../agents/declared-fields.ts';
 import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
 import type { References } from '../files/references.ts';
@@ -10,10 +18,9 @@ import { agentOf } from '../record/head.ts';
 import { decideAccept, takesPlace, undoesActive } from '../runs/accept.ts';
 import { decideClaim, inputIds } from '../runs/claim.ts';
 import { decideCommit, fencedHead } from '../runs/commit.ts';
-import { decideEnd } from '../runs/end.ts';
-import { fromKeptAcceptance, fromKeptClaim, toKeptAcceptance, toKeptClaim } from '../runs/kept-claim.ts';
-import { newestOutput } from '../runs/output.ts';
-import { decideRelease } from '../runs/release.ts';
+import { decideEnd } from '../runs/commit.ts';
+import { newestOutput } from '../runs/steps.ts';
+import { decideRelease } from '../runs/commit.ts';
 import { ResumedToRead, type Resumed } from '../runs/kept-tools.ts';
 import { OldRoutings } from '../runs/revision.ts';
 import { aheadOf, earlier } from '../runs/worker-clock.ts';
@@ -22,7 +29,11 @@ import { CallsToRead, callsIn, type HeldCalls } from '../runs/settled-input.ts';
 import type { Message } from '@agent-workflow/protos/message';
 import { fromJson } from '../record/json.ts';
 import type { Changing } from './changing.ts';
-import { idsOf, keyOf, knownRun } from './found.ts';
+import { idsOf, keyOf, knownRun, liveHead } from './found.ts';
+import { listOwnRuns, listRunMessages, listRuns, toProtoRun } from '../lists/lists.ts';
+import type { ThreadHistory } from '../ports/history.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
+import { listRunSteps } from '../runs/steps.ts';
 
 /** A worker whose clock is ahead of that of the record. */
 export interface ClockAhead {
@@ -223,3 +234,85 @@ const withState = (claimed: ClaimedRun, state: State): ClaimedRun => ({
   appended: claimed.appended.map(({ messageId }) => ({ messageId, json: new Uint8Array() })),
   state,
 });
+
+interface RunReadCallsOptions {
+  readonly store: ThreadReads & ThreadLists & ThreadHistory;
+  readonly texts: StoredTexts;
+}
+
+export const createRunReadCalls = ({ store, texts }: RunReadCallsOptions): RunReadCalls => ({
+  getRun: async ({ owner, runId }) => {
+    const run = await knownRun(store, owner, runId);
+    const head = await liveHead(store, { owner, threadId: run.threadId });
+    return toProtoRun(owner, run, head);
+  },
+
+  listRuns: async (request, call) => listRuns(store, request, await liveHead(store, keyOf(request)), call),
+
+  listOwnRuns: (request, call) => listOwnRuns(store, request, call),
+
+  listRunMessages: async (request, call) => {
+    const run = await knownRun(store, request.owner, request.runId);
+    await liveHead(store, { owner: request.owner, threadId: run.threadId });
+    return listRunMessages({ store, texts }, request, run, call);
+  },
+
+  listRunSteps: async (request) => {
+    const run = await knownRun(store, request.owner, request.runId);
+    const key = { owner: request.owner, threadId: run.threadId };
+    return { steps: await listRunSteps({ store, texts }, key, request, await liveHead(store, key)) };
+  },
+});
+
+/** A claim without the binary values of its reply, which are read from the record again. */
+interface KeptClaim extends Omit<ClaimedRun, 'appended' | 'optionsJson' | 'progressJson' | 'state'> {
+  /** Ids of messages. */
+  readonly appended: readonly string[];
+  readonly hasProgress: boolean;
+}
+
+/** Nothing is kept of a claim that another agent, or another revision, has to make. */
+const toKeptClaim = (claimed: ClaimedRun): KeptClaim | undefined =>
+  claimed.otherAgent === undefined && claimed.otherRevision === undefined ? keptOf(claimed) : undefined;
+
+const keptOf = ({ appended, optionsJson: _, progressJson, state: _state, ...rest }: ClaimedRun): KeptClaim => ({
+  ...rest,
+  appended: appended.map(({ messageId }) => messageId),
+  hasProgress: progressJson !== undefined,
+});
+
+/** The reply to the claim without the state. The fence keeps the rows unchanged until the claiming worker commits. */
+async function fromKeptClaim(
+  store: ThreadReads,
+  key: ThreadKey,
+  { appended: ids, hasProgress, ...rest }: KeptClaim,
+): Promise<ClaimedRun> {
+  const [run, head] = await Promise.all([store.getRun(key.owner, rest.runId), store.getHead(key)]);
+  const appended: ClaimedRun['appended'][number][] = [];
+  for (const messageId of ids) {
+    const message = await store.getMessage(key, messageId);
+    if (message) appended.push({ messageId, json: message.json });
+  }
+  return {
+    ...rest,
+    appended,
+    optionsJson: run?.options ?? new Uint8Array(),
+    ...(hasProgress && head?.progress ? { progressJson: head.progress } : {}),
+  };
+}
+
+interface KeptAcceptance extends Omit<AcceptRunReply, 'claimed'> {
+  readonly claimed?: KeptClaim;
+}
+
+/** Nothing is kept of a run that was not accepted, because the thread belongs to another agent. */
+const toKeptAcceptance = ({ claimed, ...reply }: AcceptRunReply): KeptAcceptance | undefined =>
+  reply.otherAgent === undefined ? { ...reply, ...(claimed && { claimed: keptOf(claimed) }) } : undefined;
+
+async function fromKeptAcceptance(
+  store: ThreadReads,
+  key: ThreadKey,
+  { claimed, ...reply }: KeptAcceptance,
+): Promise<AcceptRunReply> {
+  return { ...reply, ...(claimed && { claimed: await fromKeptClaim(store, key, claimed) }) };
+}

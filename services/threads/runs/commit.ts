@@ -1,16 +1,25 @@
-import { invalid, stale } from '@agent-workflow/kit/errors';
-import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow/protos/threads';
+import { invalid, stale, notFound } from '@agent-workflow/kit/errors';
+import type {
+  CommitStepReply,
+  CommitStepRequest,
+  RunEnd,
+  EndRunReply,
+  EndRunRequest,
+  ReleaseRunReply,
+  ReleaseRunRequest,
+  FusedStep,
+} from '@agent-workflow/protos/threads';
 import { heldMessages } from '@agent-workflow/protos/progress';
-import type { Decision, Snapshot } from '../ports/changes.ts';
+import type { Decision, Snapshot, Change } from '../ports/changes.ts';
 import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { RefuseUnfit } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
-import { fuse, fusedRequest, snapshotAfter, type StepDecision } from './fused.ts';
-import { fixNextRevision, isOfRetired, servedRun, type Serving } from './revision.ts';
+import { fixNextRevision, isOfRetired, servedRun, committedIterations, type Serving } from './revision.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
+import { isOpen } from '@agent-workflow/protos/lists';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
 interface Fence {
@@ -196,5 +205,103 @@ export function endRun(
   return {
     head: fixNextRevision(freed, serving),
     run: { ...servedRun(run, head), status: end.status, updatedAt: at, end, outputTo: head.nextPosition },
+  };
+}
+
+/** Ends a run from outside. The epoch rises, so that its worker commits nothing more. */
+export function decideEnd(
+  request: EndRunRequest,
+  { head, runs }: Snapshot,
+  { now, routings }: { readonly now: number; readonly routings: RoutingsByAgent },
+): Decision<EndRunReply> {
+  const run = runs.get(request.runId);
+  if (!head || head.deleting || !run) throw notFound(`run "${request.runId}" does not exist`);
+  if (!isOpen(run.status)) return { reply: { status: run.status, endedNow: false } };
+  if (request.onlyWaiting === true && (head.activeRun !== run.runId || run.status !== 'queued'))
+    throw stale(`run "${request.runId}" is not waiting for a worker`);
+
+  const end: RunEnd = {
+    status: request.status,
+    iterations: committedIterations(head, run),
+    recursionLimitReached: false,
+    ...(request.error === undefined ? {} : { error: request.error }),
+  };
+  const reply = { status: request.status, endedNow: true };
+  if (head.activeRun !== run.runId) {
+    const left = { ...head, queue: head.queue.filter((id) => id !== run.runId) };
+    return {
+      change: {
+        head: left,
+        runs: [{ ...run, status: request.status, updatedAt: now, end }],
+      },
+      reply,
+    };
+  }
+  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, {
+    ...{ end, at: now, routings },
+    thread: { owner: request.owner, threadId: run.threadId },
+  });
+  return {
+    change: { head: ended.head, runs: [ended.run] },
+    reply: { ...reply, ...nextOf(ended.head) },
+  };
+}
+
+/**
+ * Releases a run from its worker. The run waits for another worker as if it had never been claimed, and the released claim does not
+ * count: a run may be released any number of times.
+ */
+export function decideRelease(
+  { runId, epoch }: ReleaseRunRequest,
+  { head, runs }: Snapshot,
+  now: number,
+): Decision<ReleaseRunReply> {
+  const run = runs.get(runId);
+  const isHeld = head?.activeRun === runId && head.activeStatus === 'running' && head.epoch === epoch;
+  if (!isHeld || !run || head.deleting) throw stale(`run "${runId}" is not this worker's to release`);
+  const { worker: _, ...left } = head;
+  const released: Head = {
+    ...left,
+    epoch: epoch + 1,
+    activeStatus: 'queued',
+    claims: Math.max(0, head.claims - 1),
+  };
+  return { change: { head: released, runs: [{ ...run, status: 'queued', updatedAt: now }] }, reply: {} };
+}
+
+/** A step that is to be written. */
+type StepDecision = Required<Decision<CommitStepReply>>;
+
+/** The request that would commit the fused step alone, after the step of the request. */
+function fusedRequest({ owner, threadId, runId, epoch, step }: CommitStepRequest, fused: FusedStep): CommitStepRequest {
+  return {
+    ...{ owner, threadId, runId, epoch, step: step + 1 },
+    ...{ fields: {}, replacesMessages: false, removedFromContext: [], openInterrupts: [] },
+    ...fused,
+  };
+}
+
+/** What a decision about the fused step sees. Its messages are new and it writes no fields, so that it needs no more than this. */
+function snapshotAfter(before: Snapshot, { head, runs = [] }: Change): Snapshot {
+  return {
+    ...{ head, fields: {}, entries: new Map(), context: [] },
+    runs: new Map([...before.runs, ...runs.map((run) => [run.runId, run] as const)]),
+  };
+}
+
+/** One change that writes both steps, each with its version and its checkpoint. */
+function fuse({ change: first, reply: { rejoined } }: StepDecision, second: StepDecision): StepDecision {
+  const { messages = [], removedFromContext = [], fields = {}, runs = [], checkpoint, head } = first;
+  const positions = messages.map(({ position }) => position);
+  const written = new Map([...runs, ...(second.change.runs ?? [])].map((run) => [run.runId, run]));
+  return {
+    change: {
+      ...second.change,
+      ...{ fields, removedFromContext },
+      messages: [...messages, ...(second.change.messages ?? [])],
+      ...(written.size === 0 ? {} : { runs: [...written.values()] }),
+      ...(checkpoint ? { passed: { version: head.version, checkpoint, positions } } : {}),
+    },
+    reply: { ...second.reply, ...(rejoined === undefined ? {} : { rejoined }) },
   };
 }

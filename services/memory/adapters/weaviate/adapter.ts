@@ -1,12 +1,11 @@
-import { canBeRetried, unavailable } from '@agent-workflow/kit/errors';
+import { canBeRetried, unavailable, isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
-import { unwatchedPart, type Health } from '@agent-workflow/runtime/health';
+import { unwatchedPart, type Health, type PartHealth } from '@agent-workflow/runtime/health';
 import type { Reindex } from '../../ports/backup.ts';
 import type { EmbedderIdentity } from '../../ports/embedder.ts';
 import type { MemoryStore } from '../../ports/store.ts';
 import { logRetries } from '@agent-workflow/runtime/retries';
-import { reportHealth } from './health.ts';
 import { readWeaviateConfig, type WeaviateConfig, type WeaviateValues } from './settings.ts';
 
 interface Parts {
@@ -69,3 +68,32 @@ const failuresTo =
   (error: unknown): void => {
     log.warn({ err: error }, 'a request to Weaviate failed in the background');
   };
+
+/** The same store. It reports to `part` whether its calls work, and that it is unavailable when they fail for that. */
+function reportHealth(store: MemoryStore, part: PartHealth): MemoryStore {
+  const reported =
+    <A extends readonly unknown[], R>(work: (...values: A) => Promise<R>) =>
+    async (...values: A): Promise<R> => {
+      try {
+        const result = await work(...values);
+        part.works();
+        return result;
+      } catch (error) {
+        if (isServiceError(error, 'Unavailable')) part.fails('it is unavailable', error);
+        if (isServiceError(error, 'Timeout')) part.fails('it does not answer in time', error);
+        throw error;
+      }
+    };
+  return {
+    ...store,
+    put: reported(store.put),
+    update: reported(store.update),
+    findUpdated: reported(store.findUpdated),
+    get: reported(store.get),
+    remove: reported(store.remove),
+    list: reported(store.list),
+    removeExpired: reported(store.removeExpired),
+    findByVector: reported(store.findByVector),
+    findByKeywords: reported(store.findByKeywords),
+  };
+}

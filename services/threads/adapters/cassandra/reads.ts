@@ -3,14 +3,25 @@ import type { MessagesPage, ThreadLists } from '../../ports/lists.ts';
 import type { ContextPage, StoredState, ThreadReads } from '../../ports/reads.ts';
 import type { LogEntry, PlacedEntry, ThreadKey } from '../../ports/record.ts';
 import { logBounds } from '../../record/log-bounds.ts';
-import { messageBytes } from '../../record/row-sizes.ts';
+import { messageBytes, checkpointBytes, undoBytes } from '../../record/row-sizes.ts';
 import type { Row, Session } from './client/client.ts';
-import { isPlacedAlike, isUntouched, readAt, readEntries, readNewest, readRanges, skip, type Log } from './rows/log.ts';
-import { isGone, long, toEntry, toHead, toLayout, type Layout, type Seen } from './rows/rows.ts';
+import {
+  isPlacedAlike,
+  isUntouched,
+  readAt,
+  readEntries,
+  readNewest,
+  readRanges,
+  skip,
+  pagesOf,
+  type Log,
+} from './rows/log.ts';
+import { isGone, long, toEntry, toHead, toLayout, toCheckpoint, toUndo, type Layout, type Seen } from './rows/rows.ts';
 import { kinds } from './rows/schema.ts';
-import { readHead, toFields } from './change/snapshot.ts';
-import { createReadBy, type Found, type ReadByOptions } from './read-by.ts';
+import { readHead, toFields, createWatch } from './change/snapshot.ts';
 import { subtract, within, type Range } from './rows/ranges.ts';
+import { pauseBetweenTries } from './change/change.ts';
+import type { ThreadHistory } from '../../ports/history.ts';
 
 type Reading = Omit<ThreadReads, 'getRun'> & Pick<ThreadLists, 'listMessages'>;
 
@@ -162,4 +173,103 @@ async function readPage(session: Session, log: Log, page: MessagesPage): Promise
     }
   }
   return entries;
+}
+
+interface ReadByOptions {
+  readonly session: Session;
+  readonly deadlineMs: number;
+}
+
+/** Which head the rows belong to, and how it places them. */
+type Found = Pick<Seen, 'stamp' | 'layout'>;
+
+interface ReadBy<T> {
+  readonly first?: () => Promise<Found>;
+  readonly read: (log: Log) => Promise<T>;
+  readonly isAlike: (layout: Layout, now: Layout | undefined) => boolean;
+}
+
+type ReadByLayout = <T>(key: ThreadKey, by: ReadBy<T>) => Promise<T | undefined>;
+
+/**
+ * Reads by the layout of a head. Rows of the thread's partition carry the stamp of their head; when that does not
+ * decide, the head is read again, and when it has changed in a way that matters, all is read again.
+ */
+const createReadBy =
+  ({ session, deadlineMs }: ReadByOptions): ReadByLayout =>
+  async <T>(
+    key: ThreadKey,
+    { isAlike, read, first = () => readHead(session, key) }: ReadBy<T>,
+  ): Promise<T | undefined> => {
+    const until = Date.now() + deadlineMs;
+    for (let tries = 1; ; tries += 1) {
+      const { layout, stamp } = await first();
+      if (!layout) return undefined;
+      const watch = createWatch(stamp);
+      const result = await read({ key, layout, saw: watch.saw });
+      if (watch.isSteady() && watch.hasSeen()) return result;
+      if (isAlike(layout, (await readHead(session, key)).layout)) return result;
+      await pauseBetweenTries(tries, until);
+    }
+  };
+
+const ofCheckpoints = `owner = ? AND thread_id = ? AND kind = ${kinds.checkpoint}`;
+const newestFirst = 'ORDER BY kind DESC, n DESC, id DESC LIMIT ?';
+const selectCheckpoints = `SELECT n, checkpoint, metadata FROM thread WHERE ${ofCheckpoints} AND n < ? ${newestFirst}`;
+const selectVersions = `SELECT n FROM thread WHERE ${ofCheckpoints} AND n < ? ${newestFirst}`;
+const selectUndos = `SELECT n, undo FROM thread WHERE ${ofCheckpoints} AND n > ? AND n < ? ${newestFirst}`;
+
+/** Rows read at once that may have the largest metadata, and undos, each as large as what one step changed. */
+const metadataAtOnce = 64;
+const undosAtOnce = 4;
+
+/** The checkpoints of a thread are in its partition. A page of them needs no head. */
+export const createHistory = (session: Session): ThreadHistory => ({
+  listCheckpoints: async (key, { limit, offset = 0, below = Number.MAX_SAFE_INTEGER, bytes }) => {
+    const start = offset === 0 ? below : await skipCheckpoints(session, key, below, offset);
+    const params = [key.owner, key.threadId, long(start), limit];
+    const pages = pagesOf(session, { cql: selectCheckpoints, params }, { most: metadataAtOnce });
+    return take(pages, toCheckpoint, checkpointBytes, bytes);
+  },
+
+  listUndos: async ({ owner, threadId }, { above, below = Number.MAX_SAFE_INTEGER, limit, bytes }) => {
+    const params = [owner, threadId, long(above), long(below), limit];
+    return take(pagesOf(session, { cql: selectUndos, params }, { most: undosAtOnce }), toUndo, undoBytes, bytes);
+  },
+});
+
+/** The version below which the list continues after `count` others; 0 when there are no more. */
+async function skipCheckpoints(
+  session: Session,
+  { owner, threadId }: ThreadKey,
+  below: number,
+  count: number,
+): Promise<number> {
+  let left = count;
+  const statement = { cql: selectVersions, params: [owner, threadId, long(below), count] };
+  for await (const rows of pagesOf(session, statement)) {
+    const last = rows[left - 1];
+    if (last) return Number(last['n']);
+    left -= rows.length;
+  }
+  return 0;
+}
+
+/** The items of a list that is read page by page, as far as it is to hold more than `bytes`. */
+async function take<T>(
+  pages: AsyncIterable<readonly Row[]>,
+  toItem: (row: Row) => T,
+  sizeOf: (item: T) => number,
+  bytes: number | undefined,
+): Promise<readonly T[]> {
+  const items: T[] = [];
+  const isEnough = createQuota(bytes);
+  for await (const rows of pages) {
+    for (const row of rows) {
+      const item = toItem(row);
+      items.push(item);
+      if (isEnough(sizeOf(item))) return items;
+    }
+  }
+  return items;
 }

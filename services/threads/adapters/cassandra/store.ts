@@ -4,19 +4,23 @@ import { retry } from '@agent-workflow/kit/retry';
 import { newestVersion } from '@agent-workflow/runtime/data-version';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadStore } from '../../ports/store.ts';
-import { createAgentRecords } from './agents.ts';
 import { betweenTries, createLines, createMakeChange } from './change/change.ts';
-import { openSession, type SentStatement, type CassandraPlace, type Statement } from './client/client.ts';
+import {
+  openSession,
+  type SentStatement,
+  type CassandraPlace,
+  type Statement,
+  type Session,
+  type Row,
+} from './client/client.ts';
 import { createFiles } from './files.ts';
-import { createHistory } from './history.ts';
-import { createIdempotency } from './idempotency.ts';
+import { createHistory } from './reads.ts';
 import type { Plan, SegmentSizes } from './change/plan.ts';
 import { createRecent } from './change/recent.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
 import { createOwnRuns } from './lists/own-runs.ts';
 import { createRecency } from './lists/recency.ts';
-import { createRefreshes } from './lists/refreshes.ts';
 import { createRollOver } from './rollover.ts';
 import { createRuns } from './runs.ts';
 import { chunksOf, mapConcurrently } from './rows/log.ts';
@@ -24,6 +28,10 @@ import { migrations } from './rows/schema.ts';
 import { readHead } from './change/snapshot.ts';
 import { createSweeps } from './sweeps/sweeps.ts';
 import { createTicks } from './rows/times.ts';
+import type { AgentRecords, DefinitionKey } from '../../ports/agents.ts';
+import { fromAgent, fromDefinition, toAgent, toDefinition, toRoutings } from '../../record/agent-rows.ts';
+import { long, toBlob, toReply } from './rows/rows.ts';
+import type { IdempotencyRecord, IdempotencyRecords, NewIdempotencyRecord } from '../../ports/idempotency.ts';
 
 interface CassandraThreadStoreOptions extends CassandraPlace {
   /** How long one call is tried, in milliseconds, when its outcome is in doubt or others write the same thread. */
@@ -208,6 +216,161 @@ function createHolds(onError: (error: unknown) => void): Holds {
     close: async () => {
       isClosed = true;
       while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}
+
+/** All agents are in one partition: there are few, and they are listed together. */
+const registry = 0;
+
+const ofAgent = 'WHERE registry = ? AND name = ?';
+const columnsOfAgent = 'name, changes, routing, rest';
+const insertAgent = `INSERT INTO agent (registry, ${columnsOfAgent}) VALUES (?, ?, ?, ?, ?) IF NOT EXISTS`;
+const updateAgent = `UPDATE agent SET changes = ?, routing = ?, rest = ? ${ofAgent} IF changes = ?`;
+const ofDefinition = 'WHERE agent = ? AND revision = ? AND schema_hash = ?';
+
+/** The registered agents. A row of `agent` is written by conditional writes only. */
+const createAgentRecords = (session: Session): AgentRecords => ({
+  // A conditional write whose answer was lost may be half done: what reads a row to change it completes such a write first.
+  getAgent: async (name) => {
+    const params = [registry, name];
+    const [row] = await session.readSerial({ cql: `SELECT ${columnsOfAgent} FROM agent ${ofAgent}`, params });
+    return row && toAgent(row);
+  },
+
+  listAgents: async () =>
+    (await session.read({ cql: `SELECT ${columnsOfAgent} FROM agent WHERE registry = ?`, params: [registry] })).map(
+      toAgent,
+    ),
+
+  listRoutings: async () =>
+    toRoutings(await session.read({ cql: 'SELECT name, routing FROM agent WHERE registry = ?', params: [registry] })),
+
+  putAgent: async (agent) => {
+    const { name, changes, routing, rest } = fromAgent(agent);
+    const { isApplied } = await session.writeIf(
+      changes === 1
+        ? { cql: insertAgent, params: [registry, name, long(changes), routing, rest] }
+        : { cql: updateAgent, params: [long(changes), routing, rest, registry, name, long(changes - 1)] },
+    );
+    return isApplied;
+  },
+
+  getDefinition: async (key) => {
+    const cql = `SELECT graph, fields, tools, nodes FROM agent_definition ${ofDefinition}`;
+    const [row] = await session.read({ cql, params: valuesOf(key) });
+    return row && toDefinition(row);
+  },
+
+  putDefinition: async (key, definition) => {
+    const [graph, fields, tools, nodes] = fromDefinition(definition);
+    await session.write({
+      cql: `INSERT INTO agent_definition (agent, revision, schema_hash, graph, fields, tools, nodes) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      params: [...valuesOf(key), toBlob(graph), toBlob(fields), toBlob(tools), nodes],
+    });
+  },
+
+  dropDefinition: async (key) =>
+    session.write({ cql: `DELETE FROM agent_definition ${ofDefinition}`, params: valuesOf(key) }),
+});
+
+const valuesOf = ({ agent, revision, schemaHash }: DefinitionKey): readonly string[] => [agent, revision, schemaHash];
+
+interface IdempotencyOptions {
+  readonly session: Session;
+  readonly newStamp: () => string;
+  readonly deadlineMs: number;
+}
+
+/** Seconds that a request and its reply are remembered: the request a little longer than it must be, so that no reply outlasts it. */
+const keptSeconds = 25 * 3600;
+const replyKeptSeconds = 24 * 3600;
+
+/** In place of an attempt: the request that had the key has released it. */
+const released = '00000000-0000-0000-0000-000000000000';
+
+const columnsOfRequest = 'owner, key, attempt, body_hash, at, reply';
+const putRecord = `INSERT INTO once (${columnsOfRequest}) VALUES (?, ?, ?, ?, ?, ?) IF NOT EXISTS USING TTL ${keptSeconds}`;
+const putReply = `UPDATE once USING TTL ${replyKeptSeconds} SET reply = ? WHERE owner = ? AND key = ? IF EXISTS`;
+const ofRequestKey = 'WHERE owner = ? AND key = ?';
+const releaseKey = `UPDATE once USING TTL ${keptSeconds} SET attempt = ${released} ${ofRequestKey} IF reply = ?`;
+const takeKey = `UPDATE once USING TTL ${keptSeconds} SET attempt = ?, body_hash = ?, at = ?, reply = ? ${ofRequestKey} IF attempt = ${released}`;
+
+/** Idempotent requests; the server forgets them by their TTL. */
+function createIdempotency(options: IdempotencyOptions): IdempotencyRecords {
+  const { session, newStamp } = options;
+
+  /** What stands under the key; `undefined` when it stands there for this very attempt. */
+  const begin = async (owner: string, key: string, record: Beginning): Promise<IdempotencyRecord | undefined> => {
+    const { attempt, bodyHash, at, reply } = record;
+    const rest = [bodyHash, long(at), toBlob(reply)];
+    const { known } = await session.writeIf({ cql: putRecord, params: [owner, key, attempt, ...rest] });
+    if (!known || String(known['attempt']) === attempt) return undefined;
+    if (String(known['attempt']) !== released || known['body_hash'] !== bodyHash) return toRecord(known);
+    const { known: other } = await session.writeIf({ cql: takeKey, params: [attempt, ...rest, owner, key] });
+    if (!other || String(other['attempt']) === attempt) return undefined;
+    return toRecord({ ...known, reply: undefined });
+  };
+
+  return {
+    beginRequest: (owner, key, record) => {
+      // A call whose answer was lost finds its own attempt when it is made again.
+      const attempt = record.attempt !== undefined && uuid.test(record.attempt) ? record.attempt : newStamp();
+      return again(options, () => begin(owner, key, { ...record, attempt: attempt.toLowerCase() }));
+    },
+    endRequest: (owner, key, reply) =>
+      again(options, async () => {
+        const statement = reply
+          ? { cql: putReply, params: [toBlob(reply), owner, key] }
+          : { cql: releaseKey, params: [owner, key, toBlob(undefined)] };
+        await session.writeIf(statement);
+      }),
+    expireRequests: () => Promise.resolve(),
+  };
+}
+
+type Beginning = NewIdempotencyRecord & { readonly attempt: string };
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const toRecord = (row: Row): IdempotencyRecord => ({
+  bodyHash: row['body_hash'] as string,
+  at: Number(row['at']),
+  ...toReply(row),
+});
+
+/** Each write comes out the same when it is made twice. */
+const again = <T>({ deadlineMs }: IdempotencyOptions, work: () => Promise<T>): Promise<T> =>
+  retry(work, {
+    ...betweenTries,
+    deadline: Date.now() + deadlineMs,
+    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+  });
+
+/** The writes of lists by recency that are under way and that no caller waits for. */
+interface Refreshes {
+  readonly add: (owner: string, work: () => Promise<void>) => Promise<void>;
+  /** Resolves when the owner's writes under way have settled: a reader of this process sees every change made before. */
+  readonly settled: (owner: string) => Promise<void>;
+}
+
+function createRefreshes(): Refreshes {
+  const byOwner = new Map<string, Set<Promise<void>>>();
+  return {
+    add: async (owner, work) => {
+      const mine = byOwner.get(owner) ?? new Set();
+      byOwner.set(owner, mine);
+      const writing = work();
+      mine.add(writing);
+      try {
+        await writing;
+      } finally {
+        mine.delete(writing);
+        if (mine.size === 0) byOwner.delete(owner);
+      }
+    },
+    settled: async (owner) => {
+      await Promise.allSettled([...(byOwner.get(owner) ?? [])]);
     },
   };
 }

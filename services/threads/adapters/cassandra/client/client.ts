@@ -3,7 +3,6 @@ import { unavailable } from '@agent-workflow/kit/errors';
 import { refuseOldVersion } from '@agent-workflow/runtime/data-version';
 import type { SentRequest } from '@agent-workflow/runtime/requests';
 import { loadTls, type TlsFiles } from '@agent-workflow/runtime/tls-files';
-import { searchOneAtATime } from './control.ts';
 
 export interface CassandraPlace {
   /** `host` or `host:port` each; one that answers is enough to find the others. */
@@ -258,4 +257,37 @@ function refuse(error: unknown): never {
   // A socket's errors come as they are, of no class of the driver's.
   if (isMisuse) throw error;
   throw unavailable('the record of threads is unavailable for now', error);
+}
+
+/** The part of the driver's control connection that its types leave out. */
+interface Control {
+  _refresh: (hosts?: unknown) => Promise<void>;
+}
+
+/** The pause after a failed search, in milliseconds. */
+const retryMs = 1000;
+
+/**
+ * Makes the driver search for a new control connection one search at a time. When connections break in quick succession it begins
+ * several such searches; they close each other's connection, and the resulting uncaught error would end the
+ * process.
+ */
+function searchOneAtATime(client: Client): void {
+  // The driver's types leave its own fields out.
+  const { controlConnection: control } = client as unknown as { readonly controlConnection: Control };
+  const refresh = control._refresh.bind(control);
+  let search: Promise<void> | undefined;
+  const later = (): void => {
+    setTimeout(() => void control._refresh(), retryMs).unref();
+  };
+  control._refresh = (hosts) => {
+    // With hosts it is the same search that goes on.
+    if (hosts !== undefined) return refresh(hosts);
+    search ??= refresh()
+      .catch(later)
+      .finally(() => {
+        search = undefined;
+      });
+    return search;
+  };
 }

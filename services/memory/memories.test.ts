@@ -1,8 +1,8 @@
 import test from 'ava';
 import { within } from '@agent-workflow/protos/call';
-import { openSqliteMemoryStore } from '../adapters/sqlite/store.ts';
-import { hashEmbedder } from '../embedders/hash.ts';
-import { createMemories } from '../memories.ts';
+import { openSqliteMemoryStore } from './adapters/sqlite/store.ts';
+import { hashEmbedder } from './embedders/hash.ts';
+import { createMemories } from './memories.ts';
 
 const call = () => within(30_000, new AbortController().signal);
 

@@ -4,10 +4,15 @@ import { heldMessages } from '@agent-workflow/protos/progress';
 import { fromJson } from '../record/json.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
-import { directWrite, settledHead, versionConflict, writableHead } from '../state/writable.ts';
-import { withCheckpoint } from '../history/undo.ts';
+import { directWrite, settledHead, versionConflict, writableHead, answersIn, withoutCalls } from '../state/write.ts';
+import { withCheckpoint, refuseLargeChange } from '../history/undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
+import type { AddMessagesReply, AddMessagesRequest } from '@agent-workflow/protos/threads';
+import { refuseMessages, refuseMetadata } from '../record/bounds.ts';
+import { placeMessages, withKnownData } from '../record/place.ts';
+import { refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { notFound } from '@agent-workflow/kit/errors';
 
 /** What is wrong with a context: messages with a call that has no answer, and answers to the other calls of those messages. */
 interface Broken {
@@ -93,4 +98,57 @@ export function decideFix(
     change: withCheckpoint(fixed, before, snapshot, { ...directWrite, at: now }),
     reply: callers.filter((id) => snapshot.entries.has(id)).length,
   };
+}
+
+/** Where the messages are in the request. */
+const inRequest: SizePlaces = { messages: ['messages'], fields: ['messages'] };
+
+/** Appends messages to log and context; one whose id is in the log replaces it in place. */
+export function decideAddMessages(
+  request: AddMessagesRequest,
+  snapshot: Snapshot,
+  now: number,
+): Decision<AddMessagesReply> {
+  const head = writableHead(snapshot, request.threadId);
+  const { metadataJson: metadata } = request;
+  refuseMessages(request.messages, inRequest.messages);
+  refuseMetadata(metadata, ['metadata']);
+  const given = withKnownData(request.messages, snapshot.entries);
+  const { messages, nextPosition } = placeMessages(given, head.nextPosition, snapshot.entries);
+  const version = head.version + 1;
+  const written = { ...withoutCalls(head, answersIn(request.messages)), version, updatedAt: now, nextPosition };
+  const change = withCheckpoint({ head: written, messages }, head, snapshot, {
+    ...directWrite,
+    at: now,
+    ...(metadata === undefined ? {} : { metadata }),
+  });
+  refuseGrowth(head.size, change.head.size, inRequest);
+  refuseLargeChange(change, request, inRequest.messages);
+  return { change, reply: { version } };
+}
+
+/** Removes a message from log and context. The open calls that it makes are removed from the head. */
+export function decideDeleteMessage(
+  { threadId, messageId }: { readonly threadId: string; readonly messageId: string },
+  snapshot: Snapshot,
+  now: number,
+): Decision<undefined> {
+  const head = writableHead(snapshot, threadId);
+  const entry = snapshot.entries.get(messageId);
+  if (!entry) throw notFound(`message "${messageId}" does not exist in thread "${threadId}"`);
+  const left = withoutCalls(head, callsIn(entry.json));
+  const change = {
+    head: { ...left, version: head.version + 1, updatedAt: now },
+    deleted: [entry.position],
+  };
+  return { change: withCheckpoint(change, head, snapshot, { ...directWrite, at: now }), reply: undefined };
+}
+
+/** The ids of the calls that a message makes. One that cannot be read makes none that is known, and is removed as well. */
+function callsIn(json: Uint8Array): readonly string[] {
+  try {
+    return callsOf(fromJson(json) as Message);
+  } catch {
+    return [];
+  }
 }
