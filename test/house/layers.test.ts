@@ -84,7 +84,7 @@ const layersOf: Readonly<Record<string, Layers>> = {
     ['adapters/weaviate/records'],
     ['adapters/weaviate/repair'],
     ['adapters/sqlite', 'adapters/weaviate', 'embedders', 'search'],
-    ['api', 'backup'],
+    ['backup'],
     ['.'],
   ],
 };
