@@ -4,20 +4,12 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { Registry } from '@agent-workflow/runtime/metrics';
 import type { Spans } from '@agent-workflow/runtime/spans';
 import Koa from 'koa';
-import { withoutAuthentication } from './auth/none.ts';
 import type { GatewayConfig } from './config.ts';
 import type { ServiceEndpoint, Services } from './dialects/common/services.ts';
 import { dialects as ours } from './dialects/dialects.ts';
-import {
-  addressedFiles,
-  addressRoute,
-  createRunFiles,
-  grantedFiles,
-  runFilesRoute,
-  withAddresses,
-} from './files/index.ts';
+import { addressedFiles, addressRoute, createRunFiles, grantedFiles, runFilesRoute, byAddress } from './files/index.ts';
 import { leastPace } from './http/arrival.ts';
-import type { Authenticate, Authorize } from './http/access.ts';
+import { withoutAuthentication, type Authenticate, type Authorize } from './http/access.ts';
 import type { Context, Middleware, RequestState } from './http/context.ts';
 import type { Dialects } from './http/dialect.ts';
 import { oneHost, readablePath } from './http/target.ts';
@@ -31,10 +23,7 @@ import { cors, knownHosts, refuseCrossSite } from './middleware/browsers.ts';
 import { endpointSteps } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
-import { apiPages } from './pages/api.ts';
-import { guidePages } from './pages/guide.ts';
-import { homeAt, icon } from './pages/home.ts';
-import { playgroundPages } from './pages/playground.ts';
+import { pagesForPeople } from './pages/pages.ts';
 import { writeContent } from './replies/content.ts';
 import { createSubjectOf } from './middleware/subject.ts';
 import { createFeeds } from './replies/feeds.ts';
@@ -108,19 +97,27 @@ export function createApp({
     knownHosts({ ...config, isLocal }),
     cors(config),
     readablePath,
-    ...pagesOf(config),
+    pagesForPeople(config),
     limits.failures,
-    grantedFiles({
-      runFiles: createRunFiles({ threads, files, log, callTimeoutMs: config.CALL_TIMEOUT_MS }),
-      readGrant: files.readGrant,
-      reserve: (ctx) => admission.reserve(ctx, files.bytes.bufferBytes),
-    }),
-    secured ? undefined : refuseCrossSite(config),
-    authentication(
-      withAddresses({ files, authenticate: withTickets({ endpoints: rows, tickets: deps.tickets, authenticate }) }),
+    onlyFor(
+      ({ path }) => path === runFilesRoute.path,
+      grantedFiles({
+        runFiles: createRunFiles({ threads, files, log, callTimeoutMs: config.CALL_TIMEOUT_MS }),
+        readGrant: files.readGrant,
+        reserve: (ctx) => admission.reserve(ctx, files.bytes.bufferBytes),
+      }),
     ),
+    secured ? undefined : refuseCrossSite(config),
+    authentication({
+      authenticate,
+      byAddress: byAddress(files),
+      byTicket: withTickets({ endpoints: rows, tickets: deps.tickets, authenticate }),
+    }),
     limits.requests,
-    addressedFiles({ threads, files, log, callTimeoutMs: config.CALL_TIMEOUT_MS, write: writeContent }),
+    onlyFor(
+      ({ state }) => state.addressed !== undefined,
+      addressedFiles({ threads, files, log, callTimeoutMs: config.CALL_TIMEOUT_MS, write: writeContent }),
+    ),
     routing(routes),
     unmatched,
   ];
@@ -129,12 +126,14 @@ export function createApp({
   return app;
 }
 
-/** The pages for people. They hold no data of any owner and stand before authentication. */
-function pagesOf({ DOCS, PLAYGROUND }: Pick<GatewayConfig, 'DOCS' | 'PLAYGROUND'>): readonly Middleware[] {
-  const playground = PLAYGROUND === 'on' ? [homeAt('/playground'), playgroundPages()] : [];
-  const docs = DOCS === 'on' ? [homeAt('/docs'), apiPages(), guidePages()] : [];
-  return [icon(), ...playground, ...docs];
-}
+/**
+ * A step for the requests that are its own. All others pass it without an async function of their own, which would stand in memory
+ * as long as the request: for each open stream.
+ */
+const onlyFor =
+  (isOwn: (ctx: Context) => boolean, step: (ctx: Context) => Promise<unknown>): Middleware =>
+  (ctx, next) =>
+    isOwn(ctx) ? step(ctx) : next();
 
 interface Limits {
   readonly failures: Middleware | undefined;

@@ -1,9 +1,8 @@
 import type { Log } from '@agent-workflow/kit/log';
 import { isLoopback } from '@agent-workflow/runtime/loopback';
 import type { ServiceFile } from '@agent-workflow/runtime/service-file';
-import type { Authenticate, Authorize } from '../http/access.ts';
+import { withoutAuthentication, type Authenticate, type Authorize } from '../http/access.ts';
 import { loadAuthorization, withoutDeployment } from './authorization.ts';
-import { withoutAuthentication } from './none.ts';
 import type { AuthConfig } from './settings.ts';
 
 /** Authentication and authorization of callers. */

@@ -3,8 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { runFilesPath, type RunFileGrant, type RunFiles } from '@agent-workflow/protos/run-files';
 import { discardRest } from '../http/body.ts';
-import type { Context, Middleware } from '../http/context.ts';
-import { onlyFor } from '../http/only-for.ts';
+import type { Context } from '../http/context.ts';
 import { sendHead } from '../http/reply.ts';
 import { refuseMethod } from '../http/unmatched.ts';
 import type { ReadGrant } from './grants.ts';
@@ -26,8 +25,8 @@ const stalledMs = 60_000;
  * What workers read and write for their runs. It stands before authentication, because its callers are workers: each request has a
  * grant that its worker has sealed, or that came with the claim of its run, and that names owner, run and claim.
  */
-export function grantedFiles({ runFiles, readGrant, reserve }: GrantedOptions): Middleware {
-  const answer = async (ctx: Context): Promise<void> => {
+export function grantedFiles({ runFiles, readGrant, reserve }: GrantedOptions): (ctx: Context) => Promise<void> {
+  return async (ctx) => {
     ctx.state.route = runFilesRoute;
     const grant = grantOf(ctx, readGrant);
     ctx.state.principal = { owner: grant.owner };
@@ -41,7 +40,6 @@ export function grantedFiles({ runFiles, readGrant, reserve }: GrantedOptions): 
     if (grant.use === 'write') reserve(ctx);
     await serve(ctx, { runFiles, grant, signal: left.signal });
   };
-  return onlyFor(({ path }) => path === runFilesPath, answer);
 }
 
 function grantOf(ctx: Context, readGrant: ReadGrant): RunFileGrant {

@@ -1,5 +1,5 @@
 /** The bytes of files: where they are stored, how they come in and go out, and the addresses that lead to them. */
-export { addressRoute, addressedFiles, withAddresses } from './addressed.ts';
+export { addressRoute, addressedFiles, byAddress } from './addressed.ts';
 export { grantedFiles, runFilesRoute } from './granted.ts';
 export { openFileStore, type FileStore } from './open.ts';
 export { openOwnFiles } from './own.ts';

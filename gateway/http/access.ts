@@ -1,3 +1,4 @@
+import { anonymousOwner } from '@agent-workflow/kit/ids';
 import type { Context, Principal } from './context.ts';
 
 /** What the authorization backend decides about. */
@@ -8,6 +9,11 @@ export interface Access {
 
 /** The principal of a request. @throws Unauthenticated when the caller cannot be identified. */
 export type Authenticate = (ctx: Context) => Principal | Promise<Principal>;
+
+export const anonymous: Principal = { owner: anonymousOwner };
+
+/** Every caller is the anonymous owner. */
+export const withoutAuthentication: Authenticate = () => anonymous;
 
 /** What a request is about, as far as it is about an agent or a thread. */
 export interface Subject {

@@ -23,65 +23,72 @@ export interface ArrivalLimits {
  * slowly; the time in which we do not read, because its store is slow, is not the sender's. The connection ends with the reply then:
  * the rest is not waited for.
  */
-export function watchArrival(
-  ctx: Context,
-  { totalMs, pace }: ArrivalLimits,
-  onLate: (refusal: ServiceError) => void,
-): Disposable {
-  const { req, res } = ctx;
-  const end = (): void => {
-    clearTimeout(late);
-    watch[Symbol.dispose]();
-  };
-  const refuse = (message: string): void => {
-    end();
-    ctx.state.headers.push('Connection', 'close');
+export class ArrivalWatch implements Disposable {
+  readonly #ctx: Context;
+  readonly #pace: Pace;
+  readonly #onLate: (refusal: ServiceError) => void;
+  readonly #late: NodeJS.Timeout;
+  /** The bytes of the connection before the window, which is made of the time in which the body is read, and what is left of that time. */
+  #from: number;
+  #leftMs: number;
+  #reading: { readonly timer: NodeJS.Timeout; readonly since: number } | undefined;
+
+  constructor(ctx: Context, { totalMs, pace }: ArrivalLimits, onLate: (refusal: ServiceError) => void) {
+    this.#ctx = ctx;
+    this.#pace = pace;
+    this.#onLate = onLate;
+    this.#from = ctx.req.socket.bytesRead;
+    this.#leftMs = pace.windowMs;
+    this.#late = setTimeout(() => {
+      this.#refuse(`the body did not arrive within ${String(totalMs / 1000)} s`);
+    }, totalMs);
+    ctx.req.on('pause', this.#turn).on('resume', this.#turn).once('end', this.#end);
+    this.#read();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#late);
+    this.#end();
+  }
+
+  #refuse(message: string): void {
+    this[Symbol.dispose]();
+    const { req, res, state } = this.#ctx;
+    state.headers.push('Connection', 'close');
     res.once('finish', () => req.destroy());
-    onLate(new HttpRefusal(408, message));
-  };
-  const late = setTimeout(() => {
-    refuse(`the body did not arrive within ${String(totalMs / 1000)} s`);
-  }, totalMs);
-  const watch = watchPace(ctx, pace, () => {
-    const { bytesPerSecond, windowMs } = pace;
-    const least = `less than ${String(bytesPerSecond)} bytes a second over ${String(windowMs / 1000)} s`;
-    refuse(`the body arrived too slowly: ${least}`);
-  });
-  return { [Symbol.dispose]: end };
-}
+    this.#onLate(new HttpRefusal(408, message));
+  }
 
-/** Calls `onSlow` when too little arrives in a window. A window is made of the time in which the body is read. */
-function watchPace({ req }: Context, { bytesPerSecond, windowMs }: Pace, onSlow: () => void): Disposable {
-  const least = (bytesPerSecond * windowMs) / 1000;
-  let window = { from: req.socket.bytesRead, leftMs: windowMs };
-  let reading: { readonly timer: NodeJS.Timeout; readonly since: number } | undefined;
+  #read(): void {
+    this.#reading ??= { timer: setTimeout(() => this.#check(), this.#leftMs), since: performance.now() };
+  }
 
-  const rest = (): void => {
-    if (!reading) return;
-    clearTimeout(reading.timer);
-    window.leftMs = Math.max(0, window.leftMs - (performance.now() - reading.since));
-    reading = undefined;
+  readonly #rest = (): void => {
+    if (!this.#reading) return;
+    clearTimeout(this.#reading.timer);
+    this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - this.#reading.since));
+    this.#reading = undefined;
   };
-  const read = (): void => {
-    reading ??= { timer: setTimeout(check, window.leftMs), since: performance.now() };
+
+  /** `resume` is emitted a moment late, when the stream may be paused again. */
+  readonly #turn = (): void => (this.#ctx.req.isPaused() ? this.#rest() : this.#read());
+
+  readonly #end = (): void => {
+    this.#rest();
+    this.#ctx.req.off('pause', this.#turn).off('resume', this.#turn).off('end', this.#end);
   };
-  const check = (): void => {
-    reading = undefined;
-    const { bytesRead } = req.socket;
-    if (bytesRead - window.from < least) {
-      onSlow();
+
+  #check(): void {
+    this.#reading = undefined;
+    const { bytesRead } = this.#ctx.req.socket;
+    const { bytesPerSecond, windowMs } = this.#pace;
+    if (bytesRead - this.#from < (bytesPerSecond * windowMs) / 1000) {
+      const least = `less than ${String(bytesPerSecond)} bytes a second over ${String(windowMs / 1000)} s`;
+      this.#refuse(`the body arrived too slowly: ${least}`);
       return;
     }
-    window = { from: bytesRead, leftMs: windowMs };
-    read();
-  };
-  // `resume` is emitted a moment late, when the stream may be paused again.
-  const turn = (): void => (req.isPaused() ? rest() : read());
-  const end = (): void => {
-    rest();
-    req.off('pause', turn).off('resume', turn).off('end', end);
-  };
-  req.on('pause', turn).on('resume', turn).once('end', end);
-  read();
-  return { [Symbol.dispose]: end };
+    this.#from = bytesRead;
+    this.#leftMs = windowMs;
+    this.#read();
+  }
 }

@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { watchArrival, type ArrivalLimits } from './arrival.ts';
+import { ArrivalWatch, type ArrivalLimits } from './arrival.ts';
 import { located } from './fields.ts';
 import { writeRefusal } from './reply.ts';
 import type { Context, Middleware } from './context.ts';
@@ -25,6 +26,19 @@ interface BodyLimits {
  */
 export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) => Promise<boolean> {
   let reader: Promise<Middleware> | undefined;
+  const load = (): Promise<Middleware> =>
+    (reader ??= openReader(maxBytes).catch((error: unknown) => {
+      // Without a file descriptor it cannot be loaded now: the next body has it tried again.
+      reader = undefined;
+      throw error;
+    }));
+  const readArriving = async (ctx: Context): Promise<Uint8Array> => {
+    const read = await load();
+    const late = Promise.withResolvers<never>();
+    using _watch = new ArrivalWatch(ctx, arrival, late.reject);
+    await Promise.race([read(ctx, nothing), late.promise]);
+    return takeBytes(ctx);
+  };
   return async (ctx) => {
     if (!hasBody(ctx)) return true;
     lowerCoding(ctx);
@@ -33,16 +47,9 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
       writeRefusal(ctx, { status: 415, code: 'UnsupportedMediaType', message: refused });
       return false;
     }
-    // Without a file descriptor it cannot be loaded now: the next body has it tried again.
-    reader ??= openReader(maxBytes).catch((error: unknown) => {
-      reader = undefined;
-      throw error;
-    });
-    const read = await reader;
-    const late = Promise.withResolvers<never>();
-    using _watch = watchArrival(ctx, arrival, late.reject);
-    await Promise.race([read(ctx, nothing), late.promise]);
-    const bytes = takeBytes(ctx);
+    // A short body does not need it, but a long one may come when no file descriptor is free.
+    if (!reader) load().catch(() => undefined);
+    const bytes = mayHaveArrived(ctx, maxBytes) && (await hasArrived(ctx)) ? takeArrived(ctx) : await readArriving(ctx);
     ctx.state.bodyReservation?.resize(bytes.byteLength);
     ctx.state.body = toObject(toText(bytes));
     return true;
@@ -53,6 +60,20 @@ const hasBody = ({ req }: Context): boolean => {
   const length = req.headers['content-length'];
   return length === undefined ? req.headers['transfer-encoding'] !== undefined : length !== '0';
 };
+
+/** Whether the body is plain, and of a known and allowed length. */
+const mayHaveArrived = ({ req: { headers } }: Context, maxBytes: number): boolean =>
+  (headers['content-encoding'] ?? 'identity') === 'identity' && Number(headers['content-length']) <= maxBytes;
+
+/** Whether all of the body is here. One that came with its head is, once the turn of the event loop has ended in which the head was read. */
+async function hasArrived({ req }: Context): Promise<boolean> {
+  if (!req.complete) await setImmediate();
+  return req.complete;
+}
+
+const takeArrived = ({ req }: Context): Uint8Array => (req.read() as Buffer | null) ?? noBytes;
+
+const noBytes = new Uint8Array();
 
 const encodings: readonly unknown[] = [undefined, 'identity', 'gzip', 'deflate', 'br'];
 

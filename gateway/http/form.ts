@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { MIMEType } from 'node:util';
 import { badRequest, ServiceError } from '@agent-workflow/kit/errors';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
-import { watchArrival, type Pace } from './arrival.ts';
+import { ArrivalWatch, type Pace } from './arrival.ts';
 import { discardRest } from './body.ts';
 import type { Context } from './context.ts';
 import { invalidAt } from './fields.ts';
@@ -148,7 +148,7 @@ export async function receiveFile<T>(
   take: (file: IncomingFile) => Promise<T>,
 ): Promise<T> {
   const failed = new AbortController();
-  using _watch = watchArrival(ctx, { totalMs: uploadMs, pace }, (refusal) => failed.abort(refusal));
+  using _watch = new ArrivalWatch(ctx, { totalMs: uploadMs, pace }, (refusal) => failed.abort(refusal));
   try {
     return await readForm({ ctx, maxFileBytes, failed, take });
   } catch (error) {

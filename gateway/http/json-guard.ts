@@ -87,26 +87,27 @@ interface Place {
  * @throws BadRequest; for such a number Invalid with its location
  */
 export function guardJson(value: unknown, place: Place): void {
-  const { where, loc } = place;
-  let keys = 0;
-  let level: readonly unknown[] = [value];
-  for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > sizes.depth) throw tooDeep(where);
-    const next: unknown[] = [];
-    for (const each of level) keys += collect(each, next, place);
-    if (keys > sizes.keys) throw tooManyKeys(where);
-    if (next.some(isHuge)) throw hugeAt([...loc, ...(placeOfHuge(value, depth) ?? [])]);
-    level = next;
-  }
+  if (typeof value !== 'object' || value === null) return;
+  const found = { keys: 0, hugeAt: Infinity };
+  lookInto(value, 1, found, place);
+  if (found.hugeAt < Infinity) throw hugeAt([...place.loc, ...(placeOfHuge(value, found.hugeAt) ?? [])]);
 }
 
-/** Adds the objects, arrays and huge numbers directly inside `value` to `into`. @returns its number of keys. */
-function collect(value: unknown, into: unknown[], place: Place): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  if (Object.hasOwn(value, '__proto__')) throw prototypeIn(place);
-  const children: unknown[] = Array.isArray(value) ? value : Object.values(value);
-  for (const child of children) if ((typeof child === 'object' && child !== null) || isHuge(child)) into.push(child);
-  return Array.isArray(value) ? 0 : children.length;
+/** How many keys were found, and the least depth of a huge number. */
+interface Found {
+  keys: number;
+  hugeAt: number;
+}
+
+function lookInto(value: object, depth: number, found: Found, place: Place): void {
+  if (depth > sizes.depth) throw tooDeep(place.where);
+  const isList = Array.isArray(value);
+  if (!isList && Object.hasOwn(value, '__proto__')) throw prototypeIn(place);
+  const children: readonly unknown[] = isList ? value : Object.values(value);
+  if (!isList && (found.keys += children.length) > sizes.keys) throw tooManyKeys(place.where);
+  for (const child of children)
+    if (typeof child === 'object' && child !== null) lookInto(child, depth + 1, found, place);
+    else if (isHuge(child)) found.hugeAt = Math.min(found.hugeAt, depth);
 }
 
 function prototypeIn({ where, loc }: Place): Error {

@@ -21,8 +21,10 @@ const cacheControl = 'no-store';
 export function sendHead(ctx: Context, status: number, headers: readonly string[]): void {
   ctx.respond = false;
   ctx.status = status;
-  const caching = headers.includes('Cache-Control') ? [] : ['Cache-Control', cacheControl];
-  ctx.res.writeHead(status, [...ctx.state.headers, ...caching, ...headers]);
+  const usual = headers.includes('Cache-Control')
+    ? ctx.state.headers
+    : [...ctx.state.headers, 'Cache-Control', cacheControl];
+  ctx.res.writeHead(status, [...usual, ...headers]);
 }
 
 /** Sets the headers of {@link sendHead} on a reply that Koa will send. */

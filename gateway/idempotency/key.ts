@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { newId } from '@agent-workflow/kit/ids';
 import type { Context } from '../http/context.ts';
 import { invalidAt } from '../http/fields.ts';
 
@@ -33,11 +32,11 @@ export function readIdempotencyKey(
   return { key: toUuid(sha256([state.principal.owner, method, path, given])), bodyHash, startsRun };
 }
 
-/** Makes the ids of what a request creates: random ones, or, with an idempotency key, the same at every attempt. */
+/** Makes the ids of what the request creates, the same at every attempt. */
 export const idMaker =
-  (idempotent: IdempotentRequest | undefined) =>
+  ({ key }: IdempotentRequest) =>
   (what: string): string =>
-    idempotent ? toUuid(sha256([idempotent.key, what])) : newId();
+    toUuid(sha256([key, what]));
 
 /** Each part is preceded by its length, so that two different lists of parts never hash alike. */
 function sha256(parts: readonly string[]): Buffer {

@@ -1,8 +1,8 @@
 /** Bounds the requests, failed authentications and open streams of each caller. */
-export { addressOf } from './address.ts';
+export { addressOf, callerOf } from './caller.ts';
 export { withFallback } from './fallback.ts';
 export { openInProcessCounter } from './in-process.ts';
 export type { Counter } from './port.ts';
-export { callerOf, failureRate, requestRate, streamSlots } from './rates.ts';
+export { failureRate, requestRate, streamSlots } from './rates.ts';
 export { openRedisCounter } from './redis.ts';
 export { limitSettings, requestsOf } from './settings.ts';

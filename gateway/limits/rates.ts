@@ -1,8 +1,7 @@
 import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
-import { anonymousOwner } from '@agent-workflow/kit/ids';
 import { openPaths } from '../http/access.ts';
 import type { Context, Middleware } from '../http/context.ts';
-import { addressOf } from './address.ts';
+import { addressOf, callerOf } from './caller.ts';
 import type { Counter, Rate, RateState } from './port.ts';
 
 interface RateOptions {
@@ -11,10 +10,6 @@ interface RateOptions {
   /** Trusted proxies in front of the gateway. */
   readonly hops: number;
 }
-
-/** The key by which a caller is counted: its owner, or the address of an anonymous one. */
-export const callerOf = (ctx: Context, hops: number): string =>
-  ctx.state.principal.owner === anonymousOwner ? `@${addressOf(ctx, hops)}` : ctx.state.principal.owner;
 
 /**
  * Bounds the requests of each principal, and puts the state of its rate into the headers of every reply. Probes are never

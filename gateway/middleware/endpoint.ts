@@ -1,3 +1,4 @@
+import { newId } from '@agent-workflow/kit/ids';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { within, type Replicas } from '@agent-workflow/protos/call';
@@ -63,7 +64,8 @@ function answerer<Services>(
   const isRead = !changes(row);
   return async (ctx) => {
     const calls = callsOf(ctx, config.CALL_TIMEOUT_MS);
-    const idempotent = takesKey ? readIdempotencyKey(ctx, startsRun) : undefined;
+    const hasKey = takesKey && ctx.req.headers['idempotency-key'] !== undefined;
+    const idempotent = hasKey ? readIdempotencyKey(ctx, startsRun) : undefined;
     const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms });
     const reply = await (idempotent
       ? runIdempotently(
@@ -102,7 +104,7 @@ function toEndpointRequest(
   { call }: Calls,
   { idempotent, takesLastEventId, forms }: Reading,
 ): EndpointRequest {
-  const { state, req, res, request: koaRequest } = ctx;
+  const { state, req, res } = ctx;
   const { params, input, requestId, principal, agent } = state;
   const { owner, user } = principal;
   const lastEventId = takesLastEventId ? req.headers['last-event-id'] : undefined;
@@ -122,10 +124,9 @@ function toEndpointRequest(
       request.input = undefined;
       state.input = undefined;
       state.body = undefined;
-      Reflect.deleteProperty(koaRequest, 'body');
       state.bodyReservation?.resize(0);
     },
-    newId: idMaker(idempotent),
+    newId: idempotent ? idMaker(idempotent) : newId,
     lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : undefined,
     addReplyMetadata: (entries) => {
       state.replyMetadata = { ...state.replyMetadata, ...entries };

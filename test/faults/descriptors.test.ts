@@ -62,21 +62,23 @@ withFaults(test, () => {
   );
 
   test.serial(
-    'a body that comes first when there is no file descriptor is refused, and those after it are read',
+    'a long body that comes first when there is no file descriptor is refused, and those after it are read',
     async (t) => {
       await using workspace = await makeWorkspace('echo');
       await using service = await startStandalone(workspace.env);
       const pid = String(service.child.pid ?? 0);
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       t.teardown(() => agent.destroy());
-      const accept = async (): Promise<number> =>
-        (await sendOver(agent, service.url, '/v1/runs', { messages: [user('hello')] })).status;
+      const accept = async (text: string): Promise<number> =>
+        (await sendOver(agent, service.url, '/v1/runs', { messages: [user(text)] })).status;
+      const long = 'hello '.repeat(30_000);
       const allow = (most: string): void => void execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${most}:`]);
       t.is((await sendOver(agent, service.url, '/readyz')).status, 200);
       allow('3');
-      t.is(await accept(), 500);
+      t.is(await accept('hello'), 202);
+      t.is(await accept(long), 500);
       allow('1024');
-      t.is(await accept(), 202);
+      t.is(await accept(long), 202);
     },
   );
 });

@@ -124,7 +124,7 @@ test('what keeps idempotent replies, limits, tickets or tools is entered by its 
     );
   t.is(pastTheIndex(['gateway/app.ts', 'gateway/limits/rates.ts']).length, 1);
   t.is(pastTheIndex(['gateway/app.ts', 'gateway/limits/index.ts']).length, 0);
-  t.is(pastTheIndex(['gateway/limits/rates.ts', 'gateway/limits/address.ts']).length, 0);
+  t.is(pastTheIndex(['gateway/limits/rates.ts', 'gateway/limits/caller.ts']).length, 0);
   t.deepEqual(pastTheIndex(...allArrows), []);
 });
 

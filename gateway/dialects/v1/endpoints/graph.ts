@@ -155,10 +155,8 @@ export const invokeGraph = endpoint({
 
 /** A function of its own, so that the messages of the request can be freed while the run is waited for. */
 const start = (request: EndpointRequest<unknown, RunInput>, services: Services): Promise<StartReply> =>
-  startRun(request, 'full', services, {
-    // A caller that disconnects meanwhile would not be seen to stop the run.
-    ...(request.input.config?.on_disconnect !== 'cancel' && { awaitEndMs }),
-  });
+  // A caller that disconnects meanwhile would not be seen to stop the run.
+  startRun(request, 'full', services, request.input.config?.on_disconnect === 'cancel' ? undefined : awaitEndMs);
 
 /** Most runs of a short graph end within this time, in milliseconds, and take one call less. */
 const awaitEndMs = 200;

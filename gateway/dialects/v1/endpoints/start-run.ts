@@ -56,7 +56,8 @@ function atPlaceOfTool(error: unknown, input: Declaring): unknown {
 async function toStartRequest(
   { input, owner, user, agent, requestId, newId, idempotency, at }: EndpointRequest<unknown, RunInput>,
   granularity: Granularity,
-  { tools: toolStore, secured }: Pick<Services, 'tools' | 'secured'>,
+  { tools: toolStore, secured }: Services,
+  awaitEndMs: number | undefined,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
   const thread = config && threadOf(config);
@@ -90,6 +91,7 @@ async function toStartRequest(
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
     ...(user && { userJson: jsonBytes(user) }),
+    ...(awaitEndMs !== undefined && { awaitEndMs }),
   };
 }
 
@@ -133,9 +135,9 @@ export async function startRun(
   request: EndpointRequest<unknown, RunInput>,
   granularity: Granularity,
   services: Services,
-  more: Partial<StartRequest> = {},
+  awaitEndMs?: number,
 ): Promise<StartReply> {
-  const start = { ...(await toStartRequest(request, granularity, services)), ...more };
+  const start = await toStartRequest(request, granularity, services, awaitEndMs);
   const { tools, config } = request.input;
   try {
     return await services.execution.start(start, request.call());

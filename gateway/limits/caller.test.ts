@@ -1,5 +1,5 @@
 import test from 'ava';
-import { addressOf } from './address.ts';
+import { addressOf } from './caller.ts';
 
 const asked = (peer: string | undefined, forwarded: string | undefined, hops: number): string => {
   const req = { socket: { remoteAddress: peer }, headers: { 'x-forwarded-for': forwarded } };

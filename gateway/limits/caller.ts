@@ -1,5 +1,10 @@
+import { anonymousOwner } from '@agent-workflow/kit/ids';
 import { isIP } from 'node:net';
 import type { Context } from '../http/context.ts';
+
+/** The key by which a caller is counted: its owner, or the address of an anonymous one. */
+export const callerOf = (ctx: Context, hops: number): string =>
+  ctx.state.principal.owner === anonymousOwner ? `@${addressOf(ctx, hops)}` : ctx.state.principal.owner;
 
 /**
  * The address of the caller, as a key to count by. Proxies append to `X-Forwarded-For`, so only its last `hops` entries come

@@ -1,7 +1,0 @@
-import { anonymousOwner } from '@agent-workflow/kit/ids';
-import type { Authenticate } from '../http/access.ts';
-
-const anonymous = { owner: anonymousOwner };
-
-/** Every caller is the anonymous owner. */
-export const withoutAuthentication: Authenticate = () => anonymous;
