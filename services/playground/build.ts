@@ -3,7 +3,6 @@ import { readCommandLine } from '@agent-workflow/kit/command-line';
 import { globSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
-import { config } from './vite-config.ts';
 
 readCommandLine({
   usage: `usage: npm run playground
@@ -19,4 +18,19 @@ const sources = globSync(['**/*.{ts,tsx,css,html}', '../client/*.ts', '../kit/*.
   exclude: ['dist/**', 'node_modules/**'],
 });
 
-if (sources.some((file) => statSync(here + file).mtimeMs > builtAt)) await build(config);
+// Everything is a file of its own, so that the page keeps a policy without inline scripts and styles.
+if (sources.some((file) => statSync(here + file).mtimeMs > builtAt))
+  await build({
+    configFile: false,
+    root: here,
+    base: '/playground/',
+    logLevel: 'warn',
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    build: {
+      outDir: 'dist',
+      emptyOutDir: true,
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      target: 'es2023',
+    },
+  });

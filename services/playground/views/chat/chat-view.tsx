@@ -1,10 +1,9 @@
-import type { VNode } from 'preact';
+import type { VNode, RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { TypedDraft } from '../../session/drafts.ts';
 import { go, route, toHash } from '../../session/route.ts';
 import { token } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { useFocusRescue } from '../../ui/focus.ts';
 import { useTitle } from '../../ui/title.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { RawOnFault } from '../../ui/raw-on-fault.tsx';
@@ -127,7 +126,7 @@ function Messages({ chat, forking, drawn }: MessagesProps) {
           </button>
         </p>
       )}
-      {isRefused && <ErrorNote error={error.value} again={chat.reopen} />}
+      {isRefused && <ErrorNote error={error.value} again={() => chat.reopen()} />}
       {conversation.entries.length === 0 ? (
         <p class="empty hint">{emptyText(chat)}</p>
       ) : (
@@ -195,4 +194,37 @@ function useReturns(chat: Chat): void {
       document.removeEventListener('visibilitychange', catchUp);
     };
   }, [chat]);
+}
+
+/**
+ * Moves the focus when the focused element is removed: it would go to the top of the page otherwise.
+ * @param homeOf the element that gets the focus when this one is removed; called while this one is still there
+ * @returns the ref of the element that contains those that are removed
+ */
+function useFocusRescue<T extends HTMLElement>(homeOf: (element: Element) => HTMLElement | null): RefObject<T> {
+  const root = useRef<T>(null);
+  useEffect(() => {
+    const { current } = root;
+    if (!current) return undefined;
+    let held: { readonly element: Element; readonly home: HTMLElement | null } | undefined;
+    const note = ({ target }: FocusEvent): void => {
+      held = target instanceof Element ? { element: target, home: homeOf(target) } : undefined;
+    };
+    const leave = ({ relatedTarget }: FocusEvent): void => {
+      if (relatedTarget !== null) held = undefined;
+    };
+    const observer = new MutationObserver(() => {
+      if (held === undefined || held.element.isConnected || document.activeElement !== document.body) return;
+      held.home?.focus();
+    });
+    current.addEventListener('focusin', note);
+    current.addEventListener('focusout', leave);
+    observer.observe(current, { childList: true, subtree: true });
+    return () => {
+      current.removeEventListener('focusin', note);
+      current.removeEventListener('focusout', leave);
+      observer.disconnect();
+    };
+  }, []);
+  return root;
 }

@@ -1,5 +1,5 @@
 /** How long a chat lasts: until its reader has left and what was being sent by then is sent. */
-export interface Lifetime {
+interface Lifetime {
   /** Fires when the chat ends. */
   readonly signal: AbortSignal;
   /** Does work that goes on when the reader leaves meanwhile. */

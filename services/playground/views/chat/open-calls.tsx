@@ -70,7 +70,7 @@ export function OpenCalls({ chat, run: { calls = [] }, results }: OpenCallsProps
       ))}
       {hasOwn && (
         <div class="row">
-          <button type="button" disabled={isBusy} onClick={() => void doing(chat.runCalls)}>
+          <button type="button" disabled={isBusy} onClick={() => void doing(() => chat.runCalls())}>
             Run in this browser once
           </button>
           <p class="hint">Switch tools on in the options to run them without being asked.</p>

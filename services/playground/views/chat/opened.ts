@@ -3,7 +3,7 @@ import { signal, type Signal } from '@preact/signals';
 import { keepTyped, readDraft, typedIn, writeDraft, type Typed } from '../../session/drafts.ts';
 import { token } from '../../session/session.ts';
 import type { Answer } from './answer.ts';
-import { createChat, type Chat } from './chat.ts';
+import { Chat } from './chat.ts';
 import { createForking, type Forking } from './forking.tsx';
 
 /** The message that is being written in a chat, and the state of its sending. */
@@ -57,7 +57,7 @@ export function openChat(id: string | undefined, run: string | undefined): Opene
     each.writing.error.value ??= missed;
     return each;
   }
-  const chat = createChat(id, run);
+  const chat = new Chat(id, run);
   const keys = keysOf(id);
   const refusal = refusals.get(keys.text);
   refusals.delete(keys.text);

@@ -1,5 +1,5 @@
-import type { JsonObject } from '@agent-workflow/client';
-import { useState } from 'preact/hooks';
+import type { JsonObject, NewMessage } from '@agent-workflow/client';
+import { useState, useEffect } from 'preact/hooks';
 import { client } from '../../session/session.ts';
 import { toHash } from '../../session/route.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -8,7 +8,8 @@ import { JsonView } from '../../ui/json-view.tsx';
 import { Plain } from '../../ui/plain.tsx';
 import type { Chat } from './chat.ts';
 import { isUnderWay, type RunState } from './conversation.ts';
-import { Retry } from './retry.tsx';
+import { choiceOf } from './agent-picker.tsx';
+import { takeOptions } from './options.tsx';
 
 /** The id of the element that says how the run stands. */
 export const runStatusId = 'run-status';
@@ -145,3 +146,41 @@ function Waiting({ chat: { waiting, waitingElsewhere } }: { readonly chat: Chat 
 }
 
 const shortened = (id: string): string => (id.length > 13 ? `…${id.slice(-8)}` : id);
+
+interface RetryProps {
+  readonly chat: Chat;
+  /** The run whose messages are sent again. */
+  readonly runId: string;
+  readonly isBusy: boolean;
+  /** Does the work, and shows how it goes. */
+  readonly doing: (work: () => Promise<void>) => void;
+}
+
+/** Sends the messages of a run again; there is no button while they are not known. */
+function Retry({ chat, runId, isBusy, doing }: RetryProps) {
+  const [messages, setMessages] = useState<readonly NewMessage[]>([]);
+  useEffect(() => {
+    let isLeft = false;
+    setMessages([]);
+    chat.inputOf(runId).then(
+      (read) => {
+        if (!isLeft) setMessages(read);
+      },
+      // What cannot be read cannot be sent again: the box is there for it.
+      () => undefined,
+    );
+    return () => {
+      isLeft = true;
+    };
+  }, [chat, runId]);
+  const retry = async (): Promise<void> => {
+    const request = takeOptions(choiceOf(chat).name);
+    if (request) await chat.start({ ...request, messages });
+  };
+  if (messages.length === 0) return null;
+  return (
+    <button type="button" aria-disabled={isBusy} onClick={() => doing(retry)}>
+      Retry
+    </button>
+  );
+}

@@ -4,15 +4,15 @@ import { useEffect } from 'preact/hooks';
 import { useSeveralAgents } from '../../session/agents.ts';
 import { serviceNow } from '../../session/clock.ts';
 import { usePages, type ListPage } from '../../session/pages.ts';
-import { go, route } from '../../session/route.ts';
+import { go, route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { RawOnFault } from '../../ui/raw-on-fault.tsx';
-import { withFirstPage } from './listed-runs.ts';
-import { RunRow } from './run-row.tsx';
-import { isUnderWay, runStatuses, underWay } from './status.tsx';
+import { withFirstPage, factsOf } from './listed-runs.ts';
+import { isUnderWay, runStatuses, underWay, Status } from './status.tsx';
 import { StopRun } from './stop-run.tsx';
+import { counted, dayTime, duration, grouped } from '../../ui/format.ts';
 
 const pageSize = 50;
 /** How often the newest runs are read again while one of those listed is under way, in milliseconds. */
@@ -225,4 +225,62 @@ function emptySentence(chosen: string, agent: string | undefined, hasMore: boole
   const whose = agent === undefined ? 'no run' : `no run of the agent ${agent}`;
   const what = chosen === '' ? whose : `${whose} that is ${chosen.replace('-', ' ')}`;
   return hasMore ? `There is ${what} among the newest ones. Load more to look further back.` : `There is ${what}.`;
+}
+
+interface RunRowProps {
+  readonly run: Run;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Whether runs are of several agents. */
+  readonly showsAgent: boolean;
+  readonly onStop: () => void;
+}
+
+/** A run in the list of runs. */
+function RunRow({ run, now, showsAgent, onStop }: RunRowProps) {
+  const { createdAt, updatedAt } = factsOf(run);
+  const isOpen = isUnderWay(run.status);
+  return (
+    <tr>
+      <td>
+        <Status status={run.status} />
+        <Reason run={run} now={now} />
+      </td>
+      <td>
+        <a class="id" href={toHash({ view: 'runs', id: run.run_id })}>
+          {run.run_id}
+        </a>
+      </td>
+      <td>
+        <a class="id" href={toHash({ view: 'threads', id: run.thread_id })}>
+          {run.thread_id}
+        </a>
+      </td>
+      {showsAgent && <td class="runs-agent">{run.agent}</td>}
+      <td class="nowrap runs-accepted">{dayTime(createdAt, now)}</td>
+      <td class="nowrap runs-wide">{duration((isOpen ? now : updatedAt) - createdAt)}</td>
+      <td class="nowrap runs-wide" title={tokensTitle(run)}>
+        {run.usage ? grouped(run.usage.input_tokens + run.usage.output_tokens) : ''}
+      </td>
+      <td>
+        {isOpen && (
+          <button type="button" class="small" aria-label={`Stop run ${run.run_id}`} onClick={onStop}>
+            Stop
+          </button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** Why a run failed, or when it continues. */
+function Reason({ run, now }: { readonly run: Run; readonly now: number }) {
+  const { error } = factsOf(run);
+  if (error) return <p class="reason">{error.message}</p>;
+  if (run.wake_at !== undefined) return <p class="reason">until {dayTime(Date.parse(run.wake_at), now)}</p>;
+  return null;
+}
+
+function tokensTitle({ usage }: Run): string {
+  return usage ? `${counted(usage.input_tokens, 'token')} in, ${grouped(usage.output_tokens)} out` : '';
 }

@@ -1,14 +1,12 @@
 import type { Run } from '@agent-workflow/client';
-import { useSignal } from '@preact/signals';
-import { useState } from 'preact/hooks';
+import { useSignal, type Signal } from '@preact/signals';
+import { useState, useId } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { RawOnFault } from '../../ui/raw-on-fault.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { EventList } from './event-list.tsx';
-import { EventPanel } from './event-panel.tsx';
 import { useFollowedRun, type FollowedRun } from './followed-run.ts';
 import { counted, grouped } from '../../ui/format.ts';
 import { GraphPanel } from './graph-panel.tsx';
@@ -19,6 +17,8 @@ import { RunHead } from './run-head.tsx';
 import { isUnderWay } from './status.tsx';
 import { StepList } from './step-list.tsx';
 import { useNow } from './use-now.ts';
+import type { ComponentChildren } from 'preact';
+import { JsonView } from '../../ui/json-view.tsx';
 
 /** One run: what is known of it, its steps and events as they come, and its way through the graph. */
 export function RunPage({ id }: { readonly id: string }) {
@@ -100,4 +100,106 @@ function RunBody({ run, followed }: RunBodyProps) {
       )}
     </div>
   );
+}
+
+interface Tab<K extends string> {
+  readonly key: K;
+  readonly title: string;
+}
+
+interface TabsProps<K extends string> {
+  readonly label: string;
+  readonly tabs: readonly Tab<K>[];
+  readonly open: K;
+  readonly onOpen: (key: K) => void;
+  /** What the open tab shows. */
+  readonly children: ComponentChildren;
+}
+
+/** Tabs above one panel. The arrow keys go from tab to tab. */
+function Tabs<K extends string>({ label, tabs, open, onOpen, children }: TabsProps<K>) {
+  const id = useId();
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    const at = tabs.findIndex(({ key }) => key === open);
+    const next = tabs[(at + by + tabs.length) % tabs.length];
+    if (!next) return;
+    onOpen(next.key);
+    document.getElementById(`${id}-${next.key}`)?.focus();
+  };
+  return (
+    <div class="tabs">
+      <div role="tablist" aria-label={label} onKeyDown={onKeyDown}>
+        {tabs.map(({ key, title }) => (
+          <button
+            key={key}
+            type="button"
+            role="tab"
+            id={`${id}-${key}`}
+            aria-selected={key === open}
+            aria-controls={`${id}-panel`}
+            tabIndex={key === open ? 0 : -1}
+            onClick={() => onOpen(key)}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${open}`} class="tab-panel">
+        {children}
+      </div>
+    </div>
+  );
+}
+
+interface EventPanelProps {
+  /** The events that are listed, among which the selected one may not be any more. */
+  readonly items: readonly ListedEvent[];
+  readonly selected: Signal<ListedEvent | undefined>;
+}
+
+/** The JSON of the event that is selected, and the ways to its neighbours. */
+function EventPanel({ items, selected }: EventPanelProps) {
+  const item = selected.value;
+  if (!item) return null;
+  const at = indexOf(items, item.seq);
+  const show = (index: number): void => {
+    selected.value = items[index] ?? item;
+  };
+  return (
+    <section class="event-panel" aria-label="Selected event">
+      <div class="pane-head">
+        <h2>Event {item.seq}</h2>
+        <button type="button" disabled={at <= 0} onClick={() => show(at - 1)}>
+          Previous
+        </button>
+        <button type="button" disabled={at < 0 || at + 1 >= items.length} onClick={() => show(at + 1)}>
+          Next
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            selected.value = undefined;
+          }}
+        >
+          Close
+        </button>
+      </div>
+      <JsonView label={`JSON of event ${String(item.seq)}`} value={item.event} />
+    </section>
+  );
+}
+
+/** The place of an event by its number: the list is in the order of their numbers. */
+function indexOf(items: readonly ListedEvent[], seq: number): number {
+  let [low, high] = [0, items.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = items[middle]?.seq ?? 0;
+    if (found === seq) return middle;
+    if (found < seq) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
 }

@@ -94,22 +94,24 @@ function createNumbers(): NumberOf {
     if (known === undefined) ofTexts.set(text, ofTexts.size);
     return known ?? ofTexts.size - 1;
   };
-  const numberOf = (value: unknown): number => {
+  return function numberOf(value: unknown): number {
     if (typeof value === 'string') return numberOfText(`"${value}`);
     if (typeof value !== 'object' || value === null) return numberOfText(String(value));
     const before = ofObjects.get(value);
     if (before !== undefined) return before;
-    const number = numberOfText(Array.isArray(value) ? `[${value.map(numberOf).join()}` : `{${fieldsOf(value)}`);
+    const number = numberOfText(
+      Array.isArray(value) ? `[${value.map(numberOf).join()}` : `{${textOf(value as Fields, numberOf)}`,
+    );
     ofObjects.set(value, number);
     return number;
   };
-  const fieldsOf = (value: object): string =>
-    Object.keys(value)
-      .sort()
-      .map((name) => `${String(name.length)} ${name} ${String(numberOf((value as Fields)[name]))}`)
-      .join();
-  return numberOf;
 }
+
+const textOf = (value: Fields, numberOf: NumberOf): string =>
+  Object.keys(value)
+    .sort()
+    .map((name) => `${String(name.length)} ${name} ${String(numberOf(value[name]))}`)
+    .join();
 
 /** `context[2].content`, as a reader would write it. */
 export const pathText = (path: Path): string =>

@@ -1,11 +1,11 @@
-import type { Thread } from '@agent-workflow/client';
+import type { Thread, Checkpoint } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useId } from 'preact/hooks';
 import { useAction } from '../../session/action.ts';
 import { useLoaded } from '../../session/loaded.ts';
-import { useSeveralAgents } from '../../session/agents.ts';
-import { usePages } from '../../session/pages.ts';
+import { useSeveralAgents, useAgents } from '../../session/agents.ts';
+import { usePages, type PagedList } from '../../session/pages.ts';
 import { route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -16,9 +16,10 @@ import { RunLink } from '../../ui/run-link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { PastState } from './past-state.tsx';
-import { StateNow } from './state-now.tsx';
-import { RunsOfThread } from './runs-of-thread.tsx';
-import { Versions } from './versions.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
+import { JsonView } from '../../ui/json-view.tsx';
+import { WriteField } from './write-field.tsx';
+import { keepingText, nodesText, versionName } from './version-text.ts';
 
 interface ThreadPaneProps {
   readonly id: string;
@@ -26,7 +27,7 @@ interface ThreadPaneProps {
   readonly onDeleted: (id: string) => void;
 }
 
-const pageSize = 100;
+const versionsAtOnce = 100;
 
 /** One thread: what is known of it, its versions, and its state now or at one of them. */
 export function ThreadPane({ id, search, onDeleted }: ThreadPaneProps) {
@@ -36,7 +37,7 @@ export function ThreadPane({ id, search, onDeleted }: ThreadPaneProps) {
     async (cursor, signal) => {
       const page = await client.threads.checkpoints(
         id,
-        { limit: pageSize, ...(cursor !== undefined && { cursor }) },
+        { limit: versionsAtOnce, ...(cursor !== undefined && { cursor }) },
         { signal },
       );
       return { items: page.checkpoints, cursor: page.cursor };
@@ -177,4 +178,155 @@ function DeleteThread({ thread: { thread_id: id, thread_name: name }, onDeleted 
       )}
     </>
   );
+}
+
+const runsAtOnce = 20;
+
+interface RunsOfThreadProps {
+  readonly id: string;
+  /** Another number reads the list again. */
+  readonly turn: number;
+}
+
+/** The runs of a thread, the newest first. */
+function RunsOfThread({ id, turn }: RunsOfThreadProps) {
+  const heading = useId();
+  const several = useSeveralAgents().length > 0;
+  const runs = usePages(
+    async (cursor, signal) => {
+      const page = await client.threads.runs(
+        id,
+        { limit: runsAtOnce, ...(cursor !== undefined && { cursor }) },
+        { signal },
+      );
+      return { items: page.runs, cursor: page.cursor };
+    },
+    [turn],
+  );
+  return (
+    <section aria-labelledby={heading}>
+      <h2 id={heading}>Runs</h2>
+      <ul class="plain">
+        {runs.state.value.items.map((run) => (
+          <li key={run.run_id} class="line">
+            <a href={toHash({ view: 'runs', id: run.run_id })}>
+              <Time at={run['created_at'] as string} />
+            </a>
+            <span class={`status status-${run.status}`}>{run.status}</span>
+            {(several || run.revision !== undefined) && (
+              <span class="hint run-build">{[several && run.agent, run.revision].filter(Boolean).join(' ')}</span>
+            )}
+          </li>
+        ))}
+      </ul>
+      <LoadMore pages={runs.state.value} thing="run" more={runs.more} again={runs.again} />
+    </section>
+  );
+}
+
+interface StateNowProps {
+  readonly id: string;
+  /** The agent of the thread; `null` before its first run. */
+  readonly agent: string | null;
+  /** Another number reads the state again. */
+  readonly turn: number;
+  readonly onWritten: () => void;
+}
+
+/** The state of a thread as it is, and the form that writes a field of it. */
+function StateNow({ id, agent, turn, onWritten }: StateNowProps) {
+  const heading = useId();
+  const { state, again } = useLoaded((signal) => client.threads.state(id, { signal }), [turn]);
+  const { value, error } = state.value;
+  return (
+    <section class="stack" aria-labelledby={heading}>
+      <h2 id={heading}>State now</h2>
+      {error !== undefined && <ErrorNote error={error} again={again} />}
+      {value && (
+        <>
+          <Writing key={agent} id={id} agent={agent} onWritten={onWritten} />
+          <JsonView label="Values of the state" value={value.state} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** The form that writes a field. A thread whose first run is to come has the fields of the default agent, if there is one. */
+function Writing(given: Omit<StateNowProps, 'turn'>) {
+  const { list, error } = useAgents();
+  if (given.agent === null) {
+    if (list === undefined && error === undefined) return null;
+    if (list && list.length > 1 && !list.some((agent) => agent.is_default))
+      return <p class="hint">The first run gives this thread its agent, and with it the fields that can be written.</p>;
+  }
+  return <WriteField {...given} />;
+}
+
+interface VersionsProps {
+  readonly versions: PagedList<Checkpoint>;
+  readonly openId: string | undefined;
+}
+
+/** The checkpoints of a thread, the newest first; each leads to the state as it was. */
+function Versions({ versions, openId }: VersionsProps) {
+  const heading = useId();
+  const { items, cursor } = versions.state.value;
+  return (
+    <section aria-labelledby={heading}>
+      <h2 id={heading}>Versions</h2>
+      <div class="scrolled" tabIndex={0} role="region" aria-label="List of versions">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Made by</th>
+              <th scope="col">Nodes → next</th>
+              <th scope="col">At</th>
+            </tr>
+          </thead>
+          <tbody>
+            <tr class={openId === undefined ? 'open' : ''}>
+              <th scope="row" colSpan={3}>
+                <a href={hashOf(undefined)} aria-current={openId === undefined ? 'true' : undefined}>
+                  Now
+                </a>
+              </th>
+            </tr>
+            {items.map((version) => (
+              <VersionRow key={version.checkpoint_id} version={version} isOpen={version.checkpoint_id === openId} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <LoadMore pages={versions.state.value} thing="version" more={versions.more} again={versions.again} />
+      {cursor === undefined && <p class="hint small">{keepingText}</p>}
+    </section>
+  );
+}
+
+function VersionRow({ version, isOpen }: { readonly version: Checkpoint; readonly isOpen: boolean }) {
+  return (
+    <tr class={isOpen ? 'open' : ''}>
+      <th scope="row">
+        <a
+          href={hashOf(version.checkpoint_id)}
+          title={`Version ${version.checkpoint_id}`}
+          aria-current={isOpen ? 'true' : undefined}
+        >
+          {versionName(version)}
+        </a>
+      </th>
+      <td>{nodesText(version)}</td>
+      <td>
+        <Time at={version.created_at} />
+      </td>
+    </tr>
+  );
+}
+
+/** The address of the open thread at a version. */
+function hashOf(at: string | undefined): string {
+  const { view, id, query } = route.value;
+  const { at: _, from: __, ...rest } = query;
+  return toHash({ view, ...(id !== undefined && { id }), query: { ...rest, ...(at !== undefined && { at }) } });
 }
