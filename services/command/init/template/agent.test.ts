@@ -9,7 +9,9 @@ test('a calculation is answered with the help of the tool', async () => {
   const walked = await walk(graph, { context: [user('What is 12 * 7?')] });
   assert.deepEqual(walked.steps, [['agent'], ['tools'], ['agent']]);
   assert.equal(lastText(walked), '12 * 7 = 84');
-  assert.equal(await answerTo('1 / 0'), '1 / 0 is no operation on two numbers');
+  assert.equal(await answerTo('What is -2 * (3 + 4.5) - 1?'), '-2 * (3 + 4.5) - 1 = -16');
+  assert.equal(await answerTo('1 / 0'), '1 / 0 cannot be worked out');
+  assert.equal(await answerTo('2 + (3'), '2 + (3 cannot be worked out');
 });
 
 test('a name is kept in the state of the thread', async () => {

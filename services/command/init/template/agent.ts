@@ -11,17 +11,43 @@ import {
   toolNode,
 } from '@agent-workflow/graph';
 
+/** The value of numbers, + - * / and brackets; NaN where they are no expression. */
+function valueOf(expression: string): number {
+  const left = expression.match(/\d+(?:\.\d+)?|[^\s\d]/g) ?? [];
+  const factor = (): number => {
+    const next = left.shift();
+    if (next === '-') return -factor();
+    if (next !== '(') return Number(next);
+    const value = sum();
+    return left.shift() === ')' ? value : NaN;
+  };
+  const product = (): number => {
+    let value = factor();
+    while (left[0] === '*' || left[0] === '/') value = left.shift() === '*' ? value * factor() : value / factor();
+    return value;
+  };
+  const sum = (): number => {
+    let value = product();
+    while (left[0] === '+' || left[0] === '-') value += left.shift() === '+' ? product() : -product();
+    return value;
+  };
+  const value = sum();
+  return left.length === 0 ? value : NaN;
+}
+
 const calculate = tool(
   {
     name: 'calculate',
-    description: 'Works out one operation on two numbers, such as 12 * 7.',
-    parameters: { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] },
+    description: 'Works out numbers with + - * / and brackets, such as 12 * (7 + 1).',
+    parameters: {
+      type: 'object',
+      properties: { expression: { type: 'string', maxLength: 200 } },
+      required: ['expression'],
+    },
   },
   ({ expression }) => {
-    const [, left, sign, right] = /^(-?[\d.]+) ?([-+*/]) ?(-?[\d.]+)$/.exec(expression) ?? [];
-    const [a, b] = [Number(left), Number(right)];
-    const value = sign === '+' ? a + b : sign === '-' ? a - b : sign === '*' ? a * b : a / b;
-    if (!Number.isFinite(value)) throw new Error(`${expression} is no operation on two numbers`);
+    const value = valueOf(expression);
+    if (!Number.isFinite(value)) throw new Error(`${expression} cannot be worked out`);
     return `${expression} = ${String(value)}`;
   },
 );
@@ -54,7 +80,7 @@ const recall = tool(
 
 /** What is asked for without a model: the first group of a pattern is what the tool is called with. */
 const requests = [
-  { pattern: /(\d{1,15}(?:\.\d{1,9})? ?[-+*/] ?\d{1,15}(?:\.\d{1,9})?)/, name: 'calculate', parameter: 'expression' },
+  { pattern: /([-(]*\d[\d.()+*/ -]{0,198}[\d)])/, name: 'calculate', parameter: 'expression' },
   { pattern: /^remember (?:that )?(.+)/is, name: 'remember', parameter: 'fact' },
   { pattern: /^(.+\?)$/s, name: 'recall', parameter: 'query' },
 ];
