@@ -14,23 +14,23 @@ import {
 /** The value of numbers, + - * / and brackets; NaN where they are no expression. */
 function valueOf(expression: string): number {
   const left = expression.match(/\d+(?:\.\d+)?|[^\s\d]/g) ?? [];
-  const factor = (): number => {
+  function factor(): number {
     const next = left.shift();
     if (next === '-') return -factor();
     if (next !== '(') return Number(next);
     const value = sum();
     return left.shift() === ')' ? value : NaN;
-  };
-  const product = (): number => {
+  }
+  function product(): number {
     let value = factor();
     while (left[0] === '*' || left[0] === '/') value = left.shift() === '*' ? value * factor() : value / factor();
     return value;
-  };
-  const sum = (): number => {
+  }
+  function sum(): number {
     let value = product();
     while (left[0] === '+' || left[0] === '-') value += left.shift() === '+' ? product() : -product();
     return value;
-  };
+  }
   const value = sum();
   return left.length === 0 ? value : NaN;
 }
@@ -80,7 +80,7 @@ const recall = tool(
 
 /** What is asked for without a model: the first group of a pattern is what the tool is called with. */
 const requests = [
-  { pattern: /([-(]*\d[\d.()+*/ -]{0,198}[\d)])/, name: 'calculate', parameter: 'expression' },
+  { pattern: /([-(]{0,20}\d[\d.()+*/ -]{0,198}[\d)])/, name: 'calculate', parameter: 'expression' },
   { pattern: /^remember (?:that )?(.+)/is, name: 'remember', parameter: 'fact' },
   { pattern: /^(.+\?)$/s, name: 'recall', parameter: 'query' },
 ];
