@@ -68,7 +68,7 @@ const kinds: readonly Kind[] = [
   {
     title: 'an invoke on a new thread',
     request: invoke,
-    bounds: { statements: 15, transactions: 3.1, rows: 1, kilobytes: 270, promises: 200, calls: 1450 },
+    bounds: { statements: 12, transactions: 3.1, rows: 1, kilobytes: 260, promises: 195, calls: 1450 },
   },
   {
     title: 'a list of 100 threads',
@@ -80,12 +80,12 @@ const kinds: readonly Kind[] = [
     title: 'a list of 100 messages',
     request: ['GET', '/v1/threads/long/messages?limit=100'],
     given: [[60, turnOfLong]],
-    bounds: { statements: 2, transactions: 0.1, rows: 103, kilobytes: 350, promises: 28, calls: 2300 },
+    bounds: { statements: 2, transactions: 0.1, rows: 103, kilobytes: 320, promises: 28, calls: 1850 },
   },
   {
     title: 'the store of a memory',
     request: memory,
-    bounds: { statements: 3, transactions: 1.1, rows: 1, kilobytes: 165, promises: 61, calls: 1450 },
+    bounds: { statements: 3, transactions: 1.1, rows: 1, kilobytes: 120, promises: 53, calls: 1030 },
   },
 ];
 

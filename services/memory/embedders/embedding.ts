@@ -43,8 +43,11 @@ export const isPerhapsOneText = (error: unknown): boolean =>
 export function faultOf(numbers: ArrayLike<unknown>, dimension: number): string | undefined {
   if (numbers.length !== dimension)
     return `the embedder gave ${String(numbers.length)} numbers where ${String(dimension)} are expected`;
-  const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(Math.fround(value));
-  return Array.from(numbers).every(isNumber) ? undefined : notNumbers;
+  for (let index = 0; index < dimension; index += 1) {
+    const value = numbers[index];
+    if (typeof value !== 'number' || !Number.isFinite(Math.fround(value))) return notNumbers;
+  }
+  return undefined;
 }
 
 export const notNumbers = 'the embedder gave something that is no number';

@@ -48,12 +48,17 @@ export function createStoredTexts(onUnreadable: (text: UnreadableText) => void):
 
   const messages: StoredTexts['messages'] = async (threadId, all, signal) => {
     const yielder = createYielder({ signal });
-    const isReadable = all.map(() => true);
-    for (const [index, { json }] of all.entries()) {
-      isReadable[index] = read({ threadId, column: 'message.json' }, () => objectOf(json)) !== undefined;
+    const unreadable = new Set<Pick<LogEntry, 'json'>>();
+    for (const message of all) {
+      try {
+        readObject(message.json);
+      } catch {
+        onUnreadable({ threadId, column: 'message.json' });
+        unreadable.add(message);
+      }
       if (yielder.isDue()) await yielder.yield();
     }
-    return all.filter((_, index) => isReadable[index]);
+    return unreadable.size === 0 ? all : all.filter((message) => !unreadable.has(message));
   };
 
   return {
@@ -82,8 +87,8 @@ export function createStoredTexts(onUnreadable: (text: UnreadableText) => void):
 
 const closing = 0x7d;
 
-/** The value of a text that is a JSON object. Its last byte is the end of the object: replies put further fields before it. */
-function objectOf(json: Uint8Array): object {
-  if (json.at(-1) !== closing) throw new SyntaxError('the text does not end with an object');
-  return fromJson(json) as object;
+/** @throws SyntaxError unless the text is a JSON object. Its last byte is the end of the object: replies put further fields before it. */
+function readObject(json: Uint8Array): void {
+  if (json[json.length - 1] !== closing) throw new SyntaxError('the text does not end with an object');
+  fromJson(json);
 }
