@@ -449,7 +449,8 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     t.deepEqual(await read({ limit: 3, after: 6 }), [9, 12, 15]);
     t.deepEqual(await read({ limit: 3, after: 7 }), [9, 12, 15]);
     t.deepEqual(await read({ limit: 3, after: 27 }), []);
-    t.deepEqual((await store.listMessages(key, { limit: 1, after: 0 }))[0], { ...entry(3), json: bytes('{"n":3}') });
+    const [next] = await store.listMessages(key, { limit: 1, after: 0 });
+    t.deepEqual(next && { ...next, json: Uint8Array.from(next.json) }, { ...entry(3), json: bytes('{"n":3}') });
   });
 
   check('the log is read from its end, by offset and from a position on', async (t, store) => {

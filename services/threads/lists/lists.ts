@@ -29,7 +29,7 @@ import {
   threadsCursors,
 } from './cursor.ts';
 import { agentOf, toCheckpointId } from '../record/head.ts';
-import { fromJson, jsonArray, withCheckpointId } from '../record/json.ts';
+import { fromJson, jsonArray } from '../record/json.ts';
 import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
 import type { MessagesPage, OwnRunRow, RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
@@ -118,13 +118,17 @@ export async function listMessages(
         matches: matchesMessage(search, threadId, texts),
       })
     : await readPage(listing, asked);
-  const messages = await texts.messages(threadId, page.items, signal);
-  return { messagesJson: jsonArray(messages.map(toMessageJson)), ...nextOf(page, { ...listing, ...cursors }) };
+  const messagesJson = await texts.messagesJson(threadId, page.items, { show: withCheckpointId, signal });
+  return { messagesJson, ...nextOf(page, { ...listing, ...cursors }) };
 }
+
+/** The JSON of a message as replies show it: with the id of its checkpoint after its own fields, none of which has that name. */
+const withCheckpointId = (text: string, { version }: Pick<LogEntry, 'version'>): string =>
+  version === undefined ? text : `${text.slice(0, -1)},"checkpoint_id":"${toCheckpointId(version)}"}`;
 
 /** A message as replies show it. */
 export const toMessageJson = ({ json, version }: Pick<LogEntry, 'json' | 'version'>): Uint8Array =>
-  version === undefined ? json : withCheckpointId(json, toCheckpointId(version));
+  version === undefined ? json : Buffer.from(withCheckpointId(Buffer.from(json).toString(), { version }));
 
 export async function listRuns(
   store: ThreadLists,
@@ -197,8 +201,8 @@ export async function listRunMessages(
   const cursors = runMessagesCursors({ owner, runId });
   const after = Math.max(run.outputFrom - 1, cursor === undefined ? -1 : cursors.fromCursor(cursor));
   const page = await readPage(listing, { limit: messagesAtOnce, offset: 0, after, signal });
-  const messages = await texts.messages(run.threadId, page.items, signal);
-  return { messagesJson: jsonArray(messages.map(({ json }) => json)), ...nextOf(page, { ...listing, ...cursors }) };
+  const messagesJson = await texts.messagesJson(run.threadId, page.items, { show: (text) => text, signal });
+  return { messagesJson, ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** A run as replies show it, beside the head of its thread. */

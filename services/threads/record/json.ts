@@ -15,10 +15,6 @@ export function jsonArray(items: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(parts);
 }
 
-/** The JSON of a message with the id of its checkpoint after its own fields, none of which has that name. */
-export const withCheckpointId = (json: Uint8Array, checkpointId: string): Uint8Array =>
-  Buffer.concat([json.subarray(0, -1), Buffer.from(`,"checkpoint_id":"${checkpointId}"}`)]);
-
 /** A value as JSON bytes. */
 export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

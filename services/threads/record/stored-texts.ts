@@ -22,6 +22,12 @@ export interface StoredTexts {
     messages: readonly M[],
     signal?: AbortSignal,
   ) => Promise<readonly M[]>;
+  /** The texts of those messages, as `show` makes them, in one JSON array. */
+  readonly messagesJson: <M extends Pick<LogEntry, 'json'>>(
+    threadId: string,
+    messages: readonly M[],
+    options: { readonly show: (text: string, message: M) => string; readonly signal: AbortSignal },
+  ) => Promise<Uint8Array>;
   /** The row, without its metadata where that cannot be read. */
   readonly withMetadata: <R extends { readonly metadata?: Uint8Array }>(
     threadId: string,
@@ -46,24 +52,44 @@ export function createStoredTexts(onUnreadable: (text: UnreadableText) => void):
   };
   const isJson = (text: UnreadableText, json: Uint8Array): boolean => read(text, () => [fromJson(json)]) !== undefined;
 
-  const messages: StoredTexts['messages'] = async (threadId, all, signal) => {
+  async function eachMessage<M extends Pick<LogEntry, 'json'>>(
+    threadId: string,
+    all: readonly M[],
+    { take, signal }: { readonly take: (message: M, text: string) => void; readonly signal?: AbortSignal | undefined },
+  ): Promise<void> {
     const yielder = createYielder({ signal });
-    const unreadable = new Set<Pick<LogEntry, 'json'>>();
     for (const message of all) {
-      try {
-        readObject(message.json);
-      } catch {
-        onUnreadable({ threadId, column: 'message.json' });
-        unreadable.add(message);
-      }
+      const text = objectText(message.json);
+      if (text === undefined) onUnreadable({ threadId, column: 'message.json' });
+      else take(message, text);
       if (yielder.isDue()) await yielder.yield();
     }
-    return unreadable.size === 0 ? all : all.filter((message) => !unreadable.has(message));
+  }
+
+  const messages: StoredTexts['messages'] = async <M extends Pick<LogEntry, 'json'>>(
+    threadId: string,
+    all: readonly M[],
+    signal?: AbortSignal,
+  ) => {
+    const readable: M[] = [];
+    await eachMessage(threadId, all, { take: (message) => readable.push(message), signal });
+    return readable;
   };
 
   return {
     read,
     messages,
+
+    messagesJson: async (threadId, all, { show, signal }) => {
+      let texts = '';
+      await eachMessage(threadId, all, {
+        take: (message, text) => {
+          texts += `${texts === '' ? '' : ','}${show(text, message)}`;
+        },
+        signal,
+      });
+      return Buffer.from(`[${texts}]`);
+    },
 
     withMetadata: (threadId, owner, row) => {
       const { metadata, ...rest } = row;
@@ -87,8 +113,14 @@ export function createStoredTexts(onUnreadable: (text: UnreadableText) => void):
 
 const closing = 0x7d;
 
-/** @throws SyntaxError unless the text is a JSON object. Its last byte is the end of the object: replies put further fields before it. */
-function readObject(json: Uint8Array): void {
-  if (json[json.length - 1] !== closing) throw new SyntaxError('the text does not end with an object');
-  fromJson(json);
+/** The text, if it is that of a JSON object. Its last byte is the end of the object: replies put further fields before it. */
+function objectText(json: Uint8Array): string | undefined {
+  if (json[json.length - 1] !== closing) return undefined;
+  const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString();
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return undefined;
+  }
 }
