@@ -472,6 +472,8 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     t.deepEqual(await read({ limit: 2, below: 18, after: 9 }), [6, 3]);
     t.deepEqual(await read({ limit: 2, below: 9, after: 18 }), [6, 3]);
     t.deepEqual(await read({ limit: 100, bytes: 1 }), [27, 21]);
+    const [last] = await store.listMessages(key, { limit: 100, bytes: 1, newestFirst: true });
+    t.deepEqual(last && Uint8Array.from(last.json), entry(27).json);
   });
 
   check('open runs of every owner are paged by id, ended ones are not among them', async (t, store) => {
