@@ -17,6 +17,10 @@ export interface OwnerSize {
 
 interface CachedOwner {
   readonly vectors: OwnerVectors;
+  readonly size: CachedSize;
+}
+
+interface CachedSize {
   bytes: number;
 }
 
@@ -35,11 +39,11 @@ export function createVectorCache(dimension: number, maxBytes: number): VectorCa
   let total = 0;
 
   const drop = (owner: string): void => {
-    total -= owners.get(owner)?.bytes ?? 0;
+    total -= owners.get(owner)?.size.bytes ?? 0;
     owners.delete(owner);
   };
-  const grow = (cached: CachedOwner, bytes: number): void => {
-    cached.bytes += bytes;
+  const grow = (size: CachedSize, bytes: number): void => {
+    size.bytes += bytes;
     total += bytes;
     for (const owner of owners.keys()) {
       if (total <= maxBytes) break;
@@ -57,16 +61,16 @@ export function createVectorCache(dimension: number, maxBytes: number): VectorCa
     },
     make: (owner, { count, metadataBytes }) => {
       if (bytesOf(count, metadataBytes) > maxBytes) return undefined;
+      const size: CachedSize = { bytes: 0 };
       const vectors = createOwnerVectors({
         dimension,
         capacity: count,
         onChange: (memories, bytes) => {
-          if (owners.get(owner) === cached) grow(cached, bytesOf(memories, bytes));
+          if (owners.get(owner)?.size === size) grow(size, bytesOf(memories, bytes));
         },
       });
-      const cached: CachedOwner = { vectors, bytes: 0 };
       drop(owner);
-      owners.set(owner, cached);
+      owners.set(owner, { vectors, size });
       return vectors;
     },
     drop,
