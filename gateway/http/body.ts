@@ -26,6 +26,8 @@ interface BodyLimits {
  */
 export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) => Promise<boolean> {
   let reader: Promise<Middleware> | undefined;
+  /** Whether a body was read: what reads them loads parts of itself with the first. */
+  let hasRead = false;
   const load = (): Promise<Middleware> =>
     (reader ??= openReader(maxBytes).catch((error: unknown) => {
       // Without a file descriptor it cannot be loaded now: the next body has it tried again.
@@ -37,6 +39,7 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
     const late = Promise.withResolvers<never>();
     using _watch = new ArrivalWatch(ctx, arrival, late.reject);
     await Promise.race([read(ctx, nothing), late.promise]);
+    hasRead = true;
     return takeBytes(ctx);
   };
   return async (ctx) => {
@@ -47,9 +50,9 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
       writeRefusal(ctx, { status: 415, code: 'UnsupportedMediaType', message: refused });
       return false;
     }
-    // A short body does not need it, but a long one may come when no file descriptor is free.
-    if (!reader) load().catch(() => undefined);
-    const bytes = mayHaveArrived(ctx, maxBytes) && (await hasArrived(ctx)) ? takeArrived(ctx) : await readArriving(ctx);
+    // The first is read as a long one would be, which may come when no file descriptor is free.
+    const isHere = hasRead && mayHaveArrived(ctx, maxBytes) && (await hasArrived(ctx));
+    const bytes = isHere ? takeArrived(ctx) : await readArriving(ctx);
     ctx.state.bodyReservation?.resize(bytes.byteLength);
     ctx.state.body = toObject(toText(bytes));
     return true;

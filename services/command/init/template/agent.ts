@@ -12,26 +12,28 @@ import {
 } from '@agent-workflow/graph';
 
 /** The value of numbers, + - * / and brackets; NaN where they are no expression. */
-function valueOf(expression: string): number {
+function valueOf(expression = '') {
   const left = expression.match(/\d+(?:\.\d+)?|[^\s\d]/g) ?? [];
-  function factor(): number {
-    const next = left.shift();
-    if (next === '-') return -factor();
-    if (next !== '(') return Number(next);
-    const value = sum();
+  const inner = { sum: () => NaN };
+  const factor = () => {
+    let next = left.shift();
+    let sign = 1;
+    for (; next === '-'; next = left.shift()) sign = -sign;
+    if (next !== '(') return sign * Number(next);
+    const value = sign * inner.sum();
     return left.shift() === ')' ? value : NaN;
-  }
-  function product(): number {
+  };
+  const product = () => {
     let value = factor();
     while (left[0] === '*' || left[0] === '/') value = left.shift() === '*' ? value * factor() : value / factor();
     return value;
-  }
-  function sum(): number {
+  };
+  inner.sum = () => {
     let value = product();
     while (left[0] === '+' || left[0] === '-') value += left.shift() === '+' ? product() : -product();
     return value;
-  }
-  const value = sum();
+  };
+  const value = inner.sum();
   return left.length === 0 ? value : NaN;
 }
 
