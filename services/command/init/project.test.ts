@@ -40,6 +40,16 @@ test('a Node that is too old for a project is named before its tests run', (t) =
   }
 });
 
+test('a project in JavaScript has no TypeScript in it', (t) => {
+  const files = projectFiles({ name: 'demo', language: 'js', version: '0.1.0' });
+  const code = Object.entries(files).filter(([name]) => name.endsWith('.js'));
+  t.is(code.length, 2);
+  for (const [name, input] of code) {
+    const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '--check'], { input });
+    t.is(status, 0, `${name}: ${String(stderr)}`);
+  }
+});
+
 test('the tests of a project in TypeScript are named by a pattern, which a Node without TypeScript does not find', (t) => {
   t.is(testCommand('ts'), 'node --test "**/*.test.{ts,js}"');
   t.is(testCommand('js'), 'node --test');
