@@ -60,6 +60,10 @@ export type FileStatus = (typeof fileStatuses)[number];
 export const revisionStates = ['registered', 'current', 'ramping', 'draining', 'drained', 'retired'] as const;
 export type RevisionState = (typeof revisionStates)[number];
 
+/** What the record keeps for an owner beside threads. */
+const resourceKinds = ['schedule', 'webhook', 'delivery', 'trigger', 'assistant'] as const;
+export type ResourceKind = (typeof resourceKinds)[number];
+
 export const memoryTypes = [
   'episodic',
   'semantic',
@@ -93,6 +97,7 @@ export const lists = {
   CheckpointSource: checkpointSources,
   FileStatus: fileStatuses,
   RevisionState: revisionStates,
+  ResourceKind: resourceKinds,
   MemoryType: memoryTypes,
   RetrievalStrategy: retrievalStrategies,
   DistanceMetric: distanceMetrics,

@@ -15,11 +15,12 @@ const marks = {
       ...['listFilesToRemove', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns', 'listRunMessages'],
       ...['getRegisteredAgent', 'getRevision', 'listRegisteredAgents', 'listRunSteps', 'listRuns', 'listSleepingRuns'],
       ...['listThreads', 'noteToolResult', 'registerRevision', 'renewGrant', 'retireRevision', 'routeAgent'],
+      ...['countResources', 'deleteResource', 'getResource', 'listDueResources', 'listResources'],
     ].toSorted(),
     'safe, takes long': ['forkThread'],
     attempt: [
       ...['acceptRun', 'addMessages', 'beginDelete', 'beginOnce', 'claimRun', 'clearState', 'commitStep'],
-      ...['deleteMessage', 'endRun', 'fixThread', 'noteToolStarted', 'releaseRun', 'writeState'],
+      ...['deleteMessage', 'endRun', 'fixThread', 'noteToolStarted', 'putResource', 'releaseRun', 'writeState'],
     ],
   },
   execution: {

@@ -11,6 +11,7 @@ import type {
   MessageLists,
   ModelParameter,
   MultitaskStrategy,
+  ResourceKind,
   RevisionState,
   RunStatus,
 } from './lists.ts';
@@ -235,6 +236,25 @@ export interface AgentCalls {
   readonly retireRevision: (request: RetireRevisionRequest, call: Call) => Promise<RegisteredAgent>;
 }
 
+/** A part of {@link Threads}. */
+export interface ResourceCalls {
+  /** An object that an owner keeps beside threads. NotFound when it is absent. */
+  readonly getResource: (request: GetResourceRequest, call: Call) => Promise<Resource>;
+  /**
+   * Writes a version of an object: version 1 makes it, and any other follows the one before it. Conflict when that is not the version on
+   * record, NotFound when the object is absent.
+   */
+  readonly putResource: (request: PutResourceRequest, call: Call) => Promise<PutResourceReply>;
+  /** Removes an object. Conflict when it has another version. One that is absent is removed already. */
+  readonly deleteResource: (request: DeleteResourceRequest, call: Call) => Promise<DeleteResourceReply>;
+  /** The objects of one kind and owner by id, descending: of ids that are UUIDv7 the newest first. */
+  readonly listResources: (request: ListResourcesRequest, call: Call) => Promise<ListResourcesReply>;
+  /** How many objects of one kind an owner has, up to a bound. */
+  readonly countResources: (request: CountResourcesRequest, call: Call) => Promise<CountResourcesReply>;
+  /** The objects of one kind of all owners that are due by the clock of the record, by due time, owner and id, page by page. */
+  readonly listDueResources: (request: ListDueResourcesRequest, call: Call) => Promise<ListDueResourcesReply>;
+}
+
 /**
  * The record: threads with their state, messages and runs. Three promises hold: a reply means that the write is durable, each call has
  * its whole effect or none, and a thread of another owner is absent.
@@ -266,7 +286,8 @@ export interface Threads
     HistoryCalls,
     IdempotencyCalls,
     FileCalls,
-    AgentCalls {}
+    AgentCalls,
+    ResourceCalls {}
 
 /** Which calls of {@link Threads} may be made again. */
 export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
@@ -316,6 +337,12 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   getRevision: { retry: 'safe', takesLong: false },
   routeAgent: { retry: 'safe', takesLong: false },
   retireRevision: { retry: 'safe', takesLong: false },
+  getResource: { retry: 'safe', takesLong: false },
+  putResource: { retry: 'attempt', takesLong: false },
+  deleteResource: { retry: 'safe', takesLong: false },
+  listResources: { retry: 'safe', takesLong: false },
+  countResources: { retry: 'safe', takesLong: false },
+  listDueResources: { retry: 'safe', takesLong: false },
 };
 
 /** What a pool of workers may call of {@link Threads}. */
@@ -366,6 +393,12 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   getRevision: 'never',
   routeAgent: 'never',
   retireRevision: 'never',
+  getResource: 'never',
+  putResource: 'never',
+  deleteResource: 'never',
+  listResources: 'never',
+  countResources: 'never',
+  listDueResources: 'never',
 };
 
 export interface RegisterRevisionRequest {
@@ -1385,6 +1418,97 @@ export interface ListFilesToRemoveReply {
   readonly cursor?: string;
 }
 
+export interface GetResourceRequest {
+  readonly kind: ResourceKind;
+  readonly owner: string;
+  readonly id: string;
+}
+
+export interface Resource {
+  readonly kind: ResourceKind;
+  readonly owner: string;
+  readonly id: string;
+  /** Counts the writes of the object, from 1. */
+  readonly version: number;
+  readonly json: Uint8Array;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** When a sweep looks at the object; absent: never. */
+  readonly dueAt?: number;
+}
+
+export interface PutResourceRequest {
+  readonly kind: ResourceKind;
+  readonly owner: string;
+  /** A UUIDv7, or a name. */
+  readonly id: string;
+  /** That of the object after the write. */
+  readonly version: number;
+  readonly json: Uint8Array;
+  /** Absent: the object is never due. A time that is past counts as now. */
+  readonly dueAt?: number;
+  /** The same in every attempt at this request: see the comment of the service. */
+  readonly attemptId?: string;
+}
+
+export interface PutResourceReply {
+  /** The time of the write. */
+  readonly at: number;
+}
+
+export interface DeleteResourceRequest {
+  readonly kind: ResourceKind;
+  readonly owner: string;
+  readonly id: string;
+  readonly version: number;
+}
+
+export type DeleteResourceReply = Readonly<Record<string, never>>;
+
+export interface ListResourcesRequest {
+  readonly kind: ResourceKind;
+  readonly owner: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface ListResourcesReply {
+  readonly resources: readonly Resource[];
+  /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
+export interface CountResourcesRequest {
+  readonly kind: ResourceKind;
+  readonly owner: string;
+  readonly atMost: number;
+}
+
+export interface CountResourcesReply {
+  readonly count: number;
+}
+
+export interface ListDueResourcesRequest {
+  readonly kind: ResourceKind;
+  readonly limit: number;
+  /** Only objects after this one in the order of the list. */
+  readonly after?: DueResource;
+}
+
+export interface DueResource {
+  readonly dueAt: number;
+  readonly owner: string;
+  readonly id: string;
+  readonly version: number;
+}
+
+export interface ListDueResourcesReply {
+  readonly due: readonly DueResource[];
+  readonly hasMore: boolean;
+  /** The clock of the record. */
+  readonly now: number;
+}
+
 /** The messages that have fields of a closed list. */
 export const threadsLists: MessageLists = {
   RegisteredAgent: { revisions: { of: 'AgentRevision' } },
@@ -1408,4 +1532,12 @@ export const threadsLists: MessageLists = {
   ListCheckpointsReply: { checkpoints: { of: 'ThreadCheckpoint' } },
   GetCheckpointReply: { checkpoint: { of: 'ThreadCheckpoint' } },
   FileRecord: { status: 'FileStatus' },
+  GetResourceRequest: { kind: 'ResourceKind' },
+  Resource: { kind: 'ResourceKind' },
+  PutResourceRequest: { kind: 'ResourceKind' },
+  DeleteResourceRequest: { kind: 'ResourceKind' },
+  ListResourcesRequest: { kind: 'ResourceKind' },
+  ListResourcesReply: { resources: { of: 'Resource' } },
+  CountResourcesRequest: { kind: 'ResourceKind' },
+  ListDueResourcesRequest: { kind: 'ResourceKind' },
 };

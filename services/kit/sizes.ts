@@ -104,6 +104,10 @@ export const sizes = {
   /** Names of the nodes of a registered revision, and how many there are (a count). */
   nodeNames: 256 * KiB,
   nodes: 2000,
+  /** An object that an owner keeps beside threads: a schedule, a webhook, a delivery, a trigger, an assistant. */
+  resource: 64 * KiB,
+  /** The id of such an object, in bytes. */
+  resourceId: 255,
   /** Tools that one request declares (a count). */
   tools: 256,
 } as const;

@@ -24,6 +24,7 @@ import { createChanging, type Changing } from './api/changing.ts';
 import { createFileCalls } from './api/files.ts';
 import { createIdempotencyCalls, beginOrFind } from './api/idempotency.ts';
 import { createMessageCalls } from './api/messages.ts';
+import { createResourceCalls } from './api/resources.ts';
 import { createRunReadCalls, createRunCalls, type ClockAhead } from './api/runs.ts';
 import { threadsSettings } from './config.ts';
 import { createReferences, type References } from './files/references.ts';
@@ -94,6 +95,7 @@ export function createThreads({
     ...createIdempotencyCalls(store, now),
     ...createFileCalls({ store, references, now }),
     ...createAgentCalls({ store, routings, now }),
+    ...createResourceCalls(store, now),
   };
 }
 

@@ -4,6 +4,7 @@ import { threadSizesContract } from './thread-sizes.ts';
 import { threadStoreContract } from './thread-store.ts';
 import { threadStoreAgentsContract } from './thread-store-agents.ts';
 import { threadStoreFilesContract } from './thread-store-files.ts';
+import { threadStoreResourcesContract } from './thread-store-resources.ts';
 
 for (const { isEmbedded, withStore } of testedStores) {
   if (isEmbedded) {
@@ -12,6 +13,7 @@ for (const { isEmbedded, withStore } of testedStores) {
       threadSizesContract(test, store);
       threadStoreFilesContract(test, store);
       threadStoreAgentsContract(test, store);
+      threadStoreResourcesContract(test, store);
     });
   }
 }

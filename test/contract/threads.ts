@@ -44,6 +44,7 @@ import { threadsRepeatsContract } from './threads-repeats.ts';
 import { threadsFusedContract } from './threads-fused.ts';
 import { threadsFilesContract } from './threads-files.ts';
 import { threadsRacesContract } from './threads-races.ts';
+import { threadsResourcesContract } from './threads-resources.ts';
 import { threadsRevisionsContract } from './threads-revisions.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
 import { threadsEndsContract } from './threads-ends.ts';
@@ -1025,4 +1026,5 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsFusedContract(test, name, open);
 
   threadsFilesContract(test, name, open);
+  threadsResourcesContract(test, name, open);
 }

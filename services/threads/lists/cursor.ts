@@ -4,6 +4,7 @@ import type {
   ListCheckpointsRequest,
   ListMessagesRequest,
   ListOwnRunsRequest,
+  ListResourcesRequest,
   ListRunMessagesRequest,
   ListRunsRequest,
   ListThreadsRequest,
@@ -63,6 +64,9 @@ export const dueCursors: Cursors<DueMark> = cursorsByTime(['due files'], {
   toParts: ({ dueAt, fileId }) => [dueAt, fileId],
   fromParts: (dueAt, fileId) => ({ dueAt, fileId }),
 });
+
+export const resourcesCursors = ({ owner, kind }: Pick<ListResourcesRequest, 'owner' | 'kind'>): Cursors<string> =>
+  cursorsByTime(['resources', owner, kind], { toParts: (id) => [0, id], fromParts: (_, id) => id });
 
 /** Where a page begins: after its cursor, else after so many items. @throws Invalid for the cursor of another list. */
 export const startOf = <Mark>(

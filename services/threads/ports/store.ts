@@ -5,6 +5,7 @@ import type { ThreadHistory } from './history.ts';
 import type { IdempotencyRecords } from './idempotency.ts';
 import type { ThreadLists } from './lists.ts';
 import type { ThreadReads } from './reads.ts';
+import type { ResourceRecords } from './resources.ts';
 import type { ThreadSweeps } from './sweeps.ts';
 
 /**
@@ -22,4 +23,5 @@ export interface ThreadStore
     IdempotencyRecords,
     FileRecords,
     AgentRecords,
+    ResourceRecords,
     AsyncDisposable {}

@@ -1,6 +1,7 @@
 import type { AgentRow, DefinitionKey } from '@agent-workflow/threads/ports/agents';
 import type { FileKey, FileRow } from '@agent-workflow/threads/ports/files';
 import type { ThreadKey } from '@agent-workflow/threads/ports/record';
+import type { ResourceRow } from '@agent-workflow/threads/ports/resources';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 
 /** More than all tests together leave behind for the lists that go across owners. */
@@ -13,6 +14,9 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
   const prefix = `${place}/`;
   const at = (key: ThreadKey): ThreadKey => ({ ...key, owner: prefix + key.owner });
   const ofFile = <T extends FileKey>(file: T): T => ({ ...file, owner: prefix + file.owner });
+  const ofResource = <T extends { readonly owner: string }>(of: T): T => ({ ...of, owner: prefix + of.owner });
+  const resourcesOf = (rows: readonly (ResourceRow | undefined)[]): ResourceRow[] =>
+    ours(rows.filter((row) => row !== undefined));
   const ofAgent = <T extends DefinitionKey>(key: T): T => ({ ...key, agent: prefix + key.agent });
   const withoutPrefix = (row: AgentRow | undefined): AgentRow | undefined =>
     row?.name.startsWith(prefix) ? { ...row, name: row.name.slice(prefix.length) } : undefined;
@@ -72,6 +76,16 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     getDefinition: (key) => store.getDefinition(ofAgent(key)),
     putDefinition: (key, definition) => store.putDefinition(ofAgent(key), definition),
     dropDefinition: (key) => store.dropDefinition(ofAgent(key)),
+    getResource: async (key) => resourcesOf([await store.getResource(ofResource(key))])[0],
+    putResource: (write) => store.putResource(ofResource(write)),
+    deleteResource: (key, version) => store.deleteResource(ofResource(key), version),
+    listResources: async (of, page) => resourcesOf(await store.listResources(ofResource(of), page)),
+    countResources: (of, atMost) => store.countResources(ofResource(of), atMost),
+    listDueResources: async (kind, { limit, after, until }) =>
+      ours(await store.listDueResources(kind, { until, limit: everything, after: after && ofResource(after) })).slice(
+        0,
+        limit,
+      ),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

@@ -19,6 +19,7 @@ import type { Plan, SegmentSizes } from './change/plan.ts';
 import { createRecent } from './change/recent.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
+import { createResources } from './resources.ts';
 import { createOwnRuns } from './lists/own-runs.ts';
 import { createRecency } from './lists/recency.ts';
 import { createRollOver } from './rollover.ts';
@@ -70,6 +71,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const rollOver = createRollOver({ session, sizes, newStamp, inLine });
   const requests = createIdempotency({ session, newStamp, deadlineMs });
   const agents = createAgentRecords(session);
+  const resources = createResources({ session, now, deadlineMs, aside });
   const files = createFiles({ session, now, newStamp, inLine, deadlineMs, aside });
   const sweeps = createSweeps({ session, now, readHead: (key) => readHead(session, key), readRun: runs.getRowOf });
 
@@ -157,6 +159,12 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     getDefinition: (key) => hold(() => agents.getDefinition(key)),
     putDefinition: (key, definition) => hold(() => agents.putDefinition(key, definition)),
     dropDefinition: (key) => hold(() => agents.dropDefinition(key)),
+    getResource: (key) => hold(() => resources.getResource(key)),
+    putResource: (write) => hold(() => resources.putResource(write)),
+    deleteResource: (key, version) => hold(() => resources.deleteResource(key, version)),
+    listResources: (of, page) => hold(() => resources.listResources(of, page)),
+    countResources: (of, atMost) => hold(() => resources.countResources(of, atMost)),
+    listDueResources: (kind, page) => hold(() => resources.listDueResources(kind, page)),
     // The server drops each by its age.
     expireCheckpoints: () => Promise.resolve(0),
     purge: (key) => hold(() => purge({ session, runs, ownRuns, recency, tick, deadlineMs, aside }, key)),

@@ -192,4 +192,18 @@ export const migrations: readonly string[] = [
      nodes text NOT NULL,
      PRIMARY KEY (agent, revision, schema_hash)
    )`,
+  `CREATE TABLE resources (
+     owner text COLLATE "C" NOT NULL,
+     kind text COLLATE "C" NOT NULL,
+     id text COLLATE "C" NOT NULL,
+     version bigint NOT NULL,
+     -- The id of the write that made the version.
+     attempt text COLLATE "C" NOT NULL,
+     created_at bigint NOT NULL,
+     updated_at bigint NOT NULL,
+     due_at bigint,
+     json bytea NOT NULL,
+     PRIMARY KEY (owner, kind, id)
+   );
+   CREATE INDEX resources_due ON resources (kind, due_at, owner, id) WHERE due_at IS NOT NULL`,
 ];

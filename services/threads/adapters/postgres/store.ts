@@ -8,6 +8,7 @@ import { openSession, type Session, type SessionOptions } from './client.ts';
 import type { PostgresReach } from './connections.ts';
 import { createLists } from './reads.ts';
 import { createReads } from './reads.ts';
+import { createResources } from './resources.ts';
 import { migrations, storeName } from './schema.ts';
 import { lockThread } from './snapshot.ts';
 import { createSweeps } from './sweeps.ts';
@@ -40,6 +41,7 @@ export async function openPostgresThreadStore(options: PostgresThreadStoreOption
     ...createIdempotency(session),
     ...createFiles(session),
     ...createAgentRecords(session),
+    ...createResources(session),
   };
   opening.move();
   return {

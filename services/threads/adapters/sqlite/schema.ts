@@ -198,4 +198,18 @@ export const migrations: readonly string[] = [
      nodes TEXT NOT NULL,
      PRIMARY KEY (agent, revision, schema_hash)
    ) STRICT`,
+  `CREATE TABLE resources (
+     owner TEXT NOT NULL,
+     kind TEXT NOT NULL,
+     id TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     -- The id of the write that made the version.
+     attempt TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     due_at INTEGER,
+     json BLOB NOT NULL
+   ) STRICT;
+   CREATE UNIQUE INDEX resources_by_id ON resources (owner, kind, id);
+   CREATE INDEX resources_due ON resources (kind, due_at, owner, id) WHERE due_at IS NOT NULL`,
 ];

@@ -5,6 +5,7 @@ import type { ThreadStore } from '../../ports/store.ts';
 import { applyChange } from './change.ts';
 import { createLists } from './reads.ts';
 import { createReads } from './reads.ts';
+import { createResources } from './resources.ts';
 import { migrations } from './schema.ts';
 import { emptySnapshot, findThread, toSnapshot, selectHead } from './snapshot.ts';
 import type { AgentRecords, AgentRow, DefinitionKey } from '../../ports/agents.ts';
@@ -34,6 +35,7 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
     ...createIdempotency(db),
     ...createFiles(db),
     ...createAgentRecords(db),
+    ...createResources(db),
     [Symbol.asyncDispose]: () => {
       db[Symbol.dispose]();
       return Promise.resolve();

@@ -4,7 +4,7 @@
  *
  * `thread` holds a thread in one partition, because a conditional batch covers one table and one partition. Its rows are of the
  * kinds of `kinds`, and a column belongs to the kind that is named beside it. Every column of it is written by conditional batches
- * only, as is every column of `file` and of `agent`. The other tables are written without conditions, except `once`.
+ * only, as is every column of `file`, `agent` and `resource`. The other tables are written without conditions, except `once`.
  */
 export const migrations: readonly (readonly string[])[] = [
   [
@@ -149,6 +149,20 @@ export const migrations: readonly (readonly string[])[] = [
        nodes text,                 -- JSON
        PRIMARY KEY ((agent, revision), schema_hash)
      )`,
+  ],
+  [
+    `CREATE TABLE IF NOT EXISTS resource (
+       owner text,
+       kind text,
+       id text,
+       version bigint,             -- counts the writes of the row; conditions ask for it
+       attempt text,               -- the id of the write that made the version
+       json blob,
+       created_at bigint,
+       updated_at bigint,
+       due_at bigint,
+       PRIMARY KEY ((owner, kind), id)
+     ) WITH CLUSTERING ORDER BY (id DESC)`,
   ],
 ];
 

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { conflict, invalid, notFound, type ServiceError } from '@agent-workflow/kit/errors';
+import { pageBytes, toPage } from '@agent-workflow/kit/pages';
+import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
+import type { PutResourceRequest, ResourceCalls } from '@agent-workflow/protos/threads';
+import { resourcesCursors } from '../lists/cursor.ts';
+import type { ResourceKey, ResourceRecords } from '../ports/resources.ts';
+import { fromJson } from '../record/json.ts';
+import { resourceBytes, dueBytes } from '../record/resource-rows.ts';
+
+/** The calls about objects that an owner keeps beside threads. What they mean is decided by their callers. */
+export const createResourceCalls = (store: ResourceRecords, now: () => number): ResourceCalls => ({
+  getResource: async (request) => {
+    const row = await store.getResource(keyOf(request));
+    if (!row) throw absent(request);
+    return row;
+  },
+
+  putResource: async (request) => {
+    refuseWrite(request);
+    const { version, json, dueAt, attemptId = randomUUID() } = request;
+    const key = keyOf(request);
+    const at = now();
+    const due = dueAt === undefined ? {} : { dueAt: Math.max(dueAt, at) };
+    const written = await store.putResource({ ...key, version, json, at, attempt: attemptId, ...due });
+    if (written !== undefined) return { at: written };
+    if (version > 1 && !(await store.getResource(key))) throw absent(key);
+    throw moved(key);
+  },
+
+  deleteResource: async (request) => {
+    const key = keyOf(request);
+    if (!(await store.deleteResource(key, request.version)) && (await store.getResource(key))) throw moved(key);
+    return {};
+  },
+
+  listResources: async ({ owner, kind, limit, cursor }) => {
+    const { toCursor, fromCursor } = resourcesCursors({ owner, kind });
+    const after = cursor === undefined ? undefined : fromCursor(cursor);
+    const rows = await store.listResources({ owner, kind }, { limit: limit + 1, after, bytes: pageBytes });
+    const { items, hasMore } = toPage(rows, { limit, sizeOf: resourceBytes });
+    const last = items.at(-1);
+    return { resources: items, ...(hasMore && last ? { cursor: toCursor(last.id) } : {}) };
+  },
+
+  countResources: async ({ owner, kind, atMost }) => ({ count: await store.countResources({ owner, kind }, atMost) }),
+
+  listDueResources: async ({ kind, limit, after }) => {
+    const until = now();
+    const rows = await store.listDueResources(kind, { until, after, limit: limit + 1 });
+    const { items, hasMore } = toPage(rows, { limit, sizeOf: dueBytes });
+    return { due: items, hasMore, now: until };
+  },
+});
+
+/** The key alone, without the other fields of a request. */
+const keyOf = ({ kind, owner, id }: ResourceKey): ResourceKey => ({ kind, owner, id });
+
+const absent = ({ kind, id }: ResourceKey): ServiceError => notFound(`${kind} "${id}" does not exist`);
+
+const moved = ({ kind, id }: ResourceKey): ServiceError => conflict(`${kind} "${id}" has another version`);
+
+function refuseWrite({ id, version, json }: PutResourceRequest): void {
+  if (id === '') throw invalid(['id'], 'must not be empty', 'string_too_short');
+  refuseOver(Buffer.byteLength(id), sizes.resourceId, ['id']);
+  if (version < 1) throw invalid(['version'], 'must be >= 1', 'greater_than_equal');
+  refuseOver(json.byteLength, sizes.resource, ['json']);
+  try {
+    fromJson(json);
+  } catch {
+    throw invalid(['json'], 'must be JSON', 'json_invalid');
+  }
+}

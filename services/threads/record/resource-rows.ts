@@ -1,0 +1,34 @@
+import type { ResourceKind } from '@agent-workflow/protos/lists';
+import type { DueResource, ResourceRow } from '../ports/resources.ts';
+import { keyBytes } from './row-sizes.ts';
+import type { Row } from './sql-rows.ts';
+
+// How every store keeps an object that an owner has beside threads.
+
+/** The columns of {@link toResource}. */
+export const resourceColumns = 'owner, kind, id, version, json, created_at, updated_at, due_at';
+
+/** Numbers come as a store gives them: Cassandra has large ones of its own. */
+export const toResource = (row: Row): ResourceRow => ({
+  kind: row['kind'] as ResourceKind,
+  owner: row['owner'] as string,
+  id: row['id'] as string,
+  version: Number(row['version']),
+  json: row['json'] as Uint8Array,
+  createdAt: Number(row['created_at']),
+  updatedAt: Number(row['updated_at']),
+  ...(row['due_at'] === null ? {} : { dueAt: Number(row['due_at']) }),
+});
+
+export const toDueResource = (row: Row): DueResource => ({
+  owner: row['owner'] as string,
+  id: row['id'] as string,
+  version: Number(row['version']),
+  dueAt: Number(row['due_at']),
+});
+
+/** How many bytes an object takes in a reply. */
+export const resourceBytes = ({ owner, id, json }: Pick<ResourceRow, 'owner' | 'id' | 'json'>): number =>
+  json.byteLength + keyBytes({ owner, threadId: id });
+
+export const dueBytes = ({ owner, id }: DueResource): number => keyBytes({ owner, threadId: id });
