@@ -48,7 +48,12 @@ export function openDueSweep(options: DueSweepOptions): AsyncDisposable {
   const closing = new AbortController();
   const sweep = createDueSweep(options);
   const text = `the sweep of what is due failed: ${options.kind}; the next one tries again`;
-  const repeated = every(intervalMs, () => sweep(closing.signal), logFailures({ log: options.log, text }));
+  const onFailure = logFailures({ log: options.log, text });
+  const repeated = every(
+    intervalMs,
+    () => sweep(closing.signal),
+    (error) => (closing.signal.aborted ? undefined : onFailure(error)),
+  );
   return {
     [Symbol.asyncDispose]: async () => {
       closing.abort();
@@ -78,7 +83,7 @@ export function createDueSweep(options: DueSweepOptions): (signal: AbortSignal) 
     );
   };
 
-  const logOnce = (error: unknown, { owner, id }: Named): void => {
+  const logFailure = (error: unknown, { owner, id }: Named): void => {
     if (isFirst(nameOf({ owner, id })))
       log.error({ err: error, kind, id }, 'what is due could not be handled; it is tried again later');
   };
@@ -90,24 +95,24 @@ export function createDueSweep(options: DueSweepOptions): (signal: AbortSignal) 
       return found?.version === version ? found : undefined;
     } catch (error) {
       if (signal.aborted || canBeRetried(error)) throw error;
-      logOnce(error, due);
+      logFailure(error, due);
       return undefined;
     }
   };
 
   const handleOne = async (due: DueResource, now: () => number, signal: AbortSignal): Promise<void> => {
-    if (signal.aborted) return;
+    signal.throwIfAborted();
     const resource = await read(due, signal);
     if (!resource) return;
     const call = within(handleMs, AbortSignal.any([signal, AbortSignal.timeout(handleMs)]));
     try {
-      await unlessAborted(handle(resource, { call, now }), call.signal);
+      await unlessAborted(call.signal, () => handle(resource, { call, now }));
       failures.delete(nameOf(due));
     } catch (error) {
       if (signal.aborted) return;
       const isPostponed = await postpone(resource, now());
       // Where another replica came first, its write is the one that counts.
-      if (isPostponed || !isServiceError(error, 'Conflict')) logOnce(error, due);
+      if (isPostponed || !isServiceError(error, 'Conflict')) logFailure(error, due);
     }
   };
 
@@ -134,8 +139,9 @@ function shuffled<T>(items: readonly T[]): readonly T[] {
 }
 
 /** What the work resolves with, unless the signal fires first: also work that does not heed it is given up. */
-const unlessAborted = (work: Promise<void>, signal: AbortSignal): Promise<void> => {
+const unlessAborted = async (signal: AbortSignal, work: () => Promise<void>): Promise<void> => {
+  signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  return Promise.race([work, aborted]);
+  await Promise.race([work(), aborted]);
 };

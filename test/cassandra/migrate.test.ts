@@ -84,7 +84,7 @@ withServer(test, cassandra, (server) => {
       await migrateAt(options, `INSERT INTO ${options.keyspace}.schema_version (id, version) VALUES (0, 1000)`);
       await t.throwsAsync(migrateCassandra(options), {
         instanceOf: ConfigError,
-        message: /\(schema 1000, known 100\)/,
+        message: /\(schema 1000, known \d+\)/,
       });
       await migrateAt(options, `INSERT INTO ${options.keyspace}.schema_version (id, version) VALUES (0, 7)`);
       const old = `the keyspace ${options.keyspace} of Cassandra: the data has schema 7, and the last commit that reads it is `;

@@ -36,7 +36,7 @@ withServer(test, postgres, (server) => {
     await client.query(`UPDATE ${options.schema}.schema_version SET version = version + 1`);
     await t.throwsAsync(migratePostgres(options), {
       instanceOf: ConfigError,
-      message: /newer version \(schema 101, known 100\)/,
+      message: /newer version \(schema \d+, known \d+\)/,
     });
     await client.query(`UPDATE ${options.schema}.schema_version SET version = 11`);
     const old = `the schema ${options.schema} of PostgreSQL: the data has schema 11, and the last commit that reads it is `;

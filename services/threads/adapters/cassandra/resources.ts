@@ -80,12 +80,17 @@ export function createResources({ session, now, deadlineMs, aside }: ResourcesOp
     return write.at;
   };
 
-  const checkDue = async (kind: ResourceKind, { noted, ...due }: Due): Promise<DueResource | undefined> => {
-    const { attempt, ...mark } = due;
-    const stored = await readRow(session, { kind, ...mark });
-    if (stored?.attempt === attempt && stored.row.dueAt === mark.dueAt) return mark;
-    // The row of the note was never written, or was written over.
-    if (noted.isOld || (stored && stored.row.version >= mark.version)) journalOf(kind).settle(noted);
+  const checkDue = async (kind: ResourceKind, { noted, attempt, ...due }: Due): Promise<DueResource | undefined> => {
+    const key = { kind, ...due };
+    const isWrittenOver = (stored: Stored | undefined): boolean =>
+      stored !== undefined && stored.row.version >= due.version;
+    const isIt = (stored: Stored | undefined): boolean => stored?.attempt === attempt && stored.row.dueAt === due.dueAt;
+    let stored = await readRow(session, key);
+    if (isIt(stored)) return due;
+    // A write that was left half done is completed by a serial read, or never takes place.
+    if (noted.isOld && !isWrittenOver(stored)) stored = await readRow(session, key, true);
+    if (isIt(stored)) return due;
+    if (noted.isOld || isWrittenOver(stored)) journalOf(kind).settle(noted);
     return undefined;
   };
 
