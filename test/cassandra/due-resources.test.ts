@@ -3,8 +3,10 @@ import test from 'ava';
 import { openSession, type SentStatement } from '@agent-workflow/threads/adapters/cassandra/client/client';
 import { createJournal } from '@agent-workflow/threads/adapters/cassandra/sweeps/journal';
 import type { ResourceWrite } from '@agent-workflow/threads/ports/resources';
+import { byLoad } from '../by-load.ts';
 import { openKeyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
+import { openCqlProxy } from '../servers/cql-proxy.ts';
 import { withServer } from '../servers/real-suite.ts';
 
 const kind = 'delivery';
@@ -99,4 +101,54 @@ withServer(test, cassandra, (server) => {
         ]);
     }
   });
+
+  test('replies that are lost leave one write of each version, which is due as it says', async (t) => {
+    await using keyspace = await openKeyspace(await server());
+    await using proxy = await openCqlProxy(keyspace.options.contactPoints[0] ?? '');
+    const reach = { contactPoints: [proxy.contactPoint], requestTimeoutMs: byLoad(500), deadlineMs: byLoad(20_000) };
+    await using lossy = await keyspace.open(reach);
+    await using direct = await keyspace.open();
+    const dueAt = Date.now() + 60_000;
+    const isLost = createFates();
+    let lost = 0;
+    proxy.judge = () => {
+      if (!isLost()) return 'pass';
+      lost += 1;
+      return 'drop';
+    };
+    const ids = Array.from({ length: 8 }, (_, index) => `a${String(index)}`);
+    const versions = 5;
+    await Promise.all(
+      ids.map(async (id) => {
+        for (let version = 1; version <= versions; version++) {
+          const writes = [0, 1].map((index) => writeOf(id, version, dueAt + index * 7000 + version));
+          const [first, second] = await Promise.all(
+            [lossy, direct].map((store, index) => store.putResource(writes[index] as ResourceWrite)),
+          );
+          t.true((first === undefined) !== (second === undefined));
+          const row = await direct.getResource({ kind, owner, id });
+          t.like(row, { version, dueAt: writes[first === undefined ? 1 : 0]?.dueAt });
+        }
+      }),
+    );
+    t.true(lost > 0);
+    await using fresh = await keyspace.open();
+    const rows = await fresh.listResources({ kind, owner }, { limit: 100 });
+    t.deepEqual(
+      rows.map(({ id }) => id),
+      ids.toReversed(),
+    );
+    const due = await fresh.listDueResources(kind, { until: dueAt + 60_000, limit: 100 });
+    const byId = due.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+    t.deepEqual(
+      byId.map(({ id, version, dueAt: at }) => [id, version, at]),
+      rows.map(({ id, version, dueAt: at }) => [id, version, at]),
+    );
+  });
 });
+
+/** One reply in seven is lost, always the same ones. */
+function createFates(): () => boolean {
+  let count = 0;
+  return () => ++count % 7 === 0;
+}
