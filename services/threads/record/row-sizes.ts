@@ -8,8 +8,13 @@ import type { LogEntry, ThreadKey } from '../ports/record.ts';
 /** Keys, times and punctuation around a row's own values. */
 const frameBytes = 512;
 
-const textBytes = (text: string | undefined): number =>
-  text === undefined ? 0 : Buffer.byteLength(JSON.stringify(text));
+/** A text that is as long in JSON as it is, quotes aside. */
+const plain = /^[-\w .:/]*$/;
+
+const textBytes = (text: string | undefined): number => {
+  if (text === undefined) return 0;
+  return plain.test(text) ? text.length + 2 : Buffer.byteLength(JSON.stringify(text));
+};
 
 const listBytes = (texts: readonly string[]): number => Buffer.byteLength(JSON.stringify(texts));
 

@@ -125,22 +125,21 @@ function newestOfContext(
 export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
   const { prepare } = db;
   return {
-    listThreads: (owner, { limit, offset = 0, after, bytes }) => {
-      const rows = after
-        ? arraysOf(
-            prepare(
-              `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0 AND (updated_at, thread_id) < (?, ?)
-               ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
-            ),
-          ).iterate(owner, after.updatedAt, after.threadId, limit, offset)
-        : arraysOf(
-            prepare(
-              `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0
-               ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
-            ),
-          ).iterate(owner, limit, offset);
+    listThreads: (owner, { limit, offset = 0, after, bytes = Infinity }) => {
+      const from = after ? 'AND (updated_at, thread_id) < (?, ?)' : '';
+      const rows = arraysOf(
+        prepare(
+          `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0 ${from}
+           ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
+        ),
+      ).all(bytes / limit, owner, ...(after ? [after.updatedAt, after.threadId] : []), limit, offset);
+      const readMetadata = (threadId: string): Uint8Array =>
+        prepare('SELECT metadata FROM threads WHERE owner = ? AND thread_id = ?').get(owner, threadId)?.[
+          'metadata'
+        ] as Uint8Array;
       // Rows are arrays here, which the types of node:sqlite do not know.
-      return Promise.resolve(take(rows, (row) => toThreadRow(row as unknown as ListedRow), threadBytes, bytes));
+      const listedRows = rows as unknown as ListedRow[];
+      return Promise.resolve(take(listedRows, (row) => toThreadRow(row, readMetadata), threadBytes, bytes));
     },
 
     listRuns: (key, { limit, offset = 0, after, bytes }) => {
