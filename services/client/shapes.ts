@@ -46,8 +46,8 @@ export interface RunConfig {
 
 /** The body of a run. */
 export interface RunRequest {
-  /** Empty only together with `resume`. */
-  readonly messages: readonly NewMessage[];
+  /** Empty or absent only together with `resume` or `initial_state`. */
+  readonly messages?: readonly NewMessage[];
   readonly initial_state?: JsonObject;
   readonly config?: RunConfig;
   /** 1 to 1000; 25 unless given. */

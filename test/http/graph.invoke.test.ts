@@ -183,3 +183,29 @@ for (const [what, body, loc] of [
     t.deepEqual(await refused(t, invoke(body), 422, codeOf(422)), [loc]);
   });
 }
+
+test('an initial state alone starts a run, on a new thread and on one that waits', async (t) => {
+  const config = { thread_id: 'state-alone' };
+  const first: Result = await data(t, 'invokeGraph', invoke({ initial_state: { notes: ['a'] }, config }));
+  t.is(first.meta.status, 'completed');
+  t.deepEqual(first.state?.['notes'], ['a']);
+  t.is(first.state?.['rounds'], 1);
+  const second: Result = await data(
+    t,
+    'invokeGraph',
+    invoke({ messages: [], initial_state: { notes: ['b'] }, config }),
+  );
+  t.deepEqual(second.state?.['notes'], ['a', 'b']);
+  const tools = [{ name: 'look', parameters: { type: 'object', properties: {} } }];
+  await data(t, 'invokeGraph', invoke({ messages: [user('call look')], tools, config }));
+  const anew: Result = await data(t, 'invokeGraph', invoke({ initial_state: { notes: ['c'] }, config }));
+  t.is(anew.meta.status, 'completed');
+  t.deepEqual(anew.state?.['notes'], ['a', 'b', 'c']);
+  const cancelled = anew.context?.filter((message) => (message as { role: string }).role === 'tool');
+  t.is(cancelled?.length, 1, 'the open call is answered as by a new message');
+});
+
+test('a run without messages, initial state and resume is 422 and names the messages', async (t) => {
+  for (const body of [{}, { messages: [] }, { messages: null }, { messages: null, initial_state: null }])
+    t.deepEqual(await refused(t, invoke(body), 422, codeOf(422)), [['body', 'messages']]);
+});

@@ -31,7 +31,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     // Messages of the initial state come first: the messages of the request continue them.
     messages: context.length === 0 ? request.messages : [...context, ...request.messages],
     answers: messages.filter(({ role }) => role === 'tool').flatMap(answeredCalls),
-    hasNewInput: messages.some(({ role }) => role !== 'tool'),
+    hasNewInput: startsByState(request) || messages.some(({ role }) => role !== 'tool'),
     optionsJson: toOptionsJson(request, {
       accepted: { at: Date.now(), ...traceOfRequest() },
       // Messages of the initial state become messages of the thread. Without any, the JSON of the request is kept as it is.
@@ -46,6 +46,10 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,
   };
 }
+
+/** An initial state alone is new input, as a new message is. */
+const startsByState = ({ messages, initialStateJson, resumeJson }: StartRequest): boolean =>
+  messages.length === 0 && initialStateJson !== undefined && resumeJson === undefined;
 
 /**
  * The request without the tools that its owner set up and that do not fit this agent: those with the name of a tool of its graph, and those for a

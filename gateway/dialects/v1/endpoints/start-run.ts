@@ -69,7 +69,7 @@ async function toStartRequest(
     requestId,
     runId: newId('run'),
     runIdIsNew: idempotency.onceKey === undefined,
-    messages: toEntries(input.messages, newId, at),
+    messages: toEntries(input.messages ?? [], newId, at),
     tools: boundedTools(
       mergeTools(
         declaredTools(input).map(({ tool }) => toRemoteTool(tool)),

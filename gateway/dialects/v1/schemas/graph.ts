@@ -166,11 +166,11 @@ export const SetUp = objectOf('SetUp', 'The tools that are set up.', {
 
 /** The body of invoke and stream. */
 const RunFields = objectOf('RunRequest', 'What the agent is to do, on which thread.', {
-  messages: RunMessages,
+  messages: Type.Optional(RunMessages),
   initial_state: Type.Optional(
     described(
       JsonObject,
-      'Fields of the state that are set before the run starts, through their reducers; at most 2 MiB',
+      'Fields of the state that are set before the run starts, through their reducers; at most 2 MiB. Without messages they alone start the run, as a new message would',
     ),
   ),
   config: Type.Optional(described(RunConfig, 'Where and how the run goes')),
@@ -203,8 +203,11 @@ export const RunInput = {
   // No `anyOf`: a client that is generated from one sends `resume` as null always, which is an answer.
   allOf: [
     {
-      if: { not: { required: ['resume'] } },
-      then: { properties: { messages: { minItems: 1, description: 'A message, or several' } } },
+      if: { not: { anyOf: [{ required: ['resume'] }, { required: ['initial_state'] }] } },
+      then: {
+        required: ['messages'],
+        properties: { messages: { minItems: 1, description: 'A message, or several' } },
+      },
     },
   ],
 };

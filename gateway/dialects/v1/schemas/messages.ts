@@ -153,11 +153,11 @@ const NewMessages = Type.Array(NewMessage, {
   description: 'The messages in their order, 1 to 1,000, together at most 5 MiB; no two with the same id',
 });
 
-/** The messages of a run: empty only together with `resume`. */
+/** The messages of a run: empty only together with `resume` or `initial_state`. */
 export const RunMessages = Type.Array(NewMessage, {
   maxItems: sizes.messages,
   description:
-    'What is new for the agent, at most 1,000 messages. The thread keeps the conversation; what is sent of it again under its ids is replaced in place. Empty only together with `resume`',
+    'What is new for the agent, at most 1,000 messages. The thread keeps the conversation; what is sent of it again under its ids is replaced in place. Empty or absent only together with `resume` or `initial_state`',
 });
 
 /** A message of the log. */
