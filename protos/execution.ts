@@ -108,6 +108,8 @@ export interface StartRequest {
   readonly agent?: string;
   /** How long the reply may wait for the end of a run that this replica drives, in milliseconds; absent: not at all. */
   readonly awaitEndMs?: number;
+  /** A JSON object: `before` and `after`, lists of the nodes before and after which the run stops; `*` stands for every node. */
+  readonly breakpointsJson?: Uint8Array;
 }
 
 /** A tool that the caller runs. */

@@ -55,6 +55,10 @@ export interface RunRequest {
   readonly response_granularity?: 'low' | 'partial' | 'full';
   /** Tools that the caller runs. */
   readonly tools?: readonly ToolDeclaration[];
+  /** Nodes before which the run stops, or `*` for every node; any `resume` goes on from there. */
+  readonly interrupt_before?: '*' | readonly string[];
+  /** The same after nodes. */
+  readonly interrupt_after?: '*' | readonly string[];
   /** Answers to the open interrupts by their ids, or one bare answer when one is open. */
   readonly resume?: Json;
 }

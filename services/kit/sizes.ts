@@ -49,6 +49,8 @@ export const sizes = {
   toolSchema: 64 * KiB,
   /** `resume`: the answer to what a run asked. */
   resume: 1 * MiB,
+  /** The nodes before and after which a run stops, together. */
+  breakpoints: 64 * KiB,
   /** The continuation between two steps: joins, questions and their answers, positions of sub-graphs. */
   progress: 3 * MiB,
   /** The record of a tool call, or of the result of a branch: each is part of what one step adds. */
@@ -114,7 +116,7 @@ export const sizes = {
 
 /** The bound of a run's options: the sum of the bounds of their parts, which are checked where a run is started. */
 export const runOptionsBytes =
-  sizes.state + sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + 64 * 1024;
+  sizes.state + sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + sizes.breakpoints + 64 * 1024;
 
 /** The bytes that JSON adds to a text around it. */
 export const jsonQuotes = 2;

@@ -33,7 +33,9 @@ export function checkGraph(graph: LangGraph, names: readonly (readonly [option: 
   for (const [option, name] of names) {
     if (Object.hasOwn(channels, name)) continue;
     const own = Object.keys(channels).filter((channel) => !/^__|:/.test(channel));
-    throw new Error(`${option}: the LangGraph graph has no channel "${name}", it has ${own.join(', ')}`);
+    throw new Error(
+      `${option}: the LangGraph graph has no channel "${name}", it has ${own.join(', ')}${option === 'messagesKey' ? '; null says that it has no messages' : ''}`,
+    );
   }
   refuseUnkept(graph, '');
 }
@@ -48,12 +50,15 @@ export async function checkSubgraphs(graph: LangGraph): Promise<void> {
  * Finds the nodes of which the messages become messages of the graph, by the namespaces that LangGraph gives to their runs: of its own, and of
  * those in sub-graphs that are nodes and give out the channel. A graph that the code of a node calls is none of these.
  */
-export async function sharedNamespaces(graph: LangGraph, messagesKey: string): Promise<(namespace: string) => boolean> {
+export async function sharedNamespaces(
+  graph: LangGraph,
+  messagesKey: string | null,
+): Promise<(namespace: string) => boolean> {
   const shared = new Set<string>();
   for await (const [name, sub] of graph.getSubgraphsAsync(undefined, true)) {
     const { outputChannels } = sub as LangGraph;
     const given: unknown[] = Array.isArray(outputChannels) ? outputChannels : [outputChannels];
-    if (given.includes(messagesKey)) shared.add(name);
+    if (messagesKey !== null && given.includes(messagesKey)) shared.add(name);
   }
   return (namespace) => {
     // Each part is the name of a node, a colon and the id of its run; the last is the node itself.

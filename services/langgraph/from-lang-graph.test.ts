@@ -69,8 +69,32 @@ test('a graph without the channel of messages is refused with the channels that 
     .addEdge('a', END)
     .compile();
   t.throws(() => fromLangGraph(graph), {
-    message: 'messagesKey: the LangGraph graph has no channel "messages", it has talk, topic',
+    message:
+      'messagesKey: the LangGraph graph has no channel "messages", it has talk, topic; null says that it has no messages',
   });
+});
+
+test('a graph without messages takes fields for its input, the same ones twice, too', async (t) => {
+  const State = Annotation.Root({
+    topic: Annotation<string>,
+    found: Annotation<string[]>({ reducer: (before, more) => before.concat(more), default: () => [] }),
+  });
+  const graph = new StateGraph(State)
+    .addNode('find', ({ topic }) => ({ found: [`about ${topic}`] }))
+    .addEdge(START, 'find')
+    .addEdge('find', END)
+    .compile();
+  const agent = fromLangGraph(graph, {
+    messagesKey: null,
+    fields: { topic: field<string>({ type: 'string' }), found: field<string[]>({ type: 'array', default: [] }) },
+  });
+  const empty = await walk(agent, { maxSteps: 0 });
+  const given = { ...empty, next: [], state: { ...empty.state, values: { ...empty.state.values, topic: 'wind' } } };
+  const first = stored(await walk(agent, { from: given }));
+  t.deepEqual(first.state.values['found'], ['about wind']);
+  t.deepEqual(first.state.context, []);
+  const again = await walk(agent, { from: first });
+  t.deepEqual(again.state.values['found'], ['about wind', 'about wind']);
 });
 
 test('channels are fields of the state: a changed field is input, and a changed channel is a changed field', async (t) => {

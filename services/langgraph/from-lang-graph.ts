@@ -15,8 +15,11 @@ import { answersField, keptField, type Kept, type Question } from './kept.ts';
 import { beginRun, continueRun } from './super-step.ts';
 
 export interface LangGraphOptions {
-  /** The channel of the graph's messages: `messages` unless given. Its reducer must know messages by their ids, as that of `MessagesAnnotation`. */
-  readonly messagesKey?: string;
+  /**
+   * The channel of the graph's messages: `messages` unless given. Its reducer must know messages by their ids, as that of `MessagesAnnotation`.
+   * `null`: the graph has no messages; its input are the fields.
+   */
+  readonly messagesKey?: string | null;
   /**
    * Other channels that are fields of the state, by their names. At the start of a run a field that differs from its channel is input of the
    * graph; after each super-step the field has the value of its channel. Of what happens to updates, the channel's reducer decides.
@@ -47,10 +50,11 @@ export function fromLangGraph(agent: LangGraphAgent, options: LangGraphOptions =
   const graph = graphOf(agent);
   const { messagesKey = 'messages', fields = {}, streamedNodes, policy } = options;
   const shown = Object.keys(fields);
-  checkGraph(graph, [['messagesKey', messagesKey], ...shown.map((name) => ['fields', name] as const)]);
+  const own = messagesKey === null ? [] : [['messagesKey', messagesKey] as const];
+  checkGraph(graph, [...own, ...shown.map((name) => ['fields', name] as const)]);
   refuseReducers(fields);
-  const own = { langgraph: keptField, langgraph_answers: answersField };
-  const builder = new StateGraph<typeof own>({ ...fields, ...own });
+  const kept = { langgraph: keptField, langgraph_answers: answersField };
+  const builder = new StateGraph<typeof kept>({ ...fields, ...kept });
   type Node = Extract<Parameters<typeof builder.addNode>[1], (...args: never) => unknown>;
   const superStep =
     (run: typeof beginRun): Node =>

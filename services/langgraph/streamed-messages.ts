@@ -21,7 +21,8 @@ export interface Streamed {
 
 interface StreamedOptions {
   readonly openMessage: NodeContext['openMessage'];
-  readonly messagesKey: string;
+  /** `null`: nodes give no messages. */
+  readonly messagesKey: string | null;
   /** The LangGraph nodes of which messages are streamed; absent: all. */
   readonly nodes: readonly string[] | undefined;
   /** Whether the graph that holds a node is the whole one, or a sub-graph whose messages are those of the whole. */
@@ -111,7 +112,8 @@ export class StreamedMessages extends BaseCallbackHandler {
 
   override handleChainEnd(output: unknown, run: string): void {
     if (!this.#nodes.delete(run)) return;
-    for (const message of messagesOf(output, this.#options.messagesKey)) this.#add(message);
+    const { messagesKey } = this.#options;
+    if (messagesKey !== null) for (const message of messagesOf(output, messagesKey)) this.#add(message);
   }
 
   override handleChainError(_error: unknown, run: string): void {

@@ -12,7 +12,8 @@ import type { LLMResult } from '@langchain/core/outputs';
 
 interface SuperStep {
   readonly graph: LangGraph;
-  readonly messagesKey: string;
+  /** `null`: the graph has no messages. */
+  readonly messagesKey: string | null;
   readonly streamedNodes: readonly string[] | undefined;
   /** What the state keeps; absent in a new thread. */
   readonly kept: Kept | undefined;
@@ -35,15 +36,16 @@ export async function beginRun(step: SuperStep): Promise<Result> {
   await checkSubgraphs(step.graph);
   const opened = await open(step);
   const { ids = {} } = step.kept ?? {};
-  const channel = messagesIn(opened.saver.channelValue(step.messagesKey));
-  const input = inputOf(step.messages, channel, ids);
+  const { messagesKey } = step;
+  const channel = channelOf(opened.saver, messagesKey);
+  const input = messagesKey === null ? { messages: [], ids } : inputOf(step.messages, channel, ids);
   // LangGraph takes the input and stops before its first node.
   const others = differing(
     step.shown,
     (name) => plainData(step.values[name]),
     (name) => opened.saver.channelValue(name),
   );
-  await drive(opened, { ...others, [step.messagesKey]: input.messages });
+  await drive(opened, { ...others, ...(messagesKey !== null && { [messagesKey]: input.messages }) });
   return advance({ ...opened, ids: input.ids }, null);
 }
 
@@ -73,9 +75,9 @@ async function open(step: SuperStep): Promise<Opened> {
 async function advance({ ids, ...opened }: Opened & { readonly ids: Kept['ids'] }, input: unknown): Promise<Result> {
   const { step, graph, saver, stream } = opened;
   const { messages: context, messagesKey } = step;
-  const before = messagesIn(saver.channelValue(messagesKey));
+  const before = channelOf(saver, messagesKey);
   await drive(opened, input);
-  const after = messagesIn(saver.channelValue(messagesKey));
+  const after = channelOf(saver, messagesKey);
   const { next } = await graph.getState(configOf(step.context));
   const questions = saver.questions();
   const isAsking = questions.length > 0;
@@ -89,6 +91,9 @@ async function advance({ ids, ...opened }: Opened & { readonly ids: Kept['ids'] 
   const checkpoints = await saver.keep();
   return { ...update, changed, kept: { version: 1, checkpoints, ids: update.ids, questions, isDone } };
 }
+
+const channelOf = (saver: StateSaver, messagesKey: string | null): ReturnType<typeof messagesIn> =>
+  messagesKey === null ? [] : messagesIn(saver.channelValue(messagesKey));
 
 /** The values of `from` that are another JSON in `than`. A value that is absent in `from` changes nothing. */
 function differing(names: readonly string[], from: ValueOf, than: ValueOf): Record<string, unknown> {

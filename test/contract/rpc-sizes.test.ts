@@ -133,6 +133,7 @@ const start: Whole<StartRequest> = {
   configJson: json(sizes.config),
   userJson: json(sizes.metadata),
   resumeJson: json(sizes.resume),
+  breakpointsJson: json(sizes.breakpoints),
   tools: [tool],
   ...{ agent: id, awaitEndMs: large },
 };

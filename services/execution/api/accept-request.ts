@@ -8,7 +8,7 @@ import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
 import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
 import type { AgentShape } from '../record/agent-shape.ts';
 import { fromJson } from '../record/json.ts';
-import { toOptionsJson } from '../record/run-options.ts';
+import { everyNode, toOptionsJson, type Breakpoints } from '../record/run-options.ts';
 import { refuseInitialState, splitInitialState } from './update-state.ts';
 
 const noState: ReturnType<typeof splitInitialState> = { fields: {}, messages: [] };
@@ -19,6 +19,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
   const initialState = objectOf(request.initialStateJson);
   const { fields, messages: context } = request.initialStateJson ? splitInitialState(initialState) : noState;
   if (request.initialStateJson) refuseInitialState(agent, fields);
+  if (request.breakpointsJson) refuseBreakpoints(agent, fromJson(request.breakpointsJson) as Breakpoints);
   const resume = request.resumeJson && fromJson(request.resumeJson);
   const messages = request.messages.map(({ json }) => fromJson(json) as Message);
   return {
@@ -45,6 +46,15 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     runIdIsNew: request.runIdIsNew === true,
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,
   };
+}
+
+/** @throws Invalid naming the first node that the graph does not have. */
+function refuseBreakpoints({ ownNodes }: AgentShape, { before = [], after = [] }: Breakpoints): void {
+  for (const [name, nodes] of Object.entries({ interruptBefore: before, interruptAfter: after })) {
+    const index = nodes.findIndex((node) => node !== everyNode && !ownNodes.has(node));
+    const unknown = nodes[index];
+    if (unknown !== undefined) throw invalid([name, index], `the graph has no node "${unknown}"`, 'node_name');
+  }
 }
 
 /** An initial state alone is new input, as a new message is. */
@@ -101,12 +111,20 @@ const keysOf = (resume: unknown): string[] =>
   typeof resume === 'object' && resume !== null && !Array.isArray(resume) ? Object.keys(resume) : [];
 
 /** Bounds what a run is started with, apart from its messages, which the record bounds. */
-function refuseLarge({ initialStateJson, configJson, userJson, resumeJson, tools }: StartRequest): void {
+function refuseLarge({
+  initialStateJson,
+  configJson,
+  userJson,
+  resumeJson,
+  breakpointsJson,
+  tools,
+}: StartRequest): void {
   refuseLargeField('initialState', initialStateJson?.byteLength, sizes.state);
   refuseLargeField('config', configJson?.byteLength, sizes.config);
   refuseLargeField('user', userJson?.byteLength, sizes.metadata);
   if (tools.length > 0) refuseLargeField('tools', bytesOfTools(tools), sizes.toolsTogether);
   refuseLargeField('resume', resumeJson?.byteLength, sizes.resume);
+  refuseLargeField('interruptBefore', breakpointsJson?.byteLength, sizes.breakpoints);
 }
 
 function refuseLargeField(name: string, bytes: number | undefined, bound: number): void {

@@ -11,8 +11,19 @@ export interface RunOptions {
   readonly recursionLimit: number;
   /** The answer to the questions of the thread's interrupted run; the key is absent when nothing is answered. */
   readonly resume?: unknown;
+  /** Where the run stops until its caller lets it go on. Absent: nowhere. */
+  readonly breakpoints?: Breakpoints;
   /** When the run was accepted, and in which trace. Absent on records without it. */
   readonly accepted?: Accepted;
+}
+
+/** In a list of nodes: every node. */
+export const everyNode = '*';
+
+/** Nodes before and after which a run stops; `*` stands for every node. */
+export interface Breakpoints {
+  readonly before?: readonly string[];
+  readonly after?: readonly string[];
 }
 
 /** Time and trace of a run's acceptance: for traces and metrics, no decision depends on them. */
@@ -44,7 +55,7 @@ interface OptionsParts {
  * into them, neither parsed nor serialised again.
  */
 export function toOptionsJson(request: StartRequest, { accepted, initialState }: OptionsParts): Uint8Array {
-  const { configJson, userJson, initialStateJson, resumeJson, tools, recursionLimit } = request;
+  const { configJson, userJson, initialStateJson, resumeJson, breakpointsJson, tools, recursionLimit } = request;
   const parts: Uint8Array[] = [];
   let text = '{';
   const put = (name: string, json: Uint8Array | undefined): void => {
@@ -58,6 +69,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   put(',"user":', userJson);
   put(',"initialState":', initialState ? toJson(initialState) : initialStateJson);
   if (resumeJson) put(',"resume":', resumeJson);
+  if (breakpointsJson) put(',"breakpoints":', breakpointsJson);
   text += ',"tools":[';
   for (const [index, { nodeName: node, name, description, isSetUp, parametersJson }] of tools.entries()) {
     const named = JSON.stringify({ node, name, description, ...(isSetUp && { isSetUp }) }).slice(0, -1);

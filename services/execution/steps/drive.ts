@@ -14,6 +14,7 @@ import type { EventWriter } from '../events/event-writer.ts';
 import { openLog } from '../events/open-log.ts';
 import { fromProgress } from '../record/progress.ts';
 import { claimedState } from '../record/thread-state.ts';
+import { stepOfNone, stopsAtOnce } from './breakpoints.ts';
 import { finishStep, type EndedRun } from './finish-step.ts';
 import {
   append,
@@ -39,12 +40,21 @@ export async function driveRun(options: DriveOptions): Promise<Driven> {
   if (isRunFailure(first)) {
     return failRun(options, await openLog(options, []), undefined, first);
   }
+  if (options.runOptions.breakpoints && stopsAtOnce(options, first)) {
+    const { none, result } = stepOfNone(first);
+    return driveSteps(options, await openLog(options, []), none, Promise.resolve(result));
+  }
   return driveSteps(options, await openLog(options, awakeNodes(first)), first);
 }
 
-async function driveSteps(options: DriveOptions, events: EventWriter, first: RunState): Promise<Driven> {
+async function driveSteps(
+  options: DriveOptions,
+  events: EventWriter,
+  first: RunState,
+  begun?: Promise<RanStep>,
+): Promise<Driven> {
   let runState = first;
-  let running: Promise<RanStep> | undefined;
+  let running = begun;
   try {
     for (;;) {
       const result = await (running ?? runNodes(options, events, runState));

@@ -6,11 +6,13 @@ import { allOpenCalls } from '@agent-workflow/graph/state/calls';
 import { wakeTimeOf } from '@agent-workflow/graph/run/asleep';
 import { innerNodes } from '@agent-workflow/graph/run/continuation';
 import { withMessages } from '@agent-workflow/graph/state/state';
+import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { Outcome } from '../events/outcome.ts';
 import type { StepNodes } from '../record/committed-step.ts';
 import { keepNewest, toProgressJson, type Added } from '../record/progress.ts';
 import type { RunOptions } from '../record/run-options.ts';
+import { breakpointAt } from './breakpoints.ts';
 import { prepareCommit, toOpenCalls, type PreparedCommit } from './commit-step.ts';
 import {
   awakeNodes,
@@ -47,8 +49,9 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
   const ran = { step: runState.step, nodes: awakeNodes(runState) };
   const visits = countVisits(runState);
   const calls = allOpenCalls(result.state.context, result.openCalls);
-  const { recursionLimit } = options.runOptions;
-  const outcome = outcomeOf(runState, result, { visits, recursionLimit, calls, usage: options.usage.total });
+  const { recursionLimit, breakpoints } = options.runOptions;
+  const stop = breakpoints && breakpointAt(options.claimed, breakpoints, runState, result);
+  const outcome = outcomeOf(runState, result, { visits, recursionLimit, stop, calls, usage: options.usage.total });
   const delta = joinDeltas(runState.pending, result.delta);
   const at = options.now();
   const wakeAt = outcome ? undefined : result.wakeAt;
@@ -59,7 +62,7 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
     delta,
     next,
     openCalls: toOpenCalls(calls),
-    openInterrupts: result.interrupts.map(({ id }) => id),
+    openInterrupts: (outcome ?? result).interrupts.map(({ id }) => id),
     sizeBefore: runState.size,
     context: result.state.context,
     startedAt: runState.at,
@@ -96,22 +99,26 @@ function outcomeOf(
   {
     visits,
     recursionLimit,
+    stop,
     calls,
     usage,
   }: Pick<RunState, 'visits'> &
     Pick<Outcome, 'usage'> &
-    Pick<RunOptions, 'recursionLimit'> & { readonly calls: readonly CallBlock[] },
+    Pick<RunOptions, 'recursionLimit'> & {
+      readonly stop: Interrupt | undefined;
+      readonly calls: readonly CallBlock[];
+    },
 ): Outcome | undefined {
   const isNew = (node: string): boolean => wakeTimeOf(result.continuation, node) === undefined;
   const recursionLimitReached =
     !result.waiting && result.next.some((node) => isNew(node) && (visits.get(node) ?? 0) >= recursionLimit);
-  if (!result.waiting && !recursionLimitReached && result.next.length > 0) return undefined;
+  if (!result.waiting && !recursionLimitReached && !stop && result.next.length > 0) return undefined;
   const waitsForCaller = !recursionLimitReached && calls.some(({ type }) => type === 'remote_tool_call');
-  const interrupts = recursionLimitReached ? [] : result.interrupts;
+  const interrupts = recursionLimitReached ? [] : stop ? [stop] : result.interrupts;
   return {
     status: waitsForCaller || interrupts.length > 0 ? 'interrupted' : 'completed',
     interrupts,
-    iterations: Math.max(...visits.values()),
+    iterations: Math.max(0, ...visits.values()),
     recursionLimitReached,
     added: addedBy(runState, result),
     state: result.state,

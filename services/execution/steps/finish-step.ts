@@ -264,7 +264,9 @@ function secondOf(options: DriveOptions, first: EndedStep, result: RanStep): End
   if (!isPlain(result) || result.continuation) return undefined;
   try {
     const second = endStep(options, stateBehind(first), result, first.commit.used);
-    return areSmall(first.commit, second.commit) ? second : undefined;
+    // The record takes no questions with a second step.
+    const isAsking = (second.outcome?.interrupts.length ?? 0) > 0;
+    return !isAsking && areSmall(first.commit, second.commit) ? second : undefined;
   } catch (error) {
     // Its failure is found again when the first step is on record.
     if (isRunFailure(error)) return undefined;

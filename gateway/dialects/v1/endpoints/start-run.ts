@@ -90,9 +90,24 @@ async function toStartRequest(
     ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
+    ...breakpointsOf(input),
     ...(user && { userJson: jsonBytes(user) }),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };
+}
+
+const noBreakpoints: Pick<StartRequest, 'breakpointsJson'> = {};
+
+function breakpointsOf({ interrupt_before: before, interrupt_after: after }: RunInput): typeof noBreakpoints {
+  if (before === undefined && after === undefined) return noBreakpoints;
+  const lists = { before: nodesOf('interrupt_before', before), after: nodesOf('interrupt_after', after) };
+  return { breakpointsJson: jsonBytes(lists) };
+}
+
+function nodesOf(name: string, nodes: string | readonly string[] = []): readonly string[] {
+  if (typeof nodes !== 'string') return nodes;
+  if (nodes !== '*') throw invalidAt(['body', name], 'must be a list of nodes, or "*"', 'value_error');
+  return [nodes];
 }
 
 function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest> {

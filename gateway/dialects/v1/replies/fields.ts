@@ -22,6 +22,8 @@ const locations: Readonly<Record<string, Loc>> = {
   limit: ['body', 'limit'],
   messages: ['body', 'messages'],
   initialState: ['body', 'initial_state'],
+  interruptBefore: ['body', 'interrupt_before'],
+  interruptAfter: ['body', 'interrupt_after'],
   state: ['body', 'state'],
   config: ['body', 'config'],
   metadata: ['body', 'metadata'],

@@ -164,6 +164,14 @@ export const SetUp = objectOf('SetUp', 'The tools that are set up.', {
   tools: Type.Array(text('The name of a tool'), { description: 'Their names' }),
 });
 
+const breakpoints = (when: 'before' | 'after') =>
+  Type.Unsafe<string | readonly string[]>({
+    type: ['string', 'array'],
+    items: { type: 'string', minLength: 1, maxLength: 256, description: 'The name of a node' },
+    maxItems: sizes.tools,
+    description: `Nodes ${when} which the run stops as \`interrupted\`, or \`*\` for every node; at most 256, together with the others at most 64 KiB. Any \`resume\` lets the thread go on from there. They hold for this run alone`,
+  });
+
 /** The body of invoke and stream. */
 const RunFields = objectOf('RunRequest', 'What the agent is to do, on which thread.', {
   messages: Type.Optional(RunMessages),
@@ -191,6 +199,8 @@ const RunFields = objectOf('RunRequest', 'What the agent is to do, on which thre
   tools: Type.Optional(
     described(Tools, 'Tools that the caller runs, beside those that were set up: at most 256, together at most 1 MiB'),
   ),
+  interrupt_before: Type.Optional(breakpoints('before')),
+  interrupt_after: Type.Optional(breakpoints('after')),
   resume: Type.Optional(
     described(
       Json,
