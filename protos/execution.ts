@@ -110,6 +110,8 @@ export interface StartRequest {
   readonly awaitEndMs?: number;
   /** A JSON object: `before` and `after`, lists of the nodes before and after which the run stops; `*` stands for every node. */
   readonly breakpointsJson?: Uint8Array;
+  /** Whether the thread is deleted a while after the run has ended, unless it waits for an answer or has gone on by then; absent: no. */
+  readonly deletesThread?: boolean;
 }
 
 /** A tool that the caller runs. */

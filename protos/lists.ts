@@ -61,7 +61,7 @@ export const revisionStates = ['registered', 'current', 'ramping', 'draining', '
 export type RevisionState = (typeof revisionStates)[number];
 
 /** What the record keeps for an owner beside threads. */
-const resourceKinds = ['schedule', 'webhook', 'delivery', 'trigger', 'assistant'] as const;
+const resourceKinds = ['schedule', 'webhook', 'delivery', 'trigger', 'assistant', 'completion'] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 
 export const memoryTypes = [

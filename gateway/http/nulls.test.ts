@@ -96,5 +96,5 @@ test('null stays where it is a value: an answer, and inside state, metadata, arg
 test('null for a required field stays, to be refused', (t) => {
   const value = { config: null, state: null };
   t.deepEqual(left(UpdateState, { ...value }), value);
-  t.deepEqual(left(RunInput, { messages: null }), { messages: null });
+  t.deepEqual(left(AddMessages, { messages: null }), { messages: null });
 });

@@ -7,6 +7,7 @@ import type {
   Agent,
   AgentItem,
   AgentRegistration,
+  BatchRun,
   Checkpoint,
   FileInfo,
   FileUrl,
@@ -247,6 +248,17 @@ function runsOf(connection: Connection) {
     /** Accepts a run, which goes on by itself. */
     start: (body: RunRequest, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'POST', path: '/v1/runs', body, ...options }),
+    /** Accepts up to 100 runs of one agent. A run that is refused says why in its place. */
+    startAll: (
+      runs: readonly RunRequest[],
+      { agent, ...options }: AgentOptions = {},
+    ): Promise<{ readonly runs: readonly BatchRun[] }> =>
+      request(connection, {
+        method: 'POST',
+        path: '/v1/runs/batch',
+        body: { runs, ...(agent !== undefined && { config: { agent } }) },
+        ...options,
+      }),
     get: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'GET', ...at(runId), ...options }),
     /** The runs of all threads, newest first, of any status where `status` names none (it is one, or a list), and of any agent unless one is given. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */

@@ -37,6 +37,8 @@ export interface RunConfig {
   readonly metadata?: JsonObject;
   readonly multitask_strategy?: 'enqueue' | 'reject' | 'interrupt' | 'rollback';
   readonly on_disconnect?: 'continue' | 'cancel';
+  /** `delete`: the thread goes a minute or two after the end of the run. */
+  readonly on_completion?: 'keep' | 'delete';
   /** Tools that the caller runs, as other servers of graphs take them; those of `tools` come first. */
   readonly remote_tools?: readonly (
     ToolDeclaration | { readonly type?: 'function'; readonly function: ToolDeclaration }
@@ -270,6 +272,11 @@ export interface Run {
   readonly error?: RunError;
   readonly [field: string]: Json;
 }
+
+/** A run of a batch that is on record, or why it was refused. */
+export type BatchRun =
+  | { readonly run_id: string; readonly thread_id: string; readonly status: RunStatus; readonly error?: undefined }
+  | { readonly run_id?: undefined; readonly error: { readonly code: string; readonly message: string } };
 
 export interface Thread {
   readonly thread_id: string;

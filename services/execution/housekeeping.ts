@@ -6,12 +6,15 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { threadText } from '@agent-workflow/kit/ids';
 import { within } from '@agent-workflow/protos/call';
-import type { SweepCalls, ThreadKey } from '@agent-workflow/protos/threads';
+import type { ResourceCalls, SweepCalls, ThreadKey } from '@agent-workflow/protos/threads';
 import type { executionSettings } from './config.ts';
 import { deleteThread, type DeleteParts } from './api/delete-thread.ts';
+import { createHandleCompletion } from './completions.ts';
+import { createDueSweep } from './due-sweep.ts';
 import { expireLogs } from './worker/expire-logs.ts';
 
 interface HousekeepingOptions extends DeletionSweepParts {
+  readonly threads: DeletionSweepParts['threads'] & ResourceCalls;
   readonly log: Log;
   readonly values: Pick<Values<typeof executionSettings>, 'EVENTS_RETENTION' | 'THREAD_TTL'>;
   /** In milliseconds since 1970. */
@@ -39,6 +42,9 @@ export async function openHousekeeping(options: HousekeepingOptions): Promise<As
   const expire = async (signal: AbortSignal): Promise<void> =>
     expireLogs({ eventLog, threads, time: now() - values.EVENTS_RETENTION * 1000, signal });
   opening.use(repeatNow(intervalMs, expire, failed('expiring event logs')));
+  const handle = createHandleCompletion(options);
+  const complete = createDueSweep({ threads, kind: 'completion', handle, handleMs: sweepTimeoutMs, log });
+  opening.use(repeatNow(intervalMs, complete, failed('deleting the threads of ended runs')));
   if (values.THREAD_TTL > 0) {
     const deleteNow = async (signal: AbortSignal): Promise<void> =>
       deleteIdle(options, { time: now() - values.THREAD_TTL * 1000, signal, onFailure });

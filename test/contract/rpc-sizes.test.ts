@@ -135,7 +135,7 @@ const start: Whole<StartRequest> = {
   resumeJson: json(sizes.resume),
   breakpointsJson: json(sizes.breakpoints),
   tools: [tool],
-  ...{ agent: id, awaitEndMs: large },
+  ...{ agent: id, awaitEndMs: large, deletesThread: true },
 };
 
 /** A message of this many bytes as JSON. */

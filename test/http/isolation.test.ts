@@ -57,6 +57,7 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   invokeGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
+  createRuns: ({ thread_id }) => ({ runs: [{ messages: [user('hello')], config: { thread_id } }] }),
   echoStart: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
   echoShout: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
 };

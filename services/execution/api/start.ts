@@ -6,10 +6,12 @@ import type { Execution, RunEvent, StartRequest } from '@agent-workflow/protos/e
 import type {
   AcceptRunReply,
   AcceptRunRequest,
+  ResourceCalls,
   RunCalls,
   RunReadCalls,
   ThreadReadCalls,
 } from '@agent-workflow/protos/threads';
+import { noteCompletion } from '../completions.ts';
 import { named } from '../record/agents.ts';
 import type { KnownAgents, RevisionMeant } from '../record/known-agents.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
@@ -24,7 +26,7 @@ import { noAgent, requireName } from './agents.ts';
 
 interface StartOptions {
   readonly known: KnownAgents;
-  readonly threads: RunCalls & RunReadCalls & ThreadReadCalls;
+  readonly threads: RunCalls & RunReadCalls & ThreadReadCalls & Pick<ResourceCalls, 'putResource'>;
   readonly queue: RunQueue;
   readonly eventLog: Pick<RunLog, 'canWrite' | 'end'>;
   /** Absent where this replica accepts runs and drives none. */
@@ -88,6 +90,7 @@ export function createStart(options: StartOptions): Execution['start'] {
     const { owner } = request;
     // A repeated request that reaches another replica must name the same thread.
     const threadId = request.threadId ?? idFrom(request.runId, 'thread');
+    if (request.deletesThread) await noteCompletion(threads, { owner, threadId, runId: request.runId }, call);
     let agent: string | undefined;
     // The replica of the record that accepts the run knows its thread from then on. For a moment after a change of routing two replicas name
     // different revisions, so a run that is offered again goes to the same one.

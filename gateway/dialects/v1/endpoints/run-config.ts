@@ -10,6 +10,7 @@ const onlyFromCaller: ReadonlySet<string> = new Set([
   'metadata',
   'multitask_strategy',
   'remote_tools',
+  'on_completion',
   'on_disconnect',
   'agent',
 ]);

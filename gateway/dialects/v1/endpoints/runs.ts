@@ -1,11 +1,15 @@
-import { ServiceError } from '@agent-workflow/kit/errors';
+import { eachOf } from '@agent-workflow/kit/each';
+import { canBeRetried, ServiceError } from '@agent-workflow/kit/errors';
 import type { EndStatus } from '@agent-workflow/protos/lists';
+import { idText } from '@agent-workflow/protos/message';
 import { invalidAt, located } from '../../../http/fields.ts';
 import { makeTicket } from '../../../tickets/index.ts';
 import * as examples from '../examples/runs.ts';
-import { RunInput, InvokeResult, StreamChunk } from '../schemas/graph.ts';
+import { partRefusal } from '../replies/envelope.ts';
+import { InvokeResult, RunBatchInput, RunInput, StreamChunk } from '../schemas/graph.ts';
 import {
   AcceptedRun,
+  AcceptedRuns,
   OwnRunList,
   OwnRunsQuery,
   Run,
@@ -48,6 +52,64 @@ export const createRun = endpoint({
     return JSON.stringify({ run_id: runId, thread_id: threadId, status });
   },
 });
+
+/** Runs that are accepted at the same time. */
+const acceptedAtOnce = 8;
+
+/** Accepts several runs, each as {@link createRun} does. A refusal concerns its run alone. */
+export const createRuns = endpoint({
+  name: 'createRuns',
+  tag: 'runs',
+  summary: 'Accept several runs of one agent',
+  description:
+    'Puts up to 100 runs on record, each as `POST /v1/runs` would, and answers before they have ended. A run that is refused stands in the reply with its `error` and holds up no other; a body that does not fit the schema is refused as a whole. With an `Idempotency-Key` a run that could not be accepted for the moment makes the whole request 503, and the same request again accepts those that are missing.',
+  example: examples.createRuns,
+  method: 'POST',
+  path: '/v1/runs/batch',
+  isOfAgent: true,
+  access: { resource: 'graph', action: 'invoke' },
+  status: 202,
+  input: RunBatchInput,
+  reply: AcceptedRuns,
+  handle: async (request, services) => {
+    const { runs, config } = request.input;
+    for (const [index, { config: own }] of runs.entries())
+      if (own?.agent !== undefined && own.agent !== config?.agent)
+        throw invalidAt(['body', 'runs', index, 'config', 'agent'], 'must be the agent of the batch, or absent');
+    const replies: object[] = [];
+    const accept = async (index: number): Promise<void> => {
+      const input = runs[index];
+      if (!input) return;
+      const ofAgent = { ...input.config, ...(config?.agent !== undefined && { agent: config.agent }) };
+      const one = {
+        ...request,
+        input: { ...input, config: ofAgent },
+        newId: (what: string) => request.newId(`${String(index)} ${what}`),
+      };
+      try {
+        const { runId, threadId, status } = await startRun(one, 'low', services);
+        replies[index] = { run_id: runId, thread_id: threadId, status };
+      } catch (thrown) {
+        if (request.idempotency.onceKey !== undefined && canBeRetried(thrown)) throw thrown;
+        replies[index] = { error: partRefusal(thrown, ['runs', index]) };
+      }
+    };
+    await eachOf(byThread(runs), acceptedAtOnce, async (indexes) => {
+      for (const index of indexes) await accept(index);
+    });
+    return JSON.stringify({ runs: replies });
+  },
+});
+
+/** The indexes of the runs of each thread, in their order. A run that names no thread has one of its own. */
+function byThread(runs: RunBatchInput['runs']): readonly (readonly number[])[] {
+  const threads = new Map<string | number, number[]>();
+  for (const [index, { config }] of runs.entries()) {
+    const thread = config?.thread_id === undefined ? index : idText(config.thread_id);
+    threads.set(thread, [...(threads.get(thread) ?? []), index]);
+  }
+  return [...threads.values()];
+}
 
 /** The runs of the owner, whatever their threads, newest first. */
 export const listOwnRuns = endpoint({

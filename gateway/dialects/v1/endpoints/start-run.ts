@@ -91,6 +91,7 @@ async function toStartRequest(
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
     ...breakpointsOf(input),
+    ...(config?.on_completion === 'delete' && { deletesThread: true }),
     ...(user && { userJson: jsonBytes(user) }),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };

@@ -14,7 +14,17 @@ import {
   updateMemory,
 } from './memories.ts';
 import { addMessages, deleteMessage, getMessage, listMessages } from './messages.ts';
-import { cancelRun, createRun, getRun, listOwnRuns, listRuns, streamRun, makeRunTicket, waitForRun } from './runs.ts';
+import {
+  cancelRun,
+  createRun,
+  createRuns,
+  getRun,
+  listOwnRuns,
+  listRuns,
+  streamRun,
+  makeRunTicket,
+  waitForRun,
+} from './runs.ts';
 import { clearState, getState, updateState } from './state.ts';
 import { deleteThread, forkThread, getThread, listThreads } from './threads.ts';
 
@@ -26,7 +36,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[ping, healthz, readyz, openApi],
   ...[listAgents, getAgent, setAgentRouting, retireRevision],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
-  ...[createRun, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
+  ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
   ...[listThreads, getThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],

@@ -6,6 +6,25 @@ export const createRun: Example = {
   reply: { run_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30', thread_id: exampleIds.thread, status: 'running' },
 };
 
+export const createRuns: Example = {
+  body: {
+    runs: [
+      { messages: [{ role: 'user', content: 'What is 6 times 7?' }], config: { thread_id: exampleIds.thread } },
+      { messages: [{ role: 'user', content: 'What is 7 times 8?' }] },
+    ],
+  },
+  reply: {
+    runs: [
+      { run_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30', thread_id: exampleIds.thread, status: 'running' },
+      {
+        run_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f31',
+        thread_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f32',
+        status: 'queued',
+      },
+    ],
+  },
+};
+
 export const getRun: Example = {
   params: { run_id: exampleIds.run },
   reply: {

@@ -1,4 +1,6 @@
+import { fromUnknown } from '@agent-workflow/kit/errors';
 import type { Dialect, Refusal, RefusalReply, Replied } from '../../../http/dialect.ts';
+import type { Loc } from '../../../http/fields.ts';
 import { nowText } from '../../../http/json.ts';
 import { wireCodeOf } from './errors.ts';
 import { toWireError } from './fields.ts';
@@ -14,6 +16,16 @@ export function refuse(refusal: Refusal, replied: Replied): RefusalReply {
   const error = JSON.stringify({ code: wireCodeOf(refusal.code), message, details });
   const body = `{"error":${error},"metadata":${metadata(replied, JSON.stringify(message))}}`;
   return { status: refusal.status, headers, body };
+}
+
+/** Why one part of a request was refused, in the words of the error envelope. `place` is where the part stands in the body. */
+export function partRefusal(thrown: unknown, place: Loc): object {
+  const error = fromUnknown(thrown);
+  const { message, details } = toWireError(error);
+  const at = details.map((detail) =>
+    detail.loc[0] === 'body' ? { ...detail, loc: ['body', ...place, ...detail.loc.slice(1)] } : detail,
+  );
+  return { code: wireCodeOf(error.code), message, details: at };
 }
 
 function metadata({ requestId, replyMetadata = {} }: Replied, usual: string): string {

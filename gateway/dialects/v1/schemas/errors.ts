@@ -58,20 +58,22 @@ const ErrorDetail = objectOf('ErrorDetail', 'One fault of a request.', {
   ...whyCodeFailed,
 });
 
+const refusal = {
+  code: Type.String({
+    description: [
+      'Why, as a stable word:',
+      '',
+      ...Object.entries(errorCodes).map(([code, when]) => `- \`${code}\`: ${when}`),
+    ].join('\n'),
+  }),
+  message: text('Why, for people; names the field, the value and the bound where there are any'),
+  details: Type.Array(ErrorDetail, { description: 'The faults by their place; the first fault only, often none' }),
+};
+
+/** Why one of several things that a request asks for was refused. */
+export const PartRefusal = objectOf('PartRefusal', 'Why one part of a request was refused.', refusal);
+
 export const ErrorBody = objectOf('Error', 'Why a request was refused.', {
-  error: Type.Object(
-    {
-      code: Type.String({
-        description: [
-          'Why, as a stable word:',
-          '',
-          ...Object.entries(errorCodes).map(([code, when]) => `- \`${code}\`: ${when}`),
-        ].join('\n'),
-      }),
-      message: text('Why, for people; names the field, the value and the bound where there are any'),
-      details: Type.Array(ErrorDetail, { description: 'The faults by their place; the first fault only, often none' }),
-    },
-    { description: 'The refusal' },
-  ),
+  error: Type.Object(refusal, { description: 'The refusal' }),
   metadata: described(ResponseMetadata, 'About this reply'),
 });

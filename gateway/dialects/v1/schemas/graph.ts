@@ -130,6 +130,17 @@ const RunConfig = openObjectOf(
           'Tools that the caller runs, as other servers of graphs take them: as if they stood in `tools`, behind those that stand there. One with the name of one of those is left out',
       }),
     ),
+    on_completion: Type.Optional(
+      words(['keep', 'delete'], {
+        default: 'keep',
+        description: 'What happens to the thread when the run has ended',
+        meanings: {
+          keep: 'it stays',
+          delete:
+            'a minute or two later it is deleted with its runs, unless the run was interrupted, or a later run has the thread',
+        },
+      }),
+    ),
     on_disconnect: Type.Optional(
       words(['continue', 'cancel'], {
         default: 'continue',
@@ -222,6 +233,32 @@ export const RunInput = {
   ],
 };
 export type RunInput = Static<typeof RunInput>;
+
+/** Runs that one request starts. */
+export const mostRunsOfBatch = 100;
+
+export const RunBatchInput = objectOf(
+  'RunBatchRequest',
+  'Runs to be started by one request, on threads of one agent.',
+  {
+    runs: Type.Array(described(RunInput, 'What a request for this run alone would say'), {
+      minItems: 1,
+      maxItems: mostRunsOfBatch,
+      description: `The runs, 1 to ${String(mostRunsOfBatch)}. Runs of one thread are accepted in this order`,
+    }),
+    config: Type.Optional(
+      described(
+        objectOf('RunBatchConfig', 'Names the agent. Further fields are ignored.', {
+          agent: Type.Optional(
+            described(Json, 'The agent of all these runs; absent: the default. A run that names another is 422'),
+          ),
+        }),
+        'What all runs have in common',
+      ),
+    ),
+  },
+);
+export type RunBatchInput = Static<typeof RunBatchInput>;
 
 /** The agent and the revision that a path names. */
 export const RevisionParams = Type.Object({

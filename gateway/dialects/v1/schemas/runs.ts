@@ -1,5 +1,5 @@
 import { runStatuses } from '@agent-workflow/protos/lists';
-import { whyCodeFailed } from './errors.ts';
+import { PartRefusal, whyCodeFailed } from './errors.ts';
 import {
   AgentName,
   BodyId,
@@ -44,6 +44,18 @@ export const AcceptedRun = objectOf('AcceptedRun', 'A run that is on record and 
   run_id: runId,
   thread_id: described(threadId, 'The id of the thread, which is new when `config.thread_id` named none'),
   status,
+});
+
+export const AcceptedRuns = objectOf('AcceptedRuns', 'What became of the runs of a batch.', {
+  runs: Type.Array(
+    objectOf('AcceptedOrRefused', 'A run that is on record, or why it is not.', {
+      run_id: Type.Optional(described(runId, 'The id of the run; absent when it was refused')),
+      thread_id: Type.Optional(described(threadId, 'The id of its thread; absent when it was refused')),
+      status: Type.Optional(described(status, 'Where the run stands; absent when it was refused')),
+      error: Type.Optional(described(PartRefusal, 'Why the run was refused; absent when it is on record')),
+    }),
+    { description: 'In the order of the request' },
+  ),
 });
 
 export const Run = objectOf('Run', 'A run.', {

@@ -1,0 +1,69 @@
+import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { Call } from '@agent-workflow/protos/call';
+import { isOpen } from '@agent-workflow/protos/lists';
+import type { Resource, ResourceCalls, RunReadCalls } from '@agent-workflow/protos/threads';
+import { deleteThread, type DeleteParts } from './api/delete-thread.ts';
+import type { HandleDue } from './due-sweep.ts';
+import { fromJson } from './record/json.ts';
+
+/** For how long the result of a run can be read whose thread goes with its end, in milliseconds. */
+const readableMs = 60_000;
+/** A run that was not accepted by then never is, in milliseconds: no request takes so long. */
+const acceptedMs = 3_600_000;
+/** How long a run that goes on is left alone, at most and as a share of its age. */
+const mostWaitMs = 10 * 60_000;
+const waitShare = 0.1;
+
+const kind = 'completion';
+
+interface Ending {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+}
+
+/** Notes that the thread of a run goes with its end. Before the run is accepted: a run on record is then never without its note. */
+export async function noteCompletion(
+  threads: Pick<ResourceCalls, 'putResource'>,
+  { owner, threadId, runId }: Ending,
+  call: Call,
+): Promise<void> {
+  const json = Buffer.from(JSON.stringify({ threadId }));
+  const note = { kind, owner, id: runId, version: 1, json, dueAt: Date.now() + readableMs } as const;
+  try {
+    await threads.putResource(note, call);
+  } catch (error) {
+    // An earlier attempt at the same request has noted it.
+    if (!isServiceError(error, 'Conflict')) throw error;
+  }
+}
+
+interface CompletionParts extends DeleteParts {
+  readonly threads: DeleteParts['threads'] & ResourceCalls & RunReadCalls;
+}
+
+/** Deletes the thread of a run that has ended, unless a person or a tool is to answer it, or a later run has the thread. */
+export function createHandleCompletion(parts: CompletionParts): HandleDue {
+  const { threads } = parts;
+
+  const wait = async ({ owner, id, version, json }: Resource, dueAt: number, call: Call): Promise<void> => {
+    await threads.putResource({ kind, owner, id, version: version + 1, json, dueAt: Math.ceil(dueAt) }, call);
+  };
+
+  return async (note, { call, now }) => {
+    const { owner, id: runId, version, createdAt, json } = note;
+    const { threadId } = fromJson(json) as Pick<Ending, 'threadId'>;
+    const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call));
+    const age = now() - createdAt;
+    if (run ? isOpen(run.status) : age < acceptedMs)
+      return wait(note, now() + Math.min(mostWaitMs, Math.max(readableMs, age * waitShare)), call);
+    if (run && run.status !== 'interrupted') {
+      const until = run.updatedAt + readableMs;
+      if (until > now()) return wait(note, until, call);
+      const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call));
+      if (thread?.runId === runId && thread.activeRunId === undefined)
+        await deleteThread(parts, { owner, threadId }, call);
+    }
+    await threads.deleteResource({ kind, owner, id: runId, version }, call);
+  };
+}
