@@ -1,13 +1,12 @@
-import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Resource, ResourceCalls, RunReadCalls } from '@agent-workflow/protos/threads';
 import { deleteThread, type DeleteParts } from './api/delete-thread.ts';
+import { readableMs } from './api/note-completion.ts';
 import type { HandleDue } from './due-sweep.ts';
 import { fromJson } from './record/json.ts';
 
-/** For how long the result of a run can be read whose thread goes with its end, in milliseconds. */
-const readableMs = 60_000;
 /** A run that was not accepted by then never is, in milliseconds: no request takes so long. */
 const acceptedMs = 3_600_000;
 /** How long a run that goes on is left alone, at most and as a share of its age. */
@@ -15,28 +14,6 @@ const mostWaitMs = 10 * 60_000;
 const waitShare = 0.1;
 
 const kind = 'completion';
-
-interface Ending {
-  readonly owner: string;
-  readonly threadId: string;
-  readonly runId: string;
-}
-
-/** Notes that the thread of a run goes with its end. Before the run is accepted: a run on record is then never without its note. */
-export async function noteCompletion(
-  threads: Pick<ResourceCalls, 'putResource'>,
-  { owner, threadId, runId }: Ending,
-  call: Call,
-): Promise<void> {
-  const json = Buffer.from(JSON.stringify({ threadId }));
-  const note = { kind, owner, id: runId, version: 1, json, dueAt: Date.now() + readableMs } as const;
-  try {
-    await threads.putResource(note, call);
-  } catch (error) {
-    // An earlier attempt at the same request has noted it.
-    if (!isServiceError(error, 'Conflict')) throw error;
-  }
-}
 
 interface CompletionParts extends DeleteParts {
   readonly threads: DeleteParts['threads'] & ResourceCalls & RunReadCalls;
@@ -52,7 +29,7 @@ export function createHandleCompletion(parts: CompletionParts): HandleDue {
 
   return async (note, { call, now }) => {
     const { owner, id: runId, version, createdAt, json } = note;
-    const { threadId } = fromJson(json) as Pick<Ending, 'threadId'>;
+    const { threadId } = fromJson(json) as { readonly threadId: string };
     const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call));
     const age = now() - createdAt;
     if (run ? isOpen(run.status) : age < acceptedMs)

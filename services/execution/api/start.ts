@@ -11,7 +11,6 @@ import type {
   RunReadCalls,
   ThreadReadCalls,
 } from '@agent-workflow/protos/threads';
-import { noteCompletion } from '../completions.ts';
 import { named } from '../record/agents.ts';
 import type { KnownAgents, RevisionMeant } from '../record/known-agents.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
@@ -23,6 +22,7 @@ import { refuseTools, toAcceptRequest, traceOfRequest, withFittingTools } from '
 import type { StartedRuns } from './follow.ts';
 import type { FinishStop, RunAside } from './stop.ts';
 import { noAgent, requireName } from './agents.ts';
+import { noteCompletion } from './note-completion.ts';
 
 interface StartOptions {
   readonly known: KnownAgents;

@@ -235,7 +235,7 @@ export const RunInput = {
 export type RunInput = Static<typeof RunInput>;
 
 /** Runs that one request starts. */
-export const mostRunsOfBatch = 100;
+const mostRunsOfBatch = 100;
 
 export const RunBatchInput = objectOf(
   'RunBatchRequest',
