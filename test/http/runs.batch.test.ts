@@ -33,8 +33,8 @@ test('runs of a batch are accepted in their order, those of one thread one after
     runs.map(({ thread_id: id }) => id === 'batched'),
     [true, false, true],
   );
-  const said = await Promise.all(runs.map(async (run) => (await waited(run)).all_messages.at(-1)?.content[0]?.text));
-  t.deepEqual(said, ['you said one', 'you said alone', 'you said two']);
+  const replies = await Promise.all(runs.map(async (run) => (await waited(run)).all_messages.at(-1)?.content[0]?.text));
+  t.deepEqual(replies, ['you said one', 'you said alone', 'you said two']);
   const { body } = await send('GET', '/v1/threads/batched/messages');
   const texts = (body.data as { messages: { content: { text: string }[] }[] }).messages.map(
     ({ content }) => content[0]?.text,
