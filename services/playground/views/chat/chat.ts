@@ -354,6 +354,7 @@ export class Chat {
 
   async #begin(body: RunRequest, isRound = false): Promise<void> {
     const { threadId, conversation, agent, waiting } = this;
+    const { messages = [] } = body;
     const id = threadId.peek();
     // A run makes the thread that it names: one that was deleted would come back, empty.
     if (id !== undefined) await this.#ensureThread(id);
@@ -369,9 +370,9 @@ export class Chat {
     const started = await client.runs.start(sent, { ...this.#options, idempotencyKey: this.#lastAttempt.key });
     this.#lastAttempt = undefined;
     if (!isRound) this.#rounds = 0;
-    this.#inputs.set(started.run_id, body.messages);
+    this.#inputs.set(started.run_id, messages);
     this.#undoes ||= isUndoing;
-    waiting.value = [...waiting.peek(), { runId: started.run_id, messages: body.messages }];
+    waiting.value = [...waiting.peek(), { runId: started.run_id, messages }];
     this.history.settle();
     if (id === undefined) this.name.value = body.config?.thread_name;
     if (typeof body.config?.agent === 'string') agent.value ??= body.config.agent;
