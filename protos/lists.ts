@@ -37,6 +37,21 @@ export const isOpen = (status: RunStatus): status is OpenStatus =>
 
 export type { FailureCode, FailureReason, ModelParameter };
 
+/**
+ * What happens on a thread: the status of the run that holds it; without one `interrupted` where the thread waits for answers or results of
+ * tools, `failed` where its newest run did, else `idle`.
+ */
+export const threadStatuses = [...openStatuses, 'interrupted', 'failed', 'idle'] as const;
+export type ThreadStatus = (typeof threadStatuses)[number];
+
+/** What an interrupted thread waits for: answers to its questions, or else results of tools. */
+export const waitsFor = ['answer', 'tool_results'] as const;
+export type WaitsFor = (typeof waitsFor)[number];
+
+/** What a search of threads can be ordered by. */
+export const threadSorts = ['updated_at', 'created_at', 'thread_name', 'thread_id'] as const;
+export type ThreadSort = (typeof threadSorts)[number];
+
 /** How much of the state the events and the result of a run show. */
 export const granularities = ['low', 'partial', 'full'] as const;
 export type Granularity = (typeof granularities)[number];
@@ -89,6 +104,9 @@ export const lists = {
   EndStatus: endStatuses,
   ImposedEnd: imposedEnds,
   RunStatus: runStatuses,
+  ThreadStatus: threadStatuses,
+  WaitsFor: waitsFor,
+  ThreadSort: threadSorts,
   FailureCode: failureCodes,
   FailureReason: failureReasons,
   ModelParameter: modelParameters,

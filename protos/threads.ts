@@ -14,6 +14,9 @@ import type {
   ResourceKind,
   RevisionState,
   RunStatus,
+  ThreadSort,
+  ThreadStatus,
+  WaitsFor,
 } from './lists.ts';
 import type { PoolRule } from './pools.ts';
 import type { RetryRule } from './retry.ts';
@@ -108,6 +111,19 @@ export interface ThreadReadCalls {
   readonly getThread: (request: GetThreadRequest, call: Call) => Promise<Thread>;
   /** The most recently updated thread first. */
   readonly listThreads: (request: ListThreadsRequest, call: Call) => Promise<ListThreadsReply>;
+  /**
+   * Of the 10,000 most recently updated threads those that pass every filter that is given, as they are at the reading. With `thread_ids` of
+   * those, however old.
+   */
+  readonly searchThreads: (request: SearchThreadsRequest, call: Call) => Promise<SearchThreadsReply>;
+  /** How many threads the same filters find. */
+  readonly countThreads: (request: CountThreadsRequest, call: Call) => Promise<CountThreadsReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface ThreadChangeCalls {
+  /** Changes name and metadata of a thread, also while a run holds it; its version stays. What is as asked already is not written. */
+  readonly updateThread: (request: UpdateThreadRequest, call: Call) => Promise<Thread>;
 }
 
 /** A part of {@link Threads}. */
@@ -280,6 +296,7 @@ export interface Threads
     ToolRecordCalls,
     SweepCalls,
     ThreadReadCalls,
+    ThreadChangeCalls,
     DeletionCalls,
     StateCalls,
     MessageCalls,
@@ -308,6 +325,9 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   listSleepingRuns: { retry: 'safe', takesLong: false },
   getThread: { retry: 'safe', takesLong: false },
   listThreads: { retry: 'safe', takesLong: false },
+  updateThread: { retry: 'attempt', takesLong: false },
+  searchThreads: { retry: 'safe', takesLong: false },
+  countThreads: { retry: 'safe', takesLong: false },
   beginDelete: { retry: 'attempt', takesLong: false },
   finishDelete: { retry: 'safe', takesLong: false },
   listIdle: { retry: 'safe', takesLong: false },
@@ -364,6 +384,9 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   listSleepingRuns: 'never',
   getThread: 'never',
   listThreads: 'never',
+  updateThread: 'never',
+  searchThreads: 'never',
+  countThreads: 'never',
   beginDelete: 'never',
   finishDelete: 'never',
   listIdle: 'never',
@@ -1077,6 +1100,80 @@ export interface Thread {
   readonly activeRunId?: string;
   /** The agent that the thread belongs to: that of its first run. Absent before it. */
   readonly agent?: string;
+  /** What happens on the thread; not set in the reply of ListThreads. */
+  readonly status?: ThreadStatus;
+  /** What an interrupted thread waits for; not set in the reply of ListThreads. */
+  readonly waitsFor?: WaitsFor;
+}
+
+export interface UpdateThreadRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  /** Absent: the name stays. */
+  readonly threadName?: string;
+  readonly dropName: boolean;
+  /** A JSON object. Its keys are set, those that are null removed, all others stay. Absent: nothing is set. */
+  readonly metadataJson?: Uint8Array;
+  /** Removes the metadata, before `metadata_json` is set. */
+  readonly dropMetadata: boolean;
+  /** The same in every attempt at this request: see the comment of the service. */
+  readonly attemptId?: string;
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
+  readonly onceKey?: string;
+}
+
+/** Which threads are meant. What is absent or empty restricts nothing. */
+export interface ThreadFilter {
+  readonly threadIds: readonly string[];
+  /** As that of ListThreads. */
+  readonly search?: string;
+  readonly agent?: string;
+  readonly statuses: readonly ThreadStatus[];
+  readonly waitsFor?: WaitsFor;
+  /** A JSON object: the metadata has each of its keys with that value. */
+  readonly metadataJson?: Uint8Array;
+  /** A JSON object of texts, numbers, booleans and nulls: each field is stored with that value. */
+  readonly valuesJson?: Uint8Array;
+}
+
+export interface SearchThreadsRequest {
+  readonly owner: string;
+  readonly filter: ThreadFilter;
+  readonly limit: number;
+  readonly offset: number;
+  /** The cursor of the page before; with it `offset` is ignored. */
+  readonly cursor?: string;
+  readonly sortBy: ThreadSort;
+  readonly ascending: boolean;
+  /** Whether the open questions of each thread are in the reply. */
+  readonly withQuestions: boolean;
+}
+
+export interface SearchThreadsReply {
+  readonly threads: readonly ThreadMatch[];
+  /** Absent on the last page. */
+  readonly cursor?: string;
+  /** Whether older threads were not looked at. */
+  readonly atLeast: boolean;
+}
+
+export interface ThreadMatch {
+  readonly thread: Thread;
+  /** The questions that the thread waits to be answered: a JSON array. Only on request, and of a thread that has some. */
+  readonly interruptsJson?: Uint8Array;
+  /** The run that asked them. */
+  readonly askedBy?: string;
+}
+
+export interface CountThreadsRequest {
+  readonly owner: string;
+  readonly filter: ThreadFilter;
+}
+
+export interface CountThreadsReply {
+  readonly count: number;
+  /** Whether older threads were not looked at. */
+  readonly atLeast: boolean;
 }
 
 export interface ListThreadsRequest {
@@ -1133,6 +1230,8 @@ export interface ListIdleRequest {
   /** Milliseconds since 1970. */
   readonly before: number;
   readonly limit: number;
+  /** A thread that waits for an answer or for results of tools counts only when it did not change since this time. Absent: it never counts. */
+  readonly waitingBefore?: number;
 }
 
 export interface ListIdleReply {
@@ -1528,6 +1627,13 @@ export const threadsLists: MessageLists = {
   ListOwnRunsRequest: { statuses: 'RunStatus' },
   ListOwnRunsReply: { runs: { of: 'Run' } },
   ListOpenRunsReply: { runs: { of: 'Run' } },
+  Thread: { status: 'ThreadStatus', waitsFor: 'WaitsFor' },
+  ThreadFilter: { statuses: 'ThreadStatus', waitsFor: 'WaitsFor' },
+  SearchThreadsRequest: { filter: { of: 'ThreadFilter' }, sortBy: 'ThreadSort' },
+  SearchThreadsReply: { threads: { of: 'ThreadMatch' } },
+  ThreadMatch: { thread: { of: 'Thread' } },
+  CountThreadsRequest: { filter: { of: 'ThreadFilter' } },
+  ListThreadsReply: { threads: { of: 'Thread' } },
   ThreadCheckpoint: { source: 'CheckpointSource' },
   ListCheckpointsReply: { checkpoints: { of: 'ThreadCheckpoint' } },
   GetCheckpointReply: { checkpoint: { of: 'ThreadCheckpoint' } },

@@ -113,7 +113,7 @@ async function openReader(maxBytes: number): Promise<Middleware> {
     multipart: false,
     urlencoded: false,
     text: true,
-    parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.DELETE],
+    parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
     onError: (error, ctx) => {
       discardRest(ctx);
       throw toServiceError(error, maxBytes, ctx.req.headers['content-encoding']);

@@ -7,7 +7,7 @@ import type { IncomingFile } from './form.ts';
 import type { JsonParts } from './json.ts';
 import type { Principal } from './context.ts';
 
-export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof methods)[number];
 
 export interface Route {

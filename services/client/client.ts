@@ -30,7 +30,14 @@ import type {
   RunResult,
   RunsQuery,
   StateWriting,
+  FoundThreads,
+  Inbox,
+  InboxQuery,
   Thread,
+  ThreadChange,
+  ThreadCount,
+  ThreadFilter,
+  ThreadSearch,
   ThreadState,
   ToolDeclaration,
   UploadedFile,
@@ -290,6 +297,17 @@ function threadsOf(connection: Connection) {
       request(connection, { method: 'GET', path: '/v1/threads', query, ...options }),
     get: (threadId: string, options: RequestOptions = {}): Promise<Thread> =>
       request(connection, { method: 'GET', ...at(threadId), ...options }),
+    /** Sets the name and keys of the metadata; `null` removes. What is absent stays. */
+    update: (threadId: string, change: ThreadChange, options: RequestOptions = {}): Promise<Thread> =>
+      request(connection, { method: 'PATCH', ...at(threadId), body: change, ...options }),
+    /** Those of the 10,000 most recent threads that pass every filter. */
+    search: (query: ThreadSearch = {}, options: RequestOptions = {}): Promise<FoundThreads> =>
+      request(connection, { method: 'POST', path: '/v1/threads/search', body: query, ...options }),
+    count: (filter: ThreadFilter = {}, options: RequestOptions = {}): Promise<ThreadCount> =>
+      request(connection, { method: 'POST', path: '/v1/threads/count', body: filter, ...options }),
+    /** What waits for a person, with its questions. */
+    inbox: (query: InboxQuery = {}, options: RequestOptions = {}): Promise<Inbox> =>
+      request(connection, { method: 'GET', path: '/v1/inbox', query, ...options }),
     delete: (threadId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
       request(connection, { method: 'DELETE', ...at(threadId), ...options }),
     state: (threadId: string, options: RequestOptions = {}): Promise<ThreadState> =>

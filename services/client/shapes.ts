@@ -287,7 +287,70 @@ export interface Thread {
   readonly run_id?: string | null;
   /** The agent of its runs; `null` before the first. */
   readonly agent: string | null;
+  /** Absent in lists that are no search. */
+  readonly status?: ThreadStatus;
+  /** What an interrupted thread waits for. */
+  readonly waits_for?: WaitsFor;
   readonly [field: string]: Json;
+}
+
+export type ThreadStatus = 'queued' | 'running' | 'sleeping' | 'interrupted' | 'failed' | 'idle';
+export type WaitsFor = 'answer' | 'tool_results';
+
+/** What is absent stays, and `null` removes: the name, all metadata, or one key of it. */
+export interface ThreadChange {
+  readonly thread_name?: string | null;
+  readonly metadata?: JsonObject | null;
+}
+
+export interface ThreadFilter {
+  readonly thread_ids?: readonly string[];
+  readonly search?: string;
+  readonly agent?: string;
+  readonly status?: ThreadStatus | readonly ThreadStatus[];
+  readonly waits_for?: WaitsFor;
+  /** Each key of the metadata with an equal value. */
+  readonly metadata?: JsonObject;
+  /** Each field of the state with this value. */
+  readonly values?: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+export interface ThreadSearch extends ThreadFilter, Page {
+  readonly sort_by?: 'updated_at' | 'created_at' | 'thread_name' | 'thread_id';
+  readonly sort_order?: 'asc' | 'desc';
+  /** The fields to show; `interrupts` are the open questions. */
+  readonly select?: readonly string[];
+}
+
+export interface FoundThreads extends Paged {
+  readonly threads: readonly Partial<Thread>[];
+  /** The owner has more threads, and older ones were not looked at. */
+  readonly at_least?: true;
+}
+
+export interface ThreadCount {
+  readonly count: number;
+  readonly at_least?: true;
+}
+
+export interface InboxQuery extends Omit<Page, 'search'> {
+  readonly agent?: string;
+}
+
+/** A thread with the questions that wait for an answer: a run of it with `resume`. */
+export interface InboxItem {
+  readonly thread_id: string;
+  readonly thread_name: string | null;
+  readonly agent: string | null;
+  readonly metadata: JsonObject | null;
+  readonly run_id: string | null;
+  readonly waiting_since: string;
+  readonly interrupts: readonly Interrupt[];
+}
+
+export interface Inbox extends Paged {
+  readonly items: readonly InboxItem[];
+  readonly at_least?: true;
 }
 
 export interface ThreadState {

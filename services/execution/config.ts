@@ -64,6 +64,11 @@ export const executionSettings = {
   THREAD_TTL: integer(0, 'Seconds after which a thread that nothing has changed is deleted; 0 keeps it for ever', {
     max: 10 ** 10,
   }),
+  WAIT_TTL: integer(
+    2_592_000,
+    'Seconds that `THREAD_TTL` spares a thread that waits for an answer or for results of tools; 0 spares it for ever',
+    { max: 10 ** 10 },
+  ),
   QUEUE_TTL: integer(
     0,
     'Seconds that a run waits for a worker; then it fails, with the name of its agent; 0 is without a bound',

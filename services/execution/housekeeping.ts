@@ -16,7 +16,7 @@ import { expireLogs } from './worker/expire-logs.ts';
 interface HousekeepingOptions extends DeletionSweepParts {
   readonly threads: DeletionSweepParts['threads'] & ResourceCalls;
   readonly log: Log;
-  readonly values: Pick<Values<typeof executionSettings>, 'EVENTS_RETENTION' | 'THREAD_TTL'>;
+  readonly values: Pick<Values<typeof executionSettings>, 'EVENTS_RETENTION' | 'THREAD_TTL' | 'WAIT_TTL'>;
   /** In milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -47,11 +47,23 @@ export async function openHousekeeping(options: HousekeepingOptions): Promise<As
   opening.use(repeatNow(intervalMs, complete, failed('deleting the threads of ended runs')));
   if (values.THREAD_TTL > 0) {
     const deleteNow = async (signal: AbortSignal): Promise<void> =>
-      deleteIdle(options, { time: now() - values.THREAD_TTL * 1000, signal, onFailure });
+      deleteIdle(options, { times: idleTimes(values, now()), signal, onFailure });
     opening.use(repeatNow(intervalMs, deleteNow, failed('deleting idle threads')));
   }
   const opened = opening.move();
   return { [Symbol.asyncDispose]: async () => opened.disposeAsync() };
+}
+
+interface IdleTimes {
+  readonly before: number;
+  /** Absent: those that wait are kept. */
+  readonly waitingBefore?: number;
+}
+
+/** Since when threads have not changed that are deleted. */
+function idleTimes({ THREAD_TTL: kept, WAIT_TTL: waiting }: HousekeepingOptions['values'], now: number): IdleTimes {
+  const before = now - kept * 1000;
+  return waiting === 0 ? { before } : { before, waitingBefore: Math.min(before, now - waiting * 1000) };
 }
 
 /** Does work at once and then every `ms`. The caller does not wait for the first time, which may take long. Disposal aborts it. */
@@ -103,20 +115,20 @@ async function finishDeletions(parts: DeletionSweepParts, onFailure: OnDeletionF
 }
 
 /**
- * Deletes the threads that have not changed since `time` (milliseconds since 1970) and have no active run, until none is left or
+ * Deletes the threads that have not changed since these times (milliseconds since 1970) and have no active run, until none is left or
  * the signal fires. A thread that cannot be deleted is skipped.
  */
 async function deleteIdle(
   parts: DeletionSweepParts,
   {
-    time,
+    times,
     signal,
     onFailure,
-  }: { readonly time: number; readonly signal: AbortSignal; readonly onFailure: OnDeletionFailure },
+  }: { readonly times: IdleTimes; readonly signal: AbortSignal; readonly onFailure: OnDeletionFailure },
 ): Promise<void> {
   await deleteEach({
-    list: async (limit) => parts.threads.listIdle({ before: time, limit }, within(sweepTimeoutMs)),
-    remove: async (key) => deleteIfIdle(parts, key, time),
+    list: async (limit) => parts.threads.listIdle({ ...times, limit }, within(sweepTimeoutMs)),
+    remove: async (key) => deleteIfIdle(parts, key, times),
     onFailure,
     signal,
   });
@@ -154,10 +166,14 @@ async function deleteEach({ list, remove, onFailure, signal }: Deletions): Promi
 }
 
 /** Reads the thread again first, because it may have changed since it was listed. */
-async function deleteIfIdle(parts: DeleteParts, key: ThreadKey, time: number): Promise<boolean> {
+async function deleteIfIdle(
+  parts: DeleteParts,
+  key: ThreadKey,
+  { before, waitingBefore = 0 }: IdleTimes,
+): Promise<boolean> {
   try {
-    const { updatedAt, activeRunId } = await parts.threads.getThread(key, within(sweepTimeoutMs));
-    if (updatedAt >= time || activeRunId !== undefined) return false;
+    const { updatedAt, activeRunId, waitsFor } = await parts.threads.getThread(key, within(sweepTimeoutMs));
+    if (updatedAt >= (waitsFor ? waitingBefore : before) || activeRunId !== undefined) return false;
     await deleteThread(parts, key, within(sweepTimeoutMs));
   } catch (error) {
     if (!isServiceError(error, 'NotFound')) throw error;

@@ -136,6 +136,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   TLS_CERT_FILE: ['gateway', 'threads', 'execution', 'memory'],
   TLS_KEY_FILE: ['gateway', 'threads', 'execution', 'memory'],
   TRUST_PROXY_HOPS: ['gateway', 'standalone'],
+  WAIT_TTL: ['execution', 'standalone'],
   WEAVIATE_API_KEY: ['memory'],
   WEAVIATE_IDLE_SECONDS: ['memory'],
   WEAVIATE_PREFIX: ['memory'],

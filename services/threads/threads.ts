@@ -1,7 +1,6 @@
 import type {
   Threads,
   GrantCalls,
-  ThreadReadCalls,
   HistoryCalls,
   NoteToolStartedReply,
   ToolRecordCalls,
@@ -25,6 +24,7 @@ import { createFileCalls } from './api/files.ts';
 import { createIdempotencyCalls, beginOrFind } from './api/idempotency.ts';
 import { createMessageCalls } from './api/messages.ts';
 import { createResourceCalls } from './api/resources.ts';
+import { createThreadChangeCalls, createThreadReadCalls } from './api/threads.ts';
 import { createRunReadCalls, createRunCalls, type ClockAhead } from './api/runs.ts';
 import { threadsSettings } from './config.ts';
 import { createReferences, type References } from './files/references.ts';
@@ -34,8 +34,7 @@ import { createStateReader, ofAgent, type StateReader } from './state/read.ts';
 import { stale, undefinedIfNotFound, isServiceError, notFound } from '@agent-workflow/kit/errors';
 import type { ThreadReads } from './ports/reads.ts';
 import { keyOf, liveHead, idsOf } from './api/found.ts';
-import { listThreads, toThread, toProtoRun } from './lists/lists.ts';
-import type { ThreadLists } from './ports/lists.ts';
+import { toThread, toProtoRun } from './lists/lists.ts';
 import { getCheckpoint, listCheckpoints } from './history/checkpoints.ts';
 import { createForks, withoutFork, type ForkStore } from './history/fork.ts';
 import { refuseMetadata } from './record/bounds.ts';
@@ -90,6 +89,7 @@ export function createThreads({
     ...createMessageCalls({ store, changing, texts, references, now }),
     ...createHistoryCalls({ store, references, texts, now }),
     ...createThreadReadCalls({ store, texts }),
+    ...createThreadChangeCalls({ store, changing, texts, now }),
     ...createDeletionCalls({ store, states, changing, references, now }),
     ...createSweepCalls(store, routings, now),
     ...createIdempotencyCalls(store, now),
@@ -108,24 +108,6 @@ const createGrantCalls = (store: ThreadReads): GrantCalls => ({
     if (!isHeld || head.deleting) throw stale(`another worker has run "${runId}", or it has ended`);
     return {};
   },
-});
-
-interface ThreadReadCallsOptions {
-  readonly store: ThreadReads & ThreadLists;
-  readonly texts: StoredTexts;
-}
-
-const createThreadReadCalls = ({ store, texts }: ThreadReadCallsOptions): ThreadReadCalls => ({
-  getThread: async (key) => {
-    const head = await liveHead(store, key);
-    const { activeRun } = head;
-    return {
-      ...toThread(texts.withMetadata(key.threadId, 'thread', { threadId: key.threadId, ...head })),
-      ...(activeRun !== undefined && { activeRunId: activeRun }),
-    };
-  },
-
-  listThreads: (request, call) => listThreads({ store, texts }, request, call),
 });
 
 interface HistoryCallsOptions {
@@ -269,7 +251,9 @@ const createSweepCalls = (store: ThreadReads & ThreadSweeps, routings: Routings,
     return { runs, hasMore };
   },
 
-  listIdle: async ({ before, limit }) => ({ threads: firstPage(await store.listIdle(before, limit)) }),
+  listIdle: async ({ before, waitingBefore, limit }) => ({
+    threads: firstPage(await store.listIdle({ before, waitingBefore }, limit)),
+  }),
 
   listDeleting: async ({ limit }) => ({
     threads: await withoutFork(store, firstPage(await store.listDeleting(limit)), now()),

@@ -95,6 +95,33 @@ test('a thread is not idle while a run holds it, nor after somebody wrote to it'
   t.is((await endOf(execution, held.runId)).event, 'on_chain_end');
 });
 
+/** Asks a person at every run. */
+const asking = new StateGraph({})
+  .addNode('ask', (_, ctx) => {
+    ctx.interrupt('May I?');
+    return {};
+  })
+  .addEdge(START, 'ask')
+  .compile();
+
+test('a thread that waits for a person is spared for a time of its own', async (t) => {
+  await using replicas = await openReplicas();
+  const { execution } = await replicas.open({ graph: asking });
+  await endOf(execution, (await start(execution, { threadId: 'asks' })).runId);
+  const { execution: other } = await replicas.open({ graph });
+  await endOf(other, (await start(other, { threadId: 'left' })).runId);
+  const sweepAt = (ms: number, wait: string): ReplicaOptions => {
+    const { env, ...rest } = later(ms);
+    return { ...rest, env: { ...env, WAIT_TTL: wait } };
+  };
+  await replicas.open(sweepAt(1.1 * hourMs, '7200'));
+  while (await isThere(replicas, 'left')) await turn();
+  t.true(await isThere(replicas, 'asks'));
+  await replicas.open(sweepAt(2.1 * hourMs, '7200'));
+  while (await isThere(replicas, 'asks')) await turn();
+  t.pass();
+});
+
 test('without a time to live threads stay', async (t) => {
   await using replicas = await openReplicas();
   const { execution } = await replicas.open({ graph });

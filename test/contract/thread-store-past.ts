@@ -234,7 +234,7 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
   });
 
   check(
-    'idle threads of every owner are found: none that is newer, held by a run, or on its way out',
+    'idle threads of every owner are found: none that is newer, held by a run, or on its way out, and those that wait by a time of their own',
     async (t, store) => {
       const held = { activeRun: 'r1', activeStatus: 'queued' } as const;
       const threads: readonly [ThreadKey, Partial<Change['head']>][] = [
@@ -250,13 +250,26 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
         ],
         [{ owner: 'u:bob', threadId: 'old' }, { updatedAt: 9 }],
         [{ owner: 'u:eve', threadId: 'old' }, { updatedAt: 2 }],
+        [
+          { owner, threadId: 'asks' },
+          { updatedAt: 3, openInterrupts: ['i1'] },
+        ],
+        [
+          { owner: 'u:eve', threadId: 'calls' },
+          { updatedAt: 4, openCalls: [{ callId: 'c1', name: 'look' }] },
+        ],
       ];
       for (const [at, parts] of threads) await put(store, { head: { ...newHead, ...parts } }, at);
-      const idle = async (time: number, limit: number): Promise<string[]> =>
-        (await store.listIdle(time, limit)).map((each) => `${each.owner} ${each.threadId}`).toSorted();
+      const idle = async (before: number, limit: number, waitingBefore?: number): Promise<string[]> =>
+        (await store.listIdle({ before, waitingBefore }, limit))
+          .map((each) => `${each.owner} ${each.threadId}`)
+          .toSorted();
       t.deepEqual(await idle(10, 10), ['u:ada old', 'u:bob old', 'u:eve old']);
       t.deepEqual(await idle(5, 10), ['u:eve old']);
       t.deepEqual(await idle(1, 10), []);
+      t.deepEqual(await idle(10, 10, 3), ['u:ada old', 'u:bob old', 'u:eve old']);
+      t.deepEqual(await idle(10, 10, 4), ['u:ada asks', 'u:ada old', 'u:bob old', 'u:eve old']);
+      t.deepEqual(await idle(4, 10, 10), ['u:ada asks', 'u:eve old']);
       const two = await idle(10, 2);
       t.is(two.length, 2);
       t.deepEqual(

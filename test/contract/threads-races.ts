@@ -211,10 +211,14 @@ export function threadsRacesContract(
     t.deepEqual(await idle(updatedAt + 60_000), ['idle']);
   });
 
-  check('what waits for the caller’s answer counts as idle: nobody drives it', async (t, threads) => {
+  check('what waits for the caller’s answer counts as idle by a time of its own', async (t, threads) => {
     await interruptedTurn(threads, 'r1');
-    const { threads: idle } = await threads.listIdle({ before: Date.now() + 60_000, limit: 10 }, call());
-    t.deepEqual(idle, [thread1]);
+    const before = Date.now() + 60_000;
+    const idle = async (waitingBefore?: number): Promise<readonly unknown[]> =>
+      (await threads.listIdle({ before, limit: 10, ...(waitingBefore && { waitingBefore }) }, call())).threads;
+    t.deepEqual(await idle(), []);
+    t.deepEqual(await idle(Date.now() - 60_000), []);
+    t.deepEqual(await idle(before), [thread1]);
   });
 }
 

@@ -45,6 +45,7 @@ import { threadsFusedContract } from './threads-fused.ts';
 import { threadsFilesContract } from './threads-files.ts';
 import { threadsRacesContract } from './threads-races.ts';
 import { threadsResourcesContract } from './threads-resources.ts';
+import { threadsSearchContract } from './threads-search.ts';
 import { threadsRevisionsContract } from './threads-revisions.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
 import { threadsEndsContract } from './threads-ends.ts';
@@ -1027,4 +1028,5 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
 
   threadsFilesContract(test, name, open);
   threadsResourcesContract(test, name, open);
+  threadsSearchContract(test, name, open);
 }

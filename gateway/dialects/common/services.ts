@@ -9,6 +9,7 @@ import type {
   MessageCalls,
   RunReadCalls,
   StateCalls,
+  ThreadChangeCalls,
   ThreadReadCalls,
 } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
@@ -24,6 +25,7 @@ export interface Services {
   /** The gateway reads runs; it neither drives nor ends them. */
   readonly threads: RunReadCalls &
     ThreadReadCalls &
+    ThreadChangeCalls &
     StateCalls &
     MessageCalls &
     HistoryCalls &

@@ -8,6 +8,7 @@ import type {
   ListRunMessagesRequest,
   ListRunsRequest,
   ListThreadsRequest,
+  SearchThreadsRequest,
 } from '@agent-workflow/protos/threads';
 import type { DueMark } from '../ports/files.ts';
 import type { RecencyMark, RunMark } from '../ports/lists.ts';
@@ -21,6 +22,26 @@ export const threadsCursors = ({ owner, search }: Pick<ListThreadsRequest, 'owne
     toParts: ({ updatedAt, threadId }) => [updatedAt, threadId],
     fromParts: (updatedAt, threadId) => ({ updatedAt, threadId }),
   });
+
+/** The place of a thread in an order of a search: by a number, then by a text. */
+export interface SortMark {
+  readonly time: number;
+  readonly text: string;
+}
+
+export const foundThreadsCursors = ({
+  owner,
+  filter,
+  sortBy,
+  ascending,
+}: Pick<SearchThreadsRequest, 'owner' | 'filter' | 'sortBy' | 'ascending'>): Cursors<SortMark> => {
+  const { metadataJson, valuesJson, ...rest } = filter;
+  const texts = [metadataJson, valuesJson].map((json) => json && Buffer.from(json).toString());
+  return cursorsByTime(['found threads', owner, rest, ...texts, sortBy, ascending], {
+    toParts: ({ time, text }) => [time, text],
+    fromParts: (time, text) => ({ time, text }),
+  });
+};
 
 export const messagesCursors = ({
   owner,

@@ -43,9 +43,9 @@ interface Listed {
 }
 
 /** How many of an owner's threads a search reads, the most recent first. */
-const searchedThreads = 10_000;
+export const searchedThreads = 10_000;
 
-const threadsOf = (store: ThreadLists, owner: string): Listing<ThreadRow, RecencyMark> => ({
+export const threadsOf = (store: ThreadLists, owner: string): Listing<ThreadRow, RecencyMark> => ({
   read: (page) => store.listThreads(owner, page),
   markOf: ({ updatedAt, threadId }) => ({ updatedAt, threadId }),
   sizeOf: threadBytes,
@@ -71,7 +71,7 @@ const runsOf = (store: ThreadLists, key: ThreadKey): Listing<RunRow, RunMark> =>
  * A search reads every row that it tests, so each owner has one search at a time: several at once would end no sooner, and would
  * slow down the calls of other owners.
  */
-const withOwnerLock = createKeyedLock();
+export const withOwnerLock = createKeyedLock();
 
 const searchOneAtATime = async <Row, Mark>(
   owner: string,
@@ -256,7 +256,7 @@ export function toThread(row: ThreadRow): Thread {
   return thread;
 }
 
-function matchesThread(search: string, texts: StoredTexts): (row: ThreadRow) => boolean {
+export function matchesThread(search: string, texts: StoredTexts): (row: ThreadRow) => boolean {
   const isFound = finding(search);
   return ({ threadId, name = '', metadata }) => {
     if (isFound(threadId) || isFound(name)) return true;

@@ -73,7 +73,7 @@ export async function searchPage<Row, Mark>(
 }
 
 /** The rows after a place, read a bounded part at a time. */
-async function* rowsOf<Row, Mark>(
+export async function* rowsOf<Row, Mark>(
   { read, markOf, sizeOf }: Listing<Row, Mark>,
   after: Mark | undefined,
 ): AsyncGenerator<Row> {

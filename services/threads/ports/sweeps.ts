@@ -25,6 +25,11 @@ export interface WakeMark {
   readonly runId: string;
 }
 
+export interface IdleTimes {
+  readonly before: number;
+  readonly waitingBefore?: number | undefined;
+}
+
 /** The port of the sweeps: what they find across all owners, and what they remove. Times are in milliseconds since 1970. */
 export interface ThreadSweeps {
   /**
@@ -40,10 +45,10 @@ export interface ThreadSweeps {
     readonly limit: number;
   }) => Promise<readonly SleepingRun[]>;
   /**
-   * At most `limit` threads of every owner that were last updated before `time`, that no run holds and that are not being
-   * deleted.
+   * At most `limit` threads of every owner that were last updated before `before`, that no run holds and that are not being deleted. Those
+   * with open questions or open calls were last updated before `waitingBefore`, too; none of them when it is absent.
    */
-  readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
+  readonly listIdle: (times: IdleTimes, limit: number) => Promise<readonly ThreadKey[]>;
   /** At most `limit` threads of every owner that are marked deleting. */
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
   /**

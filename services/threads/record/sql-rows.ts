@@ -22,7 +22,8 @@ export function take<R, T>(rows: Iterable<R>, toItem: (row: R) => T, sizeOf: (it
   return items;
 }
 
-const noList = '[]';
+/** An empty list as a column has it. */
+export const noList = '[]';
 export const toList = (items: readonly unknown[]): string => (items.length === 0 ? noList : JSON.stringify(items));
 export const fromList = (json: unknown): readonly unknown[] =>
   json === noList ? [] : (JSON.parse(json as string) as unknown[]);

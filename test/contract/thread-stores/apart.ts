@@ -44,7 +44,7 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
       ours(await store.listOpenRuns({ limit: everything, ...page })).slice(0, limit),
     listSleepingRuns: async ({ limit, ...page }) =>
       ours(await store.listSleepingRuns({ limit: everything, ...page })).slice(0, limit),
-    listIdle: async (time, limit) => ours(await store.listIdle(time, everything)).slice(0, limit),
+    listIdle: async (times, limit) => ours(await store.listIdle(times, everything)).slice(0, limit),
     listDeleting: async (limit) => ours(await store.listDeleting(everything)).slice(0, limit),
     beginRequest: (owner, key, record) => store.beginRequest(prefix + owner, key, record),
     endRequest: (owner, key, reply) => store.endRequest(prefix + owner, key, reply),

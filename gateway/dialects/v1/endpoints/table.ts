@@ -13,6 +13,7 @@ import {
   storeMemory,
   updateMemory,
 } from './memories.ts';
+import { countThreads, listInbox, searchThreads } from './found-threads.ts';
 import { addMessages, deleteMessage, getMessage, listMessages } from './messages.ts';
 import {
   cancelRun,
@@ -26,7 +27,7 @@ import {
   waitForRun,
 } from './runs.ts';
 import { clearState, getState, updateState } from './state.ts';
-import { deleteThread, forkThread, getThread, listThreads } from './threads.ts';
+import { deleteThread, forkThread, getThread, listThreads, updateThread } from './threads.ts';
 
 /**
  * All endpoints. The router, authorization, validation and the OpenAPI document are made from these rows, so that each of them
@@ -37,7 +38,8 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[listAgents, getAgent, setAgentRouting, retireRevision],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
   ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
-  ...[listThreads, getThread, deleteThread, getState, updateState, clearState],
+  ...[listThreads, searchThreads, countThreads, listInbox],
+  ...[getThread, updateThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],
   ...[uploadFile, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],

@@ -4,7 +4,14 @@ import { jsonObject } from '../../../http/json.ts';
 import * as examples from '../examples/threads.ts';
 import { ForkThread } from '../schemas/checkpoints.ts';
 import { Done } from '../schemas/common.ts';
-import { ThreadList, ThreadsQuery, ThreadDetails, ThreadParams, DeleteInput } from '../schemas/threads.ts';
+import {
+  ThreadList,
+  ThreadsQuery,
+  ThreadDetails,
+  ThreadParams,
+  DeleteInput,
+  UpdateThread,
+} from '../schemas/threads.ts';
 import { metadataBytes } from './common/bounded.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage, pageOf } from './common/page.ts';
@@ -54,6 +61,35 @@ export const getThread = endpoint({
   reply: ThreadDetails,
   handle: async ({ owner, params, call }, { threads }) =>
     detailsOf(await threads.getThread({ owner, threadId: params.thread_id }, call()), owner),
+});
+
+/** Changes name and metadata, also while a run holds the thread. */
+export const updateThread = endpoint({
+  name: 'updateThread',
+  tag: 'threads',
+  summary: 'Change the name and the metadata of a thread',
+  description:
+    'Renames a thread, and sets or removes keys of its metadata, also while a run of it is under way. What is not named stays. The state and its checkpoints do not change.',
+  example: examples.updateThread,
+  method: 'PATCH',
+  path: '/v1/threads/{thread_id}',
+  access: { resource: 'checkpointer', action: 'write' },
+  params: ThreadParams,
+  input: UpdateThread,
+  reply: ThreadDetails,
+  handle: async ({ owner, params, input, idempotency, call }, { threads }) => {
+    const { thread_name: name, metadata } = input;
+    const change = {
+      ...(typeof name === 'string' && { threadName: name.toWellFormed() }),
+      dropName: name === null,
+      ...(metadata && { metadataJson: metadataBytes(metadata, ['body', 'metadata']) }),
+      dropMetadata: metadata === null,
+    };
+    return detailsOf(
+      await threads.updateThread({ owner, threadId: params.thread_id, ...change, ...idempotency }, call()),
+      owner,
+    );
+  },
 });
 
 /** Deletes the thread with its state, messages, checkpoints, runs and memories. */

@@ -31,6 +31,7 @@ export const getThread: Example = {
     updated_at: '2026-02-05T12:00:00.000Z',
     run_id: exampleIds.run,
     agent: 'default',
+    status: 'idle',
     thread_data: {
       thread: {
         thread_id: exampleIds.thread,
@@ -41,6 +42,36 @@ export const getThread: Example = {
         updated_at: '2026-02-05T12:00:00.000Z',
         run_id: exampleIds.run,
         agent: 'default',
+        status: 'idle',
+      },
+    },
+  },
+};
+
+export const updateThread: Example = {
+  params: { thread_id: exampleIds.thread },
+  body: { thread_name: 'Refund', metadata: { team: 'billing' } },
+  reply: {
+    thread_id: exampleIds.thread,
+    thread_name: 'Refund',
+    user_id: null,
+    metadata: { team: 'billing' },
+    created_at: '2026-02-05T12:00:00.000Z',
+    updated_at: '2026-02-05T12:00:00.000Z',
+    run_id: exampleIds.run,
+    agent: 'default',
+    status: 'idle',
+    thread_data: {
+      thread: {
+        thread_id: exampleIds.thread,
+        thread_name: 'Refund',
+        user_id: null,
+        metadata: { team: 'billing' },
+        created_at: '2026-02-05T12:00:00.000Z',
+        updated_at: '2026-02-05T12:00:00.000Z',
+        run_id: exampleIds.run,
+        agent: 'default',
+        status: 'idle',
       },
     },
   },

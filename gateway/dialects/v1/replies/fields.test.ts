@@ -19,7 +19,7 @@ test('a field that a service names stands where its caller put it', (t) => {
       ['body', 'tools', 1, 'node_name'],
     ],
     [['idempotencyKey'], ['header', 'Idempotency-Key']],
-    [['cursor'], ['query', 'cursor']],
+    [['cursor'], ['body', 'cursor']],
     [['threadId'], ['path', 'thread_id']],
     [['multitaskStrategy'], ['body', 'config', 'multitask_strategy']],
     [

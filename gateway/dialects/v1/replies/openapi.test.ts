@@ -110,6 +110,7 @@ test('the cursor of a list in the order of changes says what its pages miss, and
     return cursor === undefined ? [] : [[path, JSON.stringify(cursor).includes('moves to the front')] as const];
   });
   t.deepEqual(Object.fromEntries(withCursor), {
+    '/v1/inbox': true,
     '/v1/runs': false,
     '/v1/store/memories': true,
     '/v1/threads': true,

@@ -477,7 +477,7 @@ const RunMetadata = objectOf('RunMetadata', 'About the request that started the 
   usage: Type.Optional(described(Usage, 'The tokens that the run has taken; absent when it took none')),
 });
 
-const Interrupt = objectOf('Interrupt', 'A question of a node that waits for an answer.', {
+export const Interrupt = objectOf('Interrupt', 'A question of a node that waits for an answer.', {
   id: text('The id under which `resume` answers it'),
   node: text('The node that asks'),
   value: described(Json, 'What the node asks, in a form of its own'),

@@ -1,5 +1,6 @@
 import {
   BodyId,
+  count,
   idGiven,
   described,
   flag,
@@ -7,15 +8,19 @@ import {
   JsonObject,
   nullable,
   paged,
+  paging,
   pagingByChange,
   pathThreadId,
   objectOf,
   text,
   threadId,
+  time,
   words,
 } from './common.ts';
 import { Message } from './messages.ts';
+import { threadSorts, threadStatuses, waitsFor } from '@agent-workflow/protos/lists';
 import { Type } from '../../common/builders.ts';
+import { Interrupt } from './graph.ts';
 
 export const ThreadParams = Type.Object({ thread_id: pathThreadId });
 
@@ -74,23 +79,51 @@ const threadFields = {
   thread_id: threadId,
   thread_name: described(
     nullable(Type.String()),
-    'The name, `config.thread_name` of the run that made the thread; `null` without one',
+    'The name: `config.thread_name` of the run that made the thread, or that of a later change; `null` without one',
   ),
   user_id: described(nullable(Type.String()), 'The id of the owner; `null` for the anonymous one'),
-  metadata: described(nullable(JsonObject), '`config.metadata` of the run that made the thread; `null` without one'),
+  metadata: described(
+    nullable(JsonObject),
+    '`config.metadata` of the run that made the thread, and later changes; `null` without one',
+  ),
   created_at: described(nullable(Type.String({ format: 'date-time' })), 'When the thread was made. ISO 8601, UTC'),
   updated_at: described(nullable(Type.String({ format: 'date-time' })), 'When the thread changed last. ISO 8601, UTC'),
   run_id: described(nullable(Type.String()), 'The newest run of the thread; `null` when it had none'),
   agent: described(nullable(Type.String()), 'The agent of its runs; `null` before the first'),
 };
 
-const ThreadItem = objectOf('ThreadItem', 'A thread as lists show it.', threadFields);
+const statusMeanings = {
+  queued: 'a run holds the thread and waits for a worker',
+  running: 'a run is under way',
+  sleeping: 'a run waits for a time',
+  interrupted: 'no run holds it, and it waits for what `waits_for` says',
+  failed: 'no run holds it, and its newest run failed',
+  idle: 'none of these',
+};
+const ThreadStatus = words(threadStatuses, {
+  description: 'What happens on the thread; absent in `GET /v1/threads`',
+  meanings: statusMeanings,
+});
+const waitsForMeanings = {
+  answer: 'answers to open questions',
+  tool_results: 'results of tools that the caller runs',
+};
+const WaitsFor = words(waitsFor, {
+  description: 'What an interrupted thread waits for; else absent',
+  meanings: waitsForMeanings,
+});
+
+/** What is shown of a thread that was read by itself. */
+const stateFields = { status: Type.Optional(ThreadStatus), waits_for: Type.Optional(WaitsFor) };
+
+const ThreadItem = objectOf('ThreadItem', 'A thread as lists show it.', { ...threadFields, ...stateFields });
 export const ThreadList = objectOf('ThreadList', 'A page of threads.', {
   threads: Type.Array(ThreadItem, { description: 'The threads, most recently updated first' }),
   ...paged,
 });
 export const ThreadDetails = objectOf('ThreadDetails', 'A thread.', {
   ...threadFields,
+  ...stateFields,
   thread_data: Type.Object(
     { thread: described(ThreadItem, 'The thread') },
     { description: 'The same thread once more, where the reference client reads it' },
@@ -118,4 +151,158 @@ export const ThreadState = objectOf('ThreadState', 'The state of a thread.', {
   context_truncated: Type.Optional(
     flag('`true` when `state.context` holds only the newest messages, as many as fit the reply; else absent'),
   ),
+});
+
+export const UpdateThread = objectOf('UpdateThreadRequest', 'What changes; what is absent stays.', {
+  thread_name: Type.Optional(
+    described(
+      nullable(Type.String({ maxLength: 1024 })),
+      'The new name, at most 1,024 characters; `null` removes the name',
+    ),
+  ),
+  metadata: Type.Optional(
+    described(
+      nullable(JsonObject),
+      'Keys to set; those that are `null` are removed, all others stay. `null` removes all metadata. At most 256 KiB together',
+    ),
+  ),
+});
+
+/** The threads that one request names, and the keys of an object that threads are compared with, at most. */
+const namedAtOnce = 100;
+const comparedKeys = 20;
+
+const filterFields = {
+  thread_ids: Type.Optional(
+    Type.Array(BodyId, {
+      minItems: 1,
+      maxItems: namedAtOnce,
+      description: `Only these threads, however old; 1 to ${String(namedAtOnce)}`,
+    }),
+  ),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 1024,
+      description: 'Only threads whose name, id or metadata values hold this text, in upper or lower case',
+    }),
+  ),
+  agent: Type.Optional(text('Only threads of this agent')),
+  status: Type.Optional(
+    Type.Unsafe<(typeof threadStatuses)[number] | (typeof threadStatuses)[number][]>({
+      anyOf: [
+        { type: 'string', enum: [...threadStatuses] },
+        { type: 'array', items: { type: 'string', enum: [...threadStatuses] }, minItems: 1, maxItems: 6 },
+      ],
+      description: 'Only threads of this status, or of one of these',
+    }),
+  ),
+  waits_for: Type.Optional(
+    words(waitsFor, { description: 'Only interrupted threads that wait for this', meanings: waitsForMeanings }),
+  ),
+  metadata: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      maxProperties: comparedKeys,
+      description: `Only threads whose metadata has each of these keys with an equal value; at most ${String(comparedKeys)}`,
+    }),
+  ),
+  values: Type.Optional(
+    Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+      maxProperties: comparedKeys,
+      description: `Only threads whose state has each of these fields stored with this text, number, boolean or null; at most ${String(comparedKeys)}`,
+    }),
+  ),
+};
+
+export const CountThreads = objectOf(
+  'CountThreadsRequest',
+  "Which of the owner's 10,000 most recent threads are counted.",
+  filterFields,
+);
+
+/** What a search can be asked to show. */
+export const selectable = [...Object.keys(threadFields), 'status', 'waits_for', 'interrupts'] as readonly string[];
+
+const sortMeanings = {
+  updated_at: 'the last change',
+  created_at: 'the time at which the thread was made',
+  thread_name: 'the name, by its code units',
+  thread_id: 'the id',
+};
+
+export const SearchThreads = objectOf(
+  'SearchThreadsRequest',
+  "Which of the owner's 10,000 most recent threads are given, in which order, and what is shown of them.",
+  {
+    ...filterFields,
+    sort_by: words(threadSorts, {
+      description: 'What the order follows',
+      meanings: sortMeanings,
+      default: 'updated_at',
+    }),
+    sort_order: words(['asc', 'desc'], {
+      description: 'The direction of the order',
+      meanings: { asc: 'the smallest or oldest first', desc: 'the largest or newest first' },
+      default: 'desc',
+    }),
+    select: Type.Optional(
+      Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...selectable] }), {
+        minItems: 1,
+        maxItems: selectable.length,
+        description: 'The fields to show of each thread; all but `interrupts` unless given',
+      }),
+    ),
+    ...paging,
+  },
+);
+
+const atLeast = Type.Optional(
+  flag('`true` when the owner has more than 10,000 threads, and older ones were not looked at; else absent'),
+);
+
+const interrupts = Type.Optional(
+  Type.Array(Interrupt, { description: 'The questions that the thread waits to be answered; absent without any' }),
+);
+
+export const FoundThreads = objectOf('FoundThreads', 'A page of the threads that were found.', {
+  threads: Type.Array(
+    objectOf('FoundThread', 'A thread that was found, with the fields that were selected.', {
+      ...Object.fromEntries(Object.entries(threadFields).map(([name, schema]) => [name, Type.Optional(schema)])),
+      ...stateFields,
+      interrupts,
+    }),
+    { description: 'The threads, in the order that was asked for' },
+  ),
+  ...paged,
+  at_least: atLeast,
+});
+
+export const ThreadCount = objectOf('ThreadCount', 'How many threads were found.', {
+  count: count('The number of threads'),
+  at_least: atLeast,
+});
+
+export const InboxQuery = Type.Object({
+  agent: Type.Optional(text('Only threads of this agent')),
+  ...pagingByChange,
+});
+
+export const Inbox = objectOf('Inbox', 'A page of what waits for a person.', {
+  items: Type.Array(
+    objectOf('InboxItem', 'A thread with the questions that wait for an answer.', {
+      thread_id: threadFields.thread_id,
+      thread_name: threadFields.thread_name,
+      agent: threadFields.agent,
+      metadata: threadFields.metadata,
+      run_id: described(nullable(Type.String()), 'The run that asked; `null` where it is no longer on record'),
+      waiting_since: time('When it asked'),
+      interrupts: Type.Array(Interrupt, { description: 'The open questions' }),
+    }),
+    { description: 'The threads that wait, the newest first' },
+  ),
+  ...paged,
+  at_least: atLeast,
 });

@@ -140,7 +140,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     getMessage: (key, messageId) => hold(() => reading.getMessage(key, messageId)),
     listOpenRuns: (page) => hold(() => sweeps.listOpenRuns(page)),
     listSleepingRuns: (page) => hold(() => sweeps.listSleepingRuns(page)),
-    listIdle: (time, limit) => hold(() => sweeps.listIdle(time, limit)),
+    listIdle: (times, limit) => hold(() => sweeps.listIdle(times, limit)),
     listDeleting: (limit) => hold(() => sweeps.listDeleting(limit)),
     beginRequest: (owner, key, record) => hold(() => requests.beginRequest(owner, key, record)),
     endRequest: (owner, key, reply) => hold(() => requests.endRequest(owner, key, reply)),

@@ -61,14 +61,16 @@ const firstCheckpointAt = (change: Change): number | undefined => checkpointsOf(
 
 const updateHead = (
   { write }: Transaction,
-  { ref, checkpointsSince }: FoundThread,
+  { ref, checkpointsSince, head: before }: FoundThread,
   change: Change,
   contextNumber: number,
 ): Promise<unknown> => {
+  const { name, metadata } = change.head;
   const values: Readonly<Record<string, Param>> = {
     ...headValues(change.head),
     context_number: contextNumber,
     checkpoints_since: checkpointsSince ?? firstCheckpointAt(change) ?? null,
+    ...(name === before.name && metadata === before.metadata ? {} : { name: name ?? null, metadata: metadata ?? null }),
   };
   const sets = Object.keys(values).map((name, index) => `${name} = $${String(index + 2)}`);
   return write(`UPDATE threads SET ${sets.join(', ')} WHERE ref = $1`, [ref, ...Object.values(values)]);

@@ -2,7 +2,7 @@ import { awakeStatuses } from '@agent-workflow/protos/lists';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadSweeps } from '../../ports/sweeps.ts';
 import { runBytes } from '../../record/row-sizes.ts';
-import { runColumns, take, toKey, toSleepingRun } from '../../record/sql-rows.ts';
+import { noList, runColumns, take, toKey, toSleepingRun } from '../../record/sql-rows.ts';
 import type { Session } from './client.ts';
 import { pageOf } from './pages.ts';
 import { toOpenRun } from './rows.ts';
@@ -37,7 +37,8 @@ export function createSweeps(session: Session): ThreadSweeps {
       return rows.map(toSleepingRun);
     },
 
-    listIdle: async (time, limit) => (await query(selectIdle, [time, limit])).map(toKey),
+    listIdle: async ({ before, waitingBefore = 0 }, limit) =>
+      (await query(selectIdle, [before, limit, waitingBefore])).map(toKey),
 
     listDeleting: async (limit) =>
       (await query('SELECT owner, thread_id FROM threads WHERE deleting ORDER BY ref LIMIT $1', [limit])).map(toKey),
@@ -56,7 +57,8 @@ const selectIdle = `WITH RECURSIVE owners (owner) AS (
   )
   SELECT t.owner, t.thread_id FROM owners CROSS JOIN LATERAL (
     SELECT t.owner, t.thread_id FROM threads AS t
-    WHERE t.owner = owners.owner AND NOT t.deleting AND t.updated_at < $1 AND t.active_run IS NULL LIMIT $2
+    WHERE t.owner = owners.owner AND NOT t.deleting AND t.updated_at < $1 AND t.active_run IS NULL
+      AND (t.updated_at < $3 OR (t.open_interrupts = '${noList}' AND t.open_calls = '${noList}')) LIMIT $2
   ) AS t
   LIMIT $2`;
 

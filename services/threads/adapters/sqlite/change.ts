@@ -164,6 +164,10 @@ function updateHead(db: Sqlite, { ref, head: before, checkpointsSince }: HeadRow
     sql += ', deleting = ?';
     values.push(Number(head.deleting));
   }
+  if (head.name !== before.name || head.metadata !== before.metadata) {
+    sql += ', name = ?, metadata = ?';
+    values.push(head.name ?? null, head.metadata ?? null);
+  }
   db.prepare(`${sql} WHERE ref = ?`).run(...values, ref);
 }
 

@@ -11,7 +11,7 @@ import { emptySnapshot, findThread, toSnapshot, selectHead } from './snapshot.ts
 import type { AgentRecords, AgentRow, DefinitionKey } from '../../ports/agents.ts';
 import { fromAgent, fromDefinition, toAgent, toDefinition, toRoutings } from '../../record/agent-rows.ts';
 import type { IdempotencyRecord, IdempotencyRecords, NewIdempotencyRecord } from '../../ports/idempotency.ts';
-import { optional, runColumns, take, toKey, toRunRow, toSleepingRun } from '../../record/sql-rows.ts';
+import { noList, optional, runColumns, take, toKey, toRunRow, toSleepingRun } from '../../record/sql-rows.ts';
 import type { FileKey, FileRecords, FileRow, FileTotals } from '../../ports/files.ts';
 import { fileColumns, fileValues, toFileNote, toFileRow } from '../../record/sql-files.ts';
 import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
@@ -296,7 +296,7 @@ function createSweeps(db: Sqlite): ThreadSweeps {
       return Promise.resolve(rows.map((row) => toSleepingRun(toRunColumns(row))));
     },
 
-    listIdle: (time, limit) => {
+    listIdle: ({ before, waitingBefore = 0 }, limit) => {
       // Threads are indexed by owner and recency: owner by owner, each found by one search of that index.
       const rows = prepare(
         `WITH RECURSIVE owners (owner) AS (
@@ -305,8 +305,9 @@ function createSweeps(db: Sqlite): ThreadSweeps {
          )
          SELECT t.owner, t.thread_id FROM owners CROSS JOIN threads AS t
            ON t.owner = owners.owner AND t.deleting = 0 AND t.updated_at < ? AND t.active_run IS NULL
+             AND (t.updated_at < ? OR (t.open_interrupts = '${noList}' AND t.open_calls = '${noList}'))
          LIMIT ?`,
-      ).all(time, limit);
+      ).all(before, waitingBefore, limit);
       return Promise.resolve(rows.map(toKey));
     },
 

@@ -3,7 +3,7 @@ import { createQuota } from '@agent-workflow/kit/pages';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { RunRow } from '../../../ports/lists.ts';
 import type { ThreadKey } from '../../../ports/record.ts';
-import type { OpenRun, OpenRunsPage, SleepingRun, ThreadSweeps, WakeMark } from '../../../ports/sweeps.ts';
+import type { IdleTimes, OpenRun, OpenRunsPage, SleepingRun, ThreadSweeps, WakeMark } from '../../../ports/sweeps.ts';
 import { runBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Session, Statement } from '../client/client.ts';
 import { createJournal, type Journal, type Noted } from './journal.ts';
@@ -20,7 +20,7 @@ interface Sweeps {
   readonly listOpenRuns: ThreadSweeps['listOpenRuns'];
   readonly listSleepingRuns: ThreadSweeps['listSleepingRuns'];
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
-  readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
+  readonly listIdle: ThreadSweeps['listIdle'];
 }
 
 interface SweepsOptions {
@@ -70,11 +70,13 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     return head?.deleting === true;
   };
 
-  const checkIdle = async (noted: Noted, time: number): Promise<boolean> => {
+  const checkIdle = async (noted: Noted, { before, waitingBefore = 0 }: IdleTimes): Promise<boolean> => {
     const { head, layout } = await readHead(noted);
     // A thread that was written in a later hour is noted there.
     if (head ? layout?.noted !== noted.bucket : noted.isOld) idle.settle(noted);
-    return head !== undefined && !head.deleting && head.activeRun === undefined && head.updatedAt < time;
+    if (!head || head.deleting || head.activeRun !== undefined) return false;
+    const waits = head.openInterrupts.length > 0 || head.openCalls.length > 0;
+    return head.updatedAt < (waits ? Math.min(before, waitingBefore) : before);
   };
 
   const checkSleeping = async (noted: Noted, { wakeAt, runId }: WakeMark): Promise<SleepingRun | undefined> => {
@@ -163,7 +165,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     },
 
     listDeleting: (limit) => find(deleting, { until: now() + aheadMs, limit, check: checkDeleting }),
-    listIdle: (time, limit) => find(idle, { until: time, limit, check: (noted) => checkIdle(noted, time) }),
+    listIdle: (times, limit) => find(idle, { until: times.before, limit, check: (noted) => checkIdle(noted, times) }),
   };
 }
 

@@ -1,0 +1,100 @@
+import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
+import type { ThreadChangeCalls, ThreadReadCalls, UpdateThreadRequest } from '@agent-workflow/protos/threads';
+import { notFound } from '@agent-workflow/kit/errors';
+import { listThreads, toThread } from '../lists/lists.ts';
+import { countThreads, searchThreads, stateOf } from '../lists/search.ts';
+import type { Decision, Snapshot } from '../ports/changes.ts';
+import type { ThreadLists } from '../ports/lists.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import type { Head } from '../ports/record.ts';
+import { fromJson, toJson } from '../record/json.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
+import type { Changing } from './changing.ts';
+import { keyOf, liveHead } from './found.ts';
+
+interface ThreadReadCallsOptions {
+  readonly store: ThreadReads & ThreadLists;
+  readonly texts: StoredTexts;
+}
+
+export const createThreadReadCalls = ({ store, texts }: ThreadReadCallsOptions): ThreadReadCalls => ({
+  getThread: async ({ owner, threadId }) => {
+    const head = await liveHead(store, { owner, threadId });
+    const { activeRun } = head;
+    return {
+      ...toThread(texts.withMetadata(threadId, 'thread', { ...head, threadId })),
+      ...(await stateOf(store, owner, head)),
+      ...(activeRun !== undefined && { activeRunId: activeRun }),
+    };
+  },
+
+  listThreads: (request, call) => listThreads({ store, texts }, request, call),
+  searchThreads: (request, call) => searchThreads({ store, texts }, request, call),
+  countThreads: (request, call) => countThreads({ store, texts }, request, call),
+});
+
+interface ThreadChangeCallsOptions {
+  readonly store: ThreadReads;
+  readonly changing: Changing;
+  readonly texts: StoredTexts;
+  readonly now: () => number;
+}
+
+export const createThreadChangeCalls = ({
+  store,
+  changing,
+  texts,
+  now,
+}: ThreadChangeCallsOptions): ThreadChangeCalls => ({
+  updateThread: async (request) => {
+    const { owner, threadId } = request;
+    await changing.replyOnRequest({ key: keyOf(request), method: 'updateThread', request }, (snapshot) =>
+      decideUpdate(request, snapshot, { texts, now: now() }),
+    );
+    const head = await liveHead(store, { owner, threadId });
+    const thread = toThread(texts.withMetadata(threadId, 'thread', { ...head, threadId }));
+    return { ...thread, ...(await stateOf(store, owner, head)) };
+  },
+});
+
+/** Name and metadata decide nothing, so that a thread may have others while a run holds it. */
+function decideUpdate(
+  request: UpdateThreadRequest,
+  { head: before }: Snapshot,
+  { texts, now }: Pick<ThreadChangeCallsOptions, 'texts'> & { readonly now: number },
+): Decision<true> {
+  const { threadId, threadName, dropName } = request;
+  if (!before || before.deleting) throw notFound(`thread "${threadId}" does not exist`);
+  const { name: oldName, metadata: oldMetadata, ...rest } = before;
+  const name = threadName ?? (dropName ? undefined : oldName);
+  const metadata = metadataAfter(request, before, texts);
+  refuseOver(metadata?.byteLength ?? 0, sizes.metadata, ['metadata']);
+  if (name === oldName && isSame(metadata, oldMetadata)) return { reply: true };
+  const head: Head = {
+    ...rest,
+    ...(name === undefined ? {} : { name }),
+    ...(metadata === undefined ? {} : { metadata }),
+    updatedAt: Math.max(before.updatedAt, now),
+  };
+  return { change: { head }, reply: true };
+}
+
+/** Metadata that cannot be read counts as none. */
+function metadataAfter(
+  { threadId, metadataJson, dropMetadata }: UpdateThreadRequest,
+  { metadata }: Head,
+  texts: StoredTexts,
+): Uint8Array | undefined {
+  const kept = dropMetadata ? undefined : metadata;
+  if (metadataJson === undefined) return kept;
+  const before = kept && texts.read({ threadId, column: 'thread.metadata' }, () => fromJson(kept) as object);
+  const entries = new Map<string, unknown>(Object.entries(before ?? {}));
+  for (const [key, value] of Object.entries(fromJson(metadataJson) as object)) {
+    if (value === null) entries.delete(key);
+    else entries.set(key, value);
+  }
+  return toJson(Object.fromEntries(entries));
+}
+
+const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
+  a === b || (a !== undefined && b !== undefined && Buffer.compare(a, b) === 0);

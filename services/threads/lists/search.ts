@@ -1,0 +1,341 @@
+import { isDeepStrictEqual } from 'node:util';
+import { eachOf } from '@agent-workflow/kit/each';
+import { pageBytes, toPage } from '@agent-workflow/kit/pages';
+import { createYielder } from '@agent-workflow/kit/yielder';
+import type { Call } from '@agent-workflow/protos/call';
+import type { ThreadSort, ThreadStatus } from '@agent-workflow/protos/lists';
+import type {
+  CountThreadsReply,
+  CountThreadsRequest,
+  SearchThreadsReply,
+  SearchThreadsRequest,
+  Thread,
+  ThreadFilter,
+  ThreadMatch,
+} from '@agent-workflow/protos/threads';
+import type { ThreadLists, ThreadRow } from '../ports/lists.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import type { Head, ThreadKey } from '../ports/record.ts';
+import { agentOf } from '../record/head.ts';
+import { fromJson } from '../record/json.ts';
+import { threadBytes } from '../record/row-sizes.ts';
+import type { StoredTexts } from '../record/stored-texts.ts';
+import { foundThreadsCursors, startOf, type SortMark } from './cursor.ts';
+import { matchesThread, searchedThreads, threadsOf, toThread, withOwnerLock } from './lists.ts';
+import { rowsOf } from './paging.ts';
+
+interface Searched {
+  readonly store: ThreadLists & ThreadReads;
+  readonly texts: StoredTexts;
+}
+
+/** Threads that are read together, and so many beyond those that fill a page. */
+const testedAtOnce = 32;
+const readsAtOnce = 8;
+
+/** What an interrupted thread waits for. */
+const waitsForOf = ({ openInterrupts, openCalls }: Head): Pick<Thread, 'waitsFor'> => {
+  if (openInterrupts.length > 0) return { waitsFor: 'answer' };
+  return openCalls.length > 0 ? { waitsFor: 'tool_results' } : {};
+};
+
+/** Status and what is waited for, as replies show them. */
+export async function stateOf(
+  store: ThreadReads,
+  owner: string,
+  head: Head,
+): Promise<Pick<Thread, 'status' | 'waitsFor'>> {
+  if (head.activeRun !== undefined) return { status: head.activeStatus ?? 'queued' };
+  const waiting = waitsForOf(head);
+  if (waiting.waitsFor) return { status: 'interrupted', ...waiting };
+  const run = head.newestRun === undefined ? undefined : await store.getRun(owner, head.newestRun);
+  return { status: run?.status === 'failed' ? 'failed' : 'idle' };
+}
+
+/** Whether the status depends on more than the head. */
+const areEnded = (statuses: readonly ThreadStatus[]): boolean =>
+  statuses.some((status) => status === 'idle' || status === 'failed') &&
+  !(statuses.includes('idle') && statuses.includes('failed'));
+
+type Test = (row: ThreadRow) => boolean | Promise<boolean>;
+
+/** The tests of a filter: first those that need the row alone. */
+function testsOf({ store, texts }: Searched, owner: string, filter: ThreadFilter): readonly Test[] {
+  const { search, agent, statuses, waitsFor, metadataJson, valuesJson } = filter;
+  const tests: Test[] = [];
+  if (agent !== undefined) tests.push((row) => agentOf(row) === agent);
+  if (search) tests.push(matchesThread(search, texts));
+  if (metadataJson) tests.push(hasMetadata(fromJson(metadataJson) as Values, texts));
+  if (statuses.length > 0 || waitsFor !== undefined)
+    tests.push(async ({ threadId }) => {
+      const head = await store.getHead({ owner, threadId });
+      if (!head || head.deleting) return false;
+      if (waitsFor !== undefined && (head.activeRun !== undefined || waitsForOf(head).waitsFor !== waitsFor))
+        return false;
+      if (statuses.length === 0) return true;
+      if (head.activeRun !== undefined) return statuses.includes(head.activeStatus ?? 'queued');
+      if (waitsForOf(head).waitsFor) return statuses.includes('interrupted');
+      if (!areEnded(statuses)) return statuses.includes('idle');
+      const { status } = await stateOf(store, owner, head);
+      return status !== undefined && statuses.includes(status);
+    });
+  if (valuesJson) tests.push(hasValues({ store, texts }, owner, fromJson(valuesJson) as Values));
+  return tests;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+function hasMetadata(asked: Values, texts: StoredTexts): Test {
+  const entries = Object.entries(asked);
+  return ({ threadId, metadata }) => {
+    if (entries.length === 0) return true;
+    if (!metadata) return false;
+    const has = (): boolean => {
+      const found = fromJson(metadata) as Values;
+      return entries.every(([name, value]) => Object.hasOwn(found, name) && isDeepStrictEqual(found[name], value));
+    };
+    return texts.read({ threadId, column: 'thread.metadata' }, has) === true;
+  };
+}
+
+/** Each field is stored with that value. */
+function hasValues({ store, texts }: Searched, owner: string, asked: Values): Test {
+  const entries = Object.entries(asked);
+  return async ({ threadId }) => {
+    const fields = await store.getFields({ owner, threadId });
+    return entries.every(([name, value]) => {
+      const json = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      return json && texts.read({ threadId, column: `field.${name}` }, () => fromJson(json) === value) === true;
+    });
+  };
+}
+
+async function passes(row: ThreadRow, tests: readonly Test[]): Promise<boolean> {
+  for (const test of tests) if (!(await test(row))) return false;
+  return true;
+}
+
+/** A part of the threads that were looked at: those of them that pass, in their order. */
+interface Part {
+  readonly rows: readonly ThreadRow[];
+  /** Set with the last part, when older threads were not looked at. */
+  readonly atLeast: boolean;
+}
+
+/** The threads of an owner that pass every test, the most recently updated first, or those of the ids. */
+async function* passing(searched: Searched, { owner, filter, after, signal }: Passing): AsyncGenerator<Part> {
+  const yielder = createYielder({ signal });
+  const tests = testsOf(searched, owner, filter);
+  const test = async (rows: readonly ThreadRow[]): Promise<readonly ThreadRow[]> => {
+    const passed = new Set<ThreadRow>();
+    await eachOf(rows, readsAtOnce, async (row) => {
+      signal.throwIfAborted();
+      if (await passes(row, tests)) passed.add(row);
+    });
+    if (yielder.isDue()) await yielder.yield();
+    return rows.filter((row) => passed.has(row));
+  };
+  if (filter.threadIds.length > 0) {
+    const rows = await rowsNamed(searched.store, owner, filter.threadIds);
+    yield { rows: await test(rows), atLeast: false };
+    return;
+  }
+  let batch: ThreadRow[] = [];
+  let seen = 0;
+  for await (const row of rowsOf(threadsOf(searched.store, owner), after)) {
+    if (seen++ === searchedThreads) {
+      yield { rows: await test(batch), atLeast: true };
+      return;
+    }
+    if (batch.push(row) < testedAtOnce) continue;
+    yield { rows: await test(batch), atLeast: false };
+    batch = [];
+  }
+  yield { rows: await test(batch), atLeast: false };
+}
+
+interface Passing {
+  readonly owner: string;
+  readonly filter: ThreadFilter;
+  readonly after?: { readonly updatedAt: number; readonly threadId: string } | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The threads of these ids, each once, the most recently updated first. */
+async function rowsNamed(store: ThreadReads, owner: string, ids: readonly string[]): Promise<readonly ThreadRow[]> {
+  const rows: ThreadRow[] = [];
+  await eachOf([...new Set(ids)], readsAtOnce, async (threadId) => {
+    const row = await rowOf(store, { owner, threadId });
+    if (row) rows.push(row);
+  });
+  return rows.sort((a, b) => b.updatedAt - a.updatedAt || (a.threadId < b.threadId ? 1 : -1));
+}
+
+async function rowOf(store: ThreadReads, key: ThreadKey): Promise<ThreadRow | undefined> {
+  const head = await store.getHead(key);
+  return head && !head.deleting ? { threadId: key.threadId, ...head } : undefined;
+}
+
+export const countThreads = (
+  searched: Searched,
+  { owner, filter }: CountThreadsRequest,
+  { signal }: Call,
+): Promise<CountThreadsReply> =>
+  withOwnerLock(owner, async () => {
+    let count = 0;
+    let atLeast = false;
+    for await (const part of passing(searched, { owner, filter, signal })) {
+      count += part.rows.length;
+      ({ atLeast } = part);
+    }
+    return { count, atLeast };
+  });
+
+/** Characters of a name by which threads are sorted. */
+const sortedCharacters = 256;
+
+/** The place of a thread in each order. */
+const marksOf: Readonly<Record<ThreadSort, (row: ThreadRow) => SortMark>> = {
+  updated_at: ({ updatedAt, threadId }) => ({ time: updatedAt, text: threadId }),
+  created_at: ({ createdAt, threadId }) => ({ time: createdAt, text: threadId }),
+  thread_id: ({ threadId }) => ({ time: 0, text: threadId }),
+  thread_name: ({ name = '', threadId }) => ({ time: 0, text: `${name.slice(0, sortedCharacters)}\n${threadId}` }),
+};
+
+const compareMarks = (a: SortMark, b: SortMark): number =>
+  a.time - b.time || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0);
+
+interface FoundPage {
+  readonly rows: readonly ThreadRow[];
+  readonly hasMore: boolean;
+  readonly atLeast: boolean;
+}
+
+/** A page of the threads that pass. */
+export const searchThreads = (
+  searched: Searched,
+  request: SearchThreadsRequest,
+  { signal }: Call,
+): Promise<SearchThreadsReply> =>
+  withOwnerLock(request.owner, async () => {
+    const { owner, filter, sortBy, ascending, limit, withQuestions } = request;
+    const cursors = foundThreadsCursors({ owner, filter, sortBy, ascending });
+    const asked = { owner, filter, limit, ...startOf(cursors, request), signal };
+    const isByRecency = sortBy === 'updated_at' && !ascending && filter.threadIds.length === 0;
+    const page = isByRecency
+      ? await pageByRecency(searched, asked)
+      : await pageSorted(searched, { ...asked, markOf: marksOf[sortBy], direction: ascending ? 1 : -1 });
+    const { threads, isCut } = await shown(searched, owner, page.rows, withQuestions);
+    const last = page.rows[threads.length - 1];
+    return {
+      threads: threads.filter((match) => match !== undefined),
+      ...((page.hasMore || isCut) && last ? { cursor: cursors.toCursor(marksOf[sortBy](last)) } : {}),
+      atLeast: page.atLeast,
+    };
+  });
+
+interface Paging extends Passing {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Looks no further than the page needs. */
+async function pageByRecency(
+  searched: Searched,
+  { limit, offset, after, ...filtered }: Omit<Paging, 'after'> & { readonly after?: SortMark },
+): Promise<FoundPage> {
+  const found: ThreadRow[] = [];
+  let toSkip = offset;
+  let bytes = 0;
+  let atLeast = false;
+  const begin = after && { updatedAt: after.time, threadId: after.text };
+  for await (const part of passing(searched, { ...filtered, after: begin })) {
+    const rows = part.rows.slice(toSkip);
+    toSkip = Math.max(0, toSkip - part.rows.length);
+    ({ atLeast } = part);
+    found.push(...rows);
+    bytes += rows.reduce((sum, row) => sum + threadBytes(row), 0);
+    if (found.length > limit || (bytes > pageBytes && found.length > 1)) break;
+  }
+  const { items, hasMore } = toPage(found, { limit, sizeOf: threadBytes });
+  return { rows: items, hasMore, atLeast: atLeast && !hasMore };
+}
+
+/** Notes the places of all that pass, and reads the threads of the page again: their metadata together may be larger than memory. */
+async function pageSorted(
+  searched: Searched,
+  {
+    limit,
+    offset,
+    after,
+    markOf,
+    direction,
+    ...filtered
+  }: Omit<Paging, 'after'> & {
+    readonly after?: SortMark;
+    readonly markOf: (row: ThreadRow) => SortMark;
+    readonly direction: 1 | -1;
+  },
+): Promise<FoundPage> {
+  const places: { readonly mark: SortMark; readonly threadId: string }[] = [];
+  let atLeast = false;
+  for await (const part of passing(searched, filtered)) {
+    ({ atLeast } = part);
+    for (const row of part.rows) {
+      const mark = markOf(row);
+      if (!after || direction * compareMarks(mark, after) > 0) places.push({ mark, threadId: row.threadId });
+    }
+  }
+  places.sort((a, b) => direction * compareMarks(a.mark, b.mark));
+  const rows: ThreadRow[] = [];
+  let bytes = 0;
+  for (const { threadId } of places.slice(offset)) {
+    const row = await rowOf(searched.store, { owner: filtered.owner, threadId });
+    if (!row) continue;
+    rows.push(row);
+    bytes += threadBytes(row);
+    if (rows.length > limit || bytes > pageBytes) break;
+  }
+  const { items, hasMore } = toPage(rows, { limit, sizeOf: threadBytes });
+  return { rows: items, hasMore, atLeast };
+}
+
+/** The threads as replies show them, in their order; those that are gone meanwhile are `undefined`. */
+async function shown(
+  { store, texts }: Searched,
+  owner: string,
+  rows: readonly ThreadRow[],
+  withQuestions: boolean,
+): Promise<{ readonly threads: readonly (ThreadMatch | undefined)[]; readonly isCut: boolean }> {
+  const threads: (ThreadMatch | undefined)[] = [];
+  let bytes = 0;
+  for (let at = 0; at < rows.length; at += readsAtOnce) {
+    const some = rows.slice(at, at + readsAtOnce);
+    const matches = new Map<ThreadRow, ThreadMatch>();
+    await eachOf(some, readsAtOnce, async (row) => {
+      const head = await store.getHead({ owner, threadId: row.threadId });
+      if (!head || head.deleting) return;
+      const questions = withQuestions ? await questionsOf(store, owner, head) : {};
+      const thread = toThread(texts.withMetadata(row.threadId, 'thread', { ...head, threadId: row.threadId }));
+      matches.set(row, { thread: { ...thread, ...(await stateOf(store, owner, head)) }, ...questions });
+    });
+    for (const row of some) {
+      const match = matches.get(row);
+      bytes += threadBytes(row) + (match?.interruptsJson?.byteLength ?? 0);
+      if (bytes > pageBytes && threads.length > 0) return { threads, isCut: true };
+      threads.push(match);
+    }
+  }
+  return { threads, isCut: false };
+}
+
+/** The questions that the thread waits to be answered, and the run that asked them. */
+async function questionsOf(
+  store: ThreadReads,
+  owner: string,
+  { activeRun, openInterrupts, interruptedRun }: Head,
+): Promise<Pick<ThreadMatch, 'interruptsJson' | 'askedBy'>> {
+  if (activeRun !== undefined || openInterrupts.length === 0 || interruptedRun === undefined) return {};
+  const json = (await store.getRun(owner, interruptedRun))?.end?.interruptsJson;
+  return { askedBy: interruptedRun, ...(json === undefined ? {} : { interruptsJson: Buffer.from(json) }) };
+}

@@ -1,0 +1,231 @@
+import type { TestFn } from 'ava';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type {
+  SearchThreadsReply,
+  SearchThreadsRequest,
+  Thread,
+  ThreadFilter,
+  Threads,
+  UpdateThreadRequest,
+} from '@agent-workflow/protos/threads';
+import {
+  accept,
+  acceptAndClaim,
+  bytes,
+  call,
+  commit,
+  completed,
+  finishedTurn,
+  interrupted,
+  interruptedTurn,
+  owner,
+  parse,
+  refused,
+  text,
+  thread1,
+} from './thread-calls.ts';
+import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
+
+const update = (threads: Threads, parts: Partial<UpdateThreadRequest>): Promise<Thread> =>
+  threads.updateThread({ ...thread1, dropName: false, dropMetadata: false, ...parts }, call());
+
+const search = (
+  threads: Threads,
+  filter: Partial<ThreadFilter> = {},
+  parts: Partial<SearchThreadsRequest> = {},
+): Promise<SearchThreadsReply> =>
+  threads.searchThreads(
+    {
+      owner,
+      filter: { threadIds: [], statuses: [], ...filter },
+      limit: 100,
+      offset: 0,
+      sortBy: 'updated_at',
+      ascending: false,
+      withQuestions: false,
+      ...parts,
+    },
+    call(),
+  );
+
+const count = (threads: Threads, filter: Partial<ThreadFilter> = {}): ReturnType<Threads['countThreads']> =>
+  threads.countThreads({ owner, filter: { threadIds: [], statuses: [], ...filter } }, call());
+
+const idsOf = ({ threads }: SearchThreadsReply): (string | undefined)[] => threads.map(({ thread }) => thread.threadId);
+
+/** A run that asks a question. */
+async function askingTurn(threads: Threads, runId: string, threadId: string): Promise<void> {
+  await accept(threads, runId, { threadId });
+  const { epoch } = await threads.claimRun({ owner, threadId, runId, workerId: 'w1' }, call());
+  const interruptsJson = '[{"id":"i1","value":"May I?"}]';
+  await commit(threads, runId, epoch, {
+    threadId,
+    next: ['ask'],
+    openInterrupts: ['i1'],
+    end: { ...interrupted, interruptsJson },
+  });
+}
+
+/** What the record promises of changing, finding and counting threads. */
+export function threadsSearchContract(test: TestFn, name: string, open: OpenThreads): void {
+  const check = checkOn(test, name, open);
+
+  check('a thread gets another name and further metadata, and keeps the rest', async (t, threads) => {
+    await accept(threads, 'r1', { threadName: 'old', metadataJson: bytes('{"a":1,"b":{"c":2}}') });
+    const before = await threads.getThread(thread1, call());
+    const renamed = await update(threads, { threadName: 'new' });
+    t.is(renamed.threadName, 'new');
+    t.is(renamed.version, before.version);
+    t.deepEqual(parse(renamed.metadataJson), { a: 1, b: { c: 2 } });
+    const { metadataJson } = await update(threads, { metadataJson: bytes('{"b":null,"d":[1],"__proto__":3}') });
+    t.is(text(metadataJson), '{"a":1,"d":[1],"__proto__":3}');
+    t.deepEqual(await threads.getThread(thread1, call()), {
+      ...before,
+      ...(await update(threads, {})),
+      activeRunId: 'r1',
+    });
+    const [listed] = (await threads.listThreads({ owner, limit: 1, offset: 0 }, call())).threads;
+    t.like(listed, { threadName: 'new', metadataJson });
+    const bare = await update(threads, { dropName: true, dropMetadata: true });
+    t.deepEqual([bare.threadName, bare.metadataJson], [undefined, undefined]);
+    t.like((await threads.listThreads({ owner, limit: 1, offset: 0 }, call())).threads, {
+      0: { threadId: 't1', threadName: undefined, metadataJson: undefined },
+    });
+  });
+
+  check('a thread is renamed while a worker commits, and the run goes on', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    await update(threads, { threadName: 'named' });
+    await commit(threads, 'r1', epoch, { messages: [], end: completed });
+    t.like(await threads.getThread(thread1, call()), { threadName: 'named', status: 'idle' });
+  });
+
+  check('a change that was asked for once is not made again after another', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const keyed = { threadName: 'first', onceKey: 'k1' };
+    await update(threads, keyed);
+    await update(threads, { threadName: 'second' });
+    t.is((await update(threads, keyed)).threadName, 'second');
+  });
+
+  check('metadata has a bound, and what is absent, of others or deleted is not changed', async (t, threads) => {
+    await accept(threads, 'r1', { metadataJson: bytes(JSON.stringify({ a: 'x'.repeat(sizes.metadata - 100) })) });
+    await refused(t, update(threads, { metadataJson: bytes(JSON.stringify({ b: 'y'.repeat(200) })) }), 'Invalid');
+    await update(threads, { dropMetadata: true, metadataJson: bytes(JSON.stringify({ b: 'y'.repeat(200) })) });
+    await refused(t, update(threads, { threadId: 't2', threadName: 'x' }), 'NotFound');
+    await refused(t, update(threads, { owner: 'u:bob', threadName: 'x' }), 'NotFound');
+    await threads.beginDelete(thread1, call());
+    await refused(t, update(threads, { threadName: 'x' }), 'NotFound');
+  });
+
+  check('a thread shows what happens on it, before and after each reply', async (t, threads) => {
+    const status = async (threadId = 't1'): Promise<unknown[]> => {
+      const found = await threads.getThread({ owner, threadId }, call());
+      const [match] = (await search(threads, { threadIds: [threadId] })).threads;
+      t.deepEqual([match?.thread.status, match?.thread.waitsFor], [found.status, found.waitsFor]);
+      t.deepEqual(idsOf(await search(threads, { statuses: found.status ? [found.status] : [] })), [threadId]);
+      return [found.status, ...(found.waitsFor ? [found.waitsFor] : [])];
+    };
+    await accept(threads, 'r1');
+    t.deepEqual(await status(), ['queued']);
+    const { epoch } = await threads.claimRun({ ...thread1, runId: 'r1', workerId: 'w1' }, call());
+    t.deepEqual(await status(), ['running']);
+    await commit(threads, 'r1', epoch, { end: completed });
+    t.deepEqual(await status(), ['idle']);
+    await accept(threads, 'r2');
+    const second = await threads.claimRun({ ...thread1, runId: 'r2', workerId: 'w1' }, call());
+    const error = { code: 'NodeFailed', message: 'no' } as const;
+    await commit(threads, 'r2', second.epoch, { end: { ...completed, status: 'failed', error } });
+    t.deepEqual(await status(), ['failed']);
+    await interruptedTurn(threads, 'r3');
+    t.deepEqual(await status(), ['interrupted', 'tool_results']);
+  });
+
+  check('threads are found and counted by each filter, and by all of them together', async (t, threads) => {
+    const colours = ['red', 'blue', 'red'];
+    for (const [index, colour] of colours.entries()) {
+      const metadataJson = bytes(JSON.stringify({ colour, nested: { n: index, m: [1] } }));
+      await finishedTurn(threads, `r${String(index)}`, {
+        threadId: `t${String(index)}`,
+        metadataJson,
+        threadName: `Name ${String(index)}`,
+      });
+    }
+    await accept(threads, 'b1', { owner: 'u:bob', threadId: 'tb', metadataJson: bytes('{"colour":"red"}') });
+    const { version } = await threads.getState({ owner, threadId: 't2' }, call());
+    const fields = {
+      step: bytes('7'),
+      done: bytes('true'),
+      note: bytes('"x"'),
+      none: bytes('null'),
+      list: bytes('[1]'),
+    };
+    await threads.writeState({ owner, threadId: 't2', expectedVersion: version, fields, messages: [] }, call());
+    const found = async (filter: Partial<ThreadFilter>): Promise<unknown> => {
+      const ids = idsOf(await search(threads, filter)).toSorted();
+      t.deepEqual(await count(threads, filter), { count: ids.length, atLeast: false });
+      return ids;
+    };
+    t.deepEqual(await found({}), ['t0', 't1', 't2']);
+    t.deepEqual(await found({ metadataJson: bytes('{"colour":"red"}') }), ['t0', 't2']);
+    t.deepEqual(await found({ metadataJson: bytes('{"nested":{"m":[1],"n":0}}') }), ['t0']);
+    t.deepEqual(await found({ metadataJson: bytes('{"nested":{"n":0}}') }), []);
+    t.deepEqual(await found({ metadataJson: bytes('{"toString":1}') }), []);
+    t.deepEqual(await found({ valuesJson: bytes('{"step":7,"done":true,"note":"x","none":null}') }), ['t2']);
+    t.deepEqual(await found({ valuesJson: bytes('{"step":"7"}') }), []);
+    t.deepEqual(await found({ valuesJson: bytes('{"absent":null}') }), []);
+    t.deepEqual(await found({ search: 'NAME 1' }), ['t1']);
+    t.deepEqual(await found({ agent: 'default' }), ['t0', 't1', 't2']);
+    t.deepEqual(await found({ agent: 'support' }), []);
+    t.deepEqual(await found({ threadIds: ['t1', 'tb', 't1', 'gone'] }), ['t1']);
+    t.deepEqual(await found({ threadIds: ['t0', 't1'], metadataJson: bytes('{"colour":"red"}'), statuses: ['idle'] }), [
+      't0',
+    ]);
+    t.deepEqual(await found({ statuses: ['failed', 'running'] }), []);
+  });
+
+  check('pages of every order hold each thread once, also by cursor', async (t, threads) => {
+    const ids = Array.from({ length: 7 }, (_, index) => `t${String(index)}`);
+    for (const [index, threadId] of ids.entries())
+      await finishedTurn(threads, `r${String(index)}`, { threadId, threadName: `n${String((index * 3) % 7)}` });
+    const byName = ids.toSorted((a, b) => ((Number(a[1]) * 3) % 7) - ((Number(b[1]) * 3) % 7));
+    const expected = { updated_at: ids, created_at: ids, thread_id: ids, thread_name: byName } as const;
+    for (const [sortBy, order] of Object.entries(expected) as [keyof typeof expected, string[]][])
+      for (const ascending of [true, false]) {
+        const all: unknown[] = [];
+        const offsets: unknown[] = [];
+        for (let cursor: string | undefined; ;) {
+          const page = await search(
+            threads,
+            {},
+            { sortBy, ascending, limit: 3, ...(cursor === undefined ? {} : { cursor }) },
+          );
+          all.push(...idsOf(page));
+          ({ cursor } = page);
+          if (cursor === undefined) break;
+        }
+        for (let offset = 0; offset < 9; offset += 3)
+          offsets.push(...idsOf(await search(threads, {}, { sortBy, ascending, limit: 3, offset })));
+        t.deepEqual(all, ascending ? order : order.toReversed(), `${sortBy} ${String(ascending)}`);
+        t.deepEqual(offsets, all);
+      }
+    const { cursor = '' } = await search(threads, {}, { limit: 2 });
+    await refused(t, search(threads, { agent: 'default' }, { limit: 2, cursor }), 'Invalid');
+    await refused(t, search(threads, {}, { limit: 2, cursor, ascending: true }), 'Invalid');
+  });
+
+  check('what waits for an answer is found with its questions until it is answered', async (t, threads) => {
+    await askingTurn(threads, 'r1', 't1');
+    await finishedTurn(threads, 'r2', { threadId: 't2' });
+    await accept(threads, 'r3', { threadId: 't3' });
+    const waiting = (): Promise<SearchThreadsReply> => search(threads, { waitsFor: 'answer' }, { withQuestions: true });
+    const [match, ...others] = (await waiting()).threads;
+    t.deepEqual(others, []);
+    t.like(match, { thread: { threadId: 't1', status: 'interrupted', waitsFor: 'answer' }, askedBy: 'r1' });
+    t.deepEqual(parse(match?.interruptsJson), [{ id: 'i1', value: 'May I?' }]);
+    t.deepEqual(await count(threads, { waitsFor: 'answer' }), { count: 1, atLeast: false });
+    t.deepEqual(await count(threads, { waitsFor: 'tool_results' }), { count: 0, atLeast: false });
+    await accept(threads, 'r4', { messages: [], hasNewInput: false, resume: { keys: [] } });
+    t.deepEqual((await waiting()).threads, []);
+  });
+}
