@@ -80,10 +80,13 @@ const recall = tool(
   },
 );
 
-/** What is asked for without a model: the first group of a pattern is what the tool is called with. */
+/**
+ * What is asked for without a model: the first group of a pattern is what the tool is called with. A fact may hold numbers. Of `1,000`, `2^10`,
+ * `10 % 3` or `1e3` no part is worked out: `calculate` says that it cannot.
+ */
 const requests = [
-  { pattern: /([-(]{0,20}\d[\d.()+*/ -]{0,198}[\d)])/, name: 'calculate', parameter: 'expression' },
   { pattern: /^remember (?:that )?(.+)/is, name: 'remember', parameter: 'fact' },
+  { pattern: /([-(]{0,20}\d(?:[\d.()+*/^%e -]|,\d){0,198}[\d)])/, name: 'calculate', parameter: 'expression' },
   { pattern: /^(.+\?)$/s, name: 'recall', parameter: 'query' },
 ];
 
