@@ -82,7 +82,7 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     const unchanged = await update(threads, {});
     t.deepEqual(await threads.getThread(thread1, call()), { ...before, ...unchanged, activeRunId: 'r1' });
     const [listed] = (await threads.listThreads({ owner, limit: 1, offset: 0 }, call())).threads;
-    t.like(listed, { threadName: 'new', metadataJson });
+    t.deepEqual([listed?.threadName, text(listed?.metadataJson)], ['new', text(metadataJson)]);
     const bare = await update(threads, { dropName: true, dropMetadata: true });
     t.deepEqual([bare.threadName, bare.metadataJson], [undefined, undefined]);
     t.like((await threads.listThreads({ owner, limit: 1, offset: 0 }, call())).threads, {

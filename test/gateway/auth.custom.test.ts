@@ -45,6 +45,7 @@ async function configIn(client: Client, config: object): Promise<unknown> {
   const {
     multitask_strategy: _strategy,
     on_disconnect: _onDisconnect,
+    on_completion: _onCompletion,
     ...rest
   } = (await seenBy(client, config, 'config')) as Record<string, unknown>;
   return rest;

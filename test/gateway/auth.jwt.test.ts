@@ -68,7 +68,7 @@ test("the claims are in the graph's config over what the body says, which can fo
     meta: { thread_id: string };
   };
   const reply = (JSON.parse(messages[0]?.content[0]?.text ?? '') as { config: unknown }).config;
-  const defaults = { multitask_strategy: 'enqueue', on_disconnect: 'continue' };
+  const defaults = { multitask_strategy: 'enqueue', on_disconnect: 'continue', on_completion: 'keep' };
   t.deepEqual(reply, {
     ...addedConfig,
     ...defaults,

@@ -108,7 +108,7 @@ test('a page of a listed origin may call: its preflight needs no credentials and
   t.is(status, 204);
   t.is(headers.get('access-control-allow-origin'), page);
   t.is(headers.get('access-control-allow-credentials'), 'true');
-  t.is(headers.get('access-control-allow-methods'), 'GET,POST,PUT,DELETE');
+  t.is(headers.get('access-control-allow-methods'), 'GET,POST,PUT,PATCH,DELETE');
   t.is(
     headers.get('access-control-allow-headers'),
     'Authorization,Content-Encoding,Content-Type,Idempotency-Key,If-None-Match,If-Range,Last-Event-ID,Range,X-Request-Id,traceparent',

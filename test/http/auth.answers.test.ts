@@ -198,8 +198,9 @@ async function resultOf(client: Client): Promise<unknown> {
   const { status, body } = await client.send('GET', '/v1/threads');
   if (status !== 200) return [status, (body as { readonly error: { readonly message: string } }).error.message];
   const { owner, user: seen, config } = await seenBy(client);
-  const { multitask_strategy: _strategy, on_disconnect: _onDisconnect, ...own } = config as Record<string, unknown>;
-  for (const name of Object.keys(addedConfig)) Reflect.deleteProperty(own, name);
+  const own = { ...(config as Record<string, unknown>) };
+  const added = ['multitask_strategy', 'on_disconnect', 'on_completion', ...Object.keys(addedConfig)];
+  for (const name of added) Reflect.deleteProperty(own, name);
   return { owner, user: seen, config: own };
 }
 
