@@ -305,11 +305,13 @@ test("the client's types of lists have the fields by which the service goes on w
   const more = {
     forgetMemories: true satisfies Has<Client['memories']['forget'], 'has_more'>,
     listCheckpoints: true satisfies Has<Client['threads']['checkpoints'], 'has_more'>,
+    listInbox: true satisfies Has<Client['threads']['inbox'], 'has_more'>,
     listMemories: true satisfies Has<Client['memories']['list'], 'has_more'>,
     listMessages: true satisfies Has<Client['threads']['messages'], 'has_more'>,
     listOwnRuns: true satisfies Has<Client['runs']['list'], 'has_more'>,
     listRuns: true satisfies Has<Client['threads']['runs'], 'has_more'>,
     listThreads: true satisfies Has<Client['threads']['list'], 'has_more'>,
+    searchThreads: true satisfies Has<Client['threads']['search'], 'has_more'>,
   };
   const fieldsOf = (reply: object): string[] =>
     Object.keys(Object('properties' in reply && reply.properties) as object);

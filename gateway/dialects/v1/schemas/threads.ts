@@ -101,7 +101,8 @@ const statusMeanings = {
   idle: 'none of these',
 };
 const ThreadStatus = words(threadStatuses, {
-  description: 'What happens on the thread; absent in `GET /v1/threads`',
+  title: 'ThreadStatus',
+  description: 'What happens on a thread',
   meanings: statusMeanings,
 });
 const waitsForMeanings = {
@@ -114,7 +115,10 @@ const WaitsFor = words(waitsFor, {
 });
 
 /** What is shown of a thread that was read by itself. */
-const stateFields = { status: Type.Optional(ThreadStatus), waits_for: Type.Optional(WaitsFor) };
+const stateFields = {
+  status: Type.Optional(described(ThreadStatus, 'What happens on the thread; absent in `GET /v1/threads`')),
+  waits_for: Type.Optional(WaitsFor),
+};
 
 const ThreadItem = objectOf('ThreadItem', 'A thread as lists show it.', { ...threadFields, ...stateFields });
 export const ThreadList = objectOf('ThreadList', 'A page of threads.', {
@@ -189,10 +193,7 @@ const filterFields = {
   agent: Type.Optional(text('Only threads of this agent')),
   status: Type.Optional(
     Type.Unsafe<(typeof threadStatuses)[number] | (typeof threadStatuses)[number][]>({
-      anyOf: [
-        { type: 'string', enum: [...threadStatuses] },
-        { type: 'array', items: { type: 'string', enum: [...threadStatuses] }, minItems: 1, maxItems: 6 },
-      ],
+      anyOf: [ThreadStatus, { type: 'array', items: ThreadStatus, minItems: 1, maxItems: threadStatuses.length }],
       description: 'Only threads of this status, or of one of these',
     }),
   ),
