@@ -112,6 +112,12 @@ export const explained: readonly Explained[] = [
   },
   {
     code: 'ST201',
+    status: 202,
+    message: /^body\.messages\.\d+\.timestamp: must be an ISO 8601 time/,
+    why: 'a run of a batch is refused by itself: the reply that accepts the others says why',
+  },
+  {
+    code: 'ST201',
     status: 431,
     message: /^the request line and headers are too large$/,
     why: 'a refusal that the fuzzer does not count as one',

@@ -177,7 +177,7 @@ async function isWritten(
 
   await writeFile(agent, written);
   await more(project);
-  t.regex(await run(project, 'npm', 'test'), /pass 2/);
+  t.regex(await run(project, 'npm', 'test'), /pass [1-9][^]*fail 0/);
   t.regex(await run(project, 'npx', 'agent-workflow', 'check'), /tools {4}calculate/);
   t.log(`checked and tested after ${clock.seconds().toFixed(1)} s`);
 }
