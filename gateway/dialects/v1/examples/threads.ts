@@ -20,61 +20,26 @@ export const listThreads: Example = {
   },
 };
 
-export const getThread: Example = {
-  params: { thread_id: exampleIds.thread },
-  reply: {
-    thread_id: exampleIds.thread,
-    thread_name: 'Support',
-    user_id: null,
-    metadata: null,
-    created_at: '2026-02-05T12:00:00.000Z',
-    updated_at: '2026-02-05T12:00:00.000Z',
-    run_id: exampleIds.run,
-    agent: 'default',
-    status: 'idle',
-    thread_data: {
-      thread: {
-        thread_id: exampleIds.thread,
-        thread_name: 'Support',
-        user_id: null,
-        metadata: null,
-        created_at: '2026-02-05T12:00:00.000Z',
-        updated_at: '2026-02-05T12:00:00.000Z',
-        run_id: exampleIds.run,
-        agent: 'default',
-        status: 'idle',
-      },
-    },
-  },
+const thread = {
+  thread_id: exampleIds.thread,
+  thread_name: 'Support',
+  user_id: null,
+  metadata: null as object | null,
+  created_at: '2026-02-05T12:00:00.000Z',
+  updated_at: '2026-02-05T12:00:00.000Z',
+  run_id: exampleIds.run,
+  agent: 'default',
+  status: 'idle',
 };
+
+const detailsOf = (shown: typeof thread): object => ({ ...shown, thread_data: { thread: shown } });
+
+export const getThread: Example = { params: { thread_id: exampleIds.thread }, reply: detailsOf(thread) };
 
 export const updateThread: Example = {
   params: { thread_id: exampleIds.thread },
   body: { thread_name: 'Refund', metadata: { team: 'billing' } },
-  reply: {
-    thread_id: exampleIds.thread,
-    thread_name: 'Refund',
-    user_id: null,
-    metadata: { team: 'billing' },
-    created_at: '2026-02-05T12:00:00.000Z',
-    updated_at: '2026-02-05T12:00:00.000Z',
-    run_id: exampleIds.run,
-    agent: 'default',
-    status: 'idle',
-    thread_data: {
-      thread: {
-        thread_id: exampleIds.thread,
-        thread_name: 'Refund',
-        user_id: null,
-        metadata: { team: 'billing' },
-        created_at: '2026-02-05T12:00:00.000Z',
-        updated_at: '2026-02-05T12:00:00.000Z',
-        run_id: exampleIds.run,
-        agent: 'default',
-        status: 'idle',
-      },
-    },
-  },
+  reply: detailsOf({ ...thread, thread_name: 'Refund', metadata: { team: 'billing' } }),
 };
 
 export const deleteThread: Example = { params: { thread_id: exampleIds.thread }, reply: { success: true } };

@@ -9,10 +9,14 @@ import { wireCodeOf } from '../../replies/errors.ts';
 /** Shows the threads of an owner as JSON texts, put together as text because a list holds up to a thousand of them. */
 export function threadText(owner: string): (thread: Thread) => string {
   const user = textOrNull(userIdOf(owner));
-  return ({ threadId, threadName = null, metadataJson, createdAt, updatedAt, runId = null, agent = null, ...state }) =>
-    `{"thread_id":${JSON.stringify(threadId)},"thread_name":${JSON.stringify(threadName)},` +
-    `"user_id":${user},"metadata":${metadataJson ? jsonText(metadataJson) : 'null'},` +
-    `"created_at":${timeText(createdAt)},"updated_at":${timeText(updatedAt)},"run_id":${JSON.stringify(runId)},"agent":${JSON.stringify(agent)}${statusText(state)}}`;
+  return (thread) => {
+    const { threadId, threadName = null, metadataJson, createdAt, updatedAt, runId = null, agent = null } = thread;
+    return (
+      `{"thread_id":${JSON.stringify(threadId)},"thread_name":${JSON.stringify(threadName)},` +
+      `"user_id":${user},"metadata":${metadataJson ? jsonText(metadataJson) : 'null'},` +
+      `"created_at":${timeText(createdAt)},"updated_at":${timeText(updatedAt)},"run_id":${JSON.stringify(runId)},"agent":${JSON.stringify(agent)}${statusText(thread)}}`
+    );
+  };
 }
 
 /** Status and what is waited for: `waits_for` is left out of a thread that waits for nothing, and both where they are not known. */
