@@ -60,8 +60,8 @@ export type Granularity = (typeof granularities)[number];
 export const multitaskStrategies = ['enqueue', 'reject', 'interrupt', 'rollback'] as const;
 export type MultitaskStrategy = (typeof multitaskStrategies)[number];
 
-/** What made a version of a thread: the input of a run, a step, a direct write, a fork, or a rollback. */
-export const checkpointSources = ['input', 'step', 'update', 'fork', 'rollback'] as const;
+/** What made a version of a thread: the input of a run, a step, a direct write, a fork, a rollback, or the return to an earlier version. */
+export const checkpointSources = ['input', 'step', 'update', 'fork', 'rollback', 'restore'] as const;
 export type CheckpointSource = (typeof checkpointSources)[number];
 
 /** The life of a file's record: its bytes arrive, can be read, are to be removed. */

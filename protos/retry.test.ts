@@ -35,6 +35,7 @@ const marks = {
         'noteToolStarted',
         'putResource',
         'releaseRun',
+        'restoreThread',
         'updateThread',
         'writeState',
       ],

@@ -176,6 +176,12 @@ export interface HistoryCalls {
    * whole or not at all. Conflict when its id is taken. A second call with the same `new_thread_id` and request returns the same reply.
    */
   readonly forkThread: (request: ForkThreadRequest, call: Call) => Promise<Thread>;
+  /**
+   * Makes a thread again what it was at one of its checkpoints: fields, context, log and what it waits for, as a new version in one change. The
+   * versions before it are kept as before. Nothing changes when the thread is at that checkpoint. NotFound when the checkpoint is not kept;
+   * Conflict while a run holds the thread, and when what has changed since is more than one change holds.
+   */
+  readonly restoreThread: (request: RestoreThreadRequest, call: Call) => Promise<Thread>;
 }
 
 /** A part of {@link Threads}. */
@@ -342,6 +348,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   listCheckpoints: { retry: 'safe', takesLong: false },
   getCheckpoint: { retry: 'safe', takesLong: false },
   forkThread: { retry: 'safe', takesLong: true },
+  restoreThread: { retry: 'attempt', takesLong: false },
   fixThread: { retry: 'attempt', takesLong: false },
   beginOnce: { retry: 'attempt', takesLong: false },
   endOnce: { retry: 'safe', takesLong: false },
@@ -401,6 +408,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   listCheckpoints: 'run',
   getCheckpoint: 'run',
   forkThread: 'never',
+  restoreThread: 'never',
   fixThread: 'never',
   beginOnce: 'never',
   endOnce: 'never',
@@ -1389,6 +1397,16 @@ export interface ForkThreadRequest {
   readonly threadName?: string;
   /** A JSON object. Absent: the metadata of the forked thread. */
   readonly metadataJson?: Uint8Array;
+}
+
+export interface RestoreThreadRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly checkpointId: string;
+  /** The same in every attempt at this request: see the comment of the service. */
+  readonly attemptId?: string;
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface FixThreadRequest {

@@ -382,6 +382,14 @@ function threadsOf(connection: Connection) {
         ids: { threadId, checkpointId },
         ...options,
       }),
+    /** The thread as it was at a checkpoint, as a new version: the next run goes on from there. */
+    restore: (threadId: string, checkpointId: string, options: RequestOptions = {}): Promise<Thread> =>
+      request(connection, {
+        method: 'POST',
+        ...at(threadId, '/restore'),
+        body: { checkpoint_id: checkpointId },
+        ...options,
+      }),
     /** A new thread that begins where a checkpoint of this one stands; `config` has its `thread_name` and `metadata`. */
     fork: (threadId: string, checkpointId: string, { config, ...options }: Config = {}): Promise<Thread> =>
       request(connection, {

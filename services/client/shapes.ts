@@ -380,7 +380,7 @@ export interface PastState extends Omit<ThreadState, 'agent' | 'checkpoint_id'> 
 export interface Checkpoint {
   readonly checkpoint_id: string;
   readonly thread_id: string;
-  readonly source: 'input' | 'step' | 'update' | 'fork' | 'rollback';
+  readonly source: 'input' | 'step' | 'update' | 'fork' | 'rollback' | 'restore';
   readonly run_id: string | null;
   /** The number of the step in its run, from 0. */
   readonly step: number | null;

@@ -36,6 +36,7 @@ import type { ThreadReads } from './ports/reads.ts';
 import { keyOf, liveHead, idsOf } from './api/found.ts';
 import { toThread, toProtoRun } from './lists/lists.ts';
 import { getCheckpoint, listCheckpoints } from './history/checkpoints.ts';
+import { restoreThread } from './history/restore-thread.ts';
 import { createForks, withoutFork, type ForkStore } from './history/fork.ts';
 import { refuseMetadata } from './record/bounds.ts';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
@@ -87,7 +88,7 @@ export function createThreads({
     ...createToolRecordCalls(changing),
     ...createStateCalls({ store, states, texts, changing, references, now }),
     ...createMessageCalls({ store, changing, texts, references, now }),
-    ...createHistoryCalls({ store, references, texts, now }),
+    ...createHistoryCalls({ store, changing, references, texts, now }),
     ...createThreadReadCalls({ store, texts }),
     ...createThreadChangeCalls({ store, changing, texts, now }),
     ...createDeletionCalls({ store, states, changing, references, now }),
@@ -112,12 +113,13 @@ const createGrantCalls = (store: ThreadReads): GrantCalls => ({
 
 interface HistoryCallsOptions {
   readonly store: ForkStore;
+  readonly changing: Changing;
   readonly references: References;
   readonly texts: StoredTexts;
   readonly now: () => number;
 }
 
-function createHistoryCalls({ store, references, texts, now }: HistoryCallsOptions): HistoryCalls {
+function createHistoryCalls({ store, changing, references, texts, now }: HistoryCallsOptions): HistoryCalls {
   const forks = createForks(store, now);
   return {
     listCheckpoints: async (request, call) => {
@@ -137,6 +139,11 @@ function createHistoryCalls({ store, references, texts, now }: HistoryCallsOptio
       const { owner, newThreadId: threadId } = request;
       const made = await references.withCopy(keyOf(request), { owner, threadId }, () => forks.make(request, call));
       return toThread({ threadId, ...made });
+    },
+
+    restoreThread: async (request) => {
+      const head = await restoreThread({ store, changing, references, now }, request);
+      return toThread({ threadId: request.threadId, ...head });
     },
   };
 }

@@ -53,6 +53,8 @@ const kinds = [
   'fix',
   'interrupt',
   'rollback',
+  'restore',
+  'restore',
 ] as const;
 
 /** One thing that happens to a thread; what does not fit the moment does not happen. */
@@ -213,6 +215,14 @@ export function openStory(t: ExecutionContext, threads: Threads): Story {
     steps.set(next, []);
   };
 
+  /** Goes back to one of the versions that are kept. */
+  const restore = async (back: number): Promise<void> => {
+    const [checkpointId, memory] = [...kept].at(-1 - (back % kept.size)) ?? [];
+    if (checkpointId === undefined) return;
+    await threads.restoreThread({ ...thread1, checkpointId }, call());
+    t.deepEqual(await rememberThread(threads), memory);
+  };
+
   const whileRunning = async (run: Running, { kind, put, ...rest }: Happening): Promise<void> => {
     const { runId, epoch } = run;
     const openCalls = [{ callId: 'c1', name: 'look' }];
@@ -249,6 +259,7 @@ export function openStory(t: ExecutionContext, threads: Threads): Story {
       const messageId = leave.map((id) => `m${String(id)}`).find((id) => log.includes(id));
       if (messageId !== undefined) await threads.deleteMessage({ ...thread1, messageId }, call());
     }
+    if (kind === 'restore') await restore(put[0] ?? 0);
     if (kind === 'write') {
       const { version: expectedVersion } = await threads.getState(thread1, call());
       const write = { ...thread1, expectedVersion, fields: fieldsFrom(fields), messages: input.messages };

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type {
   ForkThreadRequest,
   MessageEntry,
+  RestoreThreadRequest,
   RunStep,
   ThreadCheckpoint,
   Threads,
@@ -503,6 +504,75 @@ export function threadsPastContract(
     },
   );
 
+  // Restores
+
+  check('a restored thread goes on from the checkpoint, and the versions before stay readable', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const checkpointId = await newestId(threads);
+    const first = await rememberThread(threads);
+    await finishedTurn(threads, 'r2');
+    const newest = await newestId(threads);
+    const second = await readVersion(threads, newest);
+    await restore(threads, checkpointId);
+    t.deepEqual(await rememberThread(threads), first);
+    const [made, before] = await allCheckpoints(threads);
+    t.like(made, { source: 'restore' });
+    t.deepEqual(parse(made?.metadataJson), { parent: { checkpoint_id: checkpointId } });
+    t.is(before?.checkpointId, newest);
+    t.deepEqual(await readVersion(threads, newest), second);
+    await finishedTurn(threads, 'r3');
+    t.deepEqual(idsIn((await threads.getState(thread1, call())).contextJson), ['m-r1', 'm-r3']);
+    t.deepEqual(await readVersion(threads, newest), second);
+    await restore(threads, newest);
+    t.deepEqual(stateOf(await rememberThread(threads)), second);
+  });
+
+  check('a thread restored to a question waits for its answer again, and can be resumed', async (t, threads) => {
+    const version = await interruptedTurn(threads, 'r1');
+    await finishedTurn(threads, 'r2');
+    await restore(threads, String(version));
+    const { claimed } = await accept(threads, 'r3', { ...answering('c1', 'c2'), claim: { workerId: 'w1' } });
+    t.like(claimed, { next: ['tools'], openCalls: [], resumes: 'r1' });
+  });
+
+  check('a restore that is asked for again is made once, and not after what came since', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const checkpointId = await newestId(threads);
+    await finishedTurn(threads, 'r2');
+    await Promise.all(Array.from({ length: 3 }, async () => restore(threads, checkpointId, { onceKey: 'k' })));
+    const made = await newestId(threads);
+    await restore(threads, made);
+    t.is(await newestId(threads), made);
+    await finishedTurn(threads, 'r3');
+    await restore(threads, checkpointId, { onceKey: 'k' });
+    t.deepEqual(idsIn((await threads.getState(thread1, call())).contextJson), ['m-r1', 'm-r3']);
+  });
+
+  check('a restore is refused while a run holds the thread, and to what is no checkpoint of it', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const checkpointId = await newestId(threads);
+    await finishedTurn(threads, 'r2');
+    await refused(t, restore(threads, '1'), 'NotFound');
+    await refused(t, restore(threads, checkpointId, { owner: 'u:bob' }), 'NotFound');
+    await accept(threads, 'r3');
+    const before = await rememberThread(threads);
+    await refused(t, restore(threads, checkpointId), 'Conflict');
+    t.deepEqual(await rememberThread(threads), before);
+  });
+
+  check('a restore over the bound of a change is a conflict, and changes nothing', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const checkpointId = await newestId(threads);
+    const large = 'x'.repeat(1_900_000);
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
+      if (id === 'e') await threads.clearState(thread1, call());
+      await threads.addMessages({ ...thread1, messages: [user(id, large)] }, call());
+    }
+    const newest = await newestId(threads);
+    await refused(t, restore(threads, checkpointId), 'Conflict');
+    t.is(await newestId(threads), newest);
+  });
+
   check('a message that a rolled back run replaced can be replaced by the next one', async (t, threads) => {
     await accept(threads, 'r1', { messages: [user('a', 'one')] });
     await acceptAndCommit(threads, 'r1');
@@ -539,6 +609,12 @@ const fork = async (
   parts: Partial<ForkThreadRequest> = {},
 ): ReturnType<Threads['forkThread']> =>
   threads.forkThread({ ...thread1, checkpointId, newThreadId: 'fork', ...parts }, call());
+
+const restore = async (
+  threads: Threads,
+  checkpointId: string,
+  parts: Partial<RestoreThreadRequest> = {},
+): ReturnType<Threads['restoreThread']> => threads.restoreThread({ ...thread1, checkpointId, ...parts }, call());
 
 interface ListedMessage {
   readonly message_id: string;

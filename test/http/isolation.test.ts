@@ -54,6 +54,7 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   stopThread: ({ thread_id }) => ({ thread_id }),
   fixThread: ({ thread_id }) => ({ thread_id }),
   forkThread: ({ checkpoint_id }) => ({ checkpoint_id }),
+  restoreThread: ({ checkpoint_id }) => ({ checkpoint_id }),
   invokeGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),

@@ -84,6 +84,29 @@ test('a page of checkpoints goes on where the one before ended', async (t) => {
   );
 });
 
+test('a thread is brought back to a checkpoint, and the next run goes on from there', async (t) => {
+  await thread('restored');
+  const back = (await checkpointsOf(t, 'restored'))[0]?.checkpoint_id ?? '';
+  const first = await messagesOf(t, 'restored');
+  await sendText('restored', 'more');
+  const newest = (await checkpointsOf(t, 'restored'))[0]?.checkpoint_id ?? '';
+  const path = '/v1/threads/restored/restore';
+  t.like(await data(t, 'restoreThread', send('POST', path, { checkpoint_id: back })), { status: 'idle' });
+  const idsOf = (messages: readonly Forkable[]): string[] => messages.map(({ message_id: id }) => id);
+  t.deepEqual(idsOf(await messagesOf(t, 'restored')), idsOf(first));
+  const [made] = await checkpointsOf(t, 'restored');
+  t.like(made, { source: 'restore', metadata: { parent: { checkpoint_id: back } } });
+  await sendText('restored', 'other');
+  const past = await at(t, 'restored', newest);
+  t.true(JSON.stringify(past.state.context).includes('more'));
+  const now = JSON.stringify(await messagesOf(t, 'restored'));
+  t.true(now.includes('other'));
+  t.false(now.includes('more'));
+  const other = { checkpoint_id: back, config: { thread_id: 'another' } };
+  await refused(t, send('POST', path, other), 400, 'BAD_REQUEST');
+  await refused(t, send('POST', path, { checkpoint_id: '1' }), 404, 'RESOURCE_NOT_FOUND');
+});
+
 test('a message names the checkpoint from which a fork ends after it; what a caller sends under that name is dropped', async (t) => {
   const given = { ...user('one'), message_id: 'one', checkpoint_id: '7' };
   await thread('named');

@@ -206,7 +206,7 @@ async function copyThread(
   const before = await overlayOf(store, { key: from, version });
   if (!before) throw absent(from, request.checkpointId);
   const end = before.mark?.nextPosition ?? source.nextPosition;
-  for await (const entries of entriesBelow(store, from, end)) await copy.write(placed(entries));
+  for await (const entries of entriesBetween(store, from, 0, end)) await copy.write(placed(entries));
 
   const rows = await store.getFields(from);
   const overlay = await overlayOf(store, { key: from, version });
@@ -236,12 +236,17 @@ const placed = (entries: readonly PlacedEntry[]): Pick<Change, 'messages' | 'rem
   removedFromContext: entries.filter(({ inContext }) => !inContext).map(({ position }) => position),
 });
 
-/** The log up to `end`, in groups that fit into one change. */
-async function* entriesBelow(store: ThreadReads, key: ThreadKey, end: number): AsyncGenerator<readonly PlacedEntry[]> {
+/** The log from `begin` up to `end`, in groups that fit into one change. */
+export async function* entriesBetween(
+  store: ThreadReads,
+  key: ThreadKey,
+  begin: number,
+  end: number,
+): AsyncGenerator<readonly PlacedEntry[]> {
   let chunk: PlacedEntry[] = [];
   let bytes = 0;
   let step = firstRead;
-  for (let position = 0; position < end;) {
+  for (let position = begin; position < end;) {
     const positions = Array.from({ length: Math.min(step, end - position) }, (_, index) => position + index);
     const entries = await store.getEntries(key, positions);
     for (const entry of entries) {

@@ -7,6 +7,8 @@ export interface Place {
   /** Absent while only the context has changed there: the entry is the one that stands there now. */
   readonly entry?: LogEntry;
   readonly inContext: boolean;
+  /** Whether there was no message. */
+  readonly isAbsent?: true;
 }
 
 /**
@@ -39,6 +41,7 @@ export function createOverlay(): OverlayBuilder {
       for (const position of undo.removed)
         if (position < undo.mark.nextPosition) places.set(position, { ...places.get(position), inContext: true });
       for (const { inContext, ...entry } of undo.entries) places.set(entry.position, { entry, inContext });
+      for (const position of undo.absent ?? []) places.set(position, { inContext: false, isAbsent: true });
       for (const position of places.keys()) if (position >= undo.mark.nextPosition) places.delete(position);
     },
   };

@@ -12,13 +12,14 @@ export function marked({ interruptedRun: _, progress: _progress, ...head }: Head
 export function restored({
   fields,
   places,
-}: Overlay): Pick<Change, 'fields' | 'messages' | 'addedToContext' | 'removedFromContext'> {
+}: Overlay): Pick<Change, 'fields' | 'messages' | 'addedToContext' | 'removedFromContext' | 'deleted'> {
   const all = [...places];
   return {
     fields: Object.fromEntries(fields),
     messages: all.flatMap(([, { entry }]) => entry ?? []),
     addedToContext: all.flatMap(([position, { entry, inContext }]) => (!entry && inContext ? [position] : [])),
-    removedFromContext: all.flatMap(([position, { inContext }]) => (inContext ? [] : [position])),
+    removedFromContext: all.flatMap(([position, { inContext, isAbsent }]) => (inContext || isAbsent ? [] : [position])),
+    deleted: all.flatMap(([position, { isAbsent }]) => (isAbsent ? [position] : [])),
   };
 }
 

@@ -23,6 +23,8 @@ export interface Undo {
   readonly removed: readonly number[];
   /** Positions of the messages that were put, in the order given, when that is not the order of the log. */
   readonly order?: readonly number[];
+  /** Positions without a message, where the change put one that had been there earlier. */
+  readonly absent?: readonly number[];
 }
 
 /** The change with the size that it leaves, and a checkpoint on it, whose undo is what the change overwrites of the snapshot. */
@@ -145,11 +147,12 @@ interface Header {
   readonly entries?: readonly (readonly [number, string, number, 0 | 1])[];
   readonly removed?: readonly number[];
   readonly order?: readonly number[];
+  readonly absent?: readonly number[];
 }
 
 const lineEnd = 10;
 
-export function encodeUndo({ mark, fields, entries, removed, order }: Undo): Uint8Array {
+export function encodeUndo({ mark, fields, entries, removed, order, absent = none }: Undo): Uint8Array {
   const values: Uint8Array[] = [];
   const note = (json: Uint8Array): number => {
     values.push(json);
@@ -178,6 +181,7 @@ export function encodeUndo({ mark, fields, entries, removed, order }: Undo): Uin
         }),
     ...(removed.length === 0 ? {} : { removed }),
     ...(order === undefined ? {} : { order }),
+    ...(absent.length === 0 ? {} : { absent }),
   };
   const line = Buffer.from(`${JSON.stringify(header)}\n`);
   return values.length === 0 ? line : Buffer.concat([line, ...values]);
@@ -209,5 +213,6 @@ export function decodeUndo(bytes: Uint8Array): Undo {
     })),
     removed: header.removed ?? none,
     ...(header.order === undefined ? {} : { order: header.order }),
+    ...(header.absent === undefined ? {} : { absent: header.absent }),
   };
 }

@@ -27,7 +27,7 @@ import {
   waitForRun,
 } from './runs.ts';
 import { clearState, getState, updateState } from './state.ts';
-import { deleteThread, forkThread, getThread, listThreads, updateThread } from './threads.ts';
+import { deleteThread, forkThread, getThread, listThreads, restoreThread, updateThread } from './threads.ts';
 
 /**
  * All endpoints. The router, authorization, validation and the OpenAPI document are made from these rows, so that each of them
@@ -40,7 +40,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
   ...[listThreads, searchThreads, countThreads, listInbox],
   ...[getThread, updateThread, deleteThread, getState, updateState, clearState],
-  ...[listCheckpoints, getCheckpoint, forkThread],
+  ...[listCheckpoints, getCheckpoint, forkThread, restoreThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],
   ...[uploadFile, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],
   ...[storeMemory, searchMemories, listMemories, forgetMemories, getMemory, updateMemory, deleteMemory],

@@ -2,7 +2,7 @@ import { idText } from '@agent-workflow/protos/message';
 import type { Thread } from '@agent-workflow/protos/threads';
 import { jsonObject } from '../../../http/json.ts';
 import * as examples from '../examples/threads.ts';
-import { ForkThread } from '../schemas/checkpoints.ts';
+import { ForkThread, RestoreThread } from '../schemas/checkpoints.ts';
 import { Done } from '../schemas/common.ts';
 import {
   ThreadList,
@@ -144,5 +144,28 @@ export const forkThread = endpoint({
       call(),
     );
     return detailsOf(fork, owner);
+  },
+});
+
+/** Brings the thread back to one of its checkpoints. */
+export const restoreThread = endpoint({
+  name: 'restoreThread',
+  tag: 'threads',
+  summary: 'Bring a thread back to one of its checkpoints',
+  description:
+    'Makes state, messages and open questions again what they were at a checkpoint, as a new version of the thread: the next run goes on from there. Versions before it can be read as before. 409 while a run of the thread is under way, and when more has changed since than one change holds: then fork.',
+  example: examples.restoreThread,
+  method: 'POST',
+  path: '/v1/threads/{thread_id}/restore',
+  access: { resource: 'checkpointer', action: 'write' },
+  params: ThreadParams,
+  input: RestoreThread,
+  reply: ThreadDetails,
+  handle: async ({ owner, params, input, idempotency, call: begin }, { threads }) => {
+    checkPathThread(input.config?.thread_id, params.thread_id);
+    const key = { owner, threadId: params.thread_id };
+    const call = begin();
+    await threads.restoreThread({ ...key, checkpointId: idText(input.checkpoint_id), ...idempotency }, call);
+    return detailsOf(await threads.getThread(key, call), owner);
   },
 });

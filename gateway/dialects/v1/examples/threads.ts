@@ -70,3 +70,32 @@ export const forkThread: Example = {
     },
   },
 };
+
+export const restoreThread: Example = {
+  params: { thread_id: exampleIds.thread },
+  body: { checkpoint_id: exampleIds.checkpoint },
+  reply: {
+    thread_id: exampleIds.thread,
+    thread_name: 'Support',
+    user_id: null,
+    metadata: null,
+    created_at: '2026-02-05T12:00:00.000Z',
+    updated_at: '2026-02-05T12:00:00.000Z',
+    run_id: exampleIds.run,
+    agent: 'default',
+    status: 'idle',
+    thread_data: {
+      thread: {
+        thread_id: exampleIds.thread,
+        thread_name: 'Support',
+        user_id: null,
+        metadata: null,
+        created_at: '2026-02-05T12:00:00.000Z',
+        updated_at: '2026-02-05T12:00:00.000Z',
+        run_id: exampleIds.run,
+        agent: 'default',
+        status: 'idle',
+      },
+    },
+  },
+};

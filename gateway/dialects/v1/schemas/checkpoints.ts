@@ -14,7 +14,7 @@ import {
   time,
   words,
 } from './common.ts';
-import { ThreadState } from './threads.ts';
+import { ThreadConfig, ThreadState } from './threads.ts';
 import { tokens } from './usage.ts';
 import { Type } from '../../common/builders.ts';
 
@@ -38,6 +38,7 @@ const Checkpoint = objectOf('Checkpoint', 'A version of a thread that can be rea
       update: 'a direct write of state or messages',
       fork: 'the thread was made from a checkpoint of another',
       rollback: 'a run was undone by `multitask_strategy: rollback`',
+      restore: 'the thread was brought back to an earlier checkpoint, which `metadata.parent` names',
     },
   }),
   run_id: described(nullable(Type.String()), 'The run that made it; `null` where no run did'),
@@ -98,4 +99,9 @@ export const ForkThread = objectOf('ForkRequest', 'Where the new thread begins.'
       'About the new thread',
     ),
   ),
+});
+
+export const RestoreThread = objectOf('RestoreRequest', 'Where the thread goes on.', {
+  checkpoint_id: described(BodyId, 'The checkpoint of the thread in the path'),
+  config: Type.Optional(described(ThreadConfig, 'Names the thread of the path again')),
 });

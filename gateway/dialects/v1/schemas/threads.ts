@@ -40,7 +40,7 @@ export const DeleteInput = Type.Object({
 });
 
 /** `config` of the routes of one thread; further keys are allowed. */
-const ThreadConfig = objectOf('ThreadConfig', 'Names the thread again. Further fields are ignored.', {
+export const ThreadConfig = objectOf('ThreadConfig', 'Names the thread again. Further fields are ignored.', {
   thread_id: Type.Optional(described(BodyId, 'May repeat the thread of the path; another one is 400')),
 });
 

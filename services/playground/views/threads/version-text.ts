@@ -6,6 +6,7 @@ const sources: Readonly<Record<Checkpoint['source'], string>> = {
   update: 'Direct write',
   fork: 'Fork',
   rollback: 'Rollback',
+  restore: 'Restored',
 };
 
 /** What made a version: `Step 3`. */
