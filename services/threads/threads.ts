@@ -36,7 +36,7 @@ import type { ThreadReads } from './ports/reads.ts';
 import { keyOf, liveHead, idsOf } from './api/found.ts';
 import { toThread, toProtoRun } from './lists/lists.ts';
 import { getCheckpoint, listCheckpoints } from './history/checkpoints.ts';
-import { restoreThread } from './history/restore-thread.ts';
+import { restoreThread } from './api/restore-thread.ts';
 import { createForks, withoutFork, type ForkStore } from './history/fork.ts';
 import { refuseMetadata } from './record/bounds.ts';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';

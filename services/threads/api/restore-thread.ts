@@ -1,8 +1,8 @@
 import { conflict } from '@agent-workflow/kit/errors';
 import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import type { RestoreThreadRequest } from '@agent-workflow/protos/threads';
-import type { Changing } from '../api/changing.ts';
-import { keyOf, liveHead } from '../api/found.ts';
+import type { Changing } from './changing.ts';
+import { keyOf, liveHead } from './found.ts';
 import type { References } from '../files/references.ts';
 import type { Change } from '../ports/changes.ts';
 import type { ThreadHistory } from '../ports/history.ts';
@@ -10,12 +10,12 @@ import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import { toJson } from '../record/json.ts';
 import { versionConflict, writableHead } from '../state/write.ts';
-import { absent, checkpointOf } from './checkpoints.ts';
-import { entriesBetween } from './fork.ts';
-import type { Overlay } from './overlay.ts';
-import { overlayOf } from './past.ts';
-import { marked, restored } from './restore.ts';
-import { encodeUndo, markOf, refusalOfChange, type Mark, type Undo } from './undo.ts';
+import { absent, checkpointOf } from '../history/checkpoints.ts';
+import { entriesBetween } from '../history/fork.ts';
+import type { Overlay } from '../history/overlay.ts';
+import { overlayOf } from '../history/past.ts';
+import { marked, restored } from '../history/restore.ts';
+import { encodeUndo, markOf, refusalOfChange, type Mark, type Undo } from '../history/undo.ts';
 
 interface RestoreParts {
   readonly store: ThreadReads & ThreadHistory;
