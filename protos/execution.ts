@@ -112,6 +112,8 @@ export interface StartRequest {
   readonly breakpointsJson?: Uint8Array;
   /** Whether the thread is deleted a while after the run has ended, unless it waits for an answer or has gone on by then; absent: no. */
   readonly deletesThread?: boolean;
+  /** A JSON object: the context that the nodes get beside the config, unchanged. */
+  readonly contextJson?: Uint8Array;
 }
 
 /** A tool that the caller runs. */

@@ -36,6 +36,8 @@ export interface Named {
   /** The agent that a run is to have: it counts where a request is about an agent. */
   readonly agentOfRun?: string | undefined;
   readonly threadId?: string | undefined;
+  /** The assistant whose agent a run is to have. */
+  readonly assistantId?: string | undefined;
 }
 
 /**

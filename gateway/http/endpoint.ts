@@ -60,7 +60,7 @@ export const takesIdempotencyKey = (row: Row): boolean => changes(row) && !row.s
 /** One request, authenticated and validated, as the handler of its endpoint gets it. */
 export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly params: Params;
-  /** The query of a GET, the body of a POST or PUT, either of a DELETE. */
+  /** The query of a GET, the body of a POST, PUT or PATCH, either of a DELETE. */
   readonly input: Input;
   readonly owner: string;
   readonly user: Principal['user'];

@@ -3,8 +3,9 @@ import { defaultAgent, isAgentName, mustBeAgentName } from '@agent-workflow/kit/
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
+import type { ResourceCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
+import { getAssistant } from '../assistants/index.ts';
 import type { Subject } from '../http/access.ts';
 import type { Context } from '../http/context.ts';
 import type { Named } from '../http/dialect.ts';
@@ -20,10 +21,13 @@ interface InPath {
   readonly thread_id?: string;
   readonly run_id?: string;
   readonly memory_id?: string;
+  readonly assistant_id?: string;
 }
 
 interface Calls {
-  readonly threads: Pick<RunReadCalls, 'getRun'> & Pick<ThreadReadCalls, 'getThread'>;
+  readonly threads: Pick<RunReadCalls, 'getRun'> &
+    Pick<ThreadReadCalls, 'getThread'> &
+    Pick<ResourceCalls, 'getResource'>;
   readonly execution: Pick<Execution, 'listAgents'>;
   readonly memory: Pick<Memory, 'get'>;
 }
@@ -67,7 +71,12 @@ export function createSubjectOf(
     const thread = threadId === undefined ? {} : { thread_id: threadId };
     const isOfAgent = row.startsRun === true || row.isOfAgent === true;
     const own = inPath.agent ?? named.agent;
-    const given = own ?? (isOfAgent ? named.agentOfRun : undefined);
+    const assistantId = inPath.assistant_id ?? (isOfAgent ? named.assistantId : undefined);
+    const ofAssistant =
+      assistantId === undefined || own !== undefined
+        ? undefined
+        : (await undefinedIfNotFound(getAssistant(threads, { owner, id: assistantId }, () => call)))?.agent;
+    const given = own ?? ofAssistant ?? (isOfAgent ? named.agentOfRun : undefined);
     const agents = isOfAgent ? await listAgents(call) : [];
     // A service whose agent has no name leaves the name in a request to its nodes.
     const isUnnamed = agents.length === 1 && agents[0]?.name === defaultAgent;

@@ -33,6 +33,8 @@ export interface RunConfig {
   readonly thread_id?: string;
   /** The name of the agent, where the service has several: that of the thread, else the default, unless given. */
   readonly agent?: Json;
+  /** The assistant whose agent, config and context the run has. */
+  readonly assistant_id?: string;
   readonly thread_name?: string;
   readonly metadata?: JsonObject;
   readonly multitask_strategy?: 'enqueue' | 'reject' | 'interrupt' | 'rollback';
@@ -52,6 +54,8 @@ export interface RunRequest {
   readonly messages?: readonly NewMessage[];
   readonly initial_state?: JsonObject;
   readonly config?: RunConfig;
+  /** What nodes see as `ctx.context`, over that of the assistant. */
+  readonly context?: JsonObject;
   /** 1 to 1000; 25 unless given. */
   readonly recursion_limit?: number;
   readonly response_granularity?: 'low' | 'partial' | 'full';
@@ -71,6 +75,54 @@ export interface ToolDeclaration {
   readonly description?: string;
   /** JSON Schema of an object. */
   readonly parameters?: JsonObject;
+}
+
+/** What an assistant holds: an agent, and what its runs have beside what their requests give. */
+export interface NewAssistant {
+  /** Absent: the service makes one. */
+  readonly assistant_id?: string;
+  readonly agent?: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly metadata?: JsonObject;
+  readonly config?: JsonObject;
+  readonly context?: JsonObject;
+}
+
+/** The fields to replace, and the version that was read, where the change depends on it. */
+export interface AssistantChange extends Omit<NewAssistant, 'assistant_id'> {
+  readonly version?: number;
+}
+
+interface AssistantContent {
+  readonly assistant_id: string;
+  readonly version: number;
+  readonly agent: string | null;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly metadata: JsonObject;
+  readonly config: JsonObject;
+  readonly context: JsonObject;
+  readonly created_at: string;
+}
+
+/** An assistant with the version that runs have. */
+export interface Assistant extends AssistantContent {
+  readonly newest_version: number;
+  readonly updated_at: string;
+}
+
+/** One version of an assistant. It never changes. */
+export type AssistantVersion = AssistantContent;
+
+export interface AssistantsQuery {
+  readonly agent?: string;
+  /** A part of the name. */
+  readonly name?: string;
+  /** Values at the top of the metadata. */
+  readonly metadata?: JsonObject;
+  readonly limit?: number;
+  readonly cursor?: string | undefined;
 }
 
 /** An agent as lists show it. */

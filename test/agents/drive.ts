@@ -55,7 +55,7 @@ export async function converse(graph: CompiledGraph): Promise<Conversation> {
     const messages: Message[] = [];
     const chunks: unknown[] = [];
     const names = new Set(remoteTools.map(({ name }) => name));
-    const context = { runId: newId(), threadId: 't', signal, config: {}, user: {}, memory, files };
+    const context = { runId: newId(), threadId: 't', signal, config: {}, context: {}, user: {}, memory, files };
     let next = from === 'start' ? enterGraph(graph, state).nodes : ['tools'];
     let waiting = false;
     for (let number = 1; next.length > 0 && !waiting; number += 1) {

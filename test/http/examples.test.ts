@@ -83,9 +83,14 @@ async function prepare(): Promise<Readonly<Record<string, string>>> {
   const stored = await send('POST', '/v1/store/memories', { ...memory, config: { thread_id: ids.thread } });
   const { body } = await send('GET', `/v1/threads/${ids.thread}/checkpoints`);
   const { checkpoints } = body.data as { readonly checkpoints: readonly { readonly checkpoint_id: string }[] };
+  const assistant = await send('POST', '/v1/assistants', {
+    ...{ agent: 'default', name: 'Brief', metadata: { team: 'support' } },
+    ...{ config: { tone: 'brief' }, context: { locale: 'en' } },
+  });
   const file = await uploadTo(url(), 'Hello', 'hello.txt');
   return {
     [ids.file]: file,
+    [ids.assistant]: (assistant.body.data as { readonly assistant_id: string }).assistant_id,
     [ids.run]: meta.run_id,
     [ids.checkpoint]: checkpoints[0]?.checkpoint_id ?? '',
     [ids.memory]: (stored.body.data as { readonly memory_id: string }).memory_id,

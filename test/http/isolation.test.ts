@@ -59,6 +59,8 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRuns: ({ thread_id }) => ({ runs: [{ messages: [user('hello')], config: { thread_id } }] }),
+  createAssistant: () => ({ name: 'of the caller' }),
+  updateAssistant: () => ({ name: 'of the caller' }),
   echoStart: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
   echoShout: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
 };
@@ -70,6 +72,7 @@ interface Ids {
   readonly run_id: string;
   readonly checkpoint_id: string;
   readonly file_id: string;
+  readonly assistant_id: string;
 }
 
 const searchTool = { node_name: 'tools', name: 'look', parameters: { type: 'object', properties: {} } };
@@ -118,7 +121,10 @@ async function make(sub: string, [, thread, memoryType]: Kind): Promise<Ids> {
   const { checkpoints } = list.body.data as { checkpoints: { checkpoint_id: string }[] };
   const checkpoint_id = checkpoints[0]?.checkpoint_id ?? '';
   const file_id = await uploadTo(url, 'a cabbage', 'cabbage.txt', signedIn(sub));
-  return { thread_id, message_id: messages[0]?.message_id ?? '', memory_id, run_id, checkpoint_id, file_id };
+  const kept = await owner.send('POST', '/v1/assistants', { name: 'cabbage', config: { secret: 'cabbage' } });
+  const { assistant_id } = kept.body.data as { assistant_id: string };
+  const message_id = messages[0]?.message_id ?? '';
+  return { thread_id, message_id, memory_id, run_id, checkpoint_id, file_id, assistant_id };
 }
 
 const clientOf = (sub: string): Client => createClient(url, signedIn(sub));
@@ -153,16 +159,17 @@ function bodyOf(row: Row, ids: Ids): object {
 }
 
 /** What paths name that belongs to no owner. */
-const nobodys = { agent: testedAgent, revision: 'v1' };
+const nobodys = { agent: testedAgent, revision: 'v1', version: '1' };
 
 /** Ids of the same form that nobody has. */
-const absentAs = ({ thread_id, message_id, memory_id, run_id, checkpoint_id, file_id }: Ids): Ids => ({
+const absentAs = ({ thread_id, message_id, memory_id, run_id, checkpoint_id, file_id, assistant_id }: Ids): Ids => ({
   run_id: `absent-${run_id}`,
   thread_id: `absent-${thread_id}`,
   message_id: `absent-${message_id}`,
   memory_id: `absent-${memory_id}`,
   checkpoint_id: `absent-${checkpoint_id}`,
   file_id: `absent-${file_id}`,
+  assistant_id: `absent-${assistant_id}`,
 });
 
 const varying =
@@ -197,7 +204,7 @@ test.after.always(() => service?.[Symbol.asyncDispose]());
 
 /** All that the owner can read. */
 async function readAll(): Promise<string> {
-  const paths = hers.flatMap(({ thread_id, memory_id, file_id }) => [
+  const paths = hers.flatMap(({ thread_id, memory_id, file_id, assistant_id }) => [
     `/v1/threads/${thread_id}`,
     `/v1/threads/${thread_id}/runs`,
     `/v1/threads/${thread_id}/state`,
@@ -205,6 +212,8 @@ async function readAll(): Promise<string> {
     `/v1/threads/${thread_id}/checkpoints`,
     `/v1/store/memories/${memory_id}`,
     `/v1/files/${file_id}/info`,
+    `/v1/assistants/${assistant_id}`,
+    `/v1/assistants/${assistant_id}/versions`,
   ]);
   const replies = await Promise.all(
     paths.map(async (path) => (await clientOf('alice').send('GET', path)).body.data as unknown),

@@ -7,6 +7,7 @@ import type {
   HistoryCalls,
   IdempotencyCalls,
   MessageCalls,
+  ResourceCalls,
   RunReadCalls,
   StateCalls,
   ThreadChangeCalls,
@@ -31,7 +32,8 @@ export interface Services {
     HistoryCalls &
     IdempotencyCalls &
     FileCalls &
-    AgentCalls;
+    AgentCalls &
+    ResourceCalls;
   readonly execution: Execution;
   readonly memory: Memory;
   /** For `/readyz`. */

@@ -11,7 +11,11 @@ import { sse } from './replies/sse.ts';
 interface Input {
   readonly agent?: unknown;
   readonly thread_id?: string | number;
-  readonly config?: { readonly agent?: unknown; readonly thread_id?: string | number };
+  readonly config?: {
+    readonly agent?: unknown;
+    readonly thread_id?: string | number;
+    readonly assistant_id?: string | number;
+  };
   readonly filters?: Readonly<Record<string, unknown>>;
 }
 
@@ -23,6 +27,7 @@ function namedIn({ agent, thread_id: own, config, filters }: Input): Named {
     ...agentOf({ agent }),
     agentOfRun: agentOf({ agent: config?.agent }).agent,
     threadId: threadId === undefined ? undefined : idText(threadId),
+    assistantId: config?.assistant_id === undefined ? undefined : idText(config.assistant_id),
   };
 }
 

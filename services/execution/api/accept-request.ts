@@ -114,6 +114,7 @@ const keysOf = (resume: unknown): string[] =>
 function refuseLarge({
   initialStateJson,
   configJson,
+  contextJson,
   userJson,
   resumeJson,
   breakpointsJson,
@@ -121,6 +122,7 @@ function refuseLarge({
 }: StartRequest): void {
   refuseLargeField('initialState', initialStateJson?.byteLength, sizes.state);
   refuseLargeField('config', configJson?.byteLength, sizes.config);
+  refuseLargeField('context', contextJson?.byteLength, sizes.metadata);
   refuseLargeField('user', userJson?.byteLength, sizes.metadata);
   if (tools.length > 0) refuseLargeField('tools', bytesOfTools(tools), sizes.toolsTogether);
   refuseLargeField('resume', resumeJson?.byteLength, sizes.resume);

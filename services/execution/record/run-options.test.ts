@@ -12,6 +12,7 @@ const tool = fc.record({ nodeName: fc.string(), name: fc.string(), description: 
 const given = fc.record(
   {
     config: object,
+    context: object,
     user: object,
     initialState: object,
     resume: fc.jsonValue(),
@@ -23,33 +24,39 @@ const given = fc.record(
 
 test('what a run is started with is read from its record as it was given, parts that were not given as empty', (t) => {
   fc.assert(
-    fc.property(given, fc.boolean(), ({ config, user, initialState, resume, tools, recursionLimit }, isAccepted) => {
-      const request = {
-        ...(config && { configJson: bytes(config) }),
-        ...(user && { userJson: bytes(user) }),
-        ...(initialState && { initialStateJson: bytes(initialState) }),
-        ...(resume !== undefined && { resumeJson: bytes(resume) }),
-        tools: tools.map(({ parameters, ...rest }) => ({ ...rest, parametersJson: bytes(parameters) })),
-        recursionLimit,
-      } as Partial<StartRequest> as StartRequest;
-      const accepted = { at: 5, traceparent: 'trace' };
-      const read = fromOptionsJson(toOptionsJson(request, isAccepted ? { accepted } : {}));
-      const expected = {
-        config: config ?? {},
-        user: user ?? {},
-        initialState: initialState ?? {},
-        ...(resume !== undefined && { resume }),
-        tools: tools.map(({ nodeName: node, name, description, parameters }) => ({
-          node,
-          name,
-          description,
-          parameters,
-        })),
-        recursionLimit,
-        ...(isAccepted && { accepted }),
-      };
-      t.deepEqual(read, JSON.parse(JSON.stringify(expected)) as typeof read);
-    }),
+    fc.property(
+      given,
+      fc.boolean(),
+      ({ config, context, user, initialState, resume, tools, recursionLimit }, isAccepted) => {
+        const request = {
+          ...(config && { configJson: bytes(config) }),
+          ...(context && { contextJson: bytes(context) }),
+          ...(user && { userJson: bytes(user) }),
+          ...(initialState && { initialStateJson: bytes(initialState) }),
+          ...(resume !== undefined && { resumeJson: bytes(resume) }),
+          tools: tools.map(({ parameters, ...rest }) => ({ ...rest, parametersJson: bytes(parameters) })),
+          recursionLimit,
+        } as Partial<StartRequest> as StartRequest;
+        const accepted = { at: 5, traceparent: 'trace' };
+        const read = fromOptionsJson(toOptionsJson(request, isAccepted ? { accepted } : {}));
+        const expected = {
+          config: config ?? {},
+          ...(context && { context }),
+          user: user ?? {},
+          initialState: initialState ?? {},
+          ...(resume !== undefined && { resume }),
+          tools: tools.map(({ nodeName: node, name, description, parameters }) => ({
+            node,
+            name,
+            description,
+            parameters,
+          })),
+          recursionLimit,
+          ...(isAccepted && { accepted }),
+        };
+        t.deepEqual(read, JSON.parse(JSON.stringify(expected)) as typeof read);
+      },
+    ),
   );
 });
 

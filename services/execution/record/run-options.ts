@@ -5,6 +5,8 @@ import { fromJson } from './json.ts';
 /** The options of a run. Its record keeps them from acceptance to the last claim. */
 export interface RunOptions {
   readonly config: Readonly<Record<string, unknown>>;
+  /** Absent when it is empty. */
+  readonly context?: Readonly<Record<string, unknown>>;
   readonly user: Readonly<Record<string, unknown>>;
   readonly initialState: Readonly<Record<string, unknown>>;
   readonly tools: readonly RemoteToolOption[];
@@ -55,7 +57,8 @@ interface OptionsParts {
  * into them, neither parsed nor serialised again.
  */
 export function toOptionsJson(request: StartRequest, { accepted, initialState }: OptionsParts): Uint8Array {
-  const { configJson, userJson, initialStateJson, resumeJson, breakpointsJson, tools, recursionLimit } = request;
+  const { configJson, contextJson, userJson, initialStateJson, resumeJson, breakpointsJson, tools, recursionLimit } =
+    request;
   const parts: Uint8Array[] = [];
   let text = '{';
   const put = (name: string, json: Uint8Array | undefined): void => {
@@ -66,6 +69,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
     } else text += '{}';
   };
   put('"config":', configJson);
+  if (contextJson) put(',"context":', contextJson);
   put(',"user":', userJson);
   put(',"initialState":', initialState ? toJson(initialState) : initialStateJson);
   if (resumeJson) put(',"resume":', resumeJson);

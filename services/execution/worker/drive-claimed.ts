@@ -246,15 +246,18 @@ function withFreeNames({ tools }: CompiledGraph, options: RunOptions): RunOption
   return { ...options, tools: free.map((tool) => ({ ...tool, parameters: readForeignSchema(tool.parameters) })) };
 }
 
+const noContext: RunContext['context'] = Object.freeze({});
+
 const toRunContext = (
   graph: CompiledGraph,
   { runId, threadId }: ClaimedRun,
-  { config, user, tools }: RunOptions,
+  { config, context = noContext, user, tools }: RunOptions,
   services: Pick<RunContext, 'signal' | 'memory' | 'files'>,
 ): RunContext => ({
   runId,
   threadId,
   config,
+  context,
   user,
   ...services,
   tools: tools.length === 0 ? graph.tools : [...graph.tools, ...tools],

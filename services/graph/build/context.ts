@@ -176,8 +176,10 @@ export interface RunContext {
    * has failed. Give it to every call that may take long.
    */
   readonly signal: AbortSignal;
-  /** The request's `config`. */
+  /** The request's `config`, over that of the assistant whose run it is. */
   readonly config: Readonly<Record<string, unknown>>;
+  /** The request's `context`, over that of the assistant. `{}` without any. */
+  readonly context: Readonly<Record<string, unknown>>;
   /** The user context: the claims of the caller's token, or what the authentication backend returned. Empty without authentication. */
   readonly user: Readonly<Record<string, unknown>>;
   readonly memory: BoundMemory;

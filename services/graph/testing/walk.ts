@@ -252,12 +252,13 @@ const isRemoteIn =
 const noFiles = (): Promise<never> =>
   Promise.reject(new Error('a walk has no files: give it run: { files: fakeFiles() }'));
 
-/** The context of a run without user, config, memories and files. */
+/** The context of a run without user, config, context, memories and files. */
 export const nobody: RunContext = {
   runId: 'run',
   threadId: 'thread',
   signal: new AbortController().signal,
   config: {},
+  context: {},
   user: {},
   memory: {
     store: () => Promise.reject(new Error('a walk has no memory: give it run: { memory: fakeMemory() }')),

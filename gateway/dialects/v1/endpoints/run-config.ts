@@ -13,7 +13,12 @@ const onlyFromCaller: ReadonlySet<string> = new Set([
   'on_completion',
   'on_disconnect',
   'agent',
+  'assistant_id',
+  'assistant_version',
 ]);
+
+/** Whether the service reads a field from the config of each run, so that an assistant cannot give it. */
+export const readOnlyByService = (field: string): boolean => onlyFromCaller.has(field);
 
 /** Claims by which code decides what a caller may do: only the user context sets them, never the body. */
 const onlyFromUser: ReadonlySet<string> = new Set(['user_id', 'role', 'roles', 'sub', 'email', 'scope']);

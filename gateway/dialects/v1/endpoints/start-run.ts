@@ -5,6 +5,7 @@ import type { RemoteTool, StartRequest, StartReply } from '@agent-workflow/proto
 import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
 import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
+import { getAssistant } from '../../../assistants/index.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
 import { jsonBytes } from '../../../http/json.ts';
@@ -54,16 +55,21 @@ function atPlaceOfTool(error: unknown, input: Declaring): unknown {
 
 /** The body of invoke, stream and `POST /v1/runs` as a run to start. */
 async function toStartRequest(
-  { input, owner, user, agent, requestId, newId, idempotency, at }: EndpointRequest<unknown, RunInput>,
+  { input, owner, user, agent, requestId, newId, idempotency, at, call }: EndpointRequest<unknown, RunInput>,
   granularity: Granularity,
-  { tools: toolStore, secured }: Services,
+  { tools: toolStore, secured, threads }: Services,
   awaitEndMs: number | undefined,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
   const thread = config && threadOf(config);
   // The claims are not part of this bound: they have one of their own.
   if (config) boundedBytes(config, ['body', 'config'], sizes.metadata);
-  const nodeConfig = configOf(config, { owner, ...(user && { user }) }, secured);
+  const assistant =
+    config?.assistant_id === undefined
+      ? undefined
+      : await assistantOfRun(threads, { owner, id: idText(config.assistant_id) }, config, call);
+  const nodeConfig = configOf(assistant?.config ?? config, { owner, ...(user && { user }) }, secured);
+  const context = assistant ? { ...assistant.context, ...input.context } : input.context;
   return {
     owner,
     requestId,
@@ -85,9 +91,11 @@ async function toStartRequest(
       threadIdIsNew: idempotency.onceKey === undefined,
     }),
     ...thread,
+    ...assistant?.ofAgent,
     // For another agent than this the caller may not be authorized.
     ...(agent !== undefined && { agent }),
     ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
+    ...(context && { contextJson: boundedBytes(context, ['body', 'context'], sizes.metadata) }),
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
     ...breakpointsOf(input),
@@ -109,6 +117,28 @@ function nodesOf(name: string, nodes: string | readonly string[] = []): readonly
   if (typeof nodes !== 'string') return nodes;
   if (nodes !== '*') throw invalidAt(['body', name], 'must be a list of nodes, or "*"', 'value_error');
   return [nodes];
+}
+
+/** What a run has of its assistant: its config under that of the request, its context, and its agent. @throws NotFound */
+async function assistantOfRun(
+  threads: Services['threads'],
+  key: { readonly owner: string; readonly id: string },
+  given: NonNullable<RunInput['config']>,
+  call: EndpointRequest['call'],
+) {
+  const { agent, version, config, context } = await getAssistant(threads, key, call);
+  const named = agentOf(given).agent;
+  if (agent !== undefined && named !== undefined && named !== agent)
+    throw invalidAt(
+      ['body', 'config', 'agent'],
+      `is not the agent of assistant "${key.id}", "${agent}"`,
+      'value_error',
+    );
+  return {
+    context,
+    config: { ...config, ...given, assistant_id: key.id, assistant_version: version },
+    ofAgent: agent === undefined ? {} : { agent },
+  };
 }
 
 function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest> {

@@ -1,5 +1,15 @@
 import { getAgent, listAgents, retireRevision, setAgentRouting } from './agents.ts';
 import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
+import {
+  createAssistant,
+  deleteAssistant,
+  getAssistant,
+  getAssistantVersion,
+  listAssistants,
+  listAssistantVersions,
+  setAssistantVersion,
+  updateAssistant,
+} from './assistants.ts';
 import type { DescribedEndpoint } from './common/endpoint.ts';
 import { deleteFile, getFile, getFileInfo, getMultimodalConfig, uploadFile, getFileUrl } from './files.ts';
 import { fixThread, getGraph, invokeGraph, setUpTools, getStateSchema, stopThread, streamGraph } from './graph.ts';
@@ -36,6 +46,8 @@ import { deleteThread, forkThread, getThread, listThreads, restoreThread, update
 export const endpoints: readonly DescribedEndpoint[] = [
   ...[ping, healthz, readyz, openApi],
   ...[listAgents, getAgent, setAgentRouting, retireRevision],
+  ...[createAssistant, listAssistants, getAssistant, updateAssistant, deleteAssistant],
+  ...[listAssistantVersions, getAssistantVersion, setAssistantVersion],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
   ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
   ...[listThreads, searchThreads, countThreads, listInbox],

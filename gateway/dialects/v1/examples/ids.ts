@@ -6,4 +6,5 @@ export const exampleIds = {
   checkpoint: '1795418778876002',
   file: '019c2f6e-9200-7a10-8000-3b5c9d1e7f24',
   memory: '019c2f6e-9100-7a10-8000-3b5c9d1e7f23',
+  assistant: '019c2f6e-9300-7a10-8000-3b5c9d1e7f25',
 } as const;

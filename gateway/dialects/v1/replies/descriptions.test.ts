@@ -14,7 +14,7 @@ const read = (secured: boolean): Value => JSON.parse(JSON.stringify(toOpenApi(en
 
 /** The keys of a document below which names stand for what has to be described. */
 const named = new Set(['properties', 'headers', 'schemas', 'securitySchemes', 'responses', 'x-events']);
-const methods = new Set(['get', 'post', 'put', 'delete']);
+const methods = new Set(['get', 'post', 'put', 'patch', 'delete']);
 /** Values that are data and not parts of the document. */
 const data = new Set(['example', 'examples', 'default', 'enum', 'const', 'x-error-codes']);
 

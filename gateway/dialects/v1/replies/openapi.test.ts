@@ -110,6 +110,8 @@ test('the cursor of a list in the order of changes says what its pages miss, and
     return cursor === undefined ? [] : [[path, JSON.stringify(cursor).includes('moves to the front')] as const];
   });
   t.deepEqual(Object.fromEntries(withCursor), {
+    '/v1/assistants': false,
+    '/v1/assistants/{assistant_id}/versions': false,
     '/v1/inbox': true,
     '/v1/runs': false,
     '/v1/store/memories': true,

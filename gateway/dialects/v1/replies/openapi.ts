@@ -30,6 +30,7 @@ when it is 1 to 128 visible ASCII characters. \`traceparent\` continues a trace.
 /** What the operations of each tag are about, in the order in which they are shown. */
 const tags: Readonly<Record<string, string>> = {
   graph: 'The agent: what it is made of, and runs of it',
+  assistants: 'Agents with stored configurations, and their versions',
   runs: 'Runs on record: follow, wait for, stop them',
   threads: 'Conversations with their state and checkpoints',
   messages: 'The messages of a thread',

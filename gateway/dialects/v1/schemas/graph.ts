@@ -98,6 +98,12 @@ const RunConfig = openObjectOf(
         'The name of the agent, where the service has several: see `GET /v1/agents`. Absent: the agent of the thread; for a new thread the default. A thread belongs to the agent of its first run, and another one is 409. A service with a single agent leaves it to the nodes',
       ),
     ),
+    assistant_id: Type.Optional(
+      described(
+        BodyId,
+        'The assistant whose agent, config and context the run has: what the request itself gives stands over them. Nodes see it with `assistant_version`',
+      ),
+    ),
     thread_name: Type.Optional(
       Type.String({
         maxLength: 1024,
@@ -193,6 +199,9 @@ const RunFields = objectOf('RunRequest', 'What the agent is to do, on which thre
     ),
   ),
   config: Type.Optional(described(RunConfig, 'Where and how the run goes')),
+  context: Type.Optional(
+    described(JsonObject, 'What nodes see as `ctx.context`, over that of the assistant; at most 256 KiB'),
+  ),
   recursion_limit: Type.Integer({
     minimum: 1,
     maximum: 1000,
