@@ -20,7 +20,7 @@ import { callerOf, type Counter, failureRate, requestRate, requestsOf, streamSlo
 import { createAdmission } from './middleware/admission.ts';
 import { authentication } from './middleware/authenticate.ts';
 import { cors, knownHosts, refuseCrossSite } from './middleware/browsers.ts';
-import { endpointSteps } from './middleware/endpoint.ts';
+import { endpointSteps, runAuthorizer } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
 import { pagesForPeople } from './pages/pages.ts';
@@ -31,7 +31,7 @@ import { withTickets } from './tickets/index.ts';
 
 export type App = Koa<RequestState>;
 
-type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
+type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config' | 'authorizeRun'> & {
   readonly config: GatewayConfig;
   /** In which callers may speak; absent: those of `dialects/dialects.ts`. */
   readonly dialects?: Dialects<ServiceEndpoint> | undefined;
@@ -74,17 +74,19 @@ export function createApp({
     callerOf: (ctx) => callerOf(ctx, deps.config.TRUST_PROXY_HOPS),
   });
   const { config, log, files, threads } = deps;
+  const subjectOf = createSubjectOf(deps, config.CALL_TIMEOUT_MS);
   const endpointOptions = {
     ...{ config, log, authorize, admission, meters },
-    subjectOf: createSubjectOf(deps, config.CALL_TIMEOUT_MS),
+    subjectOf,
     takeStreamSlot: limits.takeStreamSlot,
     forms: { ...files.limits, bufferBytes: files.bytes.bufferBytes, pace: leastPace },
     runIdempotently: createIdempotency(deps, replyCache),
     feeds: createFeeds(deps.execution),
   };
   const routes = dialects.flatMap((dialect) => {
+    const authorizeRun = runAuthorizer({ authorize, subjectOf, dialect });
     const openApi = lazily(() => JSON.stringify(dialect.openApi?.({ secured }) ?? null));
-    const options = { ...endpointOptions, dialect, services: { ...deps, secured, openApi } };
+    const options = { ...endpointOptions, dialect, services: { ...deps, secured, openApi, authorizeRun } };
     return dialect.rows.flatMap((row) =>
       [row, ...row.aliases].map((route) => ({ route, handle: endpointSteps(row, route, options) })),
     );

@@ -3,7 +3,7 @@ import type { Context, Principal } from './context.ts';
 
 /** What the authorization backend decides about. */
 export interface Access {
-  readonly resource: 'graph' | 'checkpointer' | 'store' | 'files' | 'agents' | 'assistants';
+  readonly resource: 'graph' | 'checkpointer' | 'store' | 'files' | 'agents' | 'assistants' | 'triggers';
   readonly action: string;
 }
 
@@ -31,6 +31,9 @@ export interface Authorize {
 
 /** The paths that need no authentication: they hold no data of any owner. */
 export const openPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/openapi.json']);
+
+/** Whether a path is that of a signed event, whose signature its endpoint checks: it has no credentials. */
+export const isOfEvents = (path: string): boolean => path.endsWith('/events') && path.startsWith('/v1/triggers/');
 
 /** Below it are addresses of files: the rest of the path authenticates its reader. */
 export const fileAddresses = '/files/';

@@ -5,6 +5,7 @@ import type { Access } from './access.ts';
 import type { FileContent } from './content.ts';
 import type { IncomingFile } from './form.ts';
 import type { JsonParts } from './json.ts';
+import type { ReceivedBytes } from './received-bytes.ts';
 import type { Principal } from './context.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -32,6 +33,8 @@ export interface Row extends Route {
   readonly answer: 'data' | 'bare' | 'events' | 'content';
   /** The HTTP status of a success. */
   readonly status: number;
+  /** The body is bytes with a signature, at most so many, and not JSON: the handler gets them by `received`, and checks who sent them. */
+  readonly takesBytes?: number;
   /** It starts a run, whose id is made from an `Idempotency-Key`. */
   readonly startsRun?: boolean;
   /** It is about an agent: the one that it names, else the default. */
@@ -55,7 +58,8 @@ export const changes = (row: Row): boolean => row.method !== 'GET' && accessOf(r
  * Whether an `Idempotency-Key` is read. A reply that is secret is not stored, so that a key could not repeat it; of an upload the body
  * is not held, so that it could not be compared.
  */
-export const takesIdempotencyKey = (row: Row): boolean => changes(row) && !row.secret && !row.takesFile;
+export const takesIdempotencyKey = (row: Row): boolean =>
+  changes(row) && !row.secret && !row.takesFile && row.takesBytes === undefined;
 
 /** One request, authenticated and validated, as the handler of its endpoint gets it. */
 export interface EndpointRequest<Params = unknown, Input = unknown> {
@@ -88,6 +92,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly addReplyMetadata: (entries: Readonly<Record<string, unknown>>) => void;
   /** Reads the file of a row that takes one, and gives what `take` returns. */
   readonly receiveFile: <T>(take: (file: IncomingFile) => Promise<T>) => Promise<T>;
+  /** The body of a row that takes bytes; absent elsewhere. */
+  readonly received?: Received;
   /** Calls `act` if the caller disconnects before the reply has been sent. */
   readonly onDisconnect: (act: () => void) => void;
   /**
@@ -95,6 +101,15 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
    * caller disconnects.
    */
   readonly call: (ms?: number) => Call;
+}
+
+/** A body that comes with a signature in place of credentials. */
+export interface Received {
+  /** `undefined` for a header that is absent. */
+  readonly header: (name: string) => string | undefined;
+  readonly read: () => Promise<ReceivedBytes>;
+  /** Says who the sender acts for, once the signature is known to be right. */
+  readonly enter: (principal: Principal) => void;
 }
 
 /** A run to follow, as the reply of a stream. */

@@ -5,17 +5,20 @@ import { within, type Replicas } from '@agent-workflow/protos/call';
 import type { Access, Authorize, Subject } from '../http/access.ts';
 import { leastPace } from '../http/arrival.ts';
 import { bodyReader } from '../http/body.ts';
-import type { Context } from '../http/context.ts';
+import type { Context, Principal } from '../http/context.ts';
 import type { Dialect } from '../http/dialect.ts';
 import {
   changes,
   takesIdempotencyKey,
   type Endpoint,
   type EndpointRequest,
+  type Received,
   accessOf,
   type Route,
+  type Row,
 } from '../http/endpoint.ts';
 import { receiveFile, type FormLimits, takesForm } from '../http/form.ts';
+import { receiveBytes } from '../http/received-bytes.ts';
 import { sizeOf } from '../http/json.ts';
 import { writeData, writeDataParts, writeJson } from '../http/reply.ts';
 import type { RequestConfig } from '../http/settings.ts';
@@ -23,6 +26,7 @@ import { idMaker, readIdempotencyKey, type IdempotentRequest, type RunIdempotent
 import { writeContent } from '../replies/content.ts';
 import { writeEvents } from '../replies/events.ts';
 import type { Feeds } from '../replies/feeds.ts';
+import type { SubjectOf } from './subject.ts';
 import type { Admission } from './admission.ts';
 import type { GatewayMeters } from './metrics.ts';
 import { inputChecker, queryChecker } from './validate.ts';
@@ -40,6 +44,28 @@ async function checkAccess(
   if (state.byTicket || (await authorize(state.principal, resource, action, subject))) return;
   throw new ServiceError('PermissionDenied', `${action} on ${resource} is not allowed`);
 }
+
+interface RunAuthorization {
+  readonly authorize: Authorize | undefined;
+  readonly subjectOf: SubjectOf;
+  readonly dialect: Dialect;
+}
+
+/**
+ * Asks the authorization backend about a run that somebody else than its owner starts, as the request of the owner would be.
+ * @returns the agent for which it was allowed; `undefined` where that does not depend on the agent.
+ */
+export const runAuthorizer =
+  ({ authorize, subjectOf, dialect }: RunAuthorization) =>
+  async (principal: Principal, row: Row, input: unknown): Promise<string | undefined> => {
+    const access = accessOf(row);
+    if (!authorize || !access) return undefined;
+    const subject = authorize.needsAgent
+      ? await subjectOf({ principal, params: undefined, input, dialect }, row)
+      : undefined;
+    if (await authorize(principal, access.resource, access.action, subject)) return subject?.agent;
+    throw new ServiceError('PermissionDenied', `${access.action} on ${access.resource} is not allowed`);
+  };
 
 interface AnswerOptions {
   readonly config: Pick<RequestConfig, 'CALL_TIMEOUT_MS' | 'STREAM_COMMENT_SECONDS'>;
@@ -59,7 +85,7 @@ function answerer<Services>(
   services: Services,
   { config, log, runIdempotently, feeds, admission, forms }: AnswerOptions,
 ): (ctx: Context) => Promise<void> {
-  const { handle, answer: kind, status, startsRun = false, takesLastEventId = false } = row;
+  const { handle, answer: kind, status, startsRun = false, takesLastEventId = false, takesBytes } = row;
   const takesKey = takesIdempotencyKey(row);
   const isRead = !changes(row);
   return async (ctx) => {
@@ -67,6 +93,7 @@ function answerer<Services>(
     const hasKey = takesKey && ctx.req.headers['idempotency-key'] !== undefined;
     const idempotent = hasKey ? readIdempotencyKey(ctx, startsRun) : undefined;
     const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms });
+    if (takesBytes !== undefined) Object.assign(request, { received: receivedOf(ctx, takesBytes) });
     const reply = await (idempotent
       ? runIdempotently(
           ctx,
@@ -141,6 +168,19 @@ function toEndpointRequest(
   return request;
 }
 
+function receivedOf(ctx: Context, maxBytes: number): Received {
+  return {
+    header: (name) => {
+      const value = ctx.req.headers[name];
+      return typeof value === 'string' ? value : undefined;
+    },
+    read: () => receiveBytes(ctx, maxBytes),
+    enter: (principal) => {
+      ctx.state.principal = principal;
+    },
+  };
+}
+
 /** The signal is made with the first call: many requests call no service. */
 function callsOf({ res }: Context, callTimeoutMs: number): Calls {
   let made: AbortController | undefined;
@@ -169,7 +209,7 @@ interface EndpointOptions<Services> extends AnswerOptions {
   /** Absent: every caller may do everything. */
   readonly authorize: Authorize | undefined;
   /** What a request is about that has been read. */
-  readonly subjectOf: (ctx: Context, row: Endpoint<Services>) => Promise<Subject>;
+  readonly subjectOf: SubjectOf;
   /** Takes a slot for a stream of the caller. */
   readonly takeStreamSlot: (ctx: Context) => Promise<void>;
   /** Absent: nothing is measured. */
@@ -206,13 +246,14 @@ export function endpointSteps<Services>(
       if (!takesForm(ctx, forms)) return;
       admission.reserve(ctx, forms.bufferBytes);
     }
+    if (row.takesBytes !== undefined) admission.reserve(ctx, row.takesBytes);
     if (readBody) {
       admission.reserveBody(ctx);
       if (!(await readBody(ctx))) return;
     }
     checkInput(ctx);
     if (authorize?.needsAgent && access && !ctx.state.byTicket) {
-      const subject = await subjectOf(ctx, row);
+      const subject = await subjectOf(ctx.state, row);
       await checkAccess(ctx, authorize, access, subject);
       ctx.state.agent = subject.agent;
     }

@@ -7,10 +7,16 @@ import type { ResourceCalls, RunReadCalls, ThreadReadCalls } from '@agent-workfl
 import { LRUCache } from 'lru-cache';
 import { getAssistant } from '../assistants/index.ts';
 import type { Subject } from '../http/access.ts';
-import type { Context } from '../http/context.ts';
+import type { RequestState } from '../http/context.ts';
 import type { Named } from '../http/dialect.ts';
 import { accessOf, type Row } from '../http/endpoint.ts';
 import { propertiesOf } from '../http/query.ts';
+
+/** What a request is about that has been read. */
+export type SubjectOf = (
+  request: Pick<RequestState, 'principal' | 'params' | 'input' | 'dialect'>,
+  row: Row,
+) => Promise<Subject>;
 
 /** How long the agents of the service are remembered, in milliseconds. */
 const agentsMs = 10_000;
@@ -36,10 +42,7 @@ interface Calls {
  * Finds what a request is about, for authorization: the agent that it names, else that of the run or thread that it names, else, for a row
  * of an agent, the default.
  */
-export function createSubjectOf(
-  { threads, execution, memory }: Calls,
-  callTimeoutMs: number,
-): (ctx: Context, row: Row) => Promise<Subject> {
+export function createSubjectOf({ threads, execution, memory }: Calls, callTimeoutMs: number): SubjectOf {
   const cache = new LRUCache<'agents', readonly { readonly name: string; readonly isDefault: boolean }[]>({
     max: 1,
     ttl: agentsMs,
@@ -52,7 +55,7 @@ export function createSubjectOf(
     return agents;
   };
 
-  return async ({ state: { principal, params, input, dialect } }, row) => {
+  return async ({ principal, params, input, dialect }, row) => {
     const { owner } = principal;
     const call = within(callTimeoutMs);
     const inPath = (params ?? {}) as InPath;

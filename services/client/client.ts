@@ -27,6 +27,7 @@ import type {
   NewMemory,
   NewMessage,
   NewRouting,
+  NewTrigger,
   Page,
   Paged,
   PastState,
@@ -45,6 +46,9 @@ import type {
   ThreadSearch,
   ThreadState,
   ToolDeclaration,
+  Trigger,
+  TriggerChange,
+  TriggerWithSecret,
   UploadedFile,
 } from './shapes.ts';
 
@@ -116,6 +120,7 @@ export function createClient(clientOptions: ClientOptions) {
     assistants: assistantsOf(connection),
     runs: runsOf(connection),
     threads: threadsOf(connection),
+    triggers: triggersOf(connection),
     memories: memoriesOf(connection),
     files: filesOf(connection),
   };
@@ -330,6 +335,33 @@ function runsOf(connection: Connection) {
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'POST', ...at(runId, '/cancel'), ...options }),
+  };
+}
+
+function triggersOf(connection: Connection) {
+  const at = (triggerId: string, rest = '') => ({ path: `/v1/triggers/{triggerId}${rest}`, ids: { triggerId } });
+  return {
+    /** Makes an address whose signed events start runs. The secret is in this reply alone. */
+    create: (body: NewTrigger, options: RequestOptions = {}): Promise<TriggerWithSecret> =>
+      request(connection, { method: 'POST', path: '/v1/triggers', body, ...options }),
+    list: (
+      query: { readonly limit?: number; readonly cursor?: string } = {},
+      options: RequestOptions = {},
+    ): Promise<Paged & { readonly triggers: readonly Trigger[] }> =>
+      request(connection, { method: 'GET', path: '/v1/triggers', query, ...options }),
+    get: (triggerId: string, options: RequestOptions = {}): Promise<Trigger> =>
+      request(connection, { method: 'GET', ...at(triggerId), ...options }),
+    update: (triggerId: string, body: TriggerChange, options: RequestOptions = {}): Promise<Trigger> =>
+      request(connection, { method: 'PATCH', ...at(triggerId), body, ...options }),
+    /** Gives it a new secret, which is in this reply alone; the one before counts for a day unless `overlap_seconds` is given. */
+    rotate: (
+      triggerId: string,
+      body: { readonly secret?: string; readonly overlap_seconds?: number } = {},
+      options: RequestOptions = {},
+    ): Promise<TriggerWithSecret> =>
+      request(connection, { method: 'POST', ...at(triggerId, '/secret'), body, ...options }),
+    delete: (triggerId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
+      request(connection, { method: 'DELETE', ...at(triggerId), ...options }),
   };
 }
 

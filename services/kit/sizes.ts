@@ -116,7 +116,7 @@ export const sizes = {
 
 /** The bound of a run's options: the sum of the bounds of their parts, which are checked where a run is started. */
 export const runOptionsBytes =
-  sizes.state + sizes.config + 2 * sizes.metadata + sizes.toolsTogether + sizes.resume + sizes.breakpoints + 64 * 1024;
+  sizes.state + 2 * sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + sizes.breakpoints + 64 * 1024;
 
 /** The bytes that JSON adds to a text around it. */
 export const jsonQuotes = 2;

@@ -131,7 +131,7 @@ const start: Whole<StartRequest> = {
   messages: input,
   initialStateJson: json(sizes.state),
   configJson: json(sizes.config),
-  contextJson: json(sizes.metadata),
+  contextJson: json(sizes.config),
   userJson: json(sizes.metadata),
   resumeJson: json(sizes.resume),
   breakpointsJson: json(sizes.breakpoints),

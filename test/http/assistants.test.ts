@@ -206,7 +206,7 @@ test('what a run alone may say, and what is too large, is refused with its name'
   const made = await make({ context: { text: 'x'.repeat(40 * 1024) } });
   const more = { metadata: { text: 'x'.repeat(30 * 1024) } };
   t.deepEqual(await refused(t, send('PATCH', at(made), more), 422, codeOf(422)), [['body', 'context']]);
-  const wide = { context: { text: 'x'.repeat(256 * 1024) } };
+  const wide = { context: { text: 'x'.repeat(512 * 1024) } };
   t.deepEqual(await refused(t, run({}, wide), 422, codeOf(422)), [['body', 'context']]);
 });
 

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,6 +64,14 @@ function schemaCheck(document: Document) {
   };
 }
 
+const signingSecret = 'a signing secret of the sender';
+
+/** What the sender of an event says of it. */
+const signedHeaders = (body: string) => ({
+  'x-github-event': 'pull_request',
+  'x-hub-signature-256': `sha256=${createHmac('sha256', signingSecret).update(body).digest('hex')}`,
+});
+
 interface Made {
   readonly meta: { readonly run_id: string };
 }
@@ -87,9 +96,14 @@ async function prepare(): Promise<Readonly<Record<string, string>>> {
     ...{ agent: 'default', name: 'Brief', metadata: { team: 'support' } },
     ...{ config: { tone: 'brief' }, context: { locale: 'en' } },
   });
+  const trigger = await send('POST', '/v1/triggers', {
+    ...{ format: 'github', name: 'Pull requests', events: ['pull_request'], secret: signingSecret },
+    ...{ message: 'Review the pull request of the event.', config: { agent: 'default' } },
+  });
   const file = await uploadTo(url(), 'Hello', 'hello.txt');
   return {
     [ids.file]: file,
+    [ids.trigger]: (trigger.body.data as { readonly trigger_id: string }).trigger_id,
     [ids.assistant]: (assistant.body.data as { readonly assistant_id: string }).assistant_id,
     [ids.run]: meta.run_id,
     [ids.checkpoint]: checkpoints[0]?.checkpoint_id ?? '',
@@ -170,7 +184,10 @@ test('every example works as it is shown, and its reply and the real one are wha
       const response = await fetch(`${origin}${replaced(urlOf(path, parameters), made)}`, {
         method: method.toUpperCase(),
         ...(given !== undefined && {
-          headers: { 'content-type': 'application/json' },
+          headers: {
+            'content-type': 'application/json',
+            ...(path.endsWith('/events') && signedHeaders(replaced(JSON.stringify(given), made))),
+          },
           body: replaced(JSON.stringify(given), made),
         }),
         ...(form !== undefined && { body: toForm(form as Readonly<Record<string, string>>) }),

@@ -61,6 +61,9 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   createRuns: ({ thread_id }) => ({ runs: [{ messages: [user('hello')], config: { thread_id } }] }),
   createAssistant: () => ({ name: 'of the caller' }),
   updateAssistant: () => ({ name: 'of the caller' }),
+  createTrigger: () => ({ format: 'github' }),
+  updateTrigger: () => ({ enabled: false }),
+  rotateTriggerSecret: () => ({}),
   echoStart: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
   echoShout: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
 };
@@ -73,6 +76,7 @@ interface Ids {
   readonly checkpoint_id: string;
   readonly file_id: string;
   readonly assistant_id: string;
+  readonly trigger_id: string;
 }
 
 const searchTool = { node_name: 'tools', name: 'look', parameters: { type: 'object', properties: {} } };
@@ -123,8 +127,10 @@ async function make(sub: string, [, thread, memoryType]: Kind): Promise<Ids> {
   const file_id = await uploadTo(url, 'a cabbage', 'cabbage.txt', signedIn(sub));
   const kept = await owner.send('POST', '/v1/assistants', { name: 'cabbage', config: { secret: 'cabbage' } });
   const { assistant_id } = kept.body.data as { assistant_id: string };
+  const hook = await owner.send('POST', '/v1/triggers', { format: 'github', name: 'cabbage' });
+  const { trigger_id } = hook.body.data as { trigger_id: string };
   const message_id = messages[0]?.message_id ?? '';
-  return { thread_id, message_id, memory_id, run_id, checkpoint_id, file_id, assistant_id };
+  return { thread_id, message_id, memory_id, run_id, checkpoint_id, file_id, assistant_id, trigger_id };
 }
 
 const clientOf = (sub: string): Client => createClient(url, signedIn(sub));
@@ -162,7 +168,16 @@ function bodyOf(row: Row, ids: Ids): object {
 const nobodys = { agent: testedAgent, revision: 'v1', version: '1' };
 
 /** Ids of the same form that nobody has. */
-const absentAs = ({ thread_id, message_id, memory_id, run_id, checkpoint_id, file_id, assistant_id }: Ids): Ids => ({
+const absentAs = ({
+  thread_id,
+  message_id,
+  memory_id,
+  run_id,
+  checkpoint_id,
+  file_id,
+  assistant_id,
+  trigger_id,
+}: Ids): Ids => ({
   run_id: `absent-${run_id}`,
   thread_id: `absent-${thread_id}`,
   message_id: `absent-${message_id}`,
@@ -170,6 +185,7 @@ const absentAs = ({ thread_id, message_id, memory_id, run_id, checkpoint_id, fil
   checkpoint_id: `absent-${checkpoint_id}`,
   file_id: `absent-${file_id}`,
   assistant_id: `absent-${assistant_id}`,
+  trigger_id: `absent-${trigger_id}`,
 });
 
 const varying =
@@ -204,7 +220,7 @@ test.after.always(() => service?.[Symbol.asyncDispose]());
 
 /** All that the owner can read. */
 async function readAll(): Promise<string> {
-  const paths = hers.flatMap(({ thread_id, memory_id, file_id, assistant_id }) => [
+  const paths = hers.flatMap(({ thread_id, memory_id, file_id, assistant_id, trigger_id }) => [
     `/v1/threads/${thread_id}`,
     `/v1/threads/${thread_id}/runs`,
     `/v1/threads/${thread_id}/state`,
@@ -214,6 +230,7 @@ async function readAll(): Promise<string> {
     `/v1/files/${file_id}/info`,
     `/v1/assistants/${assistant_id}`,
     `/v1/assistants/${assistant_id}/versions`,
+    `/v1/triggers/${trigger_id}`,
   ]);
   const replies = await Promise.all(
     paths.map(async (path) => (await clientOf('alice').send('GET', path)).body.data as unknown),
@@ -224,6 +241,8 @@ async function readAll(): Promise<string> {
 /** What the owner is answered: the result of a run that failed is its failure, and without a backend nobody deploys agents. */
 const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (typeof row.access === 'object' && row.access.resource === 'agents') return 403;
+  // An event is taken by its signature, and not by credentials.
+  if (row.name === 'receiveEvent') return 401;
   return row.name === 'waitForRun' && thread === threadKinds['whose run failed'] ? 500 : row.status;
 };
 

@@ -314,6 +314,7 @@ test("the client's types of lists have the fields by which the service goes on w
     listRuns: true satisfies Has<Client['threads']['runs'], 'has_more'>,
     listThreads: true satisfies Has<Client['threads']['list'], 'has_more'>,
     searchThreads: true satisfies Has<Client['threads']['search'], 'has_more'>,
+    listTriggers: true satisfies Has<Client['triggers']['list'], 'has_more'>,
   };
   const fieldsOf = (reply: object): string[] =>
     Object.keys(Object('properties' in reply && reply.properties) as object);

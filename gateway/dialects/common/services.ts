@@ -15,6 +15,7 @@ import type {
 } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { FileStore } from '../../files/index.ts';
+import type { Principal } from '../../http/context.ts';
 import type { Endpoint, Handler, Row } from '../../http/endpoint.ts';
 import type { RequestConfig } from '../../http/settings.ts';
 import type { TicketStore } from '../../tickets/index.ts';
@@ -44,6 +45,11 @@ export interface Services {
   readonly config: RequestConfig;
   /** Whether callers authenticate: the user of a run is then the principal's, whatever the body says. */
   readonly secured: boolean;
+  /**
+   * Asks the authorization backend about a run that somebody else than its owner starts. @returns the agent for which it was allowed;
+   * `undefined` where that does not depend on the agent. @throws PermissionDenied
+   */
+  readonly authorizeRun: (principal: Principal, row: Row, input: unknown) => Promise<string | undefined>;
   readonly log: Log;
   /** The OpenAPI document, as JSON text. */
   readonly openApi: () => string;

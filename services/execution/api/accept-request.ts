@@ -122,7 +122,7 @@ function refuseLarge({
 }: StartRequest): void {
   refuseLargeField('initialState', initialStateJson?.byteLength, sizes.state);
   refuseLargeField('config', configJson?.byteLength, sizes.config);
-  refuseLargeField('context', contextJson?.byteLength, sizes.metadata);
+  refuseLargeField('context', contextJson?.byteLength, sizes.config);
   refuseLargeField('user', userJson?.byteLength, sizes.metadata);
   if (tools.length > 0) refuseLargeField('tools', bytesOfTools(tools), sizes.toolsTogether);
   refuseLargeField('resume', resumeJson?.byteLength, sizes.resume);

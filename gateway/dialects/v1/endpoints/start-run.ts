@@ -95,7 +95,7 @@ async function toStartRequest(
     // For another agent than this the caller may not be authorized.
     ...(agent !== undefined && { agent }),
     ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
-    ...(context && { contextJson: boundedBytes(context, ['body', 'context'], sizes.metadata) }),
+    ...(context && { contextJson: boundedBytes(context, ['body', 'context'], sizes.config) }),
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
     ...breakpointsOf(input),

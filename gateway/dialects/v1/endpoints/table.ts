@@ -37,6 +37,15 @@ import {
   waitForRun,
 } from './runs.ts';
 import { clearState, getState, updateState } from './state.ts';
+import {
+  createTrigger,
+  deleteTrigger,
+  getTrigger,
+  listTriggers,
+  receiveEvent,
+  rotateTriggerSecret,
+  updateTrigger,
+} from './triggers.ts';
 import { deleteThread, forkThread, getThread, listThreads, restoreThread, updateThread } from './threads.ts';
 
 /**
@@ -50,6 +59,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[listAssistantVersions, getAssistantVersion, setAssistantVersion],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
   ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
+  ...[createTrigger, listTriggers, getTrigger, updateTrigger, rotateTriggerSecret, deleteTrigger, receiveEvent],
   ...[listThreads, searchThreads, countThreads, listInbox],
   ...[getThread, updateThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread, restoreThread],

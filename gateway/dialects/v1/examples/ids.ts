@@ -7,4 +7,5 @@ export const exampleIds = {
   file: '019c2f6e-9200-7a10-8000-3b5c9d1e7f24',
   memory: '019c2f6e-9100-7a10-8000-3b5c9d1e7f23',
   assistant: '019c2f6e-9300-7a10-8000-3b5c9d1e7f25',
+  trigger: '019c2f6e-9400-7a10-8000-3b5c9d1e7f26',
 } as const;

@@ -1,5 +1,5 @@
 import type { EventKind } from '@agent-workflow/protos/event-parts';
-import { openPaths } from '../../../http/access.ts';
+import { isOfEvents, openPaths } from '../../../http/access.ts';
 import { takesIdempotencyKey, type Route } from '../../../http/endpoint.ts';
 import { withNulls } from '../../../http/nulls.ts';
 import { propertiesOf, takesQuery } from '../../../http/query.ts';
@@ -32,6 +32,7 @@ const tags: Readonly<Record<string, string>> = {
   graph: 'The agent: what it is made of, and runs of it',
   assistants: 'Agents with stored configurations, and their versions',
   runs: 'Runs on record: follow, wait for, stop them',
+  triggers: 'Addresses whose signed events start runs',
   threads: 'Conversations with their state and checkpoints',
   messages: 'The messages of a thread',
   memories: 'What is remembered across threads',
@@ -93,7 +94,7 @@ const securitySchemes = {
 
 /** The `security` of operations that need no authentication or accept a ticket; the others have that of the document. */
 function securityOf({ takesTicket }: DescribedRow, { path }: Route): Json {
-  if (openPaths.has(path)) return { security: [] };
+  if (openPaths.has(path) || isOfEvents(path)) return { security: [] };
   return takesTicket ? { security: [{ bearer: [] }, { ticket: [] }] } : {};
 }
 
@@ -126,6 +127,7 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
         requestBody: requestBody(withNulls(row.input, answered), { row, route, components }),
       }),
     ...(row.takesFile && { requestBody: formBody(row) }),
+    ...(row.takesBytes !== undefined && { requestBody: bytesBody(row) }),
     responses: {
       [row.status]: {
         description: successText(row),
@@ -137,6 +139,12 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
     },
   };
 }
+
+const bytesBody = ({ example }: DescribedRow): Json => ({
+  required: true,
+  description: 'What is signed, as the sender sends it: JSON, a form, or any text',
+  content: { 'application/json': { schema: { description: 'The event' }, example: example.body } },
+});
 
 const pathParameters = ({ params, example }: DescribedRow, components: Components): Json[] =>
   Object.entries(params ? propertiesOf(params) : {}).map(([name, schema]) => ({

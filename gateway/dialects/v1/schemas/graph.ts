@@ -82,7 +82,7 @@ const ConfigTool = Type.Unsafe<Tool | { readonly function: Tool }>(
 );
 
 /** `config` of a run. The service reads these fields; nodes see all fields. */
-const RunConfig = openObjectOf(
+export const RunConfig = openObjectOf(
   'RunConfig',
   'Where and how a run goes. The service reads these fields; the nodes of the graph see all fields. At most 256 KiB.',
   {
@@ -200,7 +200,7 @@ const RunFields = objectOf('RunRequest', 'What the agent is to do, on which thre
   ),
   config: Type.Optional(described(RunConfig, 'Where and how the run goes')),
   context: Type.Optional(
-    described(JsonObject, 'What nodes see as `ctx.context`, over that of the assistant; at most 256 KiB'),
+    described(JsonObject, 'What nodes see as `ctx.context`, over that of the assistant; together at most 512 KiB'),
   ),
   recursion_limit: Type.Integer({
     minimum: 1,
