@@ -28,7 +28,7 @@ export const createTrigger: Example = {
   reply: { ...trigger, secret: '5f1d0c8e7b6a49382716f5e4d3c2b1a0918273645566778899aabbccddeeff00' },
 };
 
-export const listTriggers: Example = { query: { limit: 10 }, reply: { triggers: [trigger], has_more: false } };
+export const listTriggers: Example = { query: { limit: 100 }, reply: { triggers: [trigger], has_more: false } };
 
 export const getTrigger: Example = { params, reply: trigger };
 
