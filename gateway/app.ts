@@ -16,7 +16,16 @@ import { oneHost, readablePath } from './http/target.ts';
 import { routing } from './http/router.ts';
 import { unmatched } from './http/unmatched.ts';
 import { createIdempotency, type ReplyCache } from './idempotency/index.ts';
-import { callerOf, type Counter, failureRate, requestRate, requestsOf, streamSlots } from './limits/index.ts';
+import {
+  callerOf,
+  type Counter,
+  failureRate,
+  requestRate,
+  requestsOf,
+  requestTaker,
+  streamSlots,
+  type TakeRequest,
+} from './limits/index.ts';
 import { createAdmission } from './middleware/admission.ts';
 import { authentication } from './middleware/authenticate.ts';
 import { cors, knownHosts, refuseCrossSite } from './middleware/browsers.ts';
@@ -78,6 +87,7 @@ export function createApp({
   const endpointOptions = {
     ...{ config, log, authorize, admission, meters },
     subjectOf,
+    takeRequest: limits.takeRequest,
     takeStreamSlot: limits.takeStreamSlot,
     forms: { ...files.limits, bufferBytes: files.bytes.bufferBytes, pace: leastPace },
     runIdempotently: createIdempotency(deps, replyCache),
@@ -140,6 +150,8 @@ const onlyFor =
 interface Limits {
   readonly failures: Middleware | undefined;
   readonly requests: Middleware | undefined;
+  /** Counts a request whose principal is known late. */
+  readonly takeRequest: TakeRequest | undefined;
   readonly takeStreamSlot: (ctx: Context) => Promise<void>;
 }
 
@@ -149,9 +161,11 @@ function limitsOf(config: GatewayConfig, counter: Counter, authenticates: boolea
   const hops = config.TRUST_PROXY_HOPS;
   const failures = authenticates ? config.RATE_LIMIT_AUTH_FAILURES : 0;
   const requests = requestsOf(config, authenticates);
+  const takeRequest = requests === 0 ? undefined : requestTaker({ counter, hops, rate: { limit: requests, windowMs } });
   return {
     failures: failures === 0 ? undefined : failureRate({ counter, hops, rate: { limit: failures, windowMs } }),
-    requests: requests === 0 ? undefined : requestRate({ counter, hops, rate: { limit: requests, windowMs } }),
+    requests: takeRequest && requestRate(takeRequest),
+    takeRequest,
     takeStreamSlot: streamSlots({ counter, hops, limit: config.MAX_STREAMS_PER_PRINCIPAL }),
   };
 }

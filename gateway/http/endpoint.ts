@@ -108,8 +108,8 @@ export interface Received {
   /** `undefined` for a header that is absent. */
   readonly header: (name: string) => string | undefined;
   readonly read: () => Promise<ReceivedBytes>;
-  /** Says who the sender acts for, once the signature is known to be right. */
-  readonly enter: (principal: Principal) => void;
+  /** Says who the sender acts for, once the signature is known to be right: the request counts for that owner. @throws RateLimited */
+  readonly enter: (principal: Principal) => Promise<void>;
 }
 
 /** A run to follow, as the reply of a stream. */

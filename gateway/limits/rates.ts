@@ -1,5 +1,5 @@
 import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
-import { openPaths } from '../http/access.ts';
+import { isOfEvents, openPaths } from '../http/access.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import { addressOf, callerOf } from './caller.ts';
 import type { Counter, Rate, RateState } from './port.ts';
@@ -11,17 +11,24 @@ interface RateOptions {
   readonly hops: number;
 }
 
+export type TakeRequest = (ctx: Context) => Promise<void>;
+
+/** Counts a request for its principal. @throws RateLimited */
+export function requestTaker({ counter, rate, hops }: RateOptions): TakeRequest {
+  return async (ctx) => {
+    const rateState = await counter.take(`requests ${callerOf(ctx, hops)}`, rate);
+    setRateHeaders(ctx, rate, rateState);
+    if (!rateState.allowed) throw refusal('too many requests', rate, rateState);
+  };
+}
+
 /**
  * Bounds the requests of each principal, and puts the state of its rate into the headers of every reply. Probes are never
  * refused: the platform would restart the process.
  */
-export function requestRate({ counter, rate, hops }: RateOptions): Middleware {
+export function requestRate(take: TakeRequest): Middleware {
   return async (ctx, next) => {
-    if (!openPaths.has(ctx.path)) {
-      const rateState = await counter.take(`requests ${callerOf(ctx, hops)}`, rate);
-      setRateHeaders(ctx, rate, rateState);
-      if (!rateState.allowed) throw refusal('too many requests', rate, rateState);
-    }
+    if (!openPaths.has(ctx.path)) await take(ctx);
     // Not awaited: what has been done here need not stand in memory as long as the request.
     return next() as Promise<unknown>;
   };
@@ -33,7 +40,7 @@ export function requestRate({ counter, rate, hops }: RateOptions): Middleware {
  */
 export function failureRate({ counter, rate, hops }: RateOptions): Middleware {
   return async (ctx, next) => {
-    const key = `failures ${addressOf(ctx, hops)}`;
+    const key = `failures ${addressOf(ctx, hops)}${eventsOf(ctx.path)}`;
     const rateState = await counter.take(key, rate, 0);
     if (!rateState.allowed && !openPaths.has(ctx.path))
       throw refusal('too many failed authentications', rate, rateState);
@@ -45,6 +52,9 @@ export function failureRate({ counter, rate, hops }: RateOptions): Middleware {
     }
   };
 }
+
+/** Senders have few addresses for all whom they send to: what has the wrong secret at one trigger does not hold up the events of others. */
+const eventsOf = (path: string): string => (isOfEvents(path) ? ` ${path.slice(0, 64)}` : '');
 
 /** The headers of draft-ietf-httpapi-ratelimit-headers (version 06): counts, and seconds from now. */
 function setRateHeaders({ state }: Context, rate: Rate, { remaining, resetMs }: RateState): void {

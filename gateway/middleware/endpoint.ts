@@ -26,6 +26,7 @@ import { idMaker, readIdempotencyKey, type IdempotentRequest, type RunIdempotent
 import { writeContent } from '../replies/content.ts';
 import { writeEvents } from '../replies/events.ts';
 import type { Feeds } from '../replies/feeds.ts';
+import type { TakeRequest } from '../limits/index.ts';
 import type { SubjectOf } from './subject.ts';
 import type { Admission } from './admission.ts';
 import type { GatewayMeters } from './metrics.ts';
@@ -77,13 +78,15 @@ interface AnswerOptions {
   readonly admission: Admission;
   /** Of forms with a file. */
   readonly forms: FormLimits;
+  /** Counts a request whose principal is known late; absent: requests have no limit. */
+  readonly takeRequest: TakeRequest | undefined;
 }
 
 /** The last step of an endpoint: calls its handler and writes the reply. */
 function answerer<Services>(
   row: Endpoint<Services>,
   services: Services,
-  { config, log, runIdempotently, feeds, admission, forms }: AnswerOptions,
+  { config, log, runIdempotently, feeds, admission, forms, takeRequest }: AnswerOptions,
 ): (ctx: Context) => Promise<void> {
   const { handle, answer: kind, status, startsRun = false, takesLastEventId = false, takesBytes } = row;
   const takesKey = takesIdempotencyKey(row);
@@ -93,7 +96,7 @@ function answerer<Services>(
     const hasKey = takesKey && ctx.req.headers['idempotency-key'] !== undefined;
     const idempotent = hasKey ? readIdempotencyKey(ctx, startsRun) : undefined;
     const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms });
-    if (takesBytes !== undefined) Object.assign(request, { received: receivedOf(ctx, takesBytes) });
+    if (takesBytes !== undefined) Object.assign(request, { received: receivedOf(ctx, takesBytes, takeRequest) });
     const reply = await (idempotent
       ? runIdempotently(
           ctx,
@@ -168,15 +171,20 @@ function toEndpointRequest(
   return request;
 }
 
-function receivedOf(ctx: Context, maxBytes: number): Received {
+function receivedOf(ctx: Context, maxBytes: number, takeRequest: TakeRequest | undefined): Received {
   return {
     header: (name) => {
       const value = ctx.req.headers[name];
       return typeof value === 'string' ? value : undefined;
     },
     read: () => receiveBytes(ctx, maxBytes),
-    enter: (principal) => {
+    enter: async (principal) => {
       ctx.state.principal = principal;
+      // The rate of the owner stands in the headers in place of that of the address.
+      const { headers } = ctx.state;
+      const rateAt = headers.indexOf('RateLimit-Limit');
+      if (rateAt !== -1) headers.splice(rateAt, 6);
+      await takeRequest?.(ctx);
     },
   };
 }

@@ -8,7 +8,7 @@ export type TriggerFormat = (typeof triggerFormats)[number];
 export type ReadHeader = (name: string) => string | undefined;
 
 /** What a request says of itself in its signature, before it is known to be true. */
-export interface Claim {
+interface Claim {
   /** In seconds since 1970; absent where the form has none. */
   readonly timestamp?: number;
   /** What is signed before the body. */
@@ -19,7 +19,7 @@ export interface Claim {
 }
 
 /** How far the clock of a sender may differ from ours, in seconds: as Slack and Standard Webhooks recommend. */
-export const toleranceSeconds = 300;
+const toleranceSeconds = 300;
 
 /** Signatures that are read of one request: a sender that rotates its key has two (a count). */
 const maxSignatures = 8;

@@ -86,7 +86,7 @@ export async function getTrigger(
   return triggerOf(row);
 }
 
-/** The trigger of an address, whoever its owner is; `undefined` when there is none. */
+/** The trigger of an address, of any owner; `undefined` when there is none. */
 export async function findTrigger(
   threads: Pick<Calls, 'getResource'>,
   id: string,

@@ -189,9 +189,9 @@ const absentAs = ({
 });
 
 const varying =
-  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|"open_runs":\d+|"state":"drain(?:ing|ed)"/g;
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|"open_runs":\d+|"state":"drain(?:ing|ed)"|"secret":"[0-9a-f]{64}"/g;
 
-/** A reply without what differs between any two requests: the ids asked for, ids made, times, what sweeps count, and which parts are slow just now. */
+/** A reply without what differs between any two requests: the ids asked for, ids and secrets made, times, what sweeps count, and which parts are slow just now. */
 const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>
   `${String(status)} ${[...Object.values(ids as unknown as Record<string, string>), sub]
     .reduce((text, id) => text.replaceAll(id, '…'), body)

@@ -47,7 +47,7 @@ const signers = { github: githubHeaders, slack: slackHeaders, standard: standard
 const make = async (format: keyof typeof signers, more: object = {}): Promise<Trigger> => {
   const reply = await send('POST', '/v1/triggers', { format, ...more });
   if (reply.status !== 200) throw new Error(JSON.stringify(reply.body));
-  return reply.body.data as Trigger;
+  return reply.body.data;
 };
 const deliver = async (path: string, body: string | Uint8Array, headers: Headers, base = url()): Promise<Answer> => {
   const reply = await fetch(`${base}${path}`, {
@@ -141,7 +141,7 @@ test.serial('a secret is shown once and can be replaced: the one before counts f
     t.false(JSON.stringify(body).includes(made.secret), path);
   }
   const rotate = async (overlap: number): Promise<Trigger> =>
-    (await send('POST', `${at}/secret`, { overlap_seconds: overlap })).body.data as Trigger;
+    (await send('POST', `${at}/secret`, { overlap_seconds: overlap })).body.data;
   const second = await rotate(60);
   t.not(second.secret, made.secret);
   const works = async ({ secret }: Trigger, body: string): Promise<boolean> =>
@@ -231,6 +231,31 @@ test.serial(
     t.is((await deliver(made.path, '{"n":1}', {}, service.url)).status, 401);
   },
 );
+
+test.serial('wrong signatures at one trigger hold up no other, and a signed event counts for its owner', async (t) => {
+  const secret = 'a secret that is long enough for any of them, 64 bytes and more!!';
+  const limits = { RATE_LIMIT_AUTH_FAILURES: '3', RATE_LIMIT_REQUESTS: '12' };
+  const auth = { JWT_ALGORITHM: 'HS256', JWT_SECRET_KEY: secret, ...limits };
+  await using service = await openEmbedded(null, auth, { agents, default_agent: 'configured', auth: 'jwt' });
+  const token = makeToken('HS256', secret, { claims: goodClaims({ user_id: 'ada' }) });
+  const ada = createClient(service.url, { authorization: `Bearer ${token}` });
+  const make = async () => (await ada.send('POST', '/v1/triggers', { format: 'github' })).body.data as Trigger;
+  const [own, other] = [await make(), await make()];
+  const wrong = githubHeaders('not the secret of any', '{}');
+  const refusals: number[] = [];
+  for (let n = 0; n < 4; n++) refusals.push((await deliver(other.path, '{}', wrong, service.url)).status);
+  t.deepEqual(refusals, [401, 401, 401, 429]);
+  const event = (n: number) => {
+    const body = JSON.stringify({ n });
+    return { method: 'POST', headers: githubHeaders(own.secret, body), body };
+  };
+  const first = await fetch(`${service.url}${own.path}`, event(0));
+  t.deepEqual(
+    [first.status, first.headers.get('ratelimit-remaining')],
+    [200, '9'],
+    'two requests and one event of ada',
+  );
+});
 
 test.serial('the address takes POST alone', async (t) => {
   const { path } = await make('github');

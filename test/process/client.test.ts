@@ -304,8 +304,8 @@ type Has<Call, Field> = Field extends Reply<Call> ? true : false;
 test("the client's types of lists have the fields by which the service goes on with them", (t) => {
   const more = {
     forgetMemories: true satisfies Has<Client['memories']['forget'], 'has_more'>,
-    listAssistants: true satisfies Has<Client['assistants']['list'], 'has_more'>,
     listAssistantVersions: true satisfies Has<Client['assistants']['versions'], 'has_more'>,
+    listAssistants: true satisfies Has<Client['assistants']['list'], 'has_more'>,
     listCheckpoints: true satisfies Has<Client['threads']['checkpoints'], 'has_more'>,
     listInbox: true satisfies Has<Client['threads']['inbox'], 'has_more'>,
     listMemories: true satisfies Has<Client['memories']['list'], 'has_more'>,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { notFound } from '@agent-workflow/kit/errors';
 import { idText } from '@agent-workflow/protos/message';
 import {
   assistantOf,
@@ -243,8 +244,10 @@ export const listAssistantVersions = endpoint({
 /** Versions of 60 KiB that fit a reply of 4 MiB. */
 const maxVersionsPage = 50;
 
+const isVersion = /^[1-9]\d{0,8}$/;
+
 function readCursor(cursor: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(cursor)) throw invalidAt(['query', 'cursor'], 'is no cursor of this list', 'value_error');
+  if (!isVersion.test(cursor)) throw invalidAt(['query', 'cursor'], 'is no cursor of this list', 'value_error');
   return Number(cursor);
 }
 
@@ -259,8 +262,10 @@ export const getAssistantVersion = endpoint({
   access: read,
   params: schemas.AssistantVersionParams,
   reply: schemas.AssistantVersion,
-  handle: async ({ params: { assistant_id: id, version }, owner, call }, { threads }) =>
-    JSON.stringify(shownVersion(id, await getVersion(threads, { owner, id }, Number(version), call))),
+  handle: async ({ params: { assistant_id: id, version }, owner, call }, { threads }) => {
+    if (!isVersion.test(version)) throw notFound(`assistant "${id}" has no version "${version}"`);
+    return JSON.stringify(shownVersion(id, await getVersion(threads, { owner, id }, Number(version), call)));
+  },
 });
 
 export const setAssistantVersion = endpoint({

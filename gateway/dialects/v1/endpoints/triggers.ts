@@ -254,15 +254,15 @@ function runInputOf(trigger: Trigger, { id, type, body, text }: Event, at: Date)
   const content = trigger.message === undefined || trigger.message === '' ? text : trigger.message;
   return {
     messages: content.trim() === '' ? [{ role: 'user', content: '{}' }] : [{ role: 'user', content }],
-    config: trigger.config as NonNullable<RunInput['config']>,
+    config: trigger.config,
     context: { ...trigger.context, event },
     recursion_limit: 25,
   };
 }
 
 /** Starts the run of an event once, however often the event comes within a day. */
-async function startOnce(
-  request: EndpointRequest<unknown, unknown>,
+async function startEventRun(
+  request: EndpointRequest,
   trigger: Trigger,
   { event, hash }: { readonly event: Event; readonly hash: string },
   services: Services,
@@ -282,9 +282,9 @@ async function startOnce(
     newId: (what) => idFrom(onceKey, what),
   };
   const { runId, threadId } = await startRun(run, 'low', services);
-  const reply = JSON.stringify({ run_id: runId, thread_id: threadId });
-  await threads.endOnce({ owner, onceKey, replyJson: jsonBytes(JSON.parse(reply)) }, call());
-  return reply;
+  const started = { run_id: runId, thread_id: threadId };
+  await threads.endOnce({ owner, onceKey, replyJson: jsonBytes(started) }, call());
+  return JSON.stringify(started);
 }
 
 /** The largest event, in bytes. */
@@ -316,7 +316,7 @@ export const receiveEvent = endpoint({
     const secrets = countingAt(trigger.secrets, Date.now()).map(({ text }) => text);
     if (!isSigned(trigger.format, claim, { body: body.bytes, secrets })) throw notSigned();
     const { owner, user } = trigger;
-    received.enter({ owner, ...(user && { user }) });
+    await received.enter({ owner, ...(user && { user }) });
 
     const text = textOf(body);
     const value = valueOf(text, body);
@@ -328,7 +328,7 @@ export const receiveEvent = endpoint({
     const { events = [] } = trigger;
     if (events.length > 0 && (type === undefined || !events.includes(type))) return '{"ignored":true}';
     const hash = eventHash(trigger.id, claim, body.bytes);
-    return startOnce(
+    return startEventRun(
       request,
       trigger,
       { event: { id: idFrom(hash, 'event'), type, body: value, text }, hash },

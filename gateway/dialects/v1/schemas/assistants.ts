@@ -19,7 +19,7 @@ const pathAssistantId = described(Id, 'The assistant');
 export const AssistantParams = Type.Object({ assistant_id: pathAssistantId });
 export const AssistantVersionParams = Type.Object({
   assistant_id: pathAssistantId,
-  version: Type.String({ pattern: '^[1-9][0-9]{0,8}$', description: 'The number of the version' }),
+  version: described(Id, 'The number of the version'),
 });
 
 const together = 'Together with the other fields at most 60 KiB';
