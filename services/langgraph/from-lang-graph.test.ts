@@ -39,9 +39,11 @@ test('a checkpoint over the size limit of the state fails the step and says what
 
 test('nodes get the thread, the config and the user of the run, and a caller cannot choose a checkpoint', async (t) => {
   let seen: Readonly<Record<string, unknown>> = {};
+  let context: unknown;
   const graph = new StateGraph(Items)
     .addNode('look', (_state, config) => {
       seen = config.configurable ?? {};
+      ({ context } = config);
       config.writer({ step: 'looked' });
       return {};
     })
@@ -52,12 +54,14 @@ test('nodes get the thread, the config and the user of the run, and a caller can
     context: [user('Go')],
     run: {
       config: { tone: 'brief', checkpoint_id: 'x', thread_id: 'y', __pregel_resuming: true },
+      context: { locale: 'fr' },
       user: { sub: 'ada' },
     },
     onProgress: (_node, data) => progress.push(data),
   });
   t.like(seen, { tone: 'brief', thread_id: 'thread', user: { sub: 'ada' }, idempotency_key: 'run/1/begin' });
   t.not(seen['checkpoint_id'], 'x');
+  t.deepEqual(context, { tone: 'brief', locale: 'fr' });
   t.deepEqual(progress, [{ step: 'looked' }]);
 });
 

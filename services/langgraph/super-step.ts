@@ -139,11 +139,11 @@ const ownKeys = new Set([
   ...['user', 'idempotency_key'],
 ]);
 
-function configOf({ config, threadId, user, idempotencyKey }: NodeContext): object {
-  const given = Object.entries(config).filter(([name]) => !ownKeys.has(name) && !name.startsWith('__'));
-  const context = Object.fromEntries(given);
+function configOf({ config, context, threadId, user, idempotencyKey }: NodeContext): object {
+  const entries = Object.entries(config).filter(([name]) => !ownKeys.has(name) && !name.startsWith('__'));
+  const given = Object.fromEntries(entries);
   const own = { user, thread_id: threadId, idempotency_key: idempotencyKey };
-  return { configurable: { ...context, ...own }, context };
+  return { configurable: { ...given, ...own }, context: { ...given, ...context } };
 }
 
 type Started = Parameters<NonNullable<BaseCallbackHandler['handleChatModelStart']>>;

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { createClient, user } from '../servers/client.ts';
 import { openEmbedded } from '../servers/embedded.ts';
@@ -226,4 +227,24 @@ test('no assistant gives a role: where callers sign in, the claims decide', asyn
   const eve = createClient(service.url, { authorization: `Bearer ${tokenOf('eve')}` });
   const foreign = await eve.send('POST', '/v1/graph/invoke', { messages: [user('hello')], config: { assistant_id } });
   t.is(foreign.status, 404);
+});
+
+test('a caller who may not use the agent of an assistant starts no run of it, alone or in a batch', async (t) => {
+  const module = fileURLToPath(new URL('../backends/authorization.ts', import.meta.url));
+  const signedIn = { auth: 'jwt', authorization: `${module}:byAgent` };
+  const env = { JWT_ALGORITHM: 'HS256', JWT_SECRET_KEY: secret };
+  await using service = await openEmbedded(null, env, { agents, default_agent: 'configured', ...signedIn });
+  const as = (...allowed: string[]) => {
+    const token = makeToken('HS256', secret, { claims: goodClaims({ user_id: 'ada', agents: allowed }) });
+    return createClient(service.url, { authorization: `Bearer ${token}` });
+  };
+  t.is((await as('configured').send('POST', '/v1/assistants', { agent: 'office' })).status, 403);
+  const kept = await as('configured', 'office').send('POST', '/v1/assistants', { agent: 'office' });
+  const { assistant_id } = kept.body.data as Assistant;
+  const one = { messages: [user('hello')], config: { assistant_id } };
+  t.is((await as('configured').send('POST', '/v1/graph/invoke', one)).status, 403);
+  t.is((await as('office').send('POST', '/v1/graph/invoke', one)).status, 200);
+  const batch = await as('configured').send('POST', '/v1/runs/batch', { runs: [one] });
+  const { runs } = batch.body.data as { runs: { error: { details: { loc: unknown[] }[] } }[] };
+  t.deepEqual(runs[0]?.error.details[0]?.loc, ['body', 'runs', 0, 'config', 'assistant_id']);
 });

@@ -67,7 +67,7 @@ async function toStartRequest(
   const assistant =
     config?.assistant_id === undefined
       ? undefined
-      : await assistantOfRun(threads, { owner, id: idText(config.assistant_id) }, config, call);
+      : await assistantOfRun(threads, { owner, id: idText(config.assistant_id) }, config, { call, agent });
   const nodeConfig = configOf(assistant?.config ?? config, { owner, ...(user && { user }) }, secured);
   const context = assistant ? { ...assistant.context, ...input.context } : input.context;
   return {
@@ -124,7 +124,7 @@ async function assistantOfRun(
   threads: Services['threads'],
   key: { readonly owner: string; readonly id: string },
   given: NonNullable<RunInput['config']>,
-  call: EndpointRequest['call'],
+  { call, agent: allowed }: Pick<EndpointRequest, 'call' | 'agent'>,
 ) {
   const { agent, version, config, context } = await getAssistant(threads, key, call);
   const named = agentOf(given).agent;
@@ -132,6 +132,12 @@ async function assistantOfRun(
     throw invalidAt(
       ['body', 'config', 'agent'],
       `is not the agent of assistant "${key.id}", "${agent}"`,
+      'value_error',
+    );
+  if (agent !== undefined && allowed !== undefined && agent !== allowed)
+    throw invalidAt(
+      ['body', 'config', 'assistant_id'],
+      `has the agent "${agent}", and the request is one of "${allowed}"`,
       'value_error',
     );
   return {
