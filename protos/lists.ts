@@ -76,7 +76,15 @@ export const revisionStates = ['registered', 'current', 'ramping', 'draining', '
 export type RevisionState = (typeof revisionStates)[number];
 
 /** What the record keeps for an owner beside threads. */
-const resourceKinds = ['schedule', 'webhook', 'delivery', 'trigger', 'assistant', 'assistant_version', 'completion'] as const;
+const resourceKinds = [
+  'schedule',
+  'webhook',
+  'delivery',
+  'trigger',
+  'assistant',
+  'assistant_version',
+  'completion',
+] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 
 export const memoryTypes = [
