@@ -27,6 +27,7 @@ export { chatModel, type ChatModelOptions } from './model/chat-model.ts';
 export { modelNode, type ModelNodeOptions, type ModelState } from './model/model-node.ts';
 export { outputNode, type OutputNodeOptions } from './model/output-node.ts';
 export { createReactAgent, type ReactAgentOptions } from './model/react-agent.ts';
+export { DeadlinePassed } from './state/deadline.ts';
 export { interrupt, type Interrupt } from './run/interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './build/policy.ts';
 export { lastUserText } from './state/calls.ts';

@@ -6,6 +6,13 @@ import type { UsageReport } from '../state/usage.ts';
 export interface InterruptOptions {
   /** What the question is about, in 1 to 256 characters. Another wording with the same key in the same place is the same question. */
   readonly key?: string | undefined;
+  /**
+   * How long the question may be answered, in milliseconds from when it is asked first, or until when; at most ten years. Then the run
+   * goes on by itself with `default`; without one `interrupt` throws a `DeadlinePassed`.
+   */
+  readonly deadline?: number | Date | undefined;
+  /** The answer where nobody has answered until the deadline: JSON, which whoever is asked sees. */
+  readonly default?: unknown;
 }
 
 /** What a model must know to call a tool. */

@@ -1,5 +1,6 @@
 import type { Backoff } from '@agent-workflow/kit/retry';
 import { isRunFailure, messageOf } from '../state/failure.ts';
+import { DeadlinePassed } from '../state/deadline.ts';
 import { nameOf } from '../state/name-of.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
 
@@ -60,6 +61,8 @@ export function toBackoff({
 
 /** Whether a node is tried again after this error. */
 export function mayRetry({ retryOn = () => true }: RetryPolicy, error: unknown): boolean {
+  // The deadline has passed for every attempt.
+  if (error instanceof DeadlinePassed || (isRunFailure(error) && error.cause instanceof DeadlinePassed)) return false;
   if (!isRunFailure(error)) return answerOf(retryOn, error);
   // A failure without a cause is a misuse found by the engine, which another attempt would only repeat.
   return error.code === 'NodeFailed' && error.cause !== undefined && answerOf(retryOn, error.cause);

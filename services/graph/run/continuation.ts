@@ -1,5 +1,6 @@
 import { nameWithin } from '../build/names.ts';
 import type { NodeOutput } from '../state/merge.ts';
+import { unanswered } from '../state/deadline.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { Asked, Earlier } from './question.ts';
 
@@ -150,10 +151,12 @@ export function givenTo(
   if (!asking) return { earlier: nothing };
   const { open, shown, answers, asked = [], slept, key } = asking;
   if (!Object.hasOwn(given, open.id)) return { waits: asking };
+  const answer = given[open.id];
+  const isPassed = answer === unanswered;
   return {
     earlier: {
-      answers: [...answers, given[open.id]],
-      asked: [...asked, shown],
+      answers: [...answers, isPassed ? null : answer],
+      asked: [...asked, isPassed ? { ...shown, passed: true } : shown],
       ...(slept && { slept }),
       ...(key !== undefined && { key }),
     },

@@ -5,10 +5,11 @@ import { RunFailure } from '../state/failure.ts';
 import { toJsonValue } from '../state/json-value.ts';
 import { deepFreeze } from '../state/state.ts';
 import type { InterruptOptions } from '../build/context.ts';
+import { DeadlinePassed, readDeadline, type Deadline } from '../state/deadline.ts';
 import { hashOf, type Asked, type Earlier } from './question.ts';
 
 /** A question that a node asked and nobody has answered. */
-export interface Interrupt {
+export interface Interrupt extends Deadline {
   /** The same in every attempt at the step. */
   readonly id: string;
   /** The node that asks; for a node of a sub-graph, the node that holds the sub-graph. */
@@ -54,7 +55,8 @@ const current = (shared[scopes] ??= new AsyncLocalStorage<InterruptScope>());
  * must be JSON. With the answer the node (or the tool) runs again from its start, and this same call returns the answer.
  * Several calls in one node are answered in their order. An answer belongs to the question that was shown: where the node asks something
  * else in the same place, that is asked anew, once. With a `key` the question is the same as long as its key is, else as long as its value is.
- * What the node emitted before is dropped.
+ * What the node emitted before is dropped. With a `deadline` the run goes on by itself then, with the `default`.
+ * @throws DeadlinePassed where nobody has answered until the deadline, and the question has no default.
  * @throws Error outside a node or tool that runs; in callbacks that have lost their async context use `ctx.interrupt`.
  */
 export function interrupt(value: unknown, options?: InterruptOptions): unknown {
@@ -124,14 +126,18 @@ export function createInterruptScope({ place, node, earlier, at, now }: ScopeOpt
       const what = hashOf(value, options);
       const own = questions++;
       const known = asked[own];
-      if (known?.what === what) return deepFreeze(answers[own]);
+      if (known?.what === what) {
+        if (known.passed) throw new DeadlinePassed();
+        return deepFreeze(answers[own]);
+      }
+      const deadline = readDeadline(options, now());
       if (known?.before !== undefined) {
         fault = changedAgain(node, place, [known.before, known.number]);
         throw new Suspended(fault.message);
       }
       const number = nextNumber(asked);
       open = {
-        open: { id: `${place}/${String(number)}`, node, value },
+        open: { id: `${place}/${String(number)}`, node, value, ...deadline },
         shown: { what, number, ...(known && { before: known.number }) },
       };
       // What was asked after a question that differs was asked under another premise.

@@ -4,6 +4,7 @@ import { runAttempts } from './attempt.ts';
 import { openCalls } from '../state/calls.ts';
 import { earliest } from './asleep.ts';
 import { chunksBeforeCommit, chunksOfWhole, collectEmitted } from './emitted-messages.ts';
+import { isDate, longestMs } from '../state/deadline.ts';
 import { givenTo, type Continuation, type PendingInterrupt, type PendingSleep } from './continuation.ts';
 import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
 import { failureAt, failureOfCode, isRunFailure, readable, RunFailure } from '../state/failure.ts';
@@ -348,9 +349,6 @@ function faultOfRemote({ run }: Step, { name, args }: Pick<CallBlock, 'name' | '
   return tool && foreignSchemaFault(tool.parameters, args, 'arguments');
 }
 
-/** The longest sleep, in milliseconds: ten years, as in Temporal. */
-const longestMs = 10 * 365.25 * 24 * 3600 * 1000;
-
 /** The calls of a context by which a node or tool sleeps. */
 const sleepCalls = ({ sleep }: InterruptScope): Pick<NodeContext, 'sleep' | 'waitUntil'> => ({
   sleep: (ms) => sleep((start) => start + checkedMs(ms, 'sleep()', 'milliseconds')),
@@ -361,9 +359,6 @@ const sleepCalls = ({ sleep }: InterruptScope): Pick<NodeContext, 'sleep' | 'wai
       return start + checkedMs(time < start ? 0 : time - start, 'waitUntil()', 'a Date');
     }),
 });
-
-/** Also one that was made in another context of Node, as test runners make them. */
-const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === '[object Date]';
 
 function checkedMs(ms: unknown, who: string, what: string): number {
   if (typeof ms === 'number' && ms >= 0 && ms <= longestMs) return Math.ceil(ms);

@@ -11,6 +11,8 @@ export interface Asked {
   readonly number: number;
   /** The number of the question in whose place this one was asked. */
   readonly before?: number;
+  /** Set when its deadline passed without an answer, and it has no default. */
+  readonly passed?: true;
 }
 
 /** What earlier runs of a node, or of one call of a tool node, have been given. */
@@ -25,7 +27,11 @@ export interface Earlier {
   readonly key?: string;
 }
 
-const optionNames: Readonly<Record<keyof InterruptOptions, true>> = { key: true };
+const optionNames: Readonly<Record<keyof InterruptOptions, true>> = {
+  key: true,
+  deadline: true,
+  default: true,
+};
 const longestKey = 256;
 
 /** The hash of a question. `value` is plain JSON. @throws Error when the options are none. */
