@@ -47,6 +47,32 @@ const heldIn = (continuation: unknown): readonly unknown[] => [
     .flatMap((branch) => [memberOf(branch, 'held') ?? [], heldIn(memberOf(branch, 'at'))].flat()),
 ];
 
+/**
+ * The same without the deadlines of its open questions, and the defaults that they lead to: the questions wait until they are answered.
+ * What cannot be read stays as it is.
+ */
+export function withoutDeadlines(progressJson: Uint8Array): Uint8Array {
+  if (!Buffer.from(progressJson).includes('"deadline":')) return progressJson;
+  try {
+    const progress: unknown = JSON.parse(Buffer.from(progressJson).toString());
+    dropDeadlines(memberOf(progress, 'carry'));
+    return Buffer.from(JSON.stringify(progress));
+  } catch {
+    return progressJson;
+  }
+}
+
+function dropDeadlines(continuation: unknown): void {
+  for (const asking of listOf(memberOf(continuation, 'asking'))) {
+    const open = memberOf(asking, 'open') as { deadline?: unknown; default?: unknown } | undefined;
+    delete open?.deadline;
+    delete open?.default;
+  }
+  for (const position of valuesOf(memberOf(continuation, 'graphs'))) dropDeadlines(memberOf(position, 'carry'));
+  for (const branch of valuesOf(memberOf(continuation, 'branches')).flatMap(listOf))
+    dropDeadlines(memberOf(branch, 'at'));
+}
+
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 

@@ -10,7 +10,16 @@ import { threadsRetries } from './threads.ts';
 const marks = {
   threads: {
     safe: [
-      ...['beginFile', 'deleteFile', 'endOnce', 'finishDelete', 'finishFile', 'forgetFile', 'getCheckpoint'],
+      ...[
+        'beginFile',
+        'deleteFile',
+        'endOnce',
+        'finishDelete',
+        'finishFile',
+        'forgetFile',
+        'getCheckpoint',
+        'passDeadline',
+      ],
       ...['getFile', 'getMessage', 'getRun', 'getState', 'getThread', 'listCheckpoints', 'listDeleting'],
       ...['listFilesToRemove', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns', 'listRunMessages'],
       ...['getRegisteredAgent', 'getRevision', 'listRegisteredAgents', 'listRunSteps', 'listRuns', 'listSleepingRuns'],

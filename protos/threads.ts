@@ -49,6 +49,12 @@ export interface RunCalls {
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
   /** Ends a run from outside its worker: after this reply every commit of that worker is refused. A run that has ended stays as it ended. */
   readonly endRun: (request: EndRunRequest, call: Call) => Promise<EndRunReply>;
+  /**
+   * Goes on with a thread whose interrupted run asked questions with deadlines, once the first of these has passed by the clock of the record:
+   * accepts a run with the defaults as answers. Its id is derived from that of the question, so that it is accepted once. Whatever was
+   * accepted for the thread before counts instead.
+   */
+  readonly passDeadline: (request: PassDeadlineRequest, call: Call) => Promise<PassDeadlineReply>;
 }
 
 /** A part of {@link Threads}. */
@@ -98,7 +104,10 @@ export interface ToolRecordCalls {
 export interface SweepCalls {
   /** The runs of all owners that are queued or running, in a fixed order, the oldest first, page by page. A sleeping run may be among them. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
-  /** The runs of all owners that sleep until `until` or less, by wake time and run id, page by page. */
+  /**
+   * The runs of all owners that sleep until `until` or less, or that are interrupted and whose questions have such a deadline, by this time
+   * and run id, page by page.
+   */
   readonly listSleepingRuns: (request: ListSleepingRunsRequest, call: Call) => Promise<ListSleepingRunsReply>;
   /** The threads of all owners that did not change since a time and that no run holds. */
   readonly listIdle: (request: ListIdleRequest, call: Call) => Promise<ListIdleReply>;
@@ -319,6 +328,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   releaseRun: { retry: 'attempt', takesLong: false },
   commitStep: { retry: 'attempt', takesLong: false },
   endRun: { retry: 'attempt', takesLong: false },
+  passDeadline: { retry: 'safe', takesLong: false },
   renewGrant: { retry: 'safe', takesLong: false },
   getRun: { retry: 'safe', takesLong: false },
   listRuns: { retry: 'safe', takesLong: false },
@@ -379,6 +389,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   releaseRun: 'run',
   commitStep: 'run',
   endRun: 'run',
+  passDeadline: 'never',
   renewGrant: 'run, also expired',
   getRun: 'run',
   listRuns: 'never',
@@ -814,7 +825,7 @@ export interface CommitStepRequest {
   readonly openInterrupts: readonly string[];
   /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
-  /** The run sleeps from this commit on until this time. Not together with `end`. */
+  /** The run sleeps from this commit on until this time. Together with an `end` of status `interrupted`: the first deadline of its questions. */
   readonly wakeAt?: number;
   /** The tokens by model that the run has taken with this step and all before it: a JSON array, as text. Absent: as before. */
   readonly usageJson?: string;
@@ -914,6 +925,23 @@ export interface EndRunReply {
   readonly nextRevision?: string;
 }
 
+export interface PassDeadlineRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  /** The interrupted run. */
+  readonly runId: string;
+}
+
+export interface PassDeadlineReply {
+  /** The run that goes on. Absent: none does. */
+  readonly runId?: string;
+  /** The agent and the revision of that run. */
+  readonly agent?: string;
+  readonly revision?: string;
+  /** The deadline is still to come, or another run holds the thread. */
+  readonly isEarly: boolean;
+}
+
 export interface GetRunRequest {
   readonly owner: string;
   readonly runId: string;
@@ -937,7 +965,7 @@ export interface Run {
   readonly workerId?: string;
   /** Of a sleeping run: the epoch of its thread. */
   readonly epoch?: number;
-  /** Of a sleeping run: the time at which it continues. */
+  /** Of a sleeping run: the time at which it continues. Of an interrupted one: the first deadline of its questions. */
   readonly wakeAt?: number;
   /** The tokens by model that its committed steps have taken: a JSON array, as text. */
   readonly usageJson?: string;
@@ -1088,6 +1116,8 @@ export interface SleepingRun {
   readonly revision?: string;
   /** Its revision is retired: it may be claimed before its time, and its claim ends it. */
   readonly isRetired?: boolean;
+  /** It is interrupted: `wake_at` is the first deadline of its questions. */
+  readonly isAsking?: boolean;
 }
 
 export interface GetThreadRequest {

@@ -239,6 +239,10 @@ export interface Interrupt {
   readonly id: string;
   readonly node: string;
   readonly value: Json;
+  /** When the run goes on without an answer. */
+  readonly deadline?: string;
+  /** The answer that counts then. */
+  readonly default?: Json;
 }
 
 export type EndStatus = 'interrupted' | 'completed' | 'failed' | 'stopped';
@@ -356,6 +360,8 @@ export interface Run {
   readonly revision?: string;
   readonly status: RunStatus;
   /** When a sleeping run continues. */
+  /** Of an interrupted run: the first deadline of its questions, while that counts. */
+  readonly deadline?: string;
   readonly wake_at?: string;
   readonly usage?: Usage;
   /** Of a run that has failed. */

@@ -553,6 +553,28 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     );
   });
 
+  check('interrupted runs with a wake time are listed among those that sleep, as asking', async (t, store) => {
+    const wakeAt = Date.now() + 24 * 3_600_000;
+    const putRun = async (runId: string, parts: Partial<RunRecord>): Promise<void> =>
+      put(store, { head: newHead, runs: [run(runId, { threadId: runId, ...parts })] }, { owner, threadId: runId });
+    await putRun('r1', { status: 'interrupted', wakeAt });
+    await putRun('r2', { status: 'sleeping', wakeAt });
+    await putRun('r3', { status: 'interrupted' });
+    await putRun('r4', { status: 'completed', wakeAt });
+    await putRun('r0', { status: 'interrupted', wakeAt: wakeAt + 1 });
+    const asking = { owner, isAsking: true };
+    const [r1, r0] = [
+      { ...asking, threadId: 'r1', runId: 'r1', wakeAt },
+      { ...asking, threadId: 'r0', runId: 'r0', wakeAt: wakeAt + 1 },
+    ];
+    const r2 = { owner, threadId: 'r2', runId: 'r2', wakeAt };
+    t.deepEqual(await store.listSleepingRuns({ until: wakeAt, limit: 10 }), [r1, r2]);
+    t.deepEqual(await store.listSleepingRuns({ until: wakeAt + 1, limit: 2 }), [r1, r2]);
+    t.deepEqual(await store.listSleepingRuns({ until: wakeAt + 1, after: r2, limit: 2 }), [r0]);
+    await putRun('r1', { status: 'interrupted' });
+    t.deepEqual(await store.listSleepingRuns({ until: wakeAt, limit: 10 }), [r2]);
+  });
+
   check('a marked thread leaves the lists and stands among the deleting until it is purged', async (t, store) => {
     await put(store, { head: newHead });
     await put(store, { head: newHead }, { owner: 'u:bob', threadId: 't1' });

@@ -13,6 +13,8 @@ export interface RunOptions {
   readonly recursionLimit: number;
   /** The answer to the questions of the thread's interrupted run; the key is absent when nothing is answered. */
   readonly resume?: unknown;
+  /** The questions whose deadlines have begun the run, by id. Those without an answer in `resume` have no default. */
+  readonly passed?: readonly { readonly id: string }[];
   /** Where the run stops until its caller lets it go on. Absent: nowhere. */
   readonly breakpoints?: Breakpoints;
   /** When the run was accepted, and in which trace. Absent on records without it. */

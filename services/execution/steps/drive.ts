@@ -4,7 +4,8 @@ import { ownNodes, type CompiledGraph } from '@agent-workflow/graph/build/graph'
 import { earliest, wakeTimeOf } from '@agent-workflow/graph/run/asleep';
 import { openInterrupts, type Continuation } from '@agent-workflow/graph/run/continuation';
 import { heldOutputs, mergeHeld } from '@agent-workflow/graph/run/held';
-import { readAnswers } from '@agent-workflow/graph/run/interrupt';
+import { readAnswers, type Interrupt } from '@agent-workflow/graph/run/interrupt';
+import { unanswered } from '@agent-workflow/graph/state/deadline';
 import { enterGraph } from '@agent-workflow/graph/run/step';
 import { mergeOutputs, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
@@ -12,6 +13,7 @@ import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import { toEventError } from '@agent-workflow/protos/failures';
 import type { EventWriter } from '../events/event-writer.ts';
 import { openLog } from '../events/open-log.ts';
+import type { RunOptions } from '../record/run-options.ts';
 import { fromProgress } from '../record/progress.ts';
 import { claimedState } from '../record/thread-state.ts';
 import { stepOfNone, stopsAtOnce } from './breakpoints.ts';
@@ -97,9 +99,7 @@ function begin({ claimed, graph, runOptions, cached, now, onFault }: DriveOption
   const entry =
     claimed.next.length > 0 ? { nodes: ownNodes(graph, claimed.next), continuation } : enterGraph(graph, state);
   const answers =
-    claimed.step === 0 && 'resume' in runOptions
-      ? readAnswers(openInterrupts(continuation), runOptions.resume)
-      : undefined;
+    claimed.step === 0 && 'resume' in runOptions ? answersOf(runOptions, openInterrupts(continuation)) : undefined;
   const at = Math.max(now(), wokenAt(claimed, continuation));
   return {
     ...entry,
@@ -113,6 +113,14 @@ function begin({ claimed, graph, runOptions, cached, now, onFault }: DriveOption
     answers,
   };
 }
+
+/** What the run brings for open questions: answers, or that nobody has answered before the deadline. */
+function answersOf({ resume, passed }: RunOptions, open: readonly Interrupt[]): Answers {
+  if (!passed) return readAnswers(open, resume);
+  return { ...Object.fromEntries(passed.map(({ id }) => [id, unanswered])), ...(resume as Answers) };
+}
+
+type Answers = ReturnType<typeof readAnswers>;
 
 /**
  * When the sleep of the run ended, if this claim or an earlier one woke it; 0 for a run that did not sleep. The clock of the process that woke the run

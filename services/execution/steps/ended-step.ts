@@ -5,6 +5,7 @@ import type { RunEnd } from '@agent-workflow/protos/threads';
 import { allOpenCalls } from '@agent-workflow/graph/state/calls';
 import { wakeTimeOf } from '@agent-workflow/graph/run/asleep';
 import { innerNodes } from '@agent-workflow/graph/run/continuation';
+import { firstDeadline } from '@agent-workflow/graph/state/deadline';
 import { withMessages } from '@agent-workflow/graph/state/state';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
@@ -55,6 +56,7 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
   const delta = joinDeltas(runState.pending, result.delta);
   const at = options.now();
   const wakeAt = outcome ? undefined : result.wakeAt;
+  const deadline = outcome && firstDeadline(outcome.interrupts);
   const next = outcome ? nextAfterEnd(outcome, result) : result.next;
   const commit = prepareCommit(options, {
     ran,
@@ -68,7 +70,7 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
     startedAt: runState.at,
     retries: result.retries,
     at,
-    wakeAt,
+    wakeAt: wakeAt ?? deadline,
     ...(outcome ? { end: toRunEnd(outcome) } : {}),
     ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.continuation) }),
   });

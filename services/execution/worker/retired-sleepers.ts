@@ -31,7 +31,7 @@ export function createRetiredSleepers(parts: RetiredSleepersParts): () => Promis
   const pass = async (): Promise<number> => {
     let found = 0;
     for await (const runs of sleepingRuns(threads)) {
-      const lost = runs.filter(({ isRetired }) => isRetired);
+      const lost = runs.filter(({ isRetired, isAsking }) => isRetired && !isAsking);
       await eachOf(lost, enqueuedAtOnce, ({ owner, threadId, runId, agent }) =>
         queue.enqueue({ owner, threadId, runId, ...named(agent) }),
       );

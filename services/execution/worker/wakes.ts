@@ -1,14 +1,15 @@
 import { eachOf } from '@agent-workflow/kit/each';
+import { canBeRetried } from '@agent-workflow/kit/errors';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import type { SleepingRun, SweepCalls, WakeMark } from '@agent-workflow/protos/threads';
+import type { RunCalls, SleepingRun, SweepCalls, WakeMark } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { named } from '../record/agents.ts';
 import type { RunQueue } from '../ports/queue.ts';
 
 interface WakesOptions {
-  readonly threads: Pick<SweepCalls, 'listSleepingRuns'>;
+  readonly threads: Pick<SweepCalls, 'listSleepingRuns'> & Pick<RunCalls, 'passDeadline'>;
   readonly queue: Pick<RunQueue, 'enqueue'>;
   /** In milliseconds since 1970. */
   readonly now: () => number;
@@ -29,8 +30,8 @@ const remembered = 20_000;
 const callTimeoutMs = 30_000;
 
 /**
- * Enqueues sleeping runs when their time has come. Every replica does it: a queue does not add a run that it has, and the record gives
- * each run to one worker. What fails is made good half a second later.
+ * Enqueues sleeping runs when their time has come, and has threads go on whose questions nobody has answered before their deadlines. Every
+ * replica does it: a queue does not add a run that it has, the record gives each run to one worker, and decides by its own clock. What fails is made good half a second later.
  */
 export function openWakes(options: WakesOptions): AsyncDisposable {
   const { log } = options;
@@ -52,7 +53,7 @@ export function openWakes(options: WakesOptions): AsyncDisposable {
   );
 }
 
-function createWakes({ threads, queue, now }: Omit<WakesOptions, 'log'>): () => Promise<void> {
+function createWakes({ threads, queue, now, log }: WakesOptions): () => Promise<void> {
   const enqueued = new LRUCache<string, true>({ maxSize: remembered, sizeCalculation: () => 1 });
   /** Up to where the list has been read; absent until it was read once from its start. */
   let readTo: number | undefined;
@@ -64,6 +65,20 @@ function createWakes({ threads, queue, now }: Omit<WakesOptions, 'log'>): () => 
     enqueued.set(nameOf(run), true);
   };
 
+  const passDeadline = async ({ owner, threadId, runId, ...asking }: SleepingRun): Promise<void> => {
+    try {
+      const reply = await threads.passDeadline({ owner, threadId, runId }, within(callTimeoutMs));
+      const run = { owner, threadId, ...named(reply.agent ?? asking.agent, reply.revision) };
+      if (reply.runId !== undefined) await queue.enqueue({ ...run, runId: reply.runId });
+      // One that is early is asked for again at once.
+      if (!reply.isEarly) enqueued.set(nameOf({ owner, threadId, runId, ...asking }), true);
+    } catch (error) {
+      if (canBeRetried(error)) throw error;
+      enqueued.set(nameOf({ owner, threadId, runId, ...asking }), true);
+      log.error({ err: error, runId }, 'the deadline of a question could not be passed; it is tried again');
+    }
+  };
+
   return async () => {
     const until = now();
     const started = performance.now();
@@ -71,7 +86,7 @@ function createWakes({ threads, queue, now }: Omit<WakesOptions, 'log'>): () => 
     const after = isAgain || readTo === undefined ? undefined : { wakeAt: readTo - lateMs, runId: '' };
     for await (const runs of sleepingRuns(threads, until, after)) {
       const due = runs.filter((run) => isAgain || !enqueued.has(nameOf(run)));
-      await eachOf(due, enqueuedAtOnce, enqueue);
+      await eachOf(due, enqueuedAtOnce, (run) => (run.isAsking ? passDeadline(run) : enqueue(run)));
     }
     if (isAgain) readAllAt = started;
     readTo = until;

@@ -11,7 +11,7 @@ export interface InterruptOptions {
    * goes on by itself with `default`; without one `interrupt` throws a `DeadlinePassed`.
    */
   readonly deadline?: number | Date | undefined;
-  /** The answer where nobody has answered until the deadline: JSON, which whoever is asked sees. */
+  /** The answer where nobody has answered until the deadline: JSON, which is shown with the question. */
   readonly default?: unknown;
 }
 

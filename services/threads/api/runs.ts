@@ -6,6 +6,7 @@ import type {
   State,
   RunReadCalls,
   AcceptRunReply,
+  AcceptRunRequest,
 } from '@agent-workflow/protos/threads';
 import { FieldsToRead, type DeclaredFields, type RefuseUnfit } from '../agents/declared-fields.ts';
 import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
@@ -15,8 +16,12 @@ import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
 import { agentOf } from '../record/head.ts';
-import { decideAccept, takesPlace, undoesActive } from '../runs/accept.ts';
-import { decideClaim, inputIds } from '../runs/claim.ts';
+import { decidePassDeadline, questionsWithDeadline } from '../runs/deadline.ts';
+import { runOfDeadline } from '../runs/late-answer.ts';
+import type { Reads } from '../ports/changes.ts';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { decideAccept, refuseLate, takesPlace, undoesActive } from '../runs/accept.ts';
+import { decideClaim, inputIds, namesQuestion } from '../runs/claim.ts';
 import { decideCommit, fencedHead } from '../runs/commit.ts';
 import { decideEnd } from '../runs/commit.ts';
 import { newestOutput } from '../runs/steps.ts';
@@ -67,6 +72,9 @@ interface Known {
   readonly held?: HeldCalls;
 }
 
+/** Questions that a late answer names whose runs are looked up. */
+const mostNamed = 10;
+
 /** How often one change reads what it lacked: another write may come between, after which it lacks something else. */
 const mostReads = 5;
 
@@ -109,6 +117,16 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
     }
   };
 
+  /** @throws Conflict when what is answered are questions whose deadlines have passed, and that is known of the runs that went on then. */
+  const refuseLateAnswer = async (key: ThreadKey, request: AcceptRunRequest): Promise<void> => {
+    const head = await store.getHead(key);
+    const named = (request.resume?.keys ?? []).filter(namesQuestion).slice(0, mostNamed).map(runOfDeadline);
+    for (const runId of [...(head?.newestRun === undefined ? [] : [head.newestRun]), ...named]) {
+      const run = await store.getRun(key.owner, runId);
+      if (run?.threadId === key.threadId) refuseLate(request, run);
+    }
+  };
+
   /** @throws Stale when the worker no longer has the run, or the step is not the next one; not for a step that was committed already. */
   const refusePastStep = (key: ThreadKey, request: CommitStepRequest): Promise<unknown> =>
     changeOnRequest({ key, method: 'commitStep', request, toKept: () => undefined }, (snapshot) => {
@@ -125,17 +143,22 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
         runs: [request.runId],
         newRun: { runId: request.runId, isNew: request.runIdIsNew === true },
         isNewThread: request.threadIdIsNew === true,
-        activeRun: takesPlace(request),
+        activeRun: takesPlace(request) || request.resume !== undefined,
         messages: idsOf(request.messages),
         ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
       };
-      const outcome = await references.withRequest(key, request.messages, () =>
-        byKnown(key, ({ routings, resumed, held }) =>
-          changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
-            decideAccept(request, { ...snapshot, undone, routings, resumed, held }, now()),
+      const outcome = await references
+        .withRequest(key, request.messages, () =>
+          byKnown(key, ({ routings, resumed, held }) =>
+            changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
+              decideAccept(request, { ...snapshot, undone, routings, resumed, held }, now()),
+            ),
           ),
-        ),
-      );
+        )
+        .catch(async (error: unknown) => {
+          if (request.resume && isServiceError(error, 'BadRequest')) await refuseLateAnswer(key, request);
+          throw error;
+        });
       const reply = 'made' in outcome ? outcome.made : await fromKeptAcceptance(store, key, outcome.kept);
       const { claimed } = reply;
       if (!claimed || canDerive(claimed, request.claim?.knownVersion)) return reply;
@@ -201,6 +224,22 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const reply = await references.withStep(key, messages, () => byKnown(key, commit, { isRouted }));
       if (aheadMs > 0 && committed) onClockAhead({ ...servingOf(committed), aheadMs });
       return reply;
+    },
+
+    passDeadline: async (request) => {
+      const key = keyOf(request);
+      const asking = await store.getRun(request.owner, request.runId);
+      const ids = (asking ? questionsWithDeadline(asking) : []).slice(0, 1).map(({ id }) => runOfDeadline(id));
+      const [runId] = ids;
+      const reads: Reads = {
+        runs: [request.runId, ...ids],
+        ...(runId !== undefined && { newRun: { runId, isNew: false } }),
+      };
+      return byKnown(key, ({ routings }) =>
+        changing.change(key, reads, (snapshot) =>
+          decidePassDeadline(request, snapshot, { now: now(), routings, undone: gatherUndos() }),
+        ),
+      );
     },
 
     endRun: async (request) => {

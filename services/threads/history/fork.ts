@@ -2,6 +2,7 @@ import { conflict, isServiceError, unavailable } from '@agent-workflow/kit/error
 import { backoffMs, pause, type Backoff } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { ForkThreadRequest } from '@agent-workflow/protos/threads';
+import { withoutDeadlines } from '@agent-workflow/protos/progress';
 import { absent, checkpointOf } from './checkpoints.ts';
 import { fromJson, toJson } from '../record/json.ts';
 import { fieldsUnder, type Overlay, type Place } from './overlay.ts';
@@ -215,7 +216,7 @@ async function copyThread(
   for (const part of inParts(overlay)) {
     await copy.write(restored(part));
   }
-  const head = marked(copy.head(), overlay.mark ?? markOf(source));
+  const { progress, ...head } = marked(copy.head(), overlay.mark ?? markOf(source));
   const at = head.createdAt;
   const checkpoint = {
     source: 'fork' as const,
@@ -225,7 +226,8 @@ async function copyThread(
     metadata: toJson(originOf(request)),
     undo: encodeUndo({ mark: emptyMark, fields: [], entries: [], removed: [] }),
   };
-  await copy.write({ fields, checkpoint }, { ...head, deleting: false });
+  const left = progress === undefined ? {} : { progress: withoutDeadlines(progress) };
+  await copy.write({ fields, checkpoint }, { ...head, ...left, deleting: false });
   return copy.head();
 }
 

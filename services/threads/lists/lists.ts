@@ -220,7 +220,9 @@ export const toProtoRun = (owner: string, run: RunRow, head: OwnRunRow['head']):
   ...(run.usage === undefined ? {} : { usageJson: run.usage }),
   isNewThread: run.isNewThread,
   runnable: head.activeRun === run.runId && head.activeStatus !== 'sleeping',
-  ...(run.status === 'sleeping' && run.wakeAt !== undefined ? { wakeAt: run.wakeAt } : {}),
+  ...((run.status === 'sleeping' || run.status === 'interrupted') && run.wakeAt !== undefined
+    ? { wakeAt: run.wakeAt }
+    : {}),
   ...driverOf(run, head),
   agent: head.agent ?? defaultAgent,
   ...revisionOf(run, head),

@@ -115,7 +115,7 @@ export interface RunRecord {
   readonly outputFrom?: number;
   /** The log position after the run's output. Absent before the end. */
   readonly outputTo?: number;
-  /** When its sleep ends: of a sleeping run, or its last sleep. */
+  /** When its sleep ends: of a sleeping run, or its last sleep. Of an interrupted one: the first deadline of its questions, while that counts. */
   readonly wakeAt?: number;
   /** The revision that serves it, as of the last write of this record; while the run holds its thread, the head's counts. */
   readonly revision?: string;

@@ -13,10 +13,12 @@ export interface OpenRunsPage extends PageLimits {
   readonly newestFirst?: boolean | undefined;
 }
 
-/** A run that sleeps. */
+/** A run that sleeps, or an interrupted one whose questions have a deadline. */
 export interface SleepingRun extends ThreadKey {
   readonly runId: string;
+  /** When its sleep ends, or the first deadline. */
   readonly wakeAt: number;
+  readonly isAsking?: boolean;
 }
 
 /** A page of sleeping runs begins after this one, in order of wake time and run id. */
@@ -38,7 +40,10 @@ export interface ThreadSweeps {
    * the same each time.
    */
   readonly listOpenRuns: (page: OpenRunsPage) => Promise<readonly OpenRun[]>;
-  /** At most `limit` runs of every owner that sleep until `until` or less, by wake time and run id, following `after`. */
+  /**
+   * At most `limit` runs of every owner that sleep until `until` or less, or are interrupted and have a wake time as early, by wake time and
+   * run id, following `after`.
+   */
   readonly listSleepingRuns: (page: {
     readonly until: number;
     readonly after?: WakeMark | undefined;

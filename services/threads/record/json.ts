@@ -22,6 +22,27 @@ export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify
 export const fromJson = (json: Uint8Array): unknown =>
   JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString());
 
+/** A question, as the end of an interrupted run shows it. */
+interface Question {
+  readonly id: string;
+  readonly deadline?: unknown;
+  readonly default?: unknown;
+}
+
+/** The questions that a run ended with. A worker of a pool can leave anything on record: what is none is left out. */
+export function fromQuestions(interruptsJson: string | undefined): readonly Question[] {
+  if (interruptsJson === undefined) return [];
+  try {
+    const all: unknown = JSON.parse(interruptsJson);
+    return Array.isArray(all) ? all.filter(isQuestion) : [];
+  } catch {
+    return [];
+  }
+}
+
+const isQuestion = (value: unknown): value is Question =>
+  typeof value === 'object' && value !== null && typeof (value as Partial<Question>).id === 'string';
+
 /** A run's waiting input as stored: ids beside texts, so that the claim does not parse the texts. */
 export const toInput = (messages: readonly MessageEntry[]): Uint8Array =>
   toJson(messages.map(({ messageId, json }) => [messageId, Buffer.from(json).toString()]));

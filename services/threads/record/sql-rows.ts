@@ -144,4 +144,5 @@ export const toSleepingRun = (row: Row): SleepingRun => ({
   ...toKey(row),
   runId: row['run_id'] as string,
   wakeAt: row['wake_at'] as number,
+  ...(row['status'] === 'interrupted' && { isAsking: true }),
 });

@@ -14,6 +14,7 @@ import { claim, goneNode, matchesInterrupts, namesQuestion, waitsAtGone } from '
 import { endRun, withoutRun } from './commit.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
+import { lateAnswer } from './late-answer.ts';
 import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
 import { callsIn, settle, type HeldCalls } from './settled-input.ts';
 import { joined, marked, restored } from '../history/restore.ts';
@@ -44,6 +45,7 @@ export function decideAccept(
   const head = ofAgent(snapshot.head ?? newHead(request, now), request);
   const run = newRun(request, isNewThread, now);
   const held = isNewThread ? callsIn(head.version, []) : snapshot.held;
+  refuseLate(request, snapshot.runs.get(head.activeRun ?? ''));
   if (head.activeRun === undefined) return begin(request, { ...snapshot, head, held }, run, now);
 
   switch (request.multitaskStrategy) {
@@ -235,6 +237,12 @@ function refuseBareAnswer({ resume, threadId }: AcceptRunRequest): void {
   if (resume === undefined || (resume.keys.length > 0 && resume.keys.every(namesQuestion))) return;
   const msg = `answers no open question: thread "${threadId}" has a run under way. Wait for it, or answer by the id of a question`;
   throw badRequest('resume', msg);
+}
+
+/** @throws Conflict for an answer to a question whose deadline has begun this run. */
+export function refuseLate({ resume }: Pick<AcceptRunRequest, 'resume'>, run: RunRecord | undefined): void {
+  const refusal = resume && lateAnswer(resume.keys, run);
+  if (refusal) throw refusal;
 }
 
 const badRequest = (field: string, msg: string): ServiceError =>

@@ -9,7 +9,7 @@ import type {
   ReleaseRunRequest,
   FusedStep,
 } from '@agent-workflow/protos/threads';
-import { heldMessages } from '@agent-workflow/protos/progress';
+import { heldMessages, withoutDeadlines } from '@agent-workflow/protos/progress';
 import type { Decision, Snapshot, Change } from '../ports/changes.ts';
 import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
@@ -19,6 +19,7 @@ import type { RefuseUnfit } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fixNextRevision, isOfRetired, servedRun, committedIterations, type Serving } from './revision.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
+import { fromQuestions } from '../record/json.ts';
 import { isOpen } from '@agent-workflow/protos/lists';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
@@ -73,7 +74,8 @@ export function decideCommit(
 
 function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: RoutingsByAgent): StepDecision {
   const { runId, step, at, end, wakeAt, usageJson, work } = request;
-  if (end && wakeAt !== undefined) throw invalid(['wakeAt'], 'is given together with end');
+  if (end && wakeAt !== undefined && end.status !== 'interrupted')
+    throw invalid(['wakeAt'], 'is given together with an end that waits for nobody');
   const head = fencedHead(request, snapshot);
   refuseStep(request);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
@@ -95,7 +97,7 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
   const left =
     run &&
     (end
-      ? endRun(stepped, run, { end, at, thread: request, routings })
+      ? endRun(stepped, run, { end, at, wakeAt, thread: request, routings })
       : sleepRun(stepped, run, { request, routings }));
   const written = left?.run ?? (usageJson === undefined ? undefined : run);
   const change = {
@@ -170,6 +172,8 @@ function sleepRun(
 interface Ending extends Serving {
   readonly end: RunEnd;
   readonly at: number;
+  /** The first deadline of its questions. */
+  readonly wakeAt?: number | undefined;
 }
 
 /** The run that holds the thread, as replies name it that have just given the thread to it. */
@@ -184,8 +188,8 @@ export const nextOf = ({
 /** Ends the run that holds the thread, and gives the thread to the run that waited longest. */
 export function endRun(
   head: Head,
-  run: RunRecord,
-  { end, at, ...serving }: Ending,
+  { wakeAt: slept, ...run }: RunRecord,
+  { end, at, wakeAt = end.status === 'interrupted' ? undefined : slept, ...serving }: Ending,
 ): { readonly head: Head; readonly run: RunRecord } {
   const { progress, ...free } = withoutRun(head);
   const [nextRun, ...queue] = head.queue;
@@ -204,7 +208,11 @@ export function endRun(
   };
   return {
     head: fixNextRevision(freed, serving),
-    run: { ...servedRun(run, head), status: end.status, updatedAt: at, end, outputTo: head.nextPosition },
+    run: {
+      ...servedRun(run, head),
+      ...{ status: end.status, updatedAt: at, end, outputTo: head.nextPosition },
+      ...(wakeAt === undefined ? {} : { wakeAt }),
+    },
   };
 }
 
@@ -216,7 +224,12 @@ export function decideEnd(
 ): Decision<EndRunReply> {
   const run = runs.get(request.runId);
   if (!head || head.deleting || !run) throw notFound(`run "${request.runId}" does not exist`);
-  if (!isOpen(run.status)) return { reply: { status: run.status, endedNow: false } };
+  if (!isOpen(run.status)) {
+    const reply = { status: run.status, endedNow: false };
+    return run.status === 'interrupted' && run.wakeAt !== undefined
+      ? { change: dropDeadlines(head, run), reply }
+      : { reply };
+  }
   if (request.onlyWaiting === true && (head.activeRun !== run.runId || run.status !== 'queued'))
     throw stale(`run "${request.runId}" is not waiting for a worker`);
 
@@ -244,6 +257,18 @@ export function decideEnd(
   return {
     change: { head: ended.head, runs: [ended.run] },
     reply: { ...reply, ...nextOf(ended.head) },
+  };
+}
+
+/** Who stops an interrupted run takes the deadlines from its questions, which stay open. */
+function dropDeadlines(head: Head, { wakeAt: _, ...run }: RunRecord): Change {
+  const { end } = run;
+  const questions = fromQuestions(end?.interruptsJson).map(({ deadline: _at, default: _answer, ...rest }) => rest);
+  const { progress } = head;
+  const isWaiting = progress !== undefined && head.interruptedRun === run.runId;
+  return {
+    head: isWaiting ? { ...head, progress: withoutDeadlines(progress) } : head,
+    runs: [{ ...run, ...(end && { end: { ...end, interruptsJson: JSON.stringify(questions) } }) }],
   };
 }
 

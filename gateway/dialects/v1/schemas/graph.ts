@@ -490,6 +490,10 @@ export const Interrupt = objectOf('Interrupt', 'A question of a node that waits 
   id: text('The id under which `resume` answers it'),
   node: text('The node that asks'),
   value: described(Json, 'What the node asks, in a form of its own'),
+  deadline: Type.Optional(time('When the run goes on without an answer; absent: never')),
+  default: Type.Optional(
+    described(Json, 'The answer that counts from the deadline on; absent: the node learns that nobody answered'),
+  ),
 });
 
 export const InvokeResult = objectOf('InvokeResult', 'The result of a run.', {

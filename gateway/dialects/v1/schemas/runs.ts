@@ -71,6 +71,9 @@ export const Run = objectOf('Run', 'A run.', {
   created_at: time('When the run was accepted'),
   updated_at: time('When the run changed last'),
   resumes: Type.Optional(text('The interrupted run that this one continues; absent when it continues none')),
+  deadline: Type.Optional(
+    time('When an interrupted run goes on without an answer: the first deadline of its questions, while that counts'),
+  ),
   wake_at: Type.Optional(time('When a sleeping run continues; absent for any other')),
   usage: Type.Optional(described(Usage, 'The tokens that the run has taken; absent when it took none')),
   iterations: Type.Optional(count('The largest number of times that any one node ran; absent until the run has ended')),

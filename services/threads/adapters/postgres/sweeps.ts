@@ -1,4 +1,4 @@
-import { awakeStatuses } from '@agent-workflow/protos/lists';
+import { awakeStatuses, type RunStatus } from '@agent-workflow/protos/lists';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadSweeps } from '../../ports/sweeps.ts';
 import { runBytes } from '../../record/row-sizes.ts';
@@ -9,6 +9,11 @@ import { toOpenRun } from './rows.ts';
 
 /** The statuses of runs that are queued or running, as SQL. */
 const awake = awakeStatuses.map((status) => `'${status}'`).join(', ');
+
+/** Each status has an index of its own. */
+const wakingWith = (status: RunStatus): string =>
+  `(SELECT owner, thread_id, run_id, wake_at, status FROM runs
+    WHERE status = '${status}' AND wake_at <= $1 AND (wake_at, run_id) > ($2, $3) ORDER BY wake_at, run_id LIMIT $4)`;
 
 /** What goes through the threads of every owner. Several replicas do it at once, and none waits for another. */
 export function createSweeps(session: Session): ThreadSweeps {
@@ -30,8 +35,7 @@ export function createSweeps(session: Session): ThreadSweeps {
 
     listSleepingRuns: async ({ until, after, limit }) => {
       const rows = await query(
-        `SELECT owner, thread_id, run_id, wake_at FROM runs
-         WHERE status = 'sleeping' AND wake_at <= $1 AND (wake_at, run_id) > ($2, $3) ORDER BY wake_at, run_id LIMIT $4`,
+        `${wakingWith('sleeping')} UNION ALL ${wakingWith('interrupted')} ORDER BY wake_at, run_id LIMIT $4`,
         [until, after?.wakeAt ?? 0, after?.runId ?? '', limit],
       );
       return rows.map(toSleepingRun);

@@ -15,7 +15,7 @@ import { noList, optional, runColumns, take, toKey, toRunRow, toSleepingRun } fr
 import type { FileKey, FileRecords, FileRow, FileTotals } from '../../ports/files.ts';
 import { fileColumns, fileValues, toFileNote, toFileRow } from '../../record/sql-files.ts';
 import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
-import { awakeStatuses } from '@agent-workflow/protos/lists';
+import { awakeStatuses, type RunStatus } from '@agent-workflow/protos/lists';
 import type { OpenRun, ThreadSweeps } from '../../ports/sweeps.ts';
 import { runBytes } from '../../record/row-sizes.ts';
 import { expireCheckpoints } from './checkpoints.ts';
@@ -271,6 +271,11 @@ const selectTotals = ({ prepare }: Sqlite, owner: string): FileTotals =>
 /** The statuses of runs that are queued or running, as SQL. */
 const awake = awakeStatuses.map((status) => `'${status}'`).join(', ');
 
+/** Each status has an index of its own. */
+const wakingWith = (status: RunStatus): string =>
+  `SELECT owner, thread_id, run_id, wake_at, status FROM ${runsOfThreads}
+   WHERE status = '${status}' AND wake_at <= ?1 AND (wake_at, run_id) > (?2, ?3) ORDER BY wake_at, run_id LIMIT ?4`;
+
 /** What goes through the threads of every owner. */
 function createSweeps(db: Sqlite): ThreadSweeps {
   const { prepare } = db;
@@ -290,8 +295,7 @@ function createSweeps(db: Sqlite): ThreadSweeps {
 
     listSleepingRuns: ({ until, after, limit }) => {
       const rows = prepare(
-        `SELECT owner, thread_id, run_id, wake_at FROM ${runsOfThreads}
-         WHERE status = 'sleeping' AND wake_at <= ? AND (wake_at, run_id) > (?, ?) ORDER BY wake_at, run_id LIMIT ?`,
+        `SELECT * FROM (${wakingWith('sleeping')}) UNION ALL SELECT * FROM (${wakingWith('interrupted')}) ORDER BY wake_at, run_id LIMIT ?4`,
       ).all(until, after?.wakeAt ?? 0, toStoredId(after?.runId ?? ''), limit);
       return Promise.resolve(rows.map((row) => toSleepingRun(toRunColumns(row))));
     },

@@ -62,7 +62,9 @@ export const toRunItem = (run: Run): Record<string, unknown> => ({
   created_at: new Date(run.createdAt).toISOString(),
   updated_at: new Date(run.updatedAt).toISOString(),
   resumes: run.resumes,
-  ...(run.wakeAt !== undefined && { wake_at: new Date(run.wakeAt).toISOString() }),
+  ...(run.wakeAt !== undefined && {
+    [run.status === 'interrupted' ? 'deadline' : 'wake_at']: new Date(run.wakeAt).toISOString(),
+  }),
   ...(run.usageJson === undefined ? {} : { usage: toUsageItem(fromUsageJson(run.usageJson)) }),
   ...(run.end && {
     iterations: run.end.iterations,

@@ -82,7 +82,8 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
   const checkSleeping = async (noted: Noted, { wakeAt, runId }: WakeMark): Promise<SleepingRun | undefined> => {
     const run = await readRun(noted, runId);
     const { owner, threadId } = noted;
-    if (run?.status === 'sleeping' && run.wakeAt === wakeAt) return { owner, threadId, runId, wakeAt };
+    if (run && wakes(run) && run.wakeAt === wakeAt)
+      return { owner, threadId, runId, wakeAt, ...(run.status === 'interrupted' && { isAsking: true }) };
     if (noted.isOld) sleeping.settle(noted);
     return undefined;
   };
@@ -113,7 +114,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
       ...newRuns.filter(({ status }) => isOpen(status)).map(({ runId, createdAt }) => open.note(key, runId, createdAt)),
       ...runs.flatMap(({ runId, status, wakeAt }) => {
         if (wakeAt === undefined) return [];
-        if (status === 'sleeping') return [sleeping.note(key, toWakeId({ wakeAt, runId }), wakeAt)];
+        if (wakes({ status })) return [sleeping.note(key, toWakeId({ wakeAt, runId }), wakeAt)];
         return status === 'running' ? [open.note(key, runId, now())] : [];
       }),
       ...(isMarked ? [deleting.note(key, '', now())] : []),
@@ -123,9 +124,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     conclude: (key, { runs }) =>
       runs.flatMap(({ runId, status, createdAt, wakeAt }) => [
         ...(isOpen(status) ? [] : [open.end(key, runId, createdAt)]),
-        ...(wakeAt === undefined || status === 'sleeping'
-          ? []
-          : [sleeping.end(key, toWakeId({ wakeAt, runId }), wakeAt)]),
+        ...(wakeAt === undefined || wakes({ status }) ? [] : [sleeping.end(key, toWakeId({ wakeAt, runId }), wakeAt)]),
       ]),
 
     listOpenRuns: async ({ limit, bytes, ...page }) => {
@@ -179,6 +178,9 @@ function firstWhere(ordered: readonly Noted[], passes: (id: string) => boolean):
   }
   return low;
 }
+
+/** Whether its wake time is one to come: of a sleep, or of the deadline of its questions. */
+const wakes = ({ status }: Pick<RunRow, 'status'>): boolean => status === 'sleeping' || status === 'interrupted';
 
 /** Whether it sleeps until the buckets of open runs of now take no more notes: the claim that wakes it notes it in a later one. */
 const sleepsLong = ({ status, wakeAt = 0 }: RunRow, now: number): boolean =>
