@@ -8,6 +8,7 @@ import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessChecks, gatewayProcessSettings, hostOf } from './config.ts';
 import { openFileStore, openFileSweep } from './files/index.ts';
 import { createReadinessCheck, watchReadiness } from './upstream/readiness.ts';
+import { openScheduleSweep } from './schedule-sweep.ts';
 import { openServer } from './server.ts';
 import { retryingExecution } from './upstream/retrying-execution.ts';
 import { openGatewayStores } from './stores.ts';
@@ -35,12 +36,16 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const files = opened.use(await openFileStore({ config: values, log, registry, grantSecrets: values.GRANT_SECRET }));
   const calledThreads = calling('threads', threads);
   const readiness = createReadinessCheck({ threads, health, files: files.bytes, remote: { execution, memory } });
-  const app = createApp({
+  const stores = opened.use(await openGatewayStores({ config: values, log, registry, health }));
+  const services = {
     threads: calledThreads,
     execution: retryingExecution(calling('execution', execution)),
     memory: calling('memory', memory),
+    ...stores,
+  };
+  const app = createApp({
+    ...services,
     readiness,
-    ...opened.use(await openGatewayStores({ config: values, log, registry, health })),
     ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
   });
@@ -48,6 +53,8 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   opened.use(watchReadiness(readiness));
   const server = opened.use(await openServer({ app, host, config: values, log }));
   opened.use(openFileSweep({ threads: calledThreads, files, log }));
+  const { authorize } = auth;
+  opened.use(openScheduleSweep({ ...services, ...{ config: values, authorize, secured: file.auth !== null, log } }));
   opened.use(observed.serving());
   const resources = opened.move();
   return {

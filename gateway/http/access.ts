@@ -3,7 +3,7 @@ import type { Context, Principal } from './context.ts';
 
 /** What the authorization backend decides about. */
 export interface Access {
-  readonly resource: 'graph' | 'checkpointer' | 'store' | 'files' | 'agents' | 'assistants' | 'triggers';
+  readonly resource: 'graph' | 'checkpointer' | 'store' | 'files' | 'agents' | 'assistants' | 'triggers' | 'schedules';
   readonly action: string;
 }
 

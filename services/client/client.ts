@@ -15,6 +15,7 @@ import type {
   Checkpoint,
   FileInfo,
   FileUrl,
+  FiredSlots,
   Forgotten,
   JsonObject,
   Memory,
@@ -28,6 +29,8 @@ import type {
   NewMessage,
   NewRouting,
   NewTrigger,
+  NewRun,
+  NewSchedule,
   Page,
   Paged,
   PastState,
@@ -35,6 +38,9 @@ import type {
   RunRequest,
   RunResult,
   RunsQuery,
+  Schedule,
+  ScheduleChange,
+  ScheduleItem,
   StateWriting,
   FoundThreads,
   Inbox,
@@ -119,6 +125,7 @@ export function createClient(clientOptions: ClientOptions) {
     agents: agentsOf(connection),
     assistants: assistantsOf(connection),
     runs: runsOf(connection),
+    schedules: schedulesOf(connection),
     threads: threadsOf(connection),
     triggers: triggersOf(connection),
     memories: memoriesOf(connection),
@@ -301,8 +308,8 @@ function assistantsOf(connection: Connection) {
 function runsOf(connection: Connection) {
   const at = (runId: string, rest = '') => ({ path: `/v1/runs/{runId}${rest}`, ids: { runId } });
   return {
-    /** Accepts a run, which goes on by itself. */
-    start: (body: RunRequest, options: RequestOptions = {}): Promise<Run> =>
+    /** Accepts a run, which goes on by itself, or starts at its time. */
+    start: (body: NewRun, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'POST', path: '/v1/runs', body, ...options }),
     /** Accepts up to 100 runs of one agent. A run that is refused says why in its place. */
     startAll: (
@@ -362,6 +369,40 @@ function triggersOf(connection: Connection) {
       request(connection, { method: 'POST', ...at(triggerId, '/secret'), body, ...options }),
     delete: (triggerId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
       request(connection, { method: 'DELETE', ...at(triggerId), ...options }),
+    };
+}
+
+function schedulesOf(connection: Connection) {
+  const at = (scheduleId: string, rest = '') => ({ path: `/v1/schedules/{scheduleId}${rest}`, ids: { scheduleId } });
+  return {
+    create: (body: NewSchedule, options: RequestOptions = {}): Promise<Schedule> =>
+      request(connection, { method: 'POST', path: '/v1/schedules', body, ...options }),
+    /** The newest first. */
+    list: (
+      query: Pick<Page, 'limit' | 'cursor'> = {},
+      options: RequestOptions = {},
+    ): Promise<Paged & { readonly schedules: readonly ScheduleItem[] }> =>
+      request(connection, { method: 'GET', path: '/v1/schedules', query, ...options }),
+    /** With its next ten times and what became of its last twenty slots. */
+    get: (scheduleId: string, options: RequestOptions = {}): Promise<Schedule> =>
+      request(connection, { method: 'GET', ...at(scheduleId), ...options }),
+    update: (scheduleId: string, body: ScheduleChange, options: RequestOptions = {}): Promise<Schedule> =>
+      request(connection, { method: 'PATCH', ...at(scheduleId), body, ...options }),
+    delete: (scheduleId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
+      request(connection, { method: 'DELETE', ...at(scheduleId), ...options }),
+    pause: (scheduleId: string, options: RequestOptions = {}): Promise<Schedule> =>
+      request(connection, { method: 'POST', ...at(scheduleId, '/pause'), ...options }),
+    resume: (scheduleId: string, options: RequestOptions = {}): Promise<Schedule> =>
+      request(connection, { method: 'POST', ...at(scheduleId, '/resume'), ...options }),
+    /** Starts a run within moments. */
+    run: (scheduleId: string, options: RequestOptions = {}): Promise<FiredSlots> =>
+      request(connection, { method: 'POST', ...at(scheduleId, '/run'), ...options }),
+    /** Starts a run for each slot of a past time, at most 100. */
+    backfill: (
+      scheduleId: string,
+      body: { readonly from: string | number; readonly to: string | number },
+      options: RequestOptions = {},
+    ): Promise<FiredSlots> => request(connection, { method: 'POST', ...at(scheduleId, '/backfill'), body, ...options }),
   };
 }
 

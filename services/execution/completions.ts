@@ -1,10 +1,10 @@
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import { isOpen } from '@agent-workflow/protos/lists';
-import type { Resource, ResourceCalls, RunReadCalls } from '@agent-workflow/protos/threads';
+import type { ResourceCalls, RunReadCalls } from '@agent-workflow/protos/threads';
+import type { HandleDue, SweptResource } from '@agent-workflow/runtime/due-sweep';
 import { deleteThread, type DeleteParts } from './api/delete-thread.ts';
 import { readableMs } from './api/note-completion.ts';
-import type { HandleDue } from './due-sweep.ts';
 import { fromJson } from './record/json.ts';
 
 /** A run that was not accepted by then never is, in milliseconds: no request takes so long. */
@@ -23,7 +23,7 @@ interface CompletionParts extends DeleteParts {
 export function createHandleCompletion(parts: CompletionParts): HandleDue {
   const { threads } = parts;
 
-  const wait = async ({ owner, id, version, json }: Resource, dueAt: number, call: Call): Promise<void> => {
+  const wait = async ({ owner, id, version, json }: SweptResource, dueAt: number, call: Call): Promise<void> => {
     await threads.putResource({ kind, owner, id, version: version + 1, json, dueAt: Math.ceil(dueAt) }, call);
   };
 

@@ -1,6 +1,7 @@
 import type { Values } from '@agent-workflow/kit/env';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { createDueSweep } from '@agent-workflow/runtime/due-sweep';
 import { logFailures } from '@agent-workflow/runtime/retries';
 import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError } from '@agent-workflow/kit/errors';
@@ -10,7 +11,6 @@ import type { ResourceCalls, SweepCalls, ThreadKey } from '@agent-workflow/proto
 import type { executionSettings } from './config.ts';
 import { deleteThread, type DeleteParts } from './api/delete-thread.ts';
 import { createHandleCompletion } from './completions.ts';
-import { createDueSweep } from './due-sweep.ts';
 import { expireLogs } from './worker/expire-logs.ts';
 
 interface HousekeepingOptions extends DeletionSweepParts {

@@ -15,6 +15,7 @@ import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf, type GatewayConfig } from '@agent-workflow/gateway/config';
 import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
 import { createReadinessCheck, watchReadiness } from '@agent-workflow/gateway/upstream/readiness';
+import { openScheduleSweep } from '@agent-workflow/gateway/schedule-sweep';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway/stores';
 import { dataPlace, openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
@@ -118,11 +119,9 @@ export async function openStandalone(
   const authLine = `${auth.summary}${file.auth === null ? '' : `; ${await countAnonymousThreads(threads)}`}`;
   const stores = opened.use(await openStores());
   const readiness = createReadinessCheck({ threads, health, files: files.bytes });
+  const services = { threads, execution: inProcess('execution', link(execution)), memory, ...stores };
   const app = createApp({
-    threads,
-    execution: inProcess('execution', link(execution)),
-    memory,
-    ...stores,
+    ...services,
     readiness,
     ...{ config: values, log, registry, spans, files, dialects },
     ...rulesOf(auth),
@@ -134,6 +133,8 @@ export async function openStandalone(
   });
 
   opened.use(openFileSweep({ threads, files, log }));
+  const { authorize } = auth;
+  opened.use(openScheduleSweep({ ...services, ...{ config: values, authorize, secured: file.auth !== null, log } }));
   opened.use(observed.serving());
   const everything = opened.move();
   const where = `${agentsLineOf(file)}; data: ${dataPlace(values.DATA_DIR)}`;

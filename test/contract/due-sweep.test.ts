@@ -1,6 +1,6 @@
 import test from 'ava';
 import { conflict } from '@agent-workflow/kit/errors';
-import { createDueSweep, openDueSweep, type HandleDue } from '@agent-workflow/execution/due-sweep';
+import { createDueSweep, openDueSweep, type HandleDue, type SweptResource } from '@agent-workflow/runtime/due-sweep';
 import { never } from '@agent-workflow/protos/call';
 import type { Resource, Threads } from '@agent-workflow/protos/threads';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
@@ -45,7 +45,7 @@ function sweeping({ threads }: Opened, handle: HandleDue, handleMs = minuteMs) {
 }
 
 /** Writes the next version, which is due no more. */
-const settle = async ({ threads }: Opened, { version, ...resource }: Resource): Promise<void> => {
+const settle = async ({ threads }: Opened, { version, ...resource }: SweptResource): Promise<void> => {
   const { id, json } = resource;
   await threads.putResource({ kind, owner, id, json, version: version + 1 }, call());
 };

@@ -63,7 +63,7 @@ type Layers = readonly (readonly string[])[];
 const layersOf: Readonly<Record<string, Layers>> = {
   gateway: [
     ['http', 'pages/assets', 'redis', 'upstream'],
-    ['assistants', 'auth', 'files', 'idempotency', 'limits', 'pages', 'tickets', 'tools', 'triggers'],
+    ['assistants', 'auth', 'files', 'idempotency', 'limits', 'pages', 'schedules', 'tickets', 'tools', 'triggers'],
     ['replies'],
     ['middleware'],
     ['dialects/common'],

@@ -101,11 +101,15 @@ async function prepare(): Promise<Readonly<Record<string, string>>> {
     ...{ message: 'Review the pull request of the event.', config: { agent: 'default' } },
   });
   const file = await uploadTo(url(), 'Hello', 'hello.txt');
+  const runs = { messages: [{ role: 'user', content: 'What is 6 times 7?' }] };
+  const working = { name: 'every working day', cron: '30 8 * * MON-FRI', timezone: 'Europe/Berlin', run: runs };
+  const made = await send('POST', '/v1/schedules', working);
   return {
     [ids.file]: file,
     [ids.trigger]: (trigger.body.data as { readonly trigger_id: string }).trigger_id,
     [ids.assistant]: (assistant.body.data as { readonly assistant_id: string }).assistant_id,
     [ids.run]: meta.run_id,
+    [ids.schedule]: (made.body.data as { readonly schedule_id: string }).schedule_id,
     [ids.checkpoint]: checkpoints[0]?.checkpoint_id ?? '',
     [ids.memory]: (stored.body.data as { readonly memory_id: string }).memory_id,
   };

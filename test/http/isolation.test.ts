@@ -48,6 +48,9 @@ const unauthenticated: Readonly<Record<string, () => Readonly<Record<string, str
       'a token of another algorithm': () => bearer(makeToken('HS512', secret, { claims: claimsOf('alice') })),
     };
 
+/** No slot comes while the tests run. */
+const everyYear = { cron: '0 0 1 7 *' };
+
 /** Bodies that a schema alone cannot tell. */
 const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   forgetMemories: ({ thread_id }) => ({ config: { thread_id } }),
@@ -64,6 +67,11 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   createTrigger: () => ({ format: 'github' }),
   updateTrigger: () => ({ enabled: false }),
   rotateTriggerSecret: () => ({}),
+  createSchedule: ({ thread_id }) => ({
+    ...everyYear,
+    run: { messages: [user('hello')], config: { thread_id } },
+  }),
+  backfillSchedule: () => ({ from: Date.now() - 400 * 24 * 3_600_000, to: Date.now() - 1000 }),
   echoStart: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
   echoShout: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
 };
@@ -77,6 +85,7 @@ interface Ids {
   readonly file_id: string;
   readonly assistant_id: string;
   readonly trigger_id: string;
+  readonly schedule_id: string;
 }
 
 const searchTool = { node_name: 'tools', name: 'look', parameters: { type: 'object', properties: {} } };
@@ -129,8 +138,10 @@ async function make(sub: string, [, thread, memoryType]: Kind): Promise<Ids> {
   const { assistant_id } = kept.body.data as { assistant_id: string };
   const hook = await owner.send('POST', '/v1/triggers', { format: 'github', name: 'cabbage' });
   const { trigger_id } = hook.body.data as { trigger_id: string };
+  const scheduled = { ...everyYear, name: 'cabbage', run: { messages: [user('a cabbage')] } };
+  const { schedule_id } = (await owner.send('POST', '/v1/schedules', scheduled)).body.data as { schedule_id: string };
   const message_id = messages[0]?.message_id ?? '';
-  return { thread_id, message_id, memory_id, run_id, checkpoint_id, file_id, assistant_id, trigger_id };
+  return { thread_id, message_id, memory_id, run_id, checkpoint_id, file_id, assistant_id, trigger_id, schedule_id };
 }
 
 const clientOf = (sub: string): Client => createClient(url, signedIn(sub));
@@ -177,7 +188,9 @@ const absentAs = ({
   file_id,
   assistant_id,
   trigger_id,
+  schedule_id,
 }: Ids): Ids => ({
+  schedule_id: `absent-${schedule_id}`,
   run_id: `absent-${run_id}`,
   thread_id: `absent-${thread_id}`,
   message_id: `absent-${message_id}`,
@@ -220,7 +233,7 @@ test.after.always(() => service?.[Symbol.asyncDispose]());
 
 /** All that the owner can read. */
 async function readAll(): Promise<string> {
-  const paths = hers.flatMap(({ thread_id, memory_id, file_id, assistant_id, trigger_id }) => [
+  const paths = hers.flatMap(({ thread_id, memory_id, file_id, assistant_id, trigger_id, schedule_id }) => [
     `/v1/threads/${thread_id}`,
     `/v1/threads/${thread_id}/runs`,
     `/v1/threads/${thread_id}/state`,
@@ -231,6 +244,7 @@ async function readAll(): Promise<string> {
     `/v1/assistants/${assistant_id}`,
     `/v1/assistants/${assistant_id}/versions`,
     `/v1/triggers/${trigger_id}`,
+    `/v1/schedules/${schedule_id}`,
   ]);
   const replies = await Promise.all(
     paths.map(async (path) => (await clientOf('alice').send('GET', path)).body.data as unknown),

@@ -1,12 +1,12 @@
 import { eachOf } from '@agent-workflow/kit/each';
-import { canBeRetried, ServiceError } from '@agent-workflow/kit/errors';
+import { canBeRetried, isServiceError, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
 import { invalidAt, located } from '../../../http/fields.ts';
 import { makeTicket } from '../../../tickets/index.ts';
 import * as examples from '../examples/runs.ts';
 import { partRefusal } from '../replies/envelope.ts';
-import { InvokeResult, RunBatchInput, RunInput, StreamChunk } from '../schemas/graph.ts';
+import { CreateRunInput, InvokeResult, RunBatchInput, StreamChunk } from '../schemas/graph.ts';
 import {
   AcceptedRun,
   AcceptedRuns,
@@ -25,6 +25,7 @@ import { ThreadParams } from '../schemas/threads.ts';
 import { endpoint } from './common/endpoint.ts';
 import { pageOf } from './common/page.ts';
 import { toRunItem, toRunItems } from './common/shown-items.ts';
+import { cancelDelayed, delayedItem, delayedRun, runOnRecord } from './delayed-runs.ts';
 import { resultOfRun } from './run-result.ts';
 import { startRun } from './start-run.ts';
 
@@ -38,16 +39,18 @@ export const createRun = endpoint({
   tag: 'runs',
   summary: 'Accept a run and answer before it ends',
   description:
-    'Puts a run on record and answers before it has ended. `GET /v1/runs/{run_id}`, `/wait` and `/stream` show what becomes of it.',
+    'Puts a run on record and answers before it has ended. `GET /v1/runs/{run_id}`, `/wait` and `/stream` show what becomes of it. With `start_at` the run is `scheduled`: it holds no thread and is in no list of runs until then.',
   example: examples.createRun,
   method: 'POST',
   path: '/v1/runs',
   startsRun: true,
   access: { resource: 'graph', action: 'invoke' },
   status: 202,
-  input: RunInput,
+  input: CreateRunInput,
   reply: AcceptedRun,
   handle: async (request, services) => {
+    const delayed = request.input.start_at === undefined ? undefined : await delayedRun(request, services);
+    if (delayed !== undefined) return delayed;
     const { runId, threadId, status } = await startRun(request, 'low', services);
     return JSON.stringify({ run_id: runId, thread_id: threadId, status });
   },
@@ -148,8 +151,16 @@ export const getRun = endpoint({
   access: { resource: 'graph', action: 'read' },
   params: RunParams,
   reply: Run,
-  handle: async ({ owner, params, call }, { threads }) =>
-    JSON.stringify(toRunItem(await threads.getRun({ owner, runId: params.run_id }, call()))),
+  handle: async ({ owner, params, call }, { threads, execution }) => {
+    const key = { owner, runId: params.run_id };
+    try {
+      return JSON.stringify(toRunItem(await threads.getRun(key, call())));
+    } catch (error) {
+      const delayed = isServiceError(error, 'NotFound') && (await delayedItem({ threads, execution }, key, call()));
+      if (!delayed) throw error;
+      return JSON.stringify(delayed);
+    }
+  },
 });
 
 /** Waits for the end of a run and gives the result as invoke does. */
@@ -167,7 +178,7 @@ export const waitForRun = endpoint({
   reply: InvokeResult,
   handle: async ({ owner, params, call }, services) => {
     const runId = params.run_id;
-    const { threadId } = await services.threads.getRun({ owner, runId }, call());
+    const { threadId } = await runOnRecord(services.threads, { owner, runId }, call());
     return resultOfRun({ owner, runId, threadId, call }, services);
   },
 });
@@ -194,7 +205,7 @@ export const streamRun = endpoint({
   reply: StreamChunk,
   handle: async ({ owner, params, input, call, lastEventId }, { threads }) => {
     const runId = params.run_id;
-    await threads.getRun({ owner, runId }, call());
+    await runOnRecord(threads, { owner, runId }, call());
     const after = lastEventId === undefined ? (input.after ?? 0) : seqOf(lastEventId, runId);
     return { follow: { owner, runId, after }, call: call(streamMs) };
   },
@@ -246,7 +257,7 @@ export const cancelRun = endpoint({
   tag: 'runs',
   summary: 'Stop a run at once',
   description:
-    'Stops a run at once, also in the middle of a node. The steps that were committed stay. For a run that has ended the reply is its status.',
+    'Stops a run at once, also in the middle of a node. The steps that were committed stay. For a run that has ended the reply is its status. A `scheduled` run does not start, and is 404 after that.',
   example: examples.cancelRun,
   method: 'POST',
   path: '/v1/runs/{run_id}/cancel',
@@ -254,9 +265,11 @@ export const cancelRun = endpoint({
   params: RunParams,
   input: NoInput,
   reply: StoppedRun,
-  handle: async ({ owner, params, call, idempotency }, { execution }) => {
+  handle: async ({ owner, params, call, idempotency }, { execution, threads }) => {
     const runId = params.run_id;
-    const { status, stoppedNow } = await execution.stopRun({ owner, runId, ...idempotency }, call());
+    const stopped = await undefinedIfNotFound(execution.stopRun({ owner, runId, ...idempotency }, call()));
+    if (!stopped) await cancelDelayed({ owner, runId, call }, { threads });
+    const { status, stoppedNow } = stopped ?? { status: 'stopped', stoppedNow: true };
     return JSON.stringify({ success: stoppedNow, run_id: runId, status, message: stopMessage(stoppedNow, status) });
   },
 });

@@ -28,7 +28,7 @@ interface DeclaredTool {
 const inConfig: Loc = ['body', 'config', 'remote_tools'];
 
 /** The tools that a request declares: its own, and those of its config whose names are free. */
-function declaredTools({ tools = [], config }: Declaring): readonly DeclaredTool[] {
+export function declaredTools({ tools = [], config }: Declaring): readonly DeclaredTool[] {
   const own = tools.map((tool, index): DeclaredTool => ({ tool, place: ['body', 'tools', index] }));
   const given = (config?.remote_tools ?? []).map((tool, index): DeclaredTool =>
     'function' in tool
@@ -53,12 +53,17 @@ function atPlaceOfTool(error: unknown, input: Declaring): unknown {
   return invalidAt([...place, name === 'nodeName' ? 'node_name' : name], detail.msg, detail.type);
 }
 
-/** The body of invoke, stream and `POST /v1/runs` as a run to start. */
-async function toStartRequest(
-  { input, owner, user, agent, requestId, newId, idempotency, at, call }: EndpointRequest<unknown, RunInput>,
+type Starting = Pick<
+  EndpointRequest<unknown, RunInput>,
+  'input' | 'owner' | 'user' | 'agent' | 'requestId' | 'newId' | 'idempotency' | 'at' | 'call'
+>;
+
+/** The body of invoke, stream and `POST /v1/runs`, and what a schedule keeps of one, as a run to start. */
+export async function toStartRequest(
+  { input, owner, user, agent, requestId, newId, idempotency, at, call }: Starting,
   granularity: Granularity,
-  { tools: toolStore, secured, threads }: Services,
-  awaitEndMs: number | undefined,
+  { tools: toolStore, secured, threads }: Pick<Services, 'tools' | 'secured' | 'threads'>,
+  awaitEndMs?: number,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
   const thread = config && threadOf(config);

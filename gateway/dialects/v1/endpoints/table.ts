@@ -36,6 +36,17 @@ import {
   makeRunTicket,
   waitForRun,
 } from './runs.ts';
+import {
+  backfillSchedule,
+  createSchedule,
+  deleteSchedule,
+  getSchedule,
+  listSchedules,
+  pauseSchedule,
+  resumeSchedule,
+  runSchedule,
+  updateSchedule,
+} from './schedules.ts';
 import { clearState, getState, updateState } from './state.ts';
 import {
   createTrigger,
@@ -60,6 +71,8 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
   ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
   ...[createTrigger, listTriggers, getTrigger, updateTrigger, rotateTriggerSecret, deleteTrigger, receiveEvent],
+  ...[createSchedule, listSchedules, getSchedule, updateSchedule, deleteSchedule],
+  ...[pauseSchedule, resumeSchedule, runSchedule, backfillSchedule],
   ...[listThreads, searchThreads, countThreads, listInbox],
   ...[getThread, updateThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread, restoreThread],

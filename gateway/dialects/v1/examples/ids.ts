@@ -5,6 +5,7 @@ export const exampleIds = {
   run: '019c2f6e-8f00-7a10-8000-3b5c9d1e7f21',
   checkpoint: '1795418778876002',
   file: '019c2f6e-9200-7a10-8000-3b5c9d1e7f24',
+  schedule: '019c2f6e-9300-7a10-8000-3b5c9d1e7f25',
   memory: '019c2f6e-9100-7a10-8000-3b5c9d1e7f23',
   assistant: '019c2f6e-9300-7a10-8000-3b5c9d1e7f25',
   trigger: '019c2f6e-9400-7a10-8000-3b5c9d1e7f26',

@@ -33,6 +33,7 @@ const tags: Readonly<Record<string, string>> = {
   assistants: 'Agents with stored configurations, and their versions',
   runs: 'Runs on record: follow, wait for, stop them',
   triggers: 'Addresses whose signed events start runs',
+  schedules: 'Runs that start by themselves: by a cron expression, at an interval, once',
   threads: 'Conversations with their state and checkpoints',
   messages: 'The messages of a thread',
   memories: 'What is remembered across threads',

@@ -13,6 +13,7 @@ import {
   count,
   described,
   flag,
+  givenTime,
   Id,
   JsonObject,
   nullable,
@@ -242,6 +243,16 @@ export const RunInput = {
   ],
 };
 export type RunInput = Static<typeof RunInput>;
+
+/** The body of `POST /v1/runs`. */
+export const CreateRunInput = {
+  ...objectOf('CreateRun', 'What the agent is to do, on which thread, and when.', {
+    ...RunInput.properties,
+    start_at: Type.Optional(givenTime('When the run starts', 'at once')),
+  }),
+  allOf: RunInput.allOf,
+};
+export type CreateRunInput = Static<typeof CreateRunInput>;
 
 /** Runs that one request starts. */
 const mostRunsOfBatch = 100;

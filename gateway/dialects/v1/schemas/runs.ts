@@ -37,13 +37,24 @@ export const runStatusMeanings: Meanings<typeof runStatuses> = {
   stopped: 'was stopped by a caller or by another run; what was committed before stays',
 };
 
+const shownStatuses = ['scheduled', ...runStatuses] as const;
+
+/** Of a run that may not have started. */
+const shownStatus = words(shownStatuses, {
+  description: 'Where the run stands',
+  meanings: { scheduled: 'starts at `start_at`, and is on no thread until then', ...runStatusMeanings },
+});
+
+const startAt = Type.Optional(time('When a scheduled run starts; absent for any other'));
+
 const status = words(runStatuses, { description: 'Where the run stands', meanings: runStatusMeanings });
 
 /** The reply when a run is accepted. */
 export const AcceptedRun = objectOf('AcceptedRun', 'A run that is on record and goes on without its caller.', {
   run_id: runId,
   thread_id: described(threadId, 'The id of the thread, which is new when `config.thread_id` named none'),
-  status,
+  status: shownStatus,
+  start_at: startAt,
 });
 
 export const AcceptedRuns = objectOf('AcceptedRuns', 'What became of the runs of a batch.', {
@@ -67,7 +78,8 @@ export const Run = objectOf('Run', 'A run.', {
       'The revision of the agent that serves it; absent where the agent is not registered, and while the run waits for another of its thread',
     ),
   ),
-  status,
+  status: shownStatus,
+  start_at: startAt,
   created_at: time('When the run was accepted'),
   updated_at: time('When the run changed last'),
   resumes: Type.Optional(text('The interrupted run that this one continues; absent when it continues none')),

@@ -1,13 +1,4 @@
-import type {
-  Block,
-  EndStatus,
-  Interrupt,
-  Message,
-  RemoteCall,
-  RunEvent,
-  RunResult,
-  Usage,
-} from '@agent-workflow/client';
+import type { Block, Interrupt, Message, RemoteCall, Run, RunEvent, RunResult, Usage } from '@agent-workflow/client';
 import { remoteCallsIn } from '@agent-workflow/client';
 
 /** A message on the page: one of the log, or one that a run is streaming. It changes in place, and `revision` with it. */
@@ -41,7 +32,7 @@ interface Origin {
 /** What is known of the run that is followed, or of the newest one. */
 export interface RunState {
   readonly runId: string;
-  readonly status: EndStatus | 'queued' | 'running' | 'sleeping';
+  readonly status: Run['status'];
   readonly wakeAt?: string;
   readonly usage?: Usage;
   readonly error?: { readonly code: string; readonly message: string; readonly node?: string };

@@ -5,18 +5,59 @@ import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { backoffMs } from '@agent-workflow/kit/retry';
-import { within, type Call } from '@agent-workflow/protos/call';
-import type { ResourceKind } from '@agent-workflow/protos/lists';
-import type { DueResource, Resource, ResourceCalls } from '@agent-workflow/protos/threads';
-import { growingSilence, logFailures } from '@agent-workflow/runtime/retries';
 import { LRUCache } from 'lru-cache';
+import { growingSilence, logFailures } from './retries.ts';
+
+interface Call {
+  /** Milliseconds since 1970. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+interface ResourceKey<Kind> {
+  readonly kind: Kind;
+  readonly owner: string;
+  readonly id: string;
+}
+
+/** An object of the record that a sweep may have to look at. */
+export interface SweptResource extends ResourceKey<string> {
+  readonly version: number;
+  readonly json: Uint8Array;
+  readonly createdAt: number;
+  readonly dueAt?: number;
+}
+
+interface DueResource {
+  readonly dueAt: number;
+  readonly owner: string;
+  readonly id: string;
+  readonly version: number;
+}
+
+/** The calls to the record by which objects are found and written. */
+interface DueRecords<Kind extends string> {
+  readonly listDueResources: (
+    request: { readonly kind: Kind; readonly limit: number; readonly after?: DueResource },
+    call: Call,
+  ) => Promise<{ readonly due: readonly DueResource[]; readonly hasMore: boolean; readonly now: number }>;
+  readonly getResource: (request: ResourceKey<Kind>, call: Call) => Promise<SweptResource>;
+  readonly putResource: (
+    request: ResourceKey<Kind> & { readonly version: number; readonly json: Uint8Array; readonly dueAt?: number },
+    call: Call,
+  ) => Promise<unknown>;
+}
+
+const within = (ms: number, signal: AbortSignal = never): Call => ({ deadline: Date.now() + ms, signal });
+
+const never = new AbortController().signal;
 
 /**
  * Handles one object that is due, and writes it with its next version: until it is due no more, or later, it is found again. Several replicas
  * may handle one version at once, and only one of them can write the next: what shall happen once comes after such a write.
  */
 export type HandleDue = (
-  resource: Resource,
+  resource: SweptResource,
   handling: {
     /** Ends with the time that the handling may take, and with the sweep. */
     readonly call: Call;
@@ -25,9 +66,9 @@ export type HandleDue = (
   },
 ) => Promise<void>;
 
-interface DueSweepOptions {
-  readonly threads: Pick<ResourceCalls, 'listDueResources' | 'getResource' | 'putResource'>;
-  readonly kind: ResourceKind;
+interface DueSweepOptions<Kind extends string> {
+  readonly threads: DueRecords<Kind>;
+  readonly kind: Kind;
   readonly handle: HandleDue;
   /** How long the handling of one object may take, in milliseconds. */
   readonly handleMs: number;
@@ -44,7 +85,7 @@ const afterFailure = { firstMs: 5000, maxMs: 10 * 60_000 };
 const remembered = 1000;
 
 /** Sweeps every second until disposed, which ends what is being handled. */
-export function openDueSweep(options: DueSweepOptions): AsyncDisposable {
+export function openDueSweep<Kind extends string>(options: DueSweepOptions<Kind>): AsyncDisposable {
   const closing = new AbortController();
   const sweep = createDueSweep(options);
   const text = `the sweep of what is due failed: ${options.kind}; the next one tries again`;
@@ -66,13 +107,15 @@ export function openDueSweep(options: DueSweepOptions): AsyncDisposable {
  * Handles once each object of one kind that is due by the clock of the record. One that fails is logged, becomes due again after a wait that
  * grows, and holds up no other. A page is handled in random order, so that replicas that read the same one seldom meet.
  */
-export function createDueSweep(options: DueSweepOptions): (signal: AbortSignal) => Promise<void> {
+export function createDueSweep<Kind extends string>(
+  options: DueSweepOptions<Kind>,
+): (signal: AbortSignal) => Promise<void> {
   const { threads, kind, handle, handleMs, log } = options;
   const isFirst = createFirstOfKind({ ...growingSilence, max: remembered });
   const failures = new LRUCache<string, number>({ max: remembered });
 
   /** @returns whether the object is as it was handled, and due later now. */
-  const postpone = async ({ owner, id, version, json }: Resource, now: number): Promise<boolean> => {
+  const postpone = async ({ owner, id, version, json }: SweptResource, now: number): Promise<boolean> => {
     const name = nameOf({ owner, id });
     const times = (failures.get(name) ?? 0) + 1;
     failures.set(name, times);
@@ -88,7 +131,7 @@ export function createDueSweep(options: DueSweepOptions): (signal: AbortSignal) 
       log.error({ err: error, kind, id }, 'what is due could not be handled; it is tried again later');
   };
 
-  const read = async (due: DueResource, signal: AbortSignal): Promise<Resource | undefined> => {
+  const read = async (due: DueResource, signal: AbortSignal): Promise<SweptResource | undefined> => {
     const { owner, id, version } = due;
     try {
       const found = await undefinedIfNotFound(threads.getResource({ kind, owner, id }, within(callTimeoutMs, signal)));

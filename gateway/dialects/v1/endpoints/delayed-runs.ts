@@ -1,0 +1,106 @@
+import { conflict, isServiceError, notFound, unavailable, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { Call } from '@agent-workflow/protos/call';
+import { readTime } from '@agent-workflow/protos/message';
+import type { Run } from '@agent-workflow/protos/threads';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { deleted } from '../../../schedules/advance.ts';
+import { pendingSlot, threadOf, withNext, type Schedule } from '../../../schedules/schedule.ts';
+import type { Services } from '../../common/services.ts';
+import type { CreateRunInput } from '../schemas/graph.ts';
+import { agentOf } from './common/named-agent.ts';
+import { change, checkRun, claimsOf, createStored, find, recordNow, type Found } from './stored-schedules.ts';
+
+/** The run of a request that names a time which is to come: on record only then. `undefined`: it starts at once. */
+export async function delayedRun(
+  request: EndpointRequest<unknown, CreateRunInput>,
+  services: Services,
+): Promise<string | undefined> {
+  const { start_at: given, ...body } = request.input;
+  const at = readTime(given, ['startAt']);
+  if (at === undefined) return undefined;
+  const { threads } = services;
+  const now = await recordNow(threads, request.call());
+  const id = request.newId('run');
+  if (at <= now && !request.isRepeated) return undefined;
+  const run = await checkRun(body, ['body'], services, request.call());
+  const schedule: Schedule = {
+    spec: {
+      timing: { at },
+      ...{ jitterMs: 0, overlap: 'allow', catchUp: 'all', catchUpMs: 3_600_000, keepThreads: true },
+      thread: threadOf(run) === undefined ? 'new' : 'one',
+    },
+    ...{ run, ...claimsOf(request), delayed: true, paused: false, pending: [], past: [], unkept: [] },
+  };
+  await createStored(request, services, id, withNext(schedule, at - 1), ['body']);
+  await request.markAccepted();
+  const { threadId } = slotOf(id, schedule);
+  return JSON.stringify({ run_id: id, thread_id: threadId, status: 'scheduled', start_at: new Date(at).toISOString() });
+}
+
+const startOf = ({ spec: { timing } }: Schedule): number => ('at' in timing ? timing.at : 0);
+
+const slotOf = (id: string, schedule: Schedule) =>
+  pendingSlot(id, schedule, { slot: startOf(schedule), cause: 'slot' });
+
+const findDelayed = async (
+  threads: Services['threads'],
+  { owner, runId }: RunKey,
+  call: Call,
+): Promise<Found | undefined> => {
+  const found = await undefinedIfNotFound(find(threads, owner, runId, call));
+  return found?.schedule.delayed ? found : undefined;
+};
+
+interface RunKey {
+  readonly owner: string;
+  readonly runId: string;
+}
+
+/** A run on record. @throws Conflict for one that starts later. */
+export async function runOnRecord(threads: Services['threads'], key: RunKey, call: Call): Promise<Run> {
+  try {
+    return await threads.getRun(key, call);
+  } catch (error) {
+    if (!isServiceError(error, 'NotFound')) throw error;
+    const found = await findDelayed(threads, key, call);
+    if (!found) throw error;
+    throw conflict(`run "${key.runId}" starts at ${new Date(startOf(found.schedule)).toISOString()}`);
+  }
+}
+
+/** A run that starts later, or that could not be started, as replies show it; `undefined`: there is none. */
+export async function delayedItem(
+  { threads, execution }: Pick<Services, 'threads' | 'execution'>,
+  key: RunKey,
+  call: Call,
+): Promise<object | undefined> {
+  const found = await findDelayed(threads, key, call);
+  if (!found) return undefined;
+  const { resource, schedule } = found;
+  const named = agentOf(schedule.run['config'] ?? {}).agent;
+  const agent = named ?? (await execution.listAgents({}, call)).agents.find(({ isDefault }) => isDefault)?.name;
+  const [refused] = schedule.past;
+  return {
+    run_id: key.runId,
+    thread_id: slotOf(key.runId, schedule).threadId,
+    agent,
+    status: refused ? 'failed' : 'scheduled',
+    created_at: new Date(resource.createdAt).toISOString(),
+    updated_at: new Date(resource.updatedAt).toISOString(),
+    start_at: new Date(startOf(schedule)).toISOString(),
+    ...(refused && { error: { code: schedule.disabled ? 'PERMISSION_DENIED' : 'CONFLICT', message: refused.reason } }),
+  };
+}
+
+/** Ends a run that starts later. @throws NotFound where there is none. */
+export async function cancelDelayed(
+  { owner, runId, call }: RunKey & Pick<EndpointRequest, 'call'>,
+  services: Pick<Services, 'threads'>,
+): Promise<void> {
+  const absent = notFound(`there is no run "${runId}"`);
+  if (!(await findDelayed(services.threads, { owner, runId }, call()))) throw absent;
+  await change({ owner, call, params: { schedule_id: runId } }, services, (schedule) => {
+    if (schedule.firing) throw unavailable(`run "${runId}" is being started`);
+    return deleted(schedule);
+  });
+}
