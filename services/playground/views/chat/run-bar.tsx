@@ -102,6 +102,7 @@ export function RunBar({ chat }: RunBarProps) {
 }
 
 const words: Readonly<Record<RunState['status'], string>> = {
+  scheduled: 'Scheduled',
   queued: 'Queued: waits for its thread or for a worker',
   running: 'Running',
   sleeping: 'Sleeping',
