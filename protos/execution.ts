@@ -114,6 +114,8 @@ export interface StartRequest {
   readonly deletesThread?: boolean;
   /** A JSON object: the context that the nodes get beside the config, unchanged. */
   readonly contextJson?: Uint8Array;
+  /** Where the end of the run is delivered to: a JSON object, the WebhookTarget of `protos/webhooks.ts`. */
+  readonly webhookJson?: string;
 }
 
 /** A tool that the caller runs. */

@@ -599,6 +599,8 @@ export interface AcceptRunRequest {
    * the reply names that one. Absent: any may serve it.
    */
   readonly checkedRevision?: string;
+  /** Where the end of the run is delivered to: a JSON object, which the record hands to the outbox unread. */
+  readonly webhookJson?: string;
 }
 
 /** The nodes of a graph; those of a sub-graph as `sub/node`. */

@@ -106,8 +106,12 @@ export const sizes = {
   /** Names of the nodes of a registered revision, and how many there are (a count). */
   nodeNames: 256 * KiB,
   nodes: 2000,
-  /** An object that an owner keeps beside threads: a schedule, a webhook, a delivery, a trigger, an assistant. */
-  resource: 64 * KiB,
+  /** An object that an owner keeps beside threads: a schedule, a webhook, a delivery with its body, a trigger, an assistant. */
+  resource: 160 * KiB,
+  /** The body of what is delivered to a webhook. */
+  webhookBody: 64 * KiB,
+  /** Address, secret and events that a request gives with its run. */
+  webhookTarget: 4 * KiB,
   /** The id of such an object, in bytes. */
   resourceId: 255,
   /** Tools that one request declares (a count). */

@@ -7,6 +7,7 @@ import type { ClockAhead } from './api/runs.ts';
 import type { ThreadsValues } from './config.ts';
 import type { ThreadStore } from './ports/store.ts';
 import type { UnreadableText } from './record/stored-texts.ts';
+import { createWebhookOwners, refreshMs } from './api/webhook-owners.ts';
 import { createThreads } from './threads.ts';
 
 interface OpenThreadsOptions {
@@ -15,6 +16,8 @@ interface OpenThreadsOptions {
   readonly log: Log;
   /** Time between two sweeps, in milliseconds; a minute when absent. */
   readonly sweepMs?: number;
+  /** Whether other processes write to the same record. */
+  readonly isShared?: boolean;
 }
 
 /** The threads service, and a sweeper that drops what is too old; disposing of it closes the store. */
@@ -30,7 +33,8 @@ const rememberedTexts = 1000;
 /** As many agents as may be registered. */
 const rememberedAgents = 100;
 
-export function openThreads({ store, values, log, sweepMs = minuteMs }: OpenThreadsOptions): OpenedThreads {
+export function openThreads(options: OpenThreadsOptions): OpenedThreads {
+  const { store, values, log, sweepMs = minuteMs, isShared = false } = options;
   const { CHECKPOINT_KEEP: keep, CHECKPOINT_TTL: keptSeconds } = values;
   const sweep = async (): Promise<void> => {
     const time = Date.now() - keptSeconds * 1000;
@@ -44,9 +48,18 @@ export function openThreads({ store, values, log, sweepMs = minuteMs }: OpenThre
           sweep,
           logFailures({ log, text: 'old checkpoints could not be dropped; the next sweep tries again' }),
         );
+  const webhookOwners = createWebhookOwners(store, { now: Date.now, isShared });
+  const onUnread = logFailures({ log, text: 'which owners have webhooks could not be read; it is tried again' });
+  void webhookOwners.refresh().catch(onUnread);
+  const refreshing = isShared ? every(refreshMs, webhookOwners.refresh, onUnread) : undefined;
   return {
-    threads: createThreads({ store, keep, onUnreadable: createUnreadableLog(log), onClockAhead: createClockLog(log) }),
+    threads: createThreads({
+      ...{ store, keep, webhookOwners },
+      onUnreadable: createUnreadableLog(log),
+      onClockAhead: createClockLog(log),
+    }),
     [Symbol.asyncDispose]: async () => {
+      await refreshing?.[Symbol.asyncDispose]();
       await sweeper?.[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
     },

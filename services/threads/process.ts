@@ -40,7 +40,7 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
     mayHelp: canBeRetried,
   });
   start.works();
-  const { threads } = opened.use(openThreads({ store, values, log }));
+  const { threads } = opened.use(openThreads({ store, values, log, isShared: true }));
   wire.provide('threads', threads);
   // Calls under way end before the store closes.
   opened.defer(() => wire[Symbol.asyncDispose]());

@@ -26,6 +26,7 @@ import { createMessageCalls } from './api/messages.ts';
 import { createResourceCalls } from './api/resources.ts';
 import { createThreadChangeCalls, createThreadReadCalls } from './api/threads.ts';
 import { createRunReadCalls, createRunCalls, type ClockAhead } from './api/runs.ts';
+import { createWebhookOwners, type WebhookOwners } from './api/webhook-owners.ts';
 import { threadsSettings } from './config.ts';
 import { createReferences, type References } from './files/references.ts';
 import type { ThreadStore } from './ports/store.ts';
@@ -64,6 +65,7 @@ export function createThreads({
   keep = threadsSettings.CHECKPOINT_KEEP.fallback,
   onUnreadable = () => undefined,
   onClockAhead = () => undefined,
+  webhookOwners = createWebhookOwners(store, { now }),
 }: {
   readonly store: ThreadStore;
   readonly now?: () => number;
@@ -73,10 +75,12 @@ export function createThreads({
   readonly onUnreadable?: (text: UnreadableText) => void;
   /** Called with each commit of a worker whose clock is ahead; its times are moved to those of `now`. */
   readonly onClockAhead?: (ahead: ClockAhead) => void;
+  /** Absent: no other process writes to the record. */
+  readonly webhookOwners?: WebhookOwners;
 }): Threads {
   const texts = createStoredTexts(onUnreadable);
   const states = createStateReader(store, texts);
-  const changing = createChanging({ store, now, keep });
+  const changing = createChanging({ store, now, keep, hasWebhooks: webhookOwners.has });
   const references = createReferences({ store, now });
   const elapsed = (): number => performance.now();
   const routings = createRoutings(store, { elapsed, now });
@@ -96,7 +100,7 @@ export function createThreads({
     ...createIdempotencyCalls(store, now),
     ...createFileCalls({ store, references, now }),
     ...createAgentCalls({ store, routings, now }),
-    ...createResourceCalls(store, now),
+    ...createResourceCalls({ store, now, webhookOwners }),
   };
 }
 

@@ -44,6 +44,7 @@ import { threadsRepeatsContract } from './threads-repeats.ts';
 import { threadsFusedContract } from './threads-fused.ts';
 import { threadsFilesContract } from './threads-files.ts';
 import { threadsRacesContract } from './threads-races.ts';
+import { threadsOutboxContract } from './threads-outbox.ts';
 import { threadsResourcesContract } from './threads-resources.ts';
 import { threadsSearchContract } from './threads-search.ts';
 import { threadsRevisionsContract } from './threads-revisions.ts';
@@ -1029,4 +1030,5 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsFilesContract(test, name, open);
   threadsResourcesContract(test, name, open);
   threadsSearchContract(test, name, open);
+  threadsOutboxContract(test, name, open);
 }

@@ -42,6 +42,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     ...(request.resumeJson ? { resume: { keys: keysOf(resume) } } : {}),
     granularity: request.granularity,
     ...(agent.nodes && { nodes: agent.nodes }),
+    ...(request.webhookJson !== undefined && { webhookJson: request.webhookJson }),
     ...(agent.checkedRevision === undefined ? {} : { checkedRevision: agent.checkedRevision }),
     runIdIsNew: request.runIdIsNew === true,
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,

@@ -3,13 +3,15 @@ import { pruned } from '../history/retention.ts';
 import type { Reads, ThreadChanges, Decision, Snapshot } from '../ports/changes.ts';
 import type { ThreadKey } from '../ports/record.ts';
 import { fromJson, toJson } from '../record/json.ts';
+import { withOutbox, type HasWebhooks } from '../runs/outbox.ts';
 
 /**
  * How the calls of the service change threads. Around the decision of a call are, from the outside in:
  * - `replyOnRequest` gives one reply, whether it was made now or kept from the same request before;
  * - `changeOnRequest` looks for the request among those that were applied (`decideRepeatable`), because a caller may repeat it;
  * - `store.change` reads a snapshot, decides, writes if the thread is as it was read, and otherwise starts again;
- * - `pruned` adds to the decided change which old versions to drop.
+ * - `pruned` adds to the decided change which old versions to drop;
+ * - `withOutbox` adds to it that runs have ended whose ends somebody waits for.
  */
 export interface Changing {
   /** Makes a change whose repetition does no harm. */
@@ -35,11 +37,14 @@ interface ChangingOptions {
   readonly now: () => number;
   /** Versions of a thread that are kept. */
   readonly keep: number;
+  readonly hasWebhooks: HasWebhooks;
 }
 
-export function createChanging({ store, now, keep }: ChangingOptions): Changing {
+export function createChanging({ store, now, keep, hasWebhooks }: ChangingOptions): Changing {
   const change: Changing['change'] = (key, reads, decide) =>
-    store.change(key, reads, (snapshot) => pruned(decide(snapshot), keep));
+    store.change(key, reads, (snapshot) =>
+      withOutbox(pruned(decide(snapshot), keep), { owner: key.owner, snapshot, hasWebhooks }),
+    );
 
   const changeOnRequest: Changing['changeOnRequest'] = async ({ key, reads = {}, method, request, toKept }, decide) => {
     const known = requestOf(method, request);

@@ -7,9 +7,18 @@ import { resourcesCursors } from '../lists/cursor.ts';
 import type { ResourceKey, ResourceRecords } from '../ports/resources.ts';
 import { fromJson } from '../record/json.ts';
 import { resourceBytes, dueBytes } from '../record/resource-rows.ts';
+import type { WebhookOwners } from './webhook-owners.ts';
 
 /** The calls about objects that an owner keeps beside threads. What they mean is decided by their callers. */
-export const createResourceCalls = (store: ResourceRecords, now: () => number): ResourceCalls => ({
+export const createResourceCalls = ({
+  store,
+  now,
+  webhookOwners,
+}: {
+  readonly store: ResourceRecords;
+  readonly now: () => number;
+  readonly webhookOwners: Pick<WebhookOwners, 'add'>;
+}): ResourceCalls => ({
   getResource: async (request) => {
     const row = await store.getResource(keyOf(request));
     if (!row) throw absent(request);
@@ -20,6 +29,7 @@ export const createResourceCalls = (store: ResourceRecords, now: () => number): 
     refuseWrite(request);
     const { version, json, dueAt, attemptId = randomUUID() } = request;
     const key = keyOf(request);
+    if (key.kind === 'webhook' && version === 1) await webhookOwners.add(key.owner);
     const at = now();
     const due = dueAt === undefined ? {} : { dueAt: Math.max(dueAt, at) };
     const written = await store.putResource({ ...key, version, json, at, attempt: attemptId, ...due });

@@ -9,6 +9,7 @@ import type {
   ToolCallKey,
   ToolCallRecord,
 } from './record.ts';
+import type { ResourceWrite } from './resources.ts';
 
 /** What a decision is made from: one moment of one thread. */
 export interface Snapshot {
@@ -56,6 +57,11 @@ export interface Change {
   readonly dropCheckpointsAfter?: number;
   /** Put on record; a store may drop the tool calls of a run that has ended. */
   readonly toolCall?: ToolCallRecord;
+  /**
+   * Objects that an owner keeps beside threads, each of version 1: one that is there already stays as it is. A store may make them although
+   * the rest of the change does not come about.
+   */
+  readonly resources?: readonly ResourceWrite[];
   /** The request that this change applies. */
   readonly applies?: AppliedRequest;
 }

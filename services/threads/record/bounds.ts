@@ -28,10 +28,11 @@ export function refuseSummary(fields: Readonly<Record<string, Uint8Array>>, at: 
 }
 
 /** What the record keeps of a run from its acceptance on. */
-export function refuseAcceptance({ messages, metadataJson, optionsJson }: AcceptRunRequest): void {
+export function refuseAcceptance({ messages, metadataJson, optionsJson, webhookJson = '' }: AcceptRunRequest): void {
   refuseMessages(messages, ['messages']);
   refuseMetadata(metadataJson, ['config', 'metadata']);
   refuseOver(optionsJson.byteLength, runOptionsBytes, []);
+  refuseOver(Buffer.byteLength(webhookJson), sizes.webhookTarget, ['webhook']);
 }
 
 /** What a step leaves in the head of its thread. Its worker has held itself to the same bounds. */

@@ -80,6 +80,7 @@ export const toRun = (row: Row): RunRecord => ({
   ...(row['resume'] === null ? {} : { resume: fromList(row['resume']) as readonly string[] }),
   ...optional('outputFrom', row['output_from'] as number | null),
   ...optional('outputTo', row['output_to'] as number | null),
+  ...optional('webhook', row['webhook'] as string | null),
 });
 
 /** The columns of {@link toRunRow}. */

@@ -287,6 +287,7 @@ const newRun = (request: AcceptRunRequest, isNewThread: boolean, now: number): R
   answers: request.answers,
   hasNewInput: request.hasNewInput,
   ...(request.resume ? { resume: request.resume.keys } : {}),
+  ...(request.webhookJson === undefined ? {} : { webhook: request.webhookJson }),
 });
 
 interface Rollback {

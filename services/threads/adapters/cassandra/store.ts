@@ -96,6 +96,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
       const statements = notes.flatMap((note) => note.statements);
       if (statements.length > 0) await session.write(...statements);
       for (const { onWritten } of notes) onWritten?.();
+      for (const write of plan.resources) await resources.putResource(write);
     },
     after: async (key, plan) => {
       if (rollOver.isDue(plan.layout) && !plan.head.deleting) aside(() => rollOver.roll(key));

@@ -3,6 +3,7 @@ import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, Checkpoint, LogEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
 import { fromWork, toList } from '../../record/sql-rows.ts';
 import { checkpointsOf, versionsPut } from '../../record/versions.ts';
+import { makeResource } from './resources.ts';
 import type { Transaction } from './transaction.ts';
 import type { Param } from './values.ts';
 import { hashOf, headValues, runValues } from './rows.ts';
@@ -25,6 +26,7 @@ export async function applyChange(
     ...(change.applies ? putApplied(transaction, ref, change.applies) : []),
     ...(change.toolCall ? putToolCall(transaction, ref, change.toolCall) : []),
     ...applyToCheckpoints(transaction, ref, change),
+    ...(change.resources ?? []).map((write) => makeResource(transaction, write)),
   ]);
 }
 

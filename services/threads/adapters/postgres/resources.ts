@@ -1,14 +1,25 @@
-import type { ResourceRecords } from '../../ports/resources.ts';
+import type { ResourceRecords, ResourceWrite } from '../../ports/resources.ts';
 import { resourceBytes, resourceColumns, toDueResource, toResource } from '../../record/resource-rows.ts';
 import { take } from '../../record/sql-rows.ts';
 import type { Session } from './client.ts';
 import { pageOf } from './pages.ts';
+import type { Transaction } from './transaction.ts';
+import type { Param } from './values.ts';
 
 const ofKey = 'WHERE owner = $1 AND kind = $2 AND id = $3';
 const insertRow = `INSERT INTO resources (owner, kind, id, version, attempt, json, updated_at, due_at, created_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $7) ON CONFLICT DO NOTHING RETURNING updated_at`;
 const updateRow = `UPDATE resources SET version = $4, attempt = $5, json = $6, updated_at = $7, due_at = $8
   ${ofKey} AND version = $4::bigint - 1 RETURNING updated_at`;
+
+const valuesOf = ({ owner, kind, id, version, attempt, json, at, dueAt }: ResourceWrite): Param[] => [
+  ...[owner, kind, id, version, attempt, json, at],
+  dueAt ?? null,
+];
+
+/** Makes an object as part of a change of a thread; one that is there already stays as it is. */
+export const makeResource = ({ write }: Pick<Transaction, 'write'>, made: ResourceWrite): Promise<unknown> =>
+  write(insertRow, valuesOf(made));
 
 /** Objects that an owner has beside threads, a row each. */
 export const createResources = ({ query }: Session): ResourceRecords => ({
@@ -17,9 +28,9 @@ export const createResources = ({ query }: Session): ResourceRecords => ({
     return row && toResource(row);
   },
 
-  putResource: async ({ owner, kind, id, version, attempt, json, at, dueAt = null }) => {
-    const values = [owner, kind, id, version, attempt, json, at, dueAt];
-    const [written] = await query(version === 1 ? insertRow : updateRow, values);
+  putResource: async (write) => {
+    const values = valuesOf(write);
+    const [written] = await query(write.version === 1 ? insertRow : updateRow, values);
     const [row] = written
       ? [written]
       : await query(`SELECT updated_at FROM resources ${ofKey} AND version = $4 AND attempt = $5`, values.slice(0, 5));

@@ -117,6 +117,7 @@ export const runValues = (run: RunRecord): Readonly<Record<string, Param>> => ({
   wake_at: run.wakeAt ?? null,
   usage: run.usage ?? null,
   served_by: run.revision ?? null,
+  webhook: run.webhook ?? null,
 });
 
 export const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });

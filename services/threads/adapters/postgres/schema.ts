@@ -207,4 +207,5 @@ export const migrations: readonly string[] = [
    );
    CREATE INDEX resources_due ON resources (kind, due_at, owner, id) WHERE due_at IS NOT NULL`,
   `CREATE INDEX runs_asking ON runs (wake_at, run_id) WHERE status = 'interrupted' AND wake_at IS NOT NULL`,
+  'ALTER TABLE runs ADD COLUMN webhook text',
 ];

@@ -6,6 +6,7 @@ import { checkpointsOf, versionsPut } from '../../record/versions.ts';
 import { putCheckpoint } from './checkpoints.ts';
 import { closeGap, closeGaps, openGap, type ContextRef } from './gaps.ts';
 import { columnsOfRun, fromHead, fromRun, headColumns } from './rows.ts';
+import { putResource } from './resources.ts';
 import type { HeadRow } from './snapshot.ts';
 
 /**
@@ -31,6 +32,7 @@ export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadK
   if (change.applies) putApplied(db, ref, change.applies);
   if (change.toolCall) putToolCall(db, ref, change.toolCall);
   applyToCheckpoints(db, ref, change);
+  for (const write of change.resources ?? []) putResource(db, write);
   return true;
 }
 

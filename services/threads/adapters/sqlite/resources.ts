@@ -46,7 +46,7 @@ export function createResources(db: Sqlite): ResourceRecords {
   };
 }
 
-function putResource({ prepare }: Sqlite, write: ResourceWrite): number | undefined {
+export function putResource({ prepare }: Sqlite, write: ResourceWrite): number | undefined {
   const { owner, kind, id, version, attempt, json, at, dueAt = null } = write;
   const { changes } =
     version === 1

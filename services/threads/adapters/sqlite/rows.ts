@@ -145,6 +145,7 @@ export const columnsOfRun = [
   'wake_at',
   'usage',
   'served_by',
+  'webhook',
 ];
 
 export const selectedRun = columnsOfRun.map((name) => `runs.${name}`).join(', ');
@@ -169,6 +170,7 @@ export const fromRun = (run: RunRecord): (string | number | Uint8Array | null)[]
   run.wakeAt ?? null,
   run.usage ?? null,
   run.revision ?? null,
+  run.webhook ?? null,
 ];
 
 export type ColumnsOfRun = readonly [
@@ -191,11 +193,12 @@ export type ColumnsOfRun = readonly [
   wakeAt: number | null,
   usage: string | null,
   revision: string | null,
+  webhook: string | null,
 ];
 
 export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   const [runId, requestId, status, granularity, isNewThread, createdAt, updatedAt, resumes, end, ...given] = columns;
-  const [options, input, answers, hasNewInput, resume, outputFrom, outputTo, wakeAt, usage, revision] = given;
+  const [options, input, answers, hasNewInput, resume, outputFrom, outputTo, wakeAt, usage, revision, webhook] = given;
   const run: { -readonly [K in keyof RunRecord]: RunRecord[K] } = {
     runId: fromStoredId(runId),
     threadId,
@@ -218,6 +221,7 @@ export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   if (wakeAt !== null) run.wakeAt = wakeAt;
   if (usage !== null) run.usage = usage;
   if (revision !== null) run.revision = revision;
+  if (webhook !== null) run.webhook = webhook;
   return run;
 }
 

@@ -1,6 +1,7 @@
 import { types } from 'cassandra-driver';
 import type { Change } from '../../../ports/changes.ts';
 import type { Head, RunRecord, ThreadKey, ToolCallRecord } from '../../../ports/record.ts';
+import type { ResourceWrite } from '../../../ports/resources.ts';
 import { checkpointsOf, versionsPut } from '../../../record/versions.ts';
 import type { Statement } from '../client/client.ts';
 import {
@@ -53,6 +54,8 @@ export interface Plan {
   readonly newRuns: readonly RunRecord[];
   /** What is to happen to the thread's place in the list by recency. `refresh`: it is there, and only its times change. */
   readonly listing: 'put' | 'refresh' | 'drop' | 'none';
+  /** Objects beside threads that are made before the batch. */
+  readonly resources: readonly ResourceWrite[];
   readonly isMarked: boolean;
   readonly isNewHour: boolean;
 }
@@ -89,6 +92,7 @@ export function plan({ key, seen, knownRuns, change }: Decided, options: PlanOpt
     runs: change.runs ?? [],
     newRuns: (change.runs ?? []).filter(({ runId }) => !knownRuns.has(runId)),
     listing,
+    resources: change.resources ?? [],
     isMarked: head.deleting && !seen.head?.deleting,
     isNewHour: before.noted !== hour,
   };

@@ -1,0 +1,91 @@
+// The JSON of what webhooks are kept as. The gateway writes webhooks, the record the outbox, the execution service deliveries; each reads the others'.
+
+/** The events that a webhook may be told of: how a run ended. */
+export const webhookEvents = ['run.completed', 'run.failed', 'run.interrupted', 'run.stopped'] as const;
+export type WebhookEvent = (typeof webhookEvents)[number];
+
+/** Where one run's end is delivered to, as its request says. */
+export interface WebhookTarget {
+  readonly url: string;
+  /** Signs what is delivered: `whsec_` and base64. Absent: it is not signed. */
+  readonly secret?: string;
+  /** Absent: all. */
+  readonly events?: readonly WebhookEvent[];
+}
+
+/** A secret that was replaced, and until when it still signs beside its successor, in milliseconds since 1970. */
+export interface OldSecret {
+  readonly secret: string;
+  readonly until: number;
+}
+
+/** A webhook that an owner has registered: an object of the kind `webhook`. */
+export interface Webhook {
+  readonly url: string;
+  readonly secret: string;
+  readonly oldSecret?: OldSecret;
+  /** Empty: all. */
+  readonly events: readonly WebhookEvent[];
+  readonly description?: string;
+  readonly isEnabled: boolean;
+  /** Why the service has disabled it. */
+  readonly disabledBecause?: string;
+}
+
+/** Says that a run has ended, from the write that ended it on: an object of the kind `outbox`, whose id is that of the run. */
+export interface OutboxEntry {
+  readonly threadId: string;
+  readonly webhook?: WebhookTarget;
+  /** What is sent and to whom, once that is settled: it stays the same whatever becomes of the thread. */
+  readonly settled?: SettledEvent;
+}
+
+export interface SettledEvent {
+  readonly event: WebhookEvent;
+  readonly at: number;
+  readonly targets: readonly DeliveryTarget[];
+  /** The JSON text that is sent. */
+  readonly body: string;
+}
+
+export interface DeliveryTarget {
+  /** The id of the delivery: `webhook-id` of each attempt. */
+  readonly id: string;
+  /** The webhook of the owner. Absent: that of the run. */
+  readonly webhookId?: string;
+  /** That of the run. */
+  readonly own?: WebhookTarget;
+}
+
+/** One event on its way to one address: an object of the kind `delivery`. */
+export interface Delivery extends Omit<DeliveryTarget, 'id'> {
+  readonly state: 'pending' | 'dead';
+  readonly event: WebhookEvent | 'webhook.test';
+  readonly runId?: string;
+  readonly threadId?: string;
+  /** When it was first due, or sent again by its owner. */
+  readonly since: number;
+  /** Attempts that have failed, those before it was sent again included. */
+  readonly attempts: number;
+  readonly last?: FailedAttempt;
+  /** The JSON text that is sent. */
+  readonly body: string;
+}
+
+export interface FailedAttempt {
+  readonly at: number;
+  /** The status of the reply, where there was one. */
+  readonly status?: number;
+  readonly reason: string;
+}
+
+/** What one owner may have (counts). */
+export const webhookBounds = { webhooks: 20, pending: 10_000 } as const;
+
+export const toWebhookJson = (value: Webhook | OutboxEntry | Delivery): Uint8Array =>
+  Buffer.from(JSON.stringify(value));
+
+const read = (json: Uint8Array): unknown => JSON.parse(Buffer.from(json).toString('utf8'));
+export const readWebhook = (json: Uint8Array): Webhook => read(json) as Webhook;
+export const readOutboxEntry = (json: Uint8Array): OutboxEntry => read(json) as OutboxEntry;
+export const readDelivery = (json: Uint8Array): Delivery => read(json) as Delivery;

@@ -1,0 +1,36 @@
+import { idFrom } from '@agent-workflow/kit/ids';
+import { toWebhookJson, type OutboxEntry } from '@agent-workflow/protos/webhooks';
+import type { Decision, Snapshot } from '../ports/changes.ts';
+import type { RunRecord } from '../ports/record.ts';
+import type { ResourceWrite } from '../ports/resources.ts';
+
+/** Whether the ends of an owner's runs may be awaited by a webhook of that owner. */
+export type HasWebhooks = (owner: string) => boolean;
+
+/**
+ * The decision with an outbox entry for each run that it ends and whose end somebody waits for: in the same change, whatever it is that ends
+ * the run. The end of a run whose thread is being deleted is told to nobody.
+ */
+export function withOutbox<T>(
+  decision: Decision<T>,
+  { owner, snapshot, hasWebhooks }: { owner: string; snapshot: Snapshot; hasWebhooks: HasWebhooks },
+): Decision<T> {
+  const { change } = decision;
+  if (!change?.runs || change.head.deleting) return decision;
+  let resources: ResourceWrite[] | undefined;
+  for (const run of change.runs) {
+    if (run.end === undefined || (run.webhook === undefined && !hasWebhooks(owner))) continue;
+    if (snapshot.runs.get(run.runId)?.end === undefined) (resources ??= []).push(entryOf(owner, run));
+  }
+  return resources ? { ...decision, change: { ...change, resources } } : decision;
+}
+
+/** The same for every attempt at the change. */
+const entryOf = (owner: string, { runId, threadId, webhook, updatedAt }: RunRecord): ResourceWrite => ({
+  ...{ kind: 'outbox', owner, id: runId, version: 1, at: updatedAt, dueAt: updatedAt },
+  attempt: idFrom(runId, 'outbox'),
+  json: toWebhookJson({
+    threadId,
+    ...(webhook !== undefined && { webhook: JSON.parse(webhook) as NonNullable<OutboxEntry['webhook']> }),
+  }),
+});
