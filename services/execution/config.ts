@@ -25,11 +25,34 @@ import { serviceAddress } from '@agent-workflow/runtime/service-address';
 import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
 import { natsSettings, refuseShortAge } from './adapters/nats/settings.ts';
 import { maxLeaseMs } from './ports/leases.ts';
+import { readNetwork, type Network } from './webhooks/reachable.ts';
 
 const agentRevision: Setting<string | undefined> = {
   doc: 'Revision of the agents that this process holds, as they are registered, such as the tag of an image; unset, agents have no revisions, and any process that holds the agent of a run continues it',
   fallback: undefined,
   read: (value) => (isRevision(value) ? value : { problem: 'must be 1 to 128 letters, digits or any of ._:@-' }),
+};
+
+const webhookHosts: Setting<readonly string[] | undefined> = {
+  doc: 'The hosts that webhooks may name, separated by commas; `*.example.com` is every host below that one; unset, every host of the public internet',
+  fallback: undefined,
+  read: (value) => {
+    const hosts = value.split(',').map((host) => host.trim().toLowerCase());
+    return hosts.every((host) => /^(?:\*\.)?[a-z0-9.:[\]-]+$/.test(host))
+      ? hosts
+      : { problem: 'must be names of hosts' };
+  },
+};
+
+const webhookNetworks: Setting<readonly Network[] | undefined> = {
+  doc: 'Addresses that webhooks may be delivered to although they are not of the public internet, such as `10.1.0.0/16`, separated by commas',
+  fallback: undefined,
+  read: (value) => {
+    const networks = value.split(',').map((text) => readNetwork(text.trim()));
+    return networks.every((network) => network !== undefined)
+      ? networks
+      : { problem: 'must be addresses or networks, such as `10.1.0.0/16`' };
+  },
 };
 
 /** What the execution service reads from the environment. */
@@ -74,6 +97,8 @@ export const executionSettings = {
     'Seconds that a run waits for a worker; then it fails, with the name of its agent; 0 is without a bound',
     { max: 31_536_000 },
   ),
+  WEBHOOK_HOSTS: webhookHosts,
+  WEBHOOK_NETWORKS: webhookNetworks,
   EVENTS_RETENTION: integer(3600, 'Seconds that the events of an ended run can be replayed', { min: 1 }),
   // The agent that comes with the service reads these by itself, as every agent does: `services/command/init/template/agent.ts`.
   MODEL: text(

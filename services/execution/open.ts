@@ -35,6 +35,7 @@ import { createSweepPace } from './worker/sweep-pace.ts';
 import { createUnservedPools } from './worker/unserved-pools.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
 import { openWakes } from './worker/wakes.ts';
+import { openWebhooks } from './webhooks/open.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
 interface OpenExecutionOptions {
@@ -215,6 +216,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
     opening.use(openWakes({ threads, queue, now, log }));
     opening.use(await openHousekeeping({ ...parts, log, values, now }));
+    opening.use(openWebhooks({ threads, known, log, values }));
     opening.defer(() => {
       closing.abort();
     });

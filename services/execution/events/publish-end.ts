@@ -214,6 +214,17 @@ const publishedStatuses: Readonly<Record<RunStatus, EndStatus>> = {
   stopped: 'stopped',
 };
 
+/** What a run that has ended came to, as invoke answers it at granularity `low`; `undefined` for one that failed, or whose thread is gone. */
+export async function resultOf(parts: Pick<EndParts, 'threads' | 'known'>, ended: Run): Promise<object | undefined> {
+  const run = { ...ended, granularity: 'low' as const };
+  const status = publishedStatuses[run.status];
+  if (status === 'failed') return undefined;
+  const { added } = await outputOf(parts.threads, run);
+  const ending = { added, steps: [], readState: () => stateOf(parts, run) };
+  const { first, last } = await endOf(run, ending, status);
+  return { ...first, ...last };
+}
+
 const unknownError: RunError = { code: 'Internal', message: 'the run failed' };
 const unknownEnd: RunEnd = { status: 'stopped', iterations: 0, recursionLimitReached: false };
 
@@ -294,7 +305,7 @@ const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'Cancelled'];
  * The state that the run left; the thread's present state when that version is no longer kept. None when state or agent are gone or cannot be
  * read: the end is published in any case, and a follower can read the state by itself.
  */
-async function stateOf({ threads, known }: EndParts, run: Run): Promise<EngineState> {
+async function stateOf({ threads, known }: Pick<EndParts, 'threads' | 'known'>, run: Run): Promise<EngineState> {
   if (!shownAt[run.granularity].state && run.status !== 'interrupted') return noState;
   try {
     const agent = await known.find(run.agent, { revision: run.revision });

@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test from 'ava';
+import { post, PostFailure } from './post.ts';
+import { createMayReach } from './reachable.ts';
+
+interface Receiver extends AsyncDisposable {
+  readonly port: number;
+  readonly got: string[];
+}
+
+async function receive(answer: RequestListener): Promise<Receiver> {
+  const got: string[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => (body += String(chunk)));
+    request.on('end', () => {
+      got.push(`${request.method ?? ''} ${request.url ?? ''} ${request.headers.host ?? ''} ${body}`);
+      answer(request, response);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    got,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const nobody = createMayReach([]);
+const loopback = createMayReach([{ address: '127.0.0.0', bits: 8 }]);
+const send = (url: string, mayReach = loopback, signal = AbortSignal.timeout(60_000)): ReturnType<typeof post> =>
+  post({ url, headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}', mayReach, signal });
+
+test('a body is sent once to its address, and the status of the reply read', async (t) => {
+  await using receiver = await receive((_, response) => response.writeHead(204).end());
+  const host = `127.0.0.1:${String(receiver.port)}`;
+  t.deepEqual(await send(`http://${host}/a?b=c`), { status: 204 });
+  t.deepEqual(receiver.got, [`POST /a?b=c ${host} {"a":"ä"}`]);
+});
+
+test('an address of the inside gets no byte, by whatever spelling or name it comes', async (t) => {
+  await using receiver = await receive((_, response) => response.end());
+  const hosts = [
+    '127.0.0.1',
+    'localhost',
+    '2130706433',
+    '0x7f.1',
+    '017700000001',
+    '127.1',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+  ];
+  for (const host of hosts) {
+    const error = await t.throwsAsync(send(`http://${host}:${String(receiver.port)}/`, nobody), {
+      instanceOf: PostFailure,
+    });
+    t.is(error.message, 'the address is not one of the public internet', host);
+  }
+  t.deepEqual(receiver.got, []);
+});
+
+test('an address that passes at the lookup and not on the socket gets no byte', async (t) => {
+  await using receiver = await receive((_, response) => response.end());
+  let asked = 0;
+  const onlyFirst = (): boolean => asked++ === 0;
+  await t.throwsAsync(send(`http://127.0.0.1:${String(receiver.port)}/`, onlyFirst), { instanceOf: PostFailure });
+  t.is(asked, 2);
+  t.deepEqual(receiver.got, []);
+});
+
+test('a redirect is a reply like any other', async (t) => {
+  await using other = await receive((_, response) => response.end());
+  await using receiver = await receive((_, response) =>
+    response.writeHead(302, { location: `http://127.0.0.1:${String(other.port)}/` }).end(),
+  );
+  t.deepEqual(await send(`http://127.0.0.1:${String(receiver.port)}/`), { status: 302 });
+  t.deepEqual(other.got, []);
+});
+
+test('no proxy of the environment is used', async (t) => {
+  await using proxy = await receive((_, response) => response.end());
+  await using receiver = await receive((_, response) => response.end());
+  const names = ['HTTP_PROXY', 'http_proxy', 'NODE_USE_ENV_PROXY'];
+  for (const name of names)
+    process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${String(proxy.port)}`;
+  try {
+    t.deepEqual(await send(`http://127.0.0.1:${String(receiver.port)}/`), { status: 200 });
+  } finally {
+    for (const name of names) delete process.env[name];
+  }
+  t.deepEqual([proxy.got.length, receiver.got.length], [0, 1]);
+});
+
+test('a receiver that hangs, before its reply or in it, is left when the time is over', async (t) => {
+  await using silent = await receive(() => undefined);
+  const error = await t.throwsAsync(
+    send(`http://127.0.0.1:${String(silent.port)}/`, loopback, AbortSignal.timeout(100)),
+  );
+  t.is(error.message, 'it took too long');
+  await using slow = await receive((_, response) => response.writeHead(200).write('a'));
+  t.deepEqual(await send(`http://127.0.0.1:${String(slow.port)}/`, loopback, AbortSignal.timeout(3000)), {
+    status: 200,
+  });
+});
+
+test('of a reply without end so much is read and no more', async (t) => {
+  let written = 0;
+  await using receiver = await receive((_, response) => {
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(16 * 1024))) written += 16 * 1024;
+    };
+    response.on('drain', more);
+    response.on('error', () => undefined);
+    more();
+  });
+  t.deepEqual(await send(`http://127.0.0.1:${String(receiver.port)}/`), { status: 200 });
+  t.true(written < 32 * 1024 * 1024);
+});
+
+test('the wait that a reply asks for is read', async (t) => {
+  await using receiver = await receive((_, response) => response.writeHead(503, { 'retry-after': '7' }).end());
+  t.deepEqual(await send(`http://127.0.0.1:${String(receiver.port)}/`), { status: 503, retryAfterMs: 7000 });
+});
+
+test('a refused connection, and a protocol that is not spoken, are failures with a reason', async (t) => {
+  const receiver = await receive((_, response) => response.end());
+  const { port } = receiver;
+  const wrong = await t.throwsAsync(send(`https://127.0.0.1:${String(port)}/`), { instanceOf: PostFailure });
+  t.regex(wrong.message, /^[A-Z0-9_]+$/);
+  await receiver[Symbol.asyncDispose]();
+  const gone = await t.throwsAsync(send(`http://127.0.0.1:${String(port)}/`), { instanceOf: PostFailure });
+  t.is(gone.message, 'ECONNREFUSED');
+});

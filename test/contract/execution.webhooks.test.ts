@@ -1,0 +1,297 @@
+import test from 'ava';
+import { Webhook as Verifier } from 'standardwebhooks';
+import { END, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
+import { newId } from '@agent-workflow/kit/ids';
+import { sizes } from '@agent-workflow/kit/sizes';
+import {
+  readDelivery,
+  readWebhook,
+  toWebhookJson,
+  type Delivery,
+  type Webhook,
+  type WebhookTarget,
+} from '@agent-workflow/protos/webhooks';
+import { until } from '../until.ts';
+import { call, endOf, owner, start } from './execution/calls.ts';
+import { openReplicas, type Replicas } from './replicas.ts';
+import { openReceiver, type Received } from './webhook-receiver.ts';
+
+const hourMs = 3_600_000;
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const env = { WEBHOOK_NETWORKS: '127.0.0.0/8' };
+
+const saying = (text: string): CompiledGraph =>
+  new StateGraph({})
+    .addNode('say', (_state, ctx) => {
+      ctx.emit(text);
+      return {};
+    })
+    .addEdge(START, 'say')
+    .addEdge('say', END)
+    .compile();
+
+const failing = new StateGraph({})
+  .addNode('fail', () => {
+    throw new Error('no luck');
+  })
+  .addEdge(START, 'fail')
+  .addEdge('fail', END)
+  .compile();
+
+const asking = new StateGraph({})
+  .addNode('ask', (_state, ctx) => {
+    ctx.interrupt('May I?');
+    return {};
+  })
+  .addEdge(START, 'ask')
+  .addEdge('ask', END)
+  .compile();
+
+/** A record whose clock can be moved. */
+async function openGround() {
+  let aheadMs = 0;
+  const replicas = await openReplicas({ now: () => Date.now() + aheadMs });
+  return {
+    replicas,
+    pass: (ms: number) => void (aheadMs += ms),
+    [Symbol.asyncDispose]: () => replicas[Symbol.asyncDispose](),
+  };
+}
+
+const told = (webhook: WebhookTarget): { readonly webhookJson: string } => ({ webhookJson: JSON.stringify(webhook) });
+
+async function deliveriesOf({ threads }: Replicas): Promise<readonly (Delivery & { readonly id: string })[]> {
+  const { resources } = await threads.listResources({ kind: 'delivery', owner, limit: 1000 }, call());
+  return resources.map(({ id, json }) => ({ ...readDelivery(json), id }));
+}
+
+const isDone = async (replicas: Replicas): Promise<boolean> => {
+  const { count } = await replicas.threads.countResources({ kind: 'outbox', owner, atMost: 1 }, call());
+  return count === 0 && (await deliveriesOf(replicas)).length === 0;
+};
+
+const register = async ({ threads }: Replicas, parts: Partial<Webhook>): Promise<string> => {
+  const id = newId();
+  const json = toWebhookJson({ url: '', secret, events: [], isEnabled: true, ...parts });
+  await threads.putResource({ kind: 'webhook', owner, id, version: 1, json }, call());
+  return id;
+};
+
+interface Event {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown>> & { readonly result?: Readonly<Record<string, unknown>> };
+}
+
+const eventIn = ({ body }: Received): Event => JSON.parse(body) as Event;
+
+test('the end of a run is told to its webhook, signed as Standard Webhooks say', async (t) => {
+  await using receiver = await openReceiver();
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
+  const { runId, threadId } = await start(execution, told({ url: receiver.url, secret }));
+  await endOf(execution, runId);
+  await until(() => isDone(ground.replicas));
+  const [got] = receiver.got;
+  t.is(receiver.got.length, 1);
+  if (!got) return;
+  const event = new Verifier(secret).verify(got.body, got.headers as Record<string, string>) as Event;
+  t.like(event, { type: 'run.completed', data: { run_id: runId, thread_id: threadId, status: 'completed' } });
+  t.like(event.data.result, { iterations: 1, meta: { status: 'completed' } });
+  t.true(got.body.includes('"hello"'));
+  t.throws(() => new Verifier(secret).verify(`${got.body} `, got.headers as Record<string, string>));
+});
+
+test('failed, interrupted and stopped runs are told of as such, and only what is asked for', async (t) => {
+  await using receiver = await openReceiver();
+  await using ground = await openGround();
+  const failed = await ground.replicas.open({ graph: failing, env });
+  await endOf(failed.execution, (await start(failed.execution, told({ url: receiver.url }))).runId);
+  await until(() => isDone(ground.replicas));
+  const [got] = receiver.got;
+  t.like(got && eventIn(got), { type: 'run.failed', data: { error: { code: 'NODE_ERROR', node: 'fail' } } });
+  t.is(got?.headers['webhook-signature'], undefined);
+  await failed.drain(1000);
+  failed.kill();
+  const { execution } = await ground.replicas.open({ graph: asking, env });
+  await endOf(execution, (await start(execution, told({ url: receiver.url, events: ['run.failed'] }))).runId);
+  await endOf(execution, (await start(execution, told({ url: receiver.url, events: ['run.interrupted'] }))).runId);
+  await until(() => isDone(ground.replicas));
+  t.is(receiver.got.length, 2);
+  const [, asked] = receiver.got;
+  t.like(asked && eventIn(asked), { type: 'run.interrupted', data: { result: { meta: { status: 'interrupted' } } } });
+  t.true(asked?.body.includes('May I?'));
+});
+
+test('what fails is sent again with the same id and bytes, later each time, until it is taken', async (t) => {
+  let fails = 3;
+  await using receiver = await openReceiver((_, response) => void response.writeHead(fails-- > 0 ? 500 : 200).end());
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
+  await endOf(execution, (await start(execution, told({ url: receiver.url, secret }))).runId);
+  const waits = [10_000, 60_000, 5 * 60_000];
+  for (const [index, ms] of waits.entries()) {
+    await until(async () => (await deliveriesOf(ground.replicas))[0]?.attempts === index + 1);
+    t.like((await deliveriesOf(ground.replicas))[0], { state: 'pending', last: { status: 500 } });
+    ground.pass(ms);
+  }
+  await until(() => isDone(ground.replicas));
+  t.is(receiver.got.length, 4);
+  t.is(new Set(receiver.got.map(({ id, body }) => `${id} ${body}`)).size, 1);
+});
+
+test('what fails for three days is dead, and is removed after thirty more', async (t) => {
+  await using receiver = await openReceiver((_, response) => void response.writeHead(500).end());
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
+  await endOf(execution, (await start(execution, told({ url: receiver.url }))).runId);
+  await until(() => receiver.got.length === 1);
+  let seen = 1;
+  for (let hours = 0; hours < 90 * 24; hours += 10) {
+    const [delivery] = await deliveriesOf(ground.replicas);
+    if (delivery?.state === 'dead') break;
+    ground.pass(10 * hourMs);
+    await until(
+      async () =>
+        (await deliveriesOf(ground.replicas))[0]?.attempts === seen + 1 ||
+        (await deliveriesOf(ground.replicas))[0]?.state === 'dead',
+    );
+    seen += 1;
+  }
+  const [dead] = await deliveriesOf(ground.replicas);
+  t.like(dead, { state: 'dead', last: { status: 500, reason: 'the reply has the status 500' } });
+  const sent = receiver.got.length;
+  ground.pass(31 * 24 * hourMs);
+  await until(() => isDone(ground.replicas));
+  t.is(receiver.got.length, sent);
+});
+
+test('an address of the inside is sent nothing, and the delivery says why', async (t) => {
+  await using receiver = await openReceiver();
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello') });
+  await endOf(execution, (await start(execution, told({ url: receiver.url }))).runId);
+  await endOf(execution, (await start(execution, told({ url: receiver.url.replace('127.0.0.1', 'localhost') }))).runId);
+  await until(async () => (await deliveriesOf(ground.replicas)).filter(({ attempts }) => attempts === 1).length === 2);
+  for (const { last } of await deliveriesOf(ground.replicas))
+    t.is(last?.reason, 'the address is not one of the public internet');
+  t.deepEqual(receiver.got, []);
+});
+
+test('only hosts that the operator allows are sent anything', async (t) => {
+  await using receiver = await openReceiver();
+  await using ground = await openGround();
+  const allowed = { ...env, WEBHOOK_HOSTS: 'hooks.example.com,*.example.org' };
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env: allowed });
+  await endOf(execution, (await start(execution, told({ url: receiver.url }))).runId);
+  await until(async () => (await deliveriesOf(ground.replicas))[0]?.state === 'dead');
+  t.deepEqual(receiver.got, []);
+});
+
+test('a receiver that hangs holds up no other', async (t) => {
+  await using hanging = await openReceiver(() => undefined);
+  await using receiver = await openReceiver();
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
+  for (let times = 0; times < 20; times++) await start(execution, told({ url: hanging.url }));
+  await until(() => hanging.got.length === 4);
+  for (let times = 0; times < 20; times++) await start(execution, told({ url: receiver.url }));
+  await until(() => receiver.got.length === 20, { timeoutMs: 60_000 });
+  t.true(hanging.got.length <= 8);
+});
+
+test('webhooks of the owner are told of the events that they name; a replaced secret signs beside its successor', async (t) => {
+  await using all = await openReceiver();
+  await using some = await openReceiver();
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
+  const old = `whsec_${Buffer.alloc(24, 9).toString('base64')}`;
+  await register(ground.replicas, { url: all.url, oldSecret: { secret: old, until: Date.now() + hourMs } });
+  await register(ground.replicas, { url: some.url, events: ['run.failed'] });
+  await register(ground.replicas, { url: some.url, isEnabled: false });
+  await endOf(execution, (await start(execution)).runId);
+  await until(() => isDone(ground.replicas));
+  t.deepEqual([all.got.length, some.got.length], [1, 0]);
+  const [got] = all.got;
+  for (const one of [secret, old])
+    t.notThrows(() => new Verifier(one).verify(got?.body ?? '', got?.headers as Record<string, string>));
+});
+
+test('a webhook whose receiver is gone is disabled, and what waits for it is kept as dead', async (t) => {
+  await using receiver = await openReceiver((_, response) => void response.writeHead(410).end());
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
+  const id = await register(ground.replicas, { url: receiver.url });
+  await endOf(execution, (await start(execution)).runId);
+  await until(async () => (await deliveriesOf(ground.replicas))[0]?.attempts === 1);
+  const webhook = readWebhook((await ground.replicas.threads.getResource({ kind: 'webhook', owner, id }, call())).json);
+  t.like(webhook, { isEnabled: false, disabledBecause: 'a reply had the status 410' });
+  ground.pass(60_000);
+  await until(async () => (await deliveriesOf(ground.replicas))[0]?.state === 'dead');
+  t.is(receiver.got.length, 1);
+});
+
+test('what waits for a webhook that is deleted goes with it', async (t) => {
+  await using receiver = await openReceiver((_, response) => void response.writeHead(500).end());
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
+  const id = await register(ground.replicas, { url: receiver.url });
+  await endOf(execution, (await start(execution)).runId);
+  await until(async () => (await deliveriesOf(ground.replicas))[0]?.attempts === 1);
+  await ground.replicas.threads.deleteResource({ kind: 'webhook', owner, id, version: 1 }, call());
+  ground.pass(60_000);
+  await until(() => isDone(ground.replicas));
+  t.is(receiver.got.length, 1);
+});
+
+test('a result that is too large is left out, and the event says so', async (t) => {
+  await using receiver = await openReceiver();
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('"'.repeat(sizes.webhookBody)), env });
+  const { runId } = await start(execution, told({ url: receiver.url }));
+  await endOf(execution, runId);
+  await until(() => receiver.got.length === 1);
+  const [got] = receiver.got;
+  t.like(got && eventIn(got).data, { run_id: runId, status: 'completed', truncated: true, result: undefined });
+  t.true(Buffer.byteLength(got?.body ?? '') <= sizes.webhookBody);
+});
+
+test('whatever dies, each end is told at least once, and always with the same bytes under one id', async (t) => {
+  let count = 0;
+  await using receiver = await openReceiver((_, response) => {
+    count += 1;
+    if (count % 5 === 0) response.destroy();
+    else response.writeHead(count % 3 === 0 ? 503 : 200).end();
+  });
+  await using ground = await openGround();
+  const { replicas } = ground;
+  await register(replicas, { url: receiver.url });
+  const runs: string[] = [];
+  for (let round = 0; round < 6; round++) {
+    const replica = await replicas.open({ graph: saying('hello'), env });
+    for (let times = 0; times < 5; times++) {
+      const { runId } = await start(replica.execution, told({ url: receiver.url, secret }));
+      runs.push(runId);
+      await endOf(replica.execution, runId);
+    }
+    const enough = receiver.got.length + round;
+    if (round > 0) await until(() => receiver.got.length >= enough);
+    replica.kill();
+    ground.pass(120_000);
+  }
+  await replicas.open({ graph: saying('hello'), env });
+  await until(
+    async () => {
+      ground.pass(60_000);
+      return isDone(replicas);
+    },
+    { timeoutMs: 90_000 },
+  );
+  const bodies = new Map<string, Set<string>>();
+  for (const { id, body } of receiver.got) bodies.set(id, (bodies.get(id) ?? new Set()).add(body));
+  for (const [id, all] of bodies) t.is(all.size, 1, id);
+  for (const runId of runs) {
+    const ids = [...bodies].filter(([, all]) => [...all].some((body) => body.includes(runId))).map(([id]) => id);
+    t.is(ids.length, 2, 'lost: to the webhook of the run and to that of the owner');
+  }
+});
