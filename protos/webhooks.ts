@@ -24,6 +24,8 @@ export interface Webhook {
   readonly url: string;
   readonly secret: string;
   readonly oldSecret?: OldSecret;
+  /** The request that replaced the secret last. */
+  readonly rotation?: string;
   /** Empty: all. */
   readonly events: readonly WebhookEvent[];
   readonly description?: string;

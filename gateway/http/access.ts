@@ -3,7 +3,8 @@ import type { Context, Principal } from './context.ts';
 
 /** What the authorization backend decides about. */
 export interface Access {
-  readonly resource: 'graph' | 'checkpointer' | 'store' | 'files' | 'agents' | 'assistants' | 'triggers' | 'schedules';
+  readonly resource:
+    'graph' | 'checkpointer' | 'store' | 'files' | 'agents' | 'assistants' | 'triggers' | 'schedules' | 'webhooks';
   readonly action: string;
 }
 

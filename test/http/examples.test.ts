@@ -104,7 +104,18 @@ async function prepare(): Promise<Readonly<Record<string, string>>> {
   const runs = { messages: [{ role: 'user', content: 'What is 6 times 7?' }] };
   const working = { name: 'every working day', cron: '30 8 * * MON-FRI', timezone: 'Europe/Berlin', run: runs };
   const made = await send('POST', '/v1/schedules', working);
+  const known = (await send('GET', '/v1/webhooks')).body.data as {
+    readonly webhooks: readonly { webhook_id: string }[];
+  };
+  for (const { webhook_id: id } of known.webhooks) await send('DELETE', `/v1/webhooks/${id}`);
+  const hook = { url: 'https://example.com/hooks/runs', enabled: false };
+  const { webhook_id: webhook } = (await send('POST', '/v1/webhooks', hook)).body.data as {
+    readonly webhook_id: string;
+  };
+  const sent = (await send('POST', `/v1/webhooks/${webhook}/test`, {})).body.data as { readonly delivery_id: string };
   return {
+    [ids.webhook]: webhook,
+    [ids.delivery]: sent.delivery_id,
     [ids.file]: file,
     [ids.trigger]: (trigger.body.data as { readonly trigger_id: string }).trigger_id,
     [ids.assistant]: (assistant.body.data as { readonly assistant_id: string }).assistant_id,

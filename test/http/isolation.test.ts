@@ -53,6 +53,8 @@ const everyYear = { cron: '0 0 1 7 *' };
 
 /** Bodies that a schema alone cannot tell. */
 const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
+  createWebhook: () => ({ url: 'https://example.com/hook' }),
+  updateWebhook: () => ({ url: 'https://example.com/hook' }),
   forgetMemories: ({ thread_id }) => ({ config: { thread_id } }),
   stopThread: ({ thread_id }) => ({ thread_id }),
   fixThread: ({ thread_id }) => ({ thread_id }),
@@ -86,6 +88,8 @@ interface Ids {
   readonly assistant_id: string;
   readonly trigger_id: string;
   readonly schedule_id: string;
+  readonly webhook_id: string;
+  readonly delivery_id: string;
 }
 
 const searchTool = { node_name: 'tools', name: 'look', parameters: { type: 'object', properties: {} } };
@@ -140,8 +144,24 @@ async function make(sub: string, [, thread, memoryType]: Kind): Promise<Ids> {
   const { trigger_id } = hook.body.data as { trigger_id: string };
   const scheduled = { ...everyYear, name: 'cabbage', run: { messages: [user('a cabbage')] } };
   const { schedule_id } = (await owner.send('POST', '/v1/schedules', scheduled)).body.data as { schedule_id: string };
+  const receiver = { url: 'https://cabbage.invalid/hook', enabled: false };
+  const { webhook_id } = (await owner.send('POST', '/v1/webhooks', receiver)).body.data as { webhook_id: string };
+  const sent = await owner.send('POST', `/v1/webhooks/${webhook_id}/test`, {});
+  const { delivery_id } = sent.body.data as { delivery_id: string };
   const message_id = messages[0]?.message_id ?? '';
-  return { thread_id, message_id, memory_id, run_id, checkpoint_id, file_id, assistant_id, trigger_id, schedule_id };
+  return {
+    thread_id,
+    message_id,
+    memory_id,
+    run_id,
+    checkpoint_id,
+    file_id,
+    assistant_id,
+    trigger_id,
+    schedule_id,
+    webhook_id,
+    delivery_id,
+  };
 }
 
 const clientOf = (sub: string): Client => createClient(url, signedIn(sub));
@@ -179,27 +199,8 @@ function bodyOf(row: Row, ids: Ids): object {
 const nobodys = { agent: testedAgent, revision: 'v1', version: '1' };
 
 /** Ids of the same form that nobody has. */
-const absentAs = ({
-  thread_id,
-  message_id,
-  memory_id,
-  run_id,
-  checkpoint_id,
-  file_id,
-  assistant_id,
-  trigger_id,
-  schedule_id,
-}: Ids): Ids => ({
-  schedule_id: `absent-${schedule_id}`,
-  run_id: `absent-${run_id}`,
-  thread_id: `absent-${thread_id}`,
-  message_id: `absent-${message_id}`,
-  memory_id: `absent-${memory_id}`,
-  checkpoint_id: `absent-${checkpoint_id}`,
-  file_id: `absent-${file_id}`,
-  assistant_id: `absent-${assistant_id}`,
-  trigger_id: `absent-${trigger_id}`,
-});
+const absentAs = (ids: Ids): Ids =>
+  Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, `absent-${String(id)}`])) as unknown as Ids;
 
 const varying =
   /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|"open_runs":\d+|"state":"drain(?:ing|ed)"|"secret":"[0-9a-f]{64}"/g;
@@ -233,7 +234,7 @@ test.after.always(() => service?.[Symbol.asyncDispose]());
 
 /** All that the owner can read. */
 async function readAll(): Promise<string> {
-  const paths = hers.flatMap(({ thread_id, memory_id, file_id, assistant_id, trigger_id, schedule_id }) => [
+  const paths = hers.flatMap(({ thread_id, memory_id, file_id, assistant_id, trigger_id, schedule_id, webhook_id }) => [
     `/v1/threads/${thread_id}`,
     `/v1/threads/${thread_id}/runs`,
     `/v1/threads/${thread_id}/state`,
@@ -245,6 +246,7 @@ async function readAll(): Promise<string> {
     `/v1/assistants/${assistant_id}/versions`,
     `/v1/triggers/${trigger_id}`,
     `/v1/schedules/${schedule_id}`,
+    `/v1/webhooks/${webhook_id}`,
   ]);
   const replies = await Promise.all(
     paths.map(async (path) => (await clientOf('alice').send('GET', path)).body.data as unknown),

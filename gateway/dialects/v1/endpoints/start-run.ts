@@ -15,6 +15,7 @@ import { boundedBytes, metadataBytes, tooLarge } from './common/bounded.ts';
 import { agentOf } from './common/named-agent.ts';
 import { configOf } from './run-config.ts';
 import { toEntries } from './incoming-messages.ts';
+import { webhookJsonOf } from './webhooks.ts';
 
 type Declaring = Pick<RunInput, 'tools' | 'config'>;
 type Tool = NonNullable<RunInput['tools']>[number];
@@ -105,6 +106,7 @@ export async function toStartRequest(
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
     ...breakpointsOf(input),
     ...(config?.on_completion === 'delete' && { deletesThread: true }),
+    ...(input.webhook && { webhookJson: webhookJsonOf(input.webhook) }),
     ...(user && { userJson: jsonBytes(user) }),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };

@@ -58,6 +58,19 @@ import {
   updateTrigger,
 } from './triggers.ts';
 import { deleteThread, forkThread, getThread, listThreads, restoreThread, updateThread } from './threads.ts';
+import {
+  createWebhook,
+  deleteDelivery,
+  deleteWebhook,
+  getWebhook,
+  getWebhookSecret,
+  listDeliveries,
+  listWebhooks,
+  resendDelivery,
+  rotateWebhookSecret,
+  testWebhook,
+  updateWebhook,
+} from './webhooks.ts';
 
 /**
  * All endpoints. The router, authorization, validation and the OpenAPI document are made from these rows, so that each of them
@@ -77,6 +90,8 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[getThread, updateThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread, restoreThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],
+  ...[createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook],
+  ...[getWebhookSecret, rotateWebhookSecret, testWebhook, listDeliveries, resendDelivery, deleteDelivery],
   ...[uploadFile, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],
   ...[storeMemory, searchMemories, listMemories, forgetMemories, getMemory, updateMemory, deleteMemory],
 ];

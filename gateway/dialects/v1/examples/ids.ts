@@ -7,6 +7,8 @@ export const exampleIds = {
   file: '019c2f6e-9200-7a10-8000-3b5c9d1e7f24',
   schedule: '019c2f6e-9300-7a10-8000-3b5c9d1e7f25',
   memory: '019c2f6e-9100-7a10-8000-3b5c9d1e7f23',
-  assistant: '019c2f6e-9300-7a10-8000-3b5c9d1e7f25',
-  trigger: '019c2f6e-9400-7a10-8000-3b5c9d1e7f26',
+  assistant: '019c2f6e-9400-7a10-8000-3b5c9d1e7f26',
+  trigger: '019c2f6e-9500-7a10-8000-3b5c9d1e7f27',
+  webhook: '019c2f6e-9600-7a10-8000-3b5c9d1e7f28',
+  delivery: '019c2f6e-9700-7a10-8000-3b5c9d1e7f29',
 } as const;

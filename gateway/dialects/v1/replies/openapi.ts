@@ -38,6 +38,7 @@ const tags: Readonly<Record<string, string>> = {
   messages: 'The messages of a thread',
   memories: 'What is remembered across threads',
   files: 'What callers upload, for messages to name: images, sounds, documents',
+  webhooks: 'Addresses that are told how runs end',
   health: 'Whether the service answers, and this document',
 };
 

@@ -31,6 +31,7 @@ import { eventMeanings } from './events.ts';
 import { Message, RunMessages } from './messages.ts';
 import { runStatusMeanings } from './runs.ts';
 import { Usage } from './usage.ts';
+import { RunWebhook } from './webhooks.ts';
 import { Type } from '../../common/builders.ts';
 
 /** A JSON Schema, of an object: models call tools with nothing else. */
@@ -228,6 +229,7 @@ const RunFields = objectOf('RunRequest', 'What the agent is to do, on which thre
       'Answers to the open interrupts of the thread: an object of answers by interrupt id. With one open interrupt, any other value is its answer. At most 1 MiB; `null` is an answer.',
     ),
   ),
+  webhook: Type.Optional(described(RunWebhook, 'Where the end of this run is told, beside the webhooks of the owner')),
 });
 export const RunInput = {
   ...RunFields,
