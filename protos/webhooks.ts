@@ -1,6 +1,6 @@
 // The JSON of what webhooks are kept as. The gateway writes webhooks, the record the outbox, the execution service deliveries; each reads the others'.
 
-/** The events that a webhook may be told of: how a run ended. */
+/** The events that a webhook may be sent: how a run ended. */
 export const webhookEvents = ['run.completed', 'run.failed', 'run.interrupted', 'run.stopped'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
 
@@ -14,7 +14,7 @@ export interface WebhookTarget {
 }
 
 /** A secret that was replaced, and until when it still signs beside its successor, in milliseconds since 1970. */
-export interface OldSecret {
+interface OldSecret {
   readonly secret: string;
   readonly until: number;
 }

@@ -13,6 +13,7 @@ import type {
   AssistantVersion,
   BatchRun,
   Checkpoint,
+  Delivery,
   FileInfo,
   FileUrl,
   FiredSlots,
@@ -31,6 +32,7 @@ import type {
   NewTrigger,
   NewRun,
   NewSchedule,
+  NewWebhook,
   Page,
   Paged,
   PastState,
@@ -56,6 +58,9 @@ import type {
   TriggerChange,
   TriggerWithSecret,
   UploadedFile,
+  Webhook,
+  WebhookChange,
+  WebhookSecret,
 } from './shapes.ts';
 
 export interface ClientOptions {
@@ -128,6 +133,8 @@ export function createClient(clientOptions: ClientOptions) {
     schedules: schedulesOf(connection),
     threads: threadsOf(connection),
     triggers: triggersOf(connection),
+    webhooks: webhooksOf(connection),
+    deliveries: deliveriesOf(connection),
     memories: memoriesOf(connection),
     files: filesOf(connection),
   };
@@ -516,6 +523,48 @@ function threadsOf(connection: Connection) {
         body: { checkpoint_id: checkpointId, config },
         ...options,
       }),
+  };
+}
+
+function webhooksOf(connection: Connection) {
+  const at = (webhookId: string, rest = '') => ({ path: `/v1/webhooks/{webhookId}${rest}`, ids: { webhookId } });
+  return {
+    create: (body: NewWebhook, options: RequestOptions = {}): Promise<Webhook> =>
+      request(connection, { method: 'POST', path: '/v1/webhooks', body, ...options }),
+    list: (options: RequestOptions = {}): Promise<{ readonly webhooks: readonly Webhook[] }> =>
+      request(connection, { method: 'GET', path: '/v1/webhooks', ...options }),
+    get: (webhookId: string, options: RequestOptions = {}): Promise<Webhook> =>
+      request(connection, { method: 'GET', ...at(webhookId), ...options }),
+    /** Changes what is given. */
+    update: (webhookId: string, body: WebhookChange, options: RequestOptions = {}): Promise<Webhook> =>
+      request(connection, { method: 'PATCH', ...at(webhookId), body, ...options }),
+    delete: (webhookId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
+      request(connection, { method: 'DELETE', ...at(webhookId), ...options }),
+    secret: (webhookId: string, options: RequestOptions = {}): Promise<WebhookSecret> =>
+      request(connection, { method: 'GET', ...at(webhookId, '/secret'), ...options }),
+    /** Makes a new secret; for a day the old one signs beside it. */
+    rotate: (webhookId: string, options: RequestOptions = {}): Promise<Webhook> =>
+      request(connection, { method: 'POST', ...at(webhookId, '/rotate'), ...options }),
+    /** Sends an event of the kind `webhook.test`. */
+    test: (webhookId: string, options: RequestOptions = {}): Promise<{ readonly delivery_id: string }> =>
+      request(connection, { method: 'POST', ...at(webhookId, '/test'), ...options }),
+  };
+}
+
+function deliveriesOf(connection: Connection) {
+  const at = (deliveryId: string, rest = '') => ({ path: `/v1/deliveries/{deliveryId}${rest}`, ids: { deliveryId } });
+  return {
+    /** What webhooks have not taken, the newest first. */
+    list: (
+      query: Pick<Page, 'limit' | 'cursor'> = {},
+      options: RequestOptions = {},
+    ): Promise<Paged & { readonly deliveries: readonly Delivery[] }> =>
+      request(connection, { method: 'GET', path: '/v1/deliveries', query, ...options }),
+    /** Sends it now, and for three days more where that fails. */
+    resend: (deliveryId: string, options: RequestOptions = {}): Promise<{ readonly delivery_id: string }> =>
+      request(connection, { method: 'POST', ...at(deliveryId, '/resend'), ...options }),
+    delete: (deliveryId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
+      request(connection, { method: 'DELETE', ...at(deliveryId), ...options }),
   };
 }
 

@@ -37,6 +37,9 @@ export function createHandleCompletion(parts: CompletionParts): HandleDue {
     if (run && run.status !== 'interrupted') {
       const until = run.updatedAt + readableMs;
       if (until > now()) return wait(note, until, call);
+      // What webhooks are sent of the run is read from its thread.
+      if (await undefinedIfNotFound(threads.getResource({ kind: 'outbox', owner, id: runId }, call)))
+        return wait(note, now() + readableMs, call);
       const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call));
       if (thread?.runId === runId && thread.activeRunId === undefined)
         await deleteThread(parts, { owner, threadId }, call);

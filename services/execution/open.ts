@@ -216,7 +216,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
     opening.use(openWakes({ threads, queue, now, log }));
     opening.use(await openHousekeeping({ ...parts, log, values, now }));
-    opening.use(openWebhooks({ threads, known, log, values }));
+    opening.use(openWebhooks({ threads, known, log, hosts: values.WEBHOOK_HOSTS, networks: values.WEBHOOK_NETWORKS }));
     opening.defer(() => {
       closing.abort();
     });

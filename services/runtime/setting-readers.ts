@@ -142,4 +142,6 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   WEAVIATE_PREFIX: ['memory'],
   WEAVIATE_TIMEOUT_MS: ['memory'],
   WEAVIATE_URL: ['memory'],
+  WEBHOOK_HOSTS: ['execution', 'standalone'],
+  WEBHOOK_NETWORKS: ['execution', 'standalone'],
 };

@@ -58,7 +58,7 @@ async function openGround() {
   };
 }
 
-const told = (webhook: WebhookTarget): { readonly webhookJson: string } => ({ webhookJson: JSON.stringify(webhook) });
+const sentTo = (webhook: WebhookTarget): { readonly webhookJson: string } => ({ webhookJson: JSON.stringify(webhook) });
 
 async function deliveriesOf({ threads }: Replicas): Promise<readonly (Delivery & { readonly id: string })[]> {
   const { resources } = await threads.listResources({ kind: 'delivery', owner, limit: 1000 }, call());
@@ -85,11 +85,11 @@ interface Event {
 
 const eventIn = ({ body }: Received): Event => JSON.parse(body) as Event;
 
-test('the end of a run is told to its webhook, signed as Standard Webhooks say', async (t) => {
+test('the end of a run is sent to its webhook, signed as Standard Webhooks say', async (t) => {
   await using receiver = await openReceiver();
   await using ground = await openGround();
   const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
-  const { runId, threadId } = await start(execution, told({ url: receiver.url, secret }));
+  const { runId, threadId } = await start(execution, sentTo({ url: receiver.url, secret }));
   await endOf(execution, runId);
   await until(() => isDone(ground.replicas));
   const [got] = receiver.got;
@@ -102,11 +102,11 @@ test('the end of a run is told to its webhook, signed as Standard Webhooks say',
   t.throws(() => new Verifier(secret).verify(`${got.body} `, got.headers as Record<string, string>));
 });
 
-test('failed, interrupted and stopped runs are told of as such, and only what is asked for', async (t) => {
+test('failed, interrupted and stopped runs have each their event, and only what is asked for', async (t) => {
   await using receiver = await openReceiver();
   await using ground = await openGround();
   const failed = await ground.replicas.open({ graph: failing, env });
-  await endOf(failed.execution, (await start(failed.execution, told({ url: receiver.url }))).runId);
+  await endOf(failed.execution, (await start(failed.execution, sentTo({ url: receiver.url }))).runId);
   await until(() => isDone(ground.replicas));
   const [got] = receiver.got;
   t.like(got && eventIn(got), { type: 'run.failed', data: { error: { code: 'NODE_ERROR', node: 'fail' } } });
@@ -114,8 +114,8 @@ test('failed, interrupted and stopped runs are told of as such, and only what is
   await failed.drain(1000);
   failed.kill();
   const { execution } = await ground.replicas.open({ graph: asking, env });
-  await endOf(execution, (await start(execution, told({ url: receiver.url, events: ['run.failed'] }))).runId);
-  await endOf(execution, (await start(execution, told({ url: receiver.url, events: ['run.interrupted'] }))).runId);
+  await endOf(execution, (await start(execution, sentTo({ url: receiver.url, events: ['run.failed'] }))).runId);
+  await endOf(execution, (await start(execution, sentTo({ url: receiver.url, events: ['run.interrupted'] }))).runId);
   await until(() => isDone(ground.replicas));
   t.is(receiver.got.length, 2);
   const [, asked] = receiver.got;
@@ -128,7 +128,7 @@ test('what fails is sent again with the same id and bytes, later each time, unti
   await using receiver = await openReceiver((_, response) => void response.writeHead(fails-- > 0 ? 500 : 200).end());
   await using ground = await openGround();
   const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
-  await endOf(execution, (await start(execution, told({ url: receiver.url, secret }))).runId);
+  await endOf(execution, (await start(execution, sentTo({ url: receiver.url, secret }))).runId);
   const waits = [10_000, 60_000, 5 * 60_000];
   for (const [index, ms] of waits.entries()) {
     await until(async () => (await deliveriesOf(ground.replicas))[0]?.attempts === index + 1);
@@ -144,7 +144,7 @@ test('what fails for three days is dead, and is removed after thirty more', asyn
   await using receiver = await openReceiver((_, response) => void response.writeHead(500).end());
   await using ground = await openGround();
   const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
-  await endOf(execution, (await start(execution, told({ url: receiver.url }))).runId);
+  await endOf(execution, (await start(execution, sentTo({ url: receiver.url }))).runId);
   await until(() => receiver.got.length === 1);
   let seen = 1;
   for (let hours = 0; hours < 90 * 24; hours += 10) {
@@ -170,8 +170,11 @@ test('an address of the inside is sent nothing, and the delivery says why', asyn
   await using receiver = await openReceiver();
   await using ground = await openGround();
   const { execution } = await ground.replicas.open({ graph: saying('hello') });
-  await endOf(execution, (await start(execution, told({ url: receiver.url }))).runId);
-  await endOf(execution, (await start(execution, told({ url: receiver.url.replace('127.0.0.1', 'localhost') }))).runId);
+  await endOf(execution, (await start(execution, sentTo({ url: receiver.url }))).runId);
+  await endOf(
+    execution,
+    (await start(execution, sentTo({ url: receiver.url.replace('127.0.0.1', 'localhost') }))).runId,
+  );
   await until(async () => (await deliveriesOf(ground.replicas)).filter(({ attempts }) => attempts === 1).length === 2);
   for (const { last } of await deliveriesOf(ground.replicas))
     t.is(last?.reason, 'the address is not one of the public internet');
@@ -183,7 +186,7 @@ test('only hosts that the operator allows are sent anything', async (t) => {
   await using ground = await openGround();
   const allowed = { ...env, WEBHOOK_HOSTS: 'hooks.example.com,*.example.org' };
   const { execution } = await ground.replicas.open({ graph: saying('hello'), env: allowed });
-  await endOf(execution, (await start(execution, told({ url: receiver.url }))).runId);
+  await endOf(execution, (await start(execution, sentTo({ url: receiver.url }))).runId);
   await until(async () => (await deliveriesOf(ground.replicas))[0]?.state === 'dead');
   t.deepEqual(receiver.got, []);
 });
@@ -193,14 +196,14 @@ test('a receiver that hangs holds up no other', async (t) => {
   await using receiver = await openReceiver();
   await using ground = await openGround();
   const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
-  for (let times = 0; times < 20; times++) await start(execution, told({ url: hanging.url }));
+  for (let times = 0; times < 20; times++) await start(execution, sentTo({ url: hanging.url }));
   await until(() => hanging.got.length === 4);
-  for (let times = 0; times < 20; times++) await start(execution, told({ url: receiver.url }));
+  for (let times = 0; times < 20; times++) await start(execution, sentTo({ url: receiver.url }));
   await until(() => receiver.got.length === 20, { timeoutMs: 60_000 });
   t.true(hanging.got.length <= 8);
 });
 
-test('webhooks of the owner are told of the events that they name; a replaced secret signs beside its successor', async (t) => {
+test('webhooks of the owner are sent the events that they name; a replaced secret signs beside its successor', async (t) => {
   await using all = await openReceiver();
   await using some = await openReceiver();
   await using ground = await openGround();
@@ -225,7 +228,7 @@ test('a webhook whose receiver is gone is disabled, and what waits for it is kep
   await endOf(execution, (await start(execution)).runId);
   await until(async () => (await deliveriesOf(ground.replicas))[0]?.attempts === 1);
   const webhook = readWebhook((await ground.replicas.threads.getResource({ kind: 'webhook', owner, id }, call())).json);
-  t.like(webhook, { isEnabled: false, disabledBecause: 'a reply had the status 410' });
+  t.like(webhook, { isEnabled: false, disabledBecause: 'its receiver replied that it is gone' });
   ground.pass(60_000);
   await until(async () => (await deliveriesOf(ground.replicas))[0]?.state === 'dead');
   t.is(receiver.got.length, 1);
@@ -248,7 +251,7 @@ test('a result that is too large is left out, and the event says so', async (t) 
   await using receiver = await openReceiver();
   await using ground = await openGround();
   const { execution } = await ground.replicas.open({ graph: saying('"'.repeat(sizes.webhookBody)), env });
-  const { runId } = await start(execution, told({ url: receiver.url }));
+  const { runId } = await start(execution, sentTo({ url: receiver.url }));
   await endOf(execution, runId);
   await until(() => receiver.got.length === 1);
   const [got] = receiver.got;
@@ -256,7 +259,7 @@ test('a result that is too large is left out, and the event says so', async (t) 
   t.true(Buffer.byteLength(got?.body ?? '') <= sizes.webhookBody);
 });
 
-test('whatever dies, each end is told at least once, and always with the same bytes under one id', async (t) => {
+test('whatever dies, each end is sent at least once, and always with the same bytes under one id', async (t) => {
   let count = 0;
   await using receiver = await openReceiver((_, response) => {
     count += 1;
@@ -270,7 +273,7 @@ test('whatever dies, each end is told at least once, and always with the same by
   for (let round = 0; round < 6; round++) {
     const replica = await replicas.open({ graph: saying('hello'), env });
     for (let times = 0; times < 5; times++) {
-      const { runId } = await start(replica.execution, told({ url: receiver.url, secret }));
+      const { runId } = await start(replica.execution, sentTo({ url: receiver.url, secret }));
       runs.push(runId);
       await endOf(replica.execution, runId);
     }

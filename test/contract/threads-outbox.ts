@@ -18,7 +18,7 @@ import {
 import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 const webhook: WebhookTarget = { url: 'https://example.com/hook' };
-const told = { webhookJson: JSON.stringify(webhook) };
+const hooked = { webhookJson: JSON.stringify(webhook) };
 
 const entryOf = async (threads: Threads, id: string): Promise<OutboxEntry> =>
   readOutboxEntry((await threads.getResource({ kind: 'outbox', owner, id }, call())).json);
@@ -31,7 +31,7 @@ export function threadsOutboxContract(test: TestFn, name: string, open: OpenThre
   const check = checkOn(test, name, open);
 
   check('the commit that ends a run with a webhook makes an entry of the outbox, which is due', async (t, threads) => {
-    await accept(threads, 'r1', told);
+    await accept(threads, 'r1', hooked);
     const { epoch } = await claim(threads, 'r1');
     await commit(threads, 'r1', epoch, {});
     t.deepEqual(await dueIn(threads), []);
@@ -51,9 +51,9 @@ export function threadsOutboxContract(test: TestFn, name: string, open: OpenThre
   });
 
   check('a stop makes one, of the run that holds the thread and of one that waits', async (t, threads) => {
-    await accept(threads, 'r1', told);
+    await accept(threads, 'r1', hooked);
     await claim(threads, 'r1');
-    await accept(threads, 'r2', told);
+    await accept(threads, 'r2', hooked);
     for (const runId of ['r2', 'r1']) await threads.endRun({ owner, runId, status: 'stopped' }, call());
     await threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call());
     t.deepEqual(await dueIn(threads), ['r1', 'r2']);
@@ -63,7 +63,7 @@ export function threadsOutboxContract(test: TestFn, name: string, open: OpenThre
     for (const [index, multitaskStrategy] of (['interrupt', 'rollback'] as const).entries()) {
       const threadId = `t${String(index)}`;
       const runId = `r${String(index)}`;
-      await accept(threads, runId, { threadId, ...told });
+      await accept(threads, runId, { threadId, ...hooked });
       await claim(threads, runId, { threadId });
       await accept(threads, `next${runId}`, { threadId, multitaskStrategy });
     }
@@ -71,14 +71,14 @@ export function threadsOutboxContract(test: TestFn, name: string, open: OpenThre
   });
 
   check('a run that is given up at its third claim makes one', async (t, threads) => {
-    await accept(threads, 'r1', told);
+    await accept(threads, 'r1', hooked);
     let { epoch } = await claim(threads, 'r1');
     for (let times = 0; times < 3; times++) ({ epoch } = await claim(threads, 'r1', { takeoverEpoch: epoch }));
     t.deepEqual(await dueIn(threads), ['r1']);
   });
 
   check('a thread that is deleted tells nobody that its run was stopped', async (t, threads) => {
-    await accept(threads, 'r1', told);
+    await accept(threads, 'r1', hooked);
     await claim(threads, 'r1');
     await threads.beginDelete(thread1, call());
     t.deepEqual(await dueIn(threads), []);

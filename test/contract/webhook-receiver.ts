@@ -9,7 +9,7 @@ export interface Received {
   readonly body: string;
 }
 
-export interface Receiver extends AsyncDisposable {
+interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly got: readonly Received[];
 }

@@ -19,7 +19,7 @@ const anyCode = /\.(ts|js)$/;
 
 /** Where HTTP itself is used: towards stores and models, on the port that serves metrics, and in the client. */
 const outsideOfHttp =
-  /\/(adapters|embedders|agents)\/|^services\/(?:client\/|playground\/|graph\/model\/|runtime\/metrics-port\.ts$)|\.test\.ts$/;
+  /\/(adapters|embedders|agents)\/|^services\/(?:client\/|playground\/|graph\/model\/|runtime\/metrics-port\.ts$|execution\/webhooks\/post\.ts$)|\.test\.ts$/;
 
 const rules: readonly Rule[] = [
   {

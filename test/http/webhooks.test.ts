@@ -41,7 +41,7 @@ test.serial('a webhook is registered, shown without its secret, changed and dele
   const { secret }: { readonly secret: string } = await data(t, 'getWebhookSecret', send('GET', at(id, '/secret')));
   t.regex(secret, /^whsec_/);
   t.false(JSON.stringify(made).includes(secret));
-  const changed: Webhook = await data(t, 'updateWebhook', send('PUT', at(id), { enabled: false, events: [] }));
+  const changed: Webhook = await data(t, 'updateWebhook', send('PATCH', at(id), { enabled: false, events: [] }));
   t.like(changed, { url: 'https://example.com/a', events: [], enabled: false, description: 'Orders' });
   await data(t, 'rotateWebhookSecret', send('POST', at(id, '/rotate'), {}));
   t.like(await data(t, 'getWebhookSecret', send('GET', at(id, '/secret'))), { old_secret: secret });

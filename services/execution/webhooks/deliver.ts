@@ -9,9 +9,9 @@ import {
   type Delivery,
   type FailedAttempt,
 } from '@agent-workflow/protos/webhooks';
+import type { HandleDue } from '@agent-workflow/runtime/due-sweep';
 import { LRUCache } from 'lru-cache';
 import { Webhook as Signer } from 'standardwebhooks';
-import type { HandleDue } from '../due-sweep.ts';
 import { post, PostFailure, type PostReply } from './post.ts';
 import type { MayReach } from './reachable.ts';
 
@@ -72,7 +72,7 @@ const deadKeptMs = 30 * 24 * hourMs;
 const jitter = 0.2;
 
 /** When the next attempt follows one that failed; `undefined`: none does. */
-export function nextAttempt(
+function nextAttempt(
   { since, attempts }: Pick<Delivery, 'since' | 'attempts'>,
   { now, retryAfterMs = 0 }: { readonly now: number; readonly retryAfterMs?: number | undefined },
 ): number | undefined {
@@ -131,6 +131,17 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     return { url, secrets: [secret, ...(oldSecret && oldSecret.until > now ? [oldSecret.secret] : [])] };
   };
 
+  const disable = async (owner: string, id: string, call: Call): Promise<void> => {
+    const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id }, call));
+    if (!found) return;
+    const json = toWebhookJson({
+      ...readWebhook(found.json),
+      isEnabled: false,
+      disabledBecause: 'its receiver replied that it is gone',
+    });
+    await threads.putResource({ kind: 'webhook', owner, id, version: found.version + 1, json }, call);
+  };
+
   const attempt = async (kept: Kept, { url, secrets }: Address, now: () => number): Promise<void> => {
     const { id, delivery } = kept;
     const at = new Date(now());
@@ -143,34 +154,24 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       reply = await post({ url, headers, body, mayReach, signal });
       reason = `the reply has the status ${String(reply.status)}`;
     } catch (error) {
-      // A secret that cannot sign: whoever keeps it checks that.
+      // A secret that cannot sign: the schema of requests refuses such a one.
       if (!(error instanceof PostFailure)) log.error({ err: error, id }, 'a delivery cannot be sent');
       reason = error instanceof PostFailure ? error.message : 'it cannot be sent';
     }
     // What ends with this process is no failure of the receiver: the claim expires.
     if (closing.signal.aborted && !reply) return;
     const call = within(callTimeoutMs);
-    if (reply && reply.status >= 200 && reply.status < 300) {
+    if (reply?.verdict === 'taken') {
       await remove(kept, call);
       return;
     }
     const last: FailedAttempt = { at: now(), ...(reply && { status: reply.status }), reason };
     const failed: Delivery = { ...delivery, attempts: delivery.attempts + 1, last };
-    if (reply?.status === gone && delivery.webhookId !== undefined) await disable(kept.owner, delivery.webhookId, call);
+    if (reply?.verdict === 'gone' && delivery.webhookId !== undefined)
+      await disable(kept.owner, delivery.webhookId, call);
     const next = nextAttempt(failed, { now: now(), retryAfterMs: reply?.retryAfterMs });
     if (next === undefined) await bury({ ...kept, delivery: failed }, last, now(), call);
     else await write(kept, failed, next, call);
-  };
-
-  const disable = async (owner: string, id: string, call: Call): Promise<void> => {
-    const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id }, call));
-    if (!found) return;
-    const json = toWebhookJson({
-      ...readWebhook(found.json),
-      isEnabled: false,
-      disabledBecause: 'a reply had the status 410',
-    });
-    await threads.putResource({ kind: 'webhook', owner, id, version: found.version + 1, json }, call);
   };
 
   /** Takes a place for an attempt at this host; the function that it gives frees it. `undefined`: there is none. */
@@ -268,8 +269,6 @@ function signedHeaders({ id, at, body, secrets }: Signed): Readonly<Record<strin
   };
 }
 
-const gone = 410;
-
 /** Why the operator lets nothing be sent to this address. */
 function refusalOf(url: string, allowed: readonly string[] | undefined): string | undefined {
   if (!URL.canParse(url)) return 'the address is none';
@@ -289,7 +288,7 @@ interface Queue {
 }
 
 const mostWaiting = 10_000;
-const weightOfLast = 0.2;
+const shareOfLast = 0.2;
 
 function createQueue(): Queue {
   const waiting = new LRUCache<string, true>({ max: mostWaiting });
@@ -301,7 +300,7 @@ function createQueue(): Queue {
       return Math.ceil(Math.min(10 * minuteMs, secondMs + (usualMs * waiting.size) / perHost));
     },
     took: (ms) => {
-      usualMs += weightOfLast * (ms - usualMs);
+      usualMs += shareOfLast * (ms - usualMs);
     },
   };
 }

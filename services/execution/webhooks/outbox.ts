@@ -2,7 +2,7 @@ import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors'
 import { newId } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Resource, ResourceCalls, Run } from '@agent-workflow/protos/threads';
+import type { ResourceCalls, Run } from '@agent-workflow/protos/threads';
 import {
   readOutboxEntry,
   readWebhook,
@@ -14,8 +14,8 @@ import {
   type SettledEvent,
   type WebhookEvent,
 } from '@agent-workflow/protos/webhooks';
+import type { HandleDue, SweptResource } from '@agent-workflow/runtime/due-sweep';
 import { LRUCache } from 'lru-cache';
-import type { HandleDue } from '../due-sweep.ts';
 import { resultOf, type EndParts } from '../events/publish-end.ts';
 import type { Deliverer } from './deliver.ts';
 import { bodyOf, eventOf } from './event-body.ts';
@@ -37,7 +37,7 @@ export function createOutboxHandler(options: OutboxOptions): HandleDue {
   const { threads, deliverer } = options;
   const room = createRoom(options);
 
-  const settle = async (resource: Resource, entry: OutboxEntry, run: Run, call: Call): Promise<SettledEvent> => {
+  const settle = async (resource: SweptResource, entry: OutboxEntry, run: Run, call: Call): Promise<SettledEvent> => {
     const { owner } = resource;
     const event = eventOf(run);
     const targets = event ? await targetsOf(threads, { owner, event, entry }, call) : [];
@@ -46,7 +46,7 @@ export function createOutboxHandler(options: OutboxOptions): HandleDue {
   };
 
   const deliver = async (
-    { owner, id: runId }: Resource,
+    { owner, id: runId }: SweptResource,
     { threadId }: OutboxEntry,
     { event, targets, body }: SettledEvent,
     { call, now }: Parameters<HandleDue>[1],
@@ -64,15 +64,15 @@ export function createOutboxHandler(options: OutboxOptions): HandleDue {
 
   return async (resource, handling) => {
     const { call, now } = handling;
-    const { owner, id, kind } = resource;
+    const { owner, id } = resource;
+    const kind = 'outbox';
     const entry = readOutboxEntry(resource.json);
     let { version } = resource;
     let { settled } = entry;
     if (!settled) {
       const run = await undefinedIfNotFound(threads.getRun({ owner, runId: id }, call));
       if (run && !run.end) {
-        const age = Math.max(openRun.firstMs, now() - resource.createdAt);
-        const dueAt = now() + Math.min(openRun.maxMs, age);
+        const dueAt = now() + Math.min(openRun.maxMs, openRun.firstMs * version);
         await threads.putResource({ owner, id, kind, version: version + 1, json: resource.json, dueAt }, call);
         return;
       }

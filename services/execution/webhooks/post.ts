@@ -15,6 +15,8 @@ interface Post {
 
 export interface PostReply {
   readonly status: number;
+  /** What the status says: the body was taken, it was not, or the receiver wants nothing more. */
+  readonly verdict: 'taken' | 'refused' | 'gone';
   /** The wait that the reply asks for, in milliseconds. */
   readonly retryAfterMs?: number;
 }
@@ -103,7 +105,12 @@ async function exchange(socket: Socket, { target, headers, body, signal }: Excha
   const { statusCode: status = 0 } = reply;
   await readSome(reply);
   const retryAfterMs = retryAfterOf(reply.headers['retry-after']);
-  return { status, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+  return { status, verdict: verdictOf(status), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+function verdictOf(status: number): PostReply['verdict'] {
+  if (status === 410) return 'gone';
+  return status >= 200 && status < 300 ? 'taken' : 'refused';
 }
 
 /** Reads the reply up to a bound: a receiver may still count on that. What is wrong with its rest changes nothing. */

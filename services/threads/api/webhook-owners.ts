@@ -25,7 +25,7 @@ export const refreshMs = 1000;
 const pageLimit = 1000;
 const addAttempts = 10;
 
-/** `isShared`: whether other processes add owners; then the list is refreshed by whoever opens it. */
+/** `isShared`: whether other processes add owners; then the list is refreshed by the process that opens it. */
 export function createWebhookOwners(
   store: ResourceRecords,
   { now, isShared = false }: { readonly now: () => number; readonly isShared?: boolean },

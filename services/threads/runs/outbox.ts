@@ -9,7 +9,7 @@ export type HasWebhooks = (owner: string) => boolean;
 
 /**
  * The decision with an outbox entry for each run that it ends and whose end somebody waits for: in the same change, whatever it is that ends
- * the run. The end of a run whose thread is being deleted is told to nobody.
+ * the run. The end of a run whose thread is being deleted is published to nobody.
  */
 export function withOutbox<T>(
   decision: Decision<T>,

@@ -176,7 +176,7 @@ export const updateWebhook = endpoint({
   summary: 'Change a webhook',
   description: 'Changes what is given. Deliveries that wait go to the new address.',
   example: examples.updateWebhook,
-  method: 'PUT',
+  method: 'PATCH',
   path: '/v1/webhooks/{webhook_id}',
   access: { resource: 'webhooks', action: 'write' },
   params: WebhookParams,

@@ -46,7 +46,7 @@ const Event = Type.Unsafe<(typeof webhookEvents)[number]>({ type: 'string', enum
 const events = (description: string) =>
   Type.Array(Event, { maxItems: webhookEvents.length, description: withMeanings(description, meanings) });
 
-/** Where the end of one run is told. */
+/** Where the end of one run is sent. */
 export const RunWebhook = objectOf('RunWebhook', 'Where the end of this run is told.', {
   url,
   secret: Type.Optional(described(secret, `${secretText}. Without it they are not signed`)),
