@@ -81,6 +81,7 @@ const resourceKinds = [
   'webhook',
   'outbox',
   'delivery',
+  'dead_letter',
   'trigger',
   'assistant',
   'assistant_version',

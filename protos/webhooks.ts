@@ -59,9 +59,8 @@ export interface DeliveryTarget {
   readonly own?: WebhookTarget;
 }
 
-/** One event on its way to one address: an object of the kind `delivery`. */
+/** One event on its way to one address: an object of the kind `delivery`, and of the kind `dead_letter` once it is given up. */
 export interface Delivery extends Omit<DeliveryTarget, 'id'> {
-  readonly state: 'pending' | 'dead';
   readonly event: WebhookEvent | 'webhook.test';
   readonly runId?: string;
   readonly threadId?: string;
@@ -81,7 +80,7 @@ export interface FailedAttempt {
   readonly reason: string;
 }
 
-/** What one owner may have (counts). */
+/** What one owner may have (counts): webhooks, and deliveries that wait, and as many dead letters. */
 export const webhookBounds = { webhooks: 20, pending: 10_000 } as const;
 
 export const toWebhookJson = (value: Webhook | OutboxEntry | Delivery): Uint8Array =>

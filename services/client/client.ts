@@ -13,6 +13,7 @@ import type {
   AssistantVersion,
   BatchRun,
   Checkpoint,
+  DeliveriesQuery,
   Delivery,
   FileInfo,
   FileUrl,
@@ -554,9 +555,9 @@ function webhooksOf(connection: Connection) {
 function deliveriesOf(connection: Connection) {
   const at = (deliveryId: string, rest = '') => ({ path: `/v1/deliveries/{deliveryId}${rest}`, ids: { deliveryId } });
   return {
-    /** What webhooks have not taken, the newest first. */
+    /** What waits, or with `state: 'dead'` what was given up, the newest first. */
     list: (
-      query: Pick<Page, 'limit' | 'cursor'> = {},
+      query: DeliveriesQuery = {},
       options: RequestOptions = {},
     ): Promise<Paged & { readonly deliveries: readonly Delivery[] }> =>
       request(connection, { method: 'GET', path: '/v1/deliveries', query, ...options }),

@@ -111,6 +111,11 @@ export interface WebhookSecret {
   readonly old_secret_until?: string;
 }
 
+export interface DeliveriesQuery extends Pick<Page, 'limit' | 'cursor'> {
+  /** `pending` unless given. */
+  readonly state?: Delivery['state'];
+}
+
 /** An event that its receiver has not taken. */
 export interface Delivery {
   /** `webhook-id` of its requests. */

@@ -73,9 +73,11 @@ interface DueSweepOptions<Kind extends string> {
   /** How long the handling of one object may take, in milliseconds. */
   readonly handleMs: number;
   readonly log: Pick<Log, 'error'>;
+  /** Between two sweeps, in milliseconds; absent: a second. */
+  readonly intervalMs?: number;
 }
 
-const intervalMs = 1000;
+const usualIntervalMs = 1000;
 const callTimeoutMs = 30_000;
 const dueAtOnce = 100;
 const handledAtOnce = 8;
@@ -84,14 +86,14 @@ const afterFailure = { firstMs: 5000, maxMs: 10 * 60_000 };
 /** Objects whose failures are remembered. */
 const remembered = 1000;
 
-/** Sweeps every second until disposed, which ends what is being handled. */
+/** Sweeps again and again until disposed, which ends what is being handled. */
 export function openDueSweep<Kind extends string>(options: DueSweepOptions<Kind>): AsyncDisposable {
   const closing = new AbortController();
   const sweep = createDueSweep(options);
   const text = `the sweep of what is due failed: ${options.kind}; the next one tries again`;
   const onFailure = logFailures({ log: options.log, text });
   const repeated = every(
-    intervalMs,
+    options.intervalMs ?? usualIntervalMs,
     () => sweep(closing.signal),
     (error) => (closing.signal.aborted ? undefined : onFailure(error)),
   );

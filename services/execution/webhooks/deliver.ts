@@ -14,6 +14,7 @@ import { LRUCache } from 'lru-cache';
 import { Webhook as Signer } from 'standardwebhooks';
 import { post, PostFailure, type PostReply } from './post.ts';
 import type { MayReach } from './reachable.ts';
+import type { Room } from './room.ts';
 
 /** A delivery as it is on record; version 0: it is not yet. */
 interface Kept {
@@ -28,12 +29,13 @@ type Handling = Parameters<HandleDue>[1];
 export interface Deliverer extends AsyncDisposable {
   /** Claims a delivery by its next version and begins an attempt, which goes on after the call. @throws Conflict where another has claimed it. */
   readonly take: (kept: Kept, handling: Pick<Handling, 'now' | 'call'>) => Promise<void>;
-  /** What to do with a delivery that is due: an attempt, or, long after its last, its removal. */
+  /** Makes an attempt of a delivery that is due. */
   readonly handle: HandleDue;
 }
 
 interface DelivererOptions {
   readonly threads: ResourceCalls;
+  readonly room: Room;
   readonly mayReach: MayReach;
   /** The hosts that may be named: with one that begins with `*.` all below it. Absent: all. */
   readonly hosts?: readonly string[] | undefined;
@@ -89,7 +91,7 @@ interface Address {
 
 /** Sends deliveries, at most some at a time to one host, so that a host which hangs or fails holds up no other. */
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { threads, mayReach, log, attemptMs = usualAttemptMs } = options;
+  const { threads, room, mayReach, log, attemptMs = usualAttemptMs } = options;
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
   const busy = new Map<string, number>();
@@ -110,9 +112,15 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     await threads.deleteResource({ kind: 'delivery', owner, id, version }, call);
   };
 
-  const bury = async (kept: Kept, last: FailedAttempt | undefined, now: number, call: Call): Promise<void> => {
-    const delivery: Delivery = { ...kept.delivery, state: 'dead', ...(last && { last }) };
-    await write(kept, delivery, now + deadKeptMs, call);
+  /** Moves a delivery to the dead letters of its owner. A process that dies on the way leaves both, and the next attempt ends here again. */
+  const bury = async (kept: Kept, last: FailedAttempt, call: Call): Promise<void> => {
+    const { owner, id, version } = kept;
+    const json = toWebhookJson({ ...kept.delivery, last });
+    if (await room.hasRoom('dead_letter', owner, call))
+      await unlessThere(
+        threads.putResource({ kind: 'dead_letter', owner, id, version: 1, json, dueAt: last.at + deadKeptMs }, call),
+      );
+    if (version > 0) await remove(kept, call);
   };
 
   /** `undefined`: the webhook is deleted. A text: why nothing is sent there. */
@@ -170,7 +178,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     if (reply?.verdict === 'gone' && delivery.webhookId !== undefined)
       await disable(kept.owner, delivery.webhookId, call);
     const next = nextAttempt(failed, { now: now(), retryAfterMs: reply?.retryAfterMs });
-    if (next === undefined) await bury({ ...kept, delivery: failed }, last, now(), call);
+    if (next === undefined) await bury({ ...kept, delivery: failed }, last, call);
     else await write(kept, failed, next, call);
   };
 
@@ -201,10 +209,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
 
   const take: Deliverer['take'] = async (kept, { now, call }) => {
-    if (kept.delivery.state === 'dead') {
-      await bury(kept, kept.delivery.last, now(), call);
-      return;
-    }
     const address = await addressOf(kept, now(), call);
     if (address === undefined) {
       if (kept.version > 0) await remove(kept, call);
@@ -212,7 +216,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
     const why = typeof address === 'string' ? address : refusalOf(address.url, options.hosts);
     if (typeof address === 'string' || why !== undefined) {
-      await bury(kept, { at: now(), reason: why ?? '' }, now(), call);
+      await bury(kept, { at: now(), reason: why ?? '' }, call);
+      return;
+    }
+    if (kept.version === 0 && !(await room.hasRoom('delivery', kept.owner, call))) {
+      await bury(kept, { at: now(), reason: 'too many deliveries of the owner wait' }, call);
       return;
     }
     const { host } = new URL(address.url);
@@ -240,15 +248,20 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     take,
     handle: async (resource, handling) => {
       const { owner, id, version } = resource;
-      const delivery = readDelivery(resource.json);
-      if (delivery.state === 'dead') await remove(resource, handling.call);
-      else await take({ owner, id, version, delivery }, handling);
+      await take({ owner, id, version, delivery: readDelivery(resource.json) }, handling);
     },
     [Symbol.asyncDispose]: async () => {
       closing.abort();
       await Promise.all(underWay);
     },
   };
+}
+
+/** What is on record already, by a process that did the same, is left as it is. */
+async function unlessThere(write: Promise<unknown>): Promise<void> {
+  await write.catch((error: unknown) => {
+    if (!isServiceError(error, 'Conflict')) throw error;
+  });
 }
 
 const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'agent-workflow' };

@@ -1,10 +1,11 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { ResourceCalls } from '@agent-workflow/protos/threads';
-import { openDueSweep } from '@agent-workflow/runtime/due-sweep';
+import { openDueSweep, type HandleDue } from '@agent-workflow/runtime/due-sweep';
 import type { EndParts } from '../events/publish-end.ts';
 import { createDeliverer } from './deliver.ts';
 import { createOutboxHandler } from './outbox.ts';
 import { createMayReach, type Network } from './reachable.ts';
+import { createRoom } from './room.ts';
 
 interface WebhooksOptions extends Pick<EndParts, 'known'> {
   readonly threads: EndParts['threads'] & ResourceCalls;
@@ -16,16 +17,22 @@ interface WebhooksOptions extends Pick<EndParts, 'known'> {
 }
 
 const handleMs = 30_000;
+const removalMs = 60_000;
 
 /** Makes deliveries of what the outbox holds and sends them, until disposed: attempts under way are ended, and made again by another process. */
 export function openWebhooks({ hosts, networks = [], ...parts }: WebhooksOptions): AsyncDisposable {
   const { threads, log } = parts;
   const opened = new AsyncDisposableStack();
   const mayReach = createMayReach(networks);
-  const deliverer = opened.use(createDeliverer({ threads, log, mayReach, hosts }));
+  const room = createRoom(threads, log);
+  const deliverer = opened.use(createDeliverer({ threads, room, log, mayReach, hosts }));
   const handle = createOutboxHandler({ ...parts, deliverer });
   const sweep = { threads, log, handleMs };
   opened.use(openDueSweep({ ...sweep, kind: 'delivery', handle: deliverer.handle }));
   opened.use(openDueSweep({ ...sweep, kind: 'outbox', handle }));
+  const remove: HandleDue = async ({ owner, id, version }, { call }) => {
+    await threads.deleteResource({ kind: 'dead_letter', owner, id, version }, call);
+  };
+  opened.use(openDueSweep({ ...sweep, kind: 'dead_letter', handle: remove, intervalMs: removalMs }));
   return opened;
 }

@@ -1,6 +1,5 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
-import type { Log } from '@agent-workflow/kit/log';
 import type { Call } from '@agent-workflow/protos/call';
 import type { ResourceCalls, Run } from '@agent-workflow/protos/threads';
 import {
@@ -15,7 +14,6 @@ import {
   type WebhookEvent,
 } from '@agent-workflow/protos/webhooks';
 import type { HandleDue, SweptResource } from '@agent-workflow/runtime/due-sweep';
-import { LRUCache } from 'lru-cache';
 import { resultOf, type EndParts } from '../events/publish-end.ts';
 import type { Deliverer } from './deliver.ts';
 import { bodyOf, eventOf } from './event-body.ts';
@@ -23,7 +21,6 @@ import { bodyOf, eventOf } from './event-body.ts';
 interface OutboxOptions extends Pick<EndParts, 'known'> {
   readonly threads: EndParts['threads'] & ResourceCalls;
   readonly deliverer: Pick<Deliverer, 'take'>;
-  readonly log: Pick<Log, 'warn'>;
 }
 
 /** An entry whose run goes on: the write that was to end the run did not come about. Another may follow, so it is looked at again. */
@@ -35,7 +32,6 @@ const openRun = { firstMs: 1000, maxMs: 60_000 };
  */
 export function createOutboxHandler(options: OutboxOptions): HandleDue {
   const { threads, deliverer } = options;
-  const room = createRoom(options);
 
   const settle = async (resource: SweptResource, entry: OutboxEntry, run: Run, call: Call): Promise<SettledEvent> => {
     const { owner } = resource;
@@ -52,9 +48,7 @@ export function createOutboxHandler(options: OutboxOptions): HandleDue {
     { call, now }: Parameters<HandleDue>[1],
   ): Promise<void> => {
     for (const { id, ...target } of targets) {
-      const state = await room.stateOf(owner, call);
-      if (!state) continue;
-      const delivery: Delivery = { ...target, state, event, runId, threadId, since: now(), attempts: 0, body };
+      const delivery: Delivery = { ...target, event, runId, threadId, since: now(), attempts: 0, body };
       await deliverer.take({ owner, id, version: 0, delivery }, { call, now }).catch((error: unknown) => {
         // A replica that settled the same entry has made it.
         if (!isServiceError(error, 'Conflict')) throw error;
@@ -107,32 +101,4 @@ async function targetsOf(
     ...(isWanted ? [{ id: newId(), own: webhook }] : []),
     ...own.map(({ id }) => ({ id: newId(), webhookId: id })),
   ];
-}
-
-/** How long a count is taken to hold, in milliseconds, and of how many owners it is remembered. */
-const countedMs = 10_000;
-const countedOwners = 10_000;
-
-/** Bounds the deliveries of an owner: those beyond the bound are dead at once, and of those beyond twice the bound nothing is kept. */
-function createRoom({ threads, log }: Pick<OutboxOptions, 'threads' | 'log'>) {
-  const counts = new LRUCache<string, { count: number }>({ max: countedOwners, ttl: countedMs });
-  return {
-    stateOf: async (owner: string, call: Call): Promise<Delivery['state'] | undefined> => {
-      const { pending } = webhookBounds;
-      let known = counts.get(owner);
-      if (!known) {
-        known = await threads.countResources({ kind: 'delivery', owner, atMost: 2 * pending }, call);
-        known = { count: known.count };
-        counts.set(owner, known);
-      }
-      known.count += 1;
-      if (known.count <= pending) return 'pending';
-      if (known.count <= 2 * pending) return 'dead';
-      log.warn(
-        { owner },
-        'an event is delivered to no webhook: its owner has too many deliveries that wait or have failed',
-      );
-      return undefined;
-    },
-  };
 }

@@ -26,7 +26,12 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
       .filter(({ owner }) => owner.startsWith(prefix))
       .map((item) => ({ ...item, owner: item.owner.slice(prefix.length) }));
   return {
-    change: (key, reads, decide) => store.change(at(key), reads, decide),
+    change: (key, reads, decide) =>
+      store.change(at(key), reads, (snapshot) => {
+        const { change, ...decision } = decide(snapshot);
+        if (!change?.resources) return { ...decision, ...(change && { change }) };
+        return { ...decision, change: { ...change, resources: change.resources.map(ofResource) } };
+      }),
     getHead: (key) => store.getHead(at(key)),
     getState: (key, maxBytes) => store.getState(at(key), maxBytes),
     getFields: (key) => store.getFields(at(key)),

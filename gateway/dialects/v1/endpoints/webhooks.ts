@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { conflict, isServiceError } from '@agent-workflow/kit/errors';
+import { conflict, isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Resource, ResourceCalls } from '@agent-workflow/protos/threads';
 import {
@@ -66,8 +66,9 @@ function webhookItem({ id, json, createdAt, updatedAt }: Omit<Resource, 'kind' |
   };
 }
 
-function deliveryItem({ id, json, dueAt, createdAt }: Resource): object {
-  const { webhookId = null, own, state, event, runId = null, threadId = null, attempts, last } = readDelivery(json);
+function deliveryItem({ kind, id, json, dueAt, createdAt }: Resource): object {
+  const state = kind === 'dead_letter' ? 'dead' : 'pending';
+  const { webhookId = null, own, event, runId = null, threadId = null, attempts, last } = readDelivery(json);
   return {
     ...{ delivery_id: id, webhook_id: webhookId, ...(own && { url: own.url }), state, event },
     ...{ run_id: runId, thread_id: threadId, attempts },
@@ -287,16 +288,14 @@ export const testWebhook = endpoint({
   reply: SentDelivery,
   handle: async ({ owner, params: { webhook_id: webhookId }, newId, at, call }, { threads }) => {
     await threads.getResource(ofWebhook(owner, webhookId), call());
+    await refuseMany(threads, owner, call);
     const id = newId('delivery');
     const event = 'webhook.test';
     const body = JSON.stringify({ type: event, timestamp: at.toISOString(), data: { webhook_id: webhookId } });
     const since = at.getTime();
-    const delivery: Delivery = { webhookId, state: 'pending', event, since, attempts: 0, body };
+    const delivery: Delivery = { webhookId, event, since, attempts: 0, body };
     const put = { kind: 'delivery', owner, id, version: 1, json: toWebhookJson(delivery), dueAt: since } as const;
-    await threads.putResource(put, call()).catch((error: unknown) => {
-      // The same request, sent again.
-      if (!isServiceError(error, 'Conflict')) throw error;
-    });
+    await putOnce(threads, put, call);
     return JSON.stringify({ delivery_id: id });
   },
 });
@@ -305,16 +304,17 @@ export const listDeliveries = endpoint({
   name: 'listDeliveries',
   tag: 'webhooks',
   summary: 'List what webhooks have not taken',
-  description: 'The events of the owner that wait, or have failed for good, the newest first.',
+  description: 'The events of the owner that wait, or those that have failed for good, the newest first.',
   example: examples.listDeliveries,
   method: 'GET',
   path: '/v1/deliveries',
   access: { resource: 'webhooks', action: 'read' },
   input: DeliveriesQuery,
   reply: DeliveryList,
-  handle: async ({ owner, input: { limit, cursor }, call }, { threads }) => {
+  handle: async ({ owner, input: { state, limit, cursor }, call }, { threads }) => {
     const after = cursor === undefined ? {} : { cursor };
-    const page = { kind: 'delivery', owner, limit: Math.min(limit, maxLimit), ...after } as const;
+    const kind = state === 'dead' ? 'dead_letter' : 'delivery';
+    const page = { kind, owner, limit: Math.min(limit, maxLimit), ...after } as const;
     const { resources, cursor: next } = await threads.listResources(page, call());
     return JSON.stringify({
       deliveries: resources.map(deliveryItem),
@@ -338,14 +338,37 @@ export const resendDelivery = endpoint({
   reply: SentDelivery,
   handle: async ({ owner, params: { delivery_id: id }, at, call }, { threads }) => {
     const since = at.getTime();
-    const revive = ({ json }: Resource): Pick<Resource, 'json' | 'dueAt'> => {
-      const delivery: Delivery = { ...readDelivery(json), state: 'pending', attempts: 0, since };
-      return { json: toWebhookJson(delivery), dueAt: since };
-    };
-    await changeResource(threads, { kind: 'delivery', owner, id }, revive, call);
+    const begun = ({ json }: Resource): Pick<Resource, 'json' | 'dueAt'> => ({
+      json: toWebhookJson({ ...readDelivery(json), attempts: 0, since }),
+      dueAt: since,
+    });
+    const dead = await undefinedIfNotFound(threads.getResource({ kind: 'dead_letter', owner, id }, call()));
+    if (dead) {
+      await refuseMany(threads, owner, call);
+      await putOnce(threads, { kind: 'delivery', owner, id, version: 1, ...begun(dead) }, call);
+      await threads.deleteResource({ kind: 'dead_letter', owner, id, version: dead.version }, call());
+    } else await changeResource(threads, { kind: 'delivery', owner, id }, begun, call);
     return JSON.stringify({ delivery_id: id });
   },
 });
+
+/** @throws Conflict where so many wait already that the service keeps no more. */
+async function refuseMany(threads: ResourceCalls, owner: string, call: () => Call): Promise<void> {
+  const { pending: atMost } = webhookBounds;
+  const { count } = await threads.countResources({ kind: 'delivery', owner, atMost }, call());
+  if (count >= atMost) throw conflict(`there are ${String(atMost)} deliveries that wait, which is the limit`);
+}
+
+/** Puts an object that the same request may have put before. */
+async function putOnce(
+  threads: ResourceCalls,
+  put: Parameters<ResourceCalls['putResource']>[0],
+  call: () => Call,
+): Promise<void> {
+  await threads.putResource(put, call()).catch((error: unknown) => {
+    if (!isServiceError(error, 'Conflict')) throw error;
+  });
+}
 
 export const deleteDelivery = endpoint({
   name: 'deleteDelivery',
@@ -358,6 +381,8 @@ export const deleteDelivery = endpoint({
   access: { resource: 'webhooks', action: 'delete' },
   params: DeliveryParams,
   reply: Done,
-  handle: async ({ owner, params: { delivery_id: id }, call }, { threads }) =>
-    removed(threads, { kind: 'delivery', owner, id }, call),
+  handle: async ({ owner, params: { delivery_id: id }, call }, { threads }) => {
+    const dead = await undefinedIfNotFound(threads.getResource({ kind: 'dead_letter', owner, id }, call()));
+    return removed(threads, { kind: dead ? 'dead_letter' : 'delivery', owner, id }, call);
+  },
 });

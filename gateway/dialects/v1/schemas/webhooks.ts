@@ -104,7 +104,7 @@ export const SentDelivery = objectOf('SentDelivery', 'An event that is being sen
 const states = ['pending', 'dead'] as const;
 const stateMeanings: Meanings<typeof states> = {
   pending: 'is sent, or sent again',
-  dead: 'is not sent any more: it failed for three days, or its webhook is disabled; it is kept for thirty days',
+  dead: 'is not sent any more: it failed for three days, its webhook is disabled, or too many wait; it is kept for thirty days',
 };
 
 const Delivery = objectOf(
@@ -125,11 +125,14 @@ const Delivery = objectOf(
       nullable(Type.String({ format: 'date-time' })),
       'When it is sent next; `null` for a dead one',
     ),
-    created_at: time('When the event happened'),
+    created_at: time('When it was noted; of a dead one, when it was given up'),
   },
 );
 
 export const DeliveriesQuery = Type.Object({
+  state: Type.Optional(
+    words(states, { description: 'Which are listed; absent: those that wait', meanings: stateMeanings }),
+  ),
   limit: limitOf(100),
   cursor: Type.Optional(described(Cursor, 'The `cursor` of the page before')),
 });
