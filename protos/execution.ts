@@ -116,6 +116,11 @@ export interface StartRequest {
   readonly contextJson?: Uint8Array;
   /** Where the end of the run is delivered to: a JSON object, the WebhookTarget of `protos/webhooks.ts`. */
   readonly webhookJson?: string;
+  /**
+   * The failed run that this one tries again, from the step that failed. Then messages, tools, config and the rest are those of that run, and
+   * `thread_id` is its thread.
+   */
+  readonly retryOf?: string;
 }
 
 /** A tool that the caller runs. */

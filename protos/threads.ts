@@ -601,6 +601,11 @@ export interface AcceptRunRequest {
   readonly checkedRevision?: string;
   /** Where the end of the run is delivered to: a JSON object, which the record hands to the outbox unread. */
   readonly webhookJson?: string;
+  /**
+   * The failed run that this one tries again: the options of that run count, and it begins with the step that failed. Conflict, saying why, when
+   * that run has not failed, has left nothing to go on from, or is not the last that changed the thread.
+   */
+  readonly retryOf?: string;
 }
 
 /** The nodes of a graph; those of a sub-graph as `sub/node`. */
@@ -1053,6 +1058,8 @@ export interface NoteToolStartedRequest {
   readonly callKey: string;
   /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
+  /** The run whose record it is; absent: `run_id`. A run that tries a failed one again has the records of that one. */
+  readonly recordOf?: string;
 }
 
 export interface NoteToolStartedReply {
@@ -1072,6 +1079,8 @@ export interface NoteToolResultRequest {
   readonly resultJson: Uint8Array;
   /** How long it is kept at most, in seconds; absent: until the run has ended, or 30 days. */
   readonly keepSeconds?: number;
+  /** As in NoteToolStartedRequest. */
+  readonly recordOf?: string;
 }
 
 export type NoteToolResultReply = Readonly<Record<string, never>>;

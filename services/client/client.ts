@@ -350,6 +350,9 @@ function runsOf(connection: Connection) {
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'POST', ...at(runId, '/cancel'), ...options }),
+    /** Makes a run that begins with the step in which this one failed. */
+    retry: (runId: string, options: RequestOptions = {}): Promise<Run> =>
+      request(connection, { method: 'POST', ...at(runId, '/retry'), ...options }),
   };
 }
 

@@ -44,7 +44,7 @@ import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import type { Decision, Snapshot } from './ports/changes.ts';
 import { fencedHead } from './runs/commit.ts';
 import type { ThreadHistory } from './ports/history.ts';
-import type { Head, ThreadKey } from './ports/record.ts';
+import type { Head, ThreadKey, ToolCallKey } from './ports/record.ts';
 import { decideClearState, decideWriteState } from './state/write.ts';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { eachOf } from '@agent-workflow/kit/each';
@@ -154,8 +154,7 @@ function createHistoryCalls({ store, changing, references, texts, now }: History
 
 const createToolRecordCalls = ({ change, changeOnRequest }: Changing): ToolRecordCalls => ({
   noteToolStarted: async (request) => {
-    const { runId, callKey } = request;
-    const reads = { toolCall: { runId, callKey } };
+    const reads = { toolCall: callOf(request) };
     // Only the first call gets `isNew`. Every later one is decided again, and gets how far the tool call came.
     const toKept = ({ isNew }: NoteToolStartedReply): { isNew: boolean } | undefined => (isNew ? { isNew } : undefined);
     const outcome = await changeOnRequest(
@@ -173,16 +172,21 @@ function decideToolStarted(request: NoteToolStartedRequest, snapshot: Snapshot):
   const head = fencedHead(request, snapshot);
   const { toolCall: known } = snapshot;
   if (known) return { reply: { isNew: false, ...(known.result === undefined ? {} : { resultJson: known.result }) } };
-  const { runId, callKey } = request;
-  return { change: { head, toolCall: { runId, callKey } }, reply: { isNew: true } };
+  return { change: { head, toolCall: callOf(request) }, reply: { isNew: true } };
 }
+
+const callOf = ({
+  runId,
+  recordOf = runId,
+  callKey,
+}: Pick<NoteToolStartedRequest, 'runId' | 'recordOf' | 'callKey'>): ToolCallKey => ({ runId: recordOf, callKey });
 
 /** Records the result of a call. It outlives the worker like a commit, so the claims without one are counted anew. */
 function decideToolResult(request: NoteToolResultRequest, snapshot: Snapshot): Decision<NoteToolResultReply> {
   const head = fencedHead(request, snapshot);
-  const { runId, callKey, resultJson: result, keepSeconds } = request;
+  const { resultJson: result, keepSeconds } = request;
   refuseOver(result.byteLength, sizes.toolRecord, ['resultJson']);
-  const toolCall = { runId, callKey, result, ...(keepSeconds === undefined ? {} : { keepSeconds }) };
+  const toolCall = { ...callOf(request), result, ...(keepSeconds === undefined ? {} : { keepSeconds }) };
   return { change: { head: { ...head, claims: 0 }, toolCall }, reply: {} };
 }
 

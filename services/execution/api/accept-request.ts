@@ -44,6 +44,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     ...(agent.nodes && { nodes: agent.nodes }),
     ...(request.webhookJson !== undefined && { webhookJson: request.webhookJson }),
     ...(agent.checkedRevision === undefined ? {} : { checkedRevision: agent.checkedRevision }),
+    ...(request.retryOf === undefined ? {} : { retryOf: request.retryOf }),
     runIdIsNew: request.runIdIsNew === true,
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,
   };

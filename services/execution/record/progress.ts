@@ -1,6 +1,9 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Continuation } from '@agent-workflow/graph/run/continuation';
 import type { Visits } from '@agent-workflow/protos/progress';
+import { sizes } from '@agent-workflow/kit/sizes';
+import { resultJson } from '@agent-workflow/graph/run/result-json';
+import type { NodeResult } from '@agent-workflow/graph/run/super-step';
 import { pageBytes } from '@agent-workflow/kit/pages';
 import type { Message } from '@agent-workflow/protos/message';
 import { fromJson } from './json.ts';
@@ -12,12 +15,54 @@ interface EarlierProgress {
   readonly visits: ReadonlyMap<string, number>;
   /** Also what an interrupted run left for the run that resumes it. */
   readonly continuation: Continuation | undefined;
+  /** What nodes of the first step had returned when the run failed that this one tries again. */
+  readonly returned: Returned | undefined;
 }
+
+/** What nodes of a step have returned that failed, by their names. */
+export type Returned = Readonly<Record<string, NodeResult>>;
 
 /** What each commit stores for the worker that claims the run next. The keys are stored: they do not change. */
 interface StoredProgress {
   readonly visits: Visits;
   readonly carry?: Continuation;
+  readonly returned?: Returned;
+}
+
+/** Where a run stood when it failed. */
+interface Failed {
+  readonly next: readonly string[];
+  readonly continuation: Continuation | undefined;
+  readonly returned: ReadonlyMap<string, NodeResult>;
+  /** Whether the initial state of the run is on record. */
+  readonly merged: boolean;
+}
+
+/** What a failed run leaves for one that tries it again: as much of what its nodes have returned as fits. `undefined`: it is too large without that. */
+export function toFailedJson({ next, continuation: carry, returned, merged }: Failed): Uint8Array | undefined {
+  const whole = JSON.stringify({ visits: {}, failed: { next, merged, carry, returned: {} } });
+  let left = sizes.progress - Buffer.byteLength(whole);
+  if (left < 0) return undefined;
+  const results: string[] = [];
+  for (const [node, result] of returned) {
+    const json = jsonOf(result, node);
+    if (json === undefined) continue;
+    const text = `${JSON.stringify(node)}:${json},`;
+    const bytes = Buffer.byteLength(text);
+    if (bytes > left) continue;
+    left -= bytes;
+    results.push(text);
+  }
+  return Buffer.from(`${whole.slice(0, -'}}}'.length)}${results.join('').slice(0, -1)}}}}`);
+}
+
+/** What JSON cannot hold is made again. */
+function jsonOf(result: NodeResult, node: string): string | undefined {
+  try {
+    return resultJson({ ...result, streamed: [] } as NodeResult, node);
+  } catch {
+    return undefined;
+  }
 }
 
 export const toProgressJson = (
@@ -34,6 +79,7 @@ export function fromProgress(claimed: ClaimedRun): EarlierProgress {
     added: addedBefore(claimed),
     visits: new Map(Object.entries(visits)),
     continuation: stored.carry,
+    returned: stored.returned,
   };
 }
 

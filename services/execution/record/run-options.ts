@@ -19,6 +19,11 @@ export interface RunOptions {
   readonly breakpoints?: Breakpoints;
   /** When the run was accepted, and in which trace. Absent on records without it. */
   readonly accepted?: Accepted;
+  /**
+   * Of a run that tries a failed one again: the run whose keys and records its steps have, and the number that its first step has among the steps of
+   * those. The record puts it here.
+   */
+  readonly retry?: { readonly run: string; readonly from: number };
 }
 
 /** In a list of nodes: every node. */

@@ -14,7 +14,7 @@ import { toEventError } from '@agent-workflow/protos/failures';
 import type { EventWriter } from '../events/event-writer.ts';
 import { openLog } from '../events/open-log.ts';
 import type { RunOptions } from '../record/run-options.ts';
-import { fromProgress } from '../record/progress.ts';
+import { fromProgress, toFailedJson } from '../record/progress.ts';
 import { claimedState } from '../record/thread-state.ts';
 import { stepOfNone, stopsAtOnce } from './breakpoints.ts';
 import { finishStep, type EndedRun } from './finish-step.ts';
@@ -27,7 +27,7 @@ import {
   type DriveOptions,
   type RunState,
 } from './driven-run.ts';
-import { runNodes, type RanStep } from './run-nodes.ts';
+import { returnedBefore, runNodes, type RanStep } from './run-nodes.ts';
 import { commitStep, toOpenCalls, type StepCommit } from './commit-step.ts';
 
 /** A run that was driven to its end or to a sleep. A failed one leaves no `thread` that could be cached. */
@@ -84,7 +84,7 @@ function beginOrFailure(options: DriveOptions): RunState | RunFailure {
  * @throws RunFailure when its input does not fit the thread.
  */
 function begin({ claimed, graph, runOptions, cached, now, onFault }: DriveOptions): RunState {
-  const { added, visits, continuation } = fromProgress(claimed);
+  const { added, visits, continuation, returned } = fromProgress(claimed);
   const thread = claimedState(graph, claimed, cached);
   const [unmatched] = claimed.unmatchedAnswers;
   if (unmatched !== undefined)
@@ -111,6 +111,7 @@ function begin({ claimed, graph, runOptions, cached, now, onFault }: DriveOption
     added,
     visits,
     answers,
+    returned,
   };
 }
 
@@ -186,7 +187,7 @@ async function failRun(
   const visits = runState ? countVisits(runState) : new Map<string, number>();
   const iterations = Math.max(0, ...visits.values());
   const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
-  const reply = await commitFailure(options, runState, { end, at });
+  const reply = await commitFailure(options, runState, { end, at }, failure);
   const last = events.write('error', toEventError(error), node === undefined ? {} : { node }, { at });
   const published = append(options, events, [last]);
   return { failure, published, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) };
@@ -197,6 +198,7 @@ async function commitFailure(
   options: DriveOptions,
   runState: RunState | undefined,
   ended: Pick<StepCommit, 'end' | 'at'>,
+  failure: RunFailure,
 ): ReturnType<typeof commitStep> {
   if (!runState) {
     // A run that could not begin leaves the thread as its claim found it.
@@ -204,7 +206,12 @@ async function commitFailure(
     const ran = { step, nodes: [] };
     return commitStep(options, { ...ended, ...notRead, ran, delta: emptyDelta, next, openCalls, openInterrupts: [] });
   }
-  const { pending, state, size, step } = runState;
+  const { pending, state, size, step, nodes, continuation } = runState;
+  const left = (merged: boolean): Pick<StepCommit, 'progressJson'> => {
+    const returned = returnedBefore(failure);
+    const progressJson = toFailedJson({ next: nodes, continuation, returned, merged });
+    return progressJson ? { progressJson } : {};
+  };
   // No node of the step has ended: the `error` event stands for this commit alone.
   const rest = {
     ...ended,
@@ -217,9 +224,9 @@ async function commitFailure(
     startedAt: runState.at,
   };
   try {
-    return await commitStep(options, { ...rest, delta: pending });
+    return await commitStep(options, { ...rest, ...left(true), delta: pending });
   } catch (error) {
-    if (isRunFailure(error)) return commitStep(options, { ...rest, delta: emptyDelta });
+    if (isRunFailure(error)) return commitStep(options, { ...rest, ...left(false), delta: emptyDelta });
     throw error;
   }
 }

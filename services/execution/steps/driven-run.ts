@@ -13,7 +13,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { RunOptions } from '../record/run-options.ts';
 import type { ThreadState } from '../record/thread-state.ts';
 import type { AppendOptions, RunLog } from '../ports/log.ts';
-import type { Added } from '../record/progress.ts';
+import type { Added, Returned } from '../record/progress.ts';
 import type { StateSize } from '../record/thread-state.ts';
 import type { EventWriter } from '../events/event-writer.ts';
 import type { PromptTools } from './prompt-tools.ts';
@@ -76,10 +76,12 @@ export interface RunState {
   readonly at: number;
   /** Answers to the questions of the interrupted run before this one: for the first step. */
   readonly answers: Readonly<Record<string, unknown>> | undefined;
+  /** What nodes of the step returned in a run that failed in it. */
+  readonly returned?: Returned | undefined;
 }
 
 /** What the nodes of a step begin with. */
-export type StepState = Pick<RunState, 'state' | 'nodes' | 'step' | 'continuation' | 'at' | 'answers'>;
+export type StepState = Pick<RunState, 'state' | 'nodes' | 'step' | 'continuation' | 'at' | 'answers' | 'returned'>;
 
 export const emptyDelta: Delta = { fields: {}, messages: [], mayReplace: false, removed: [] };
 

@@ -1,6 +1,6 @@
-import { isRunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
 import { runStep } from '@agent-workflow/graph/run/step';
-import type { StepResult } from '@agent-workflow/graph/run/super-step';
+import type { NodeResult, StepResult } from '@agent-workflow/graph/run/super-step';
 import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
 import { hideInherited } from '@agent-workflow/runtime/built-ins';
 import { within, type Call } from '@agent-workflow/protos/call';
@@ -63,6 +63,8 @@ export async function runNodes(
       publish(options, events, started);
     });
   }
+  /** Filled in a step of several nodes only. */
+  const returned = new Map<string, NodeResult>();
   const records = new StepRecords(options, step, runContext.signal);
   const publishStatus = (node: string, what: object, content: unknown = ''): void => {
     if (runContext.signal.aborted) return;
@@ -84,6 +86,9 @@ export async function runNodes(
     servicesUnder,
     continuation: runState.continuation,
     answers: runState.answers,
+    keys: options.runOptions.retry,
+    returned: runState.returned,
+    onReturned: (node, result) => returned.set(node, result),
     isRemote: options.isRemote,
     toolCallRecords: records,
     branchRecords: records,
@@ -115,11 +120,19 @@ export async function runNodes(
   } catch (error) {
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable, or refuses the worker, does not fail the run: it is requeued, and its step runs again.
-    throw records.failure ?? (isServiceAway(cause) ? cause : error);
+    const thrown = records.failure ?? (isServiceAway(cause) ? cause : error);
+    if (isRunFailure(thrown)) returnedBeside.set(thrown, returned);
+    throw thrown;
   } finally {
     hideInherited();
   }
 }
+
+/** What the other nodes of a step had returned, by the failure of one. */
+const returnedBeside = new WeakMap<RunFailure, ReadonlyMap<string, NodeResult>>();
+
+export const returnedBefore = (failure: RunFailure): ReadonlyMap<string, NodeResult> =>
+  returnedBeside.get(failure) ?? new Map();
 
 const ofBranch = (branch: number | undefined): object => (branch === undefined ? {} : { branch });
 
@@ -171,8 +184,9 @@ class StepRecords implements ToolCallRecords, BranchRecords {
 
   async find(callKey: string): Promise<string | undefined> {
     const { claimed } = this.#options;
-    // Only the first step of a takeover may have been begun before.
-    if (!claimed.isTakeover || this.#step !== claimed.step) return undefined;
+    // Only the first step of a takeover may have been begun before, or of a run that failed in it.
+    const mayHave = claimed.isTakeover || this.#options.runOptions.retry !== undefined;
+    if (!mayHave || this.#step !== claimed.step) return undefined;
     const { resultJson } = await this.#whileAway(() => this.#noteStarted(callKey));
     return resultJson && Buffer.from(resultJson).toString();
   }
@@ -190,10 +204,11 @@ class StepRecords implements ToolCallRecords, BranchRecords {
     await this.#options.threads.noteToolResult({ ...this.#fence(), ...result }, this.#call());
   }
 
-  #fence(): Pick<NoteToolResultRequest, 'owner' | 'threadId' | 'runId' | 'epoch' | 'step'> {
-    const { owner, claimed } = this.#options;
+  #fence(): Pick<NoteToolResultRequest, 'owner' | 'threadId' | 'runId' | 'epoch' | 'step' | 'recordOf'> {
+    const { owner, claimed, runOptions } = this.#options;
     const { threadId, runId, epoch } = claimed;
-    return { owner, threadId, runId, epoch, step: this.#step };
+    const { retry } = runOptions;
+    return { owner, threadId, runId, epoch, step: this.#step, ...(retry && { recordOf: retry.run }) };
   }
 
   #call(): Call {

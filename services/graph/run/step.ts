@@ -120,8 +120,17 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
     return [await unlessAborted(signal, async () => runNodeOrBranches(step, only))];
   return underOwnSignal({ signal }, async (own) => {
     const inner = { ...step, run: runUnder(step, own), streamsReturned: true };
-    return Promise.all(step.nodes.map(async (name) => runNodeOrBranches(inner, name)));
+    return Promise.all(step.nodes.map(async (name) => runBeside(inner, name)));
   });
+}
+
+/** Runs a node beside others, unless it has returned before. */
+async function runBeside(step: Step, name: string): Promise<NodeResult> {
+  const { returned, onReturned } = step;
+  const known = returned && Object.hasOwn(returned, name) ? returned[name] : undefined;
+  const result = known ?? (await runNodeOrBranches(step, name));
+  if (!result.waiting) onReturned?.(name, result);
+  return result;
 }
 
 async function runNodeOrBranches(given: Step, name: string): Promise<NodeResult> {

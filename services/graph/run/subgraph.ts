@@ -79,6 +79,8 @@ function innerStep(
     number,
     continuation,
     branch: undefined,
+    returned: undefined,
+    onReturned: undefined,
     streamsReturned: true,
     onChunk: (_node, chunk) => step.onChunk(name, chunk),
     onHeld: (_node, message) => step.onHeld?.(name, message),

@@ -76,6 +76,12 @@ export interface Step {
   readonly input?: unknown;
   /** In a sub-graph: the position of its step in the run. Keys and ids begin with it in place of the run's id. */
   readonly within?: string;
+  /** Of a run that tries another again: the run whose keys its steps have, and the number that its step 0 has among those. */
+  readonly keys?: { readonly run: string; readonly from: number } | undefined;
+  /** What nodes have returned that do not run again. */
+  readonly returned?: Readonly<Record<string, NodeResult>> | undefined;
+  /** Called with the result of a node that has returned beside others. */
+  readonly onReturned?: ((node: string, result: NodeResult) => void) | undefined;
 }
 
 export interface StepResult {

@@ -140,7 +140,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       // The store gathers anew at each attempt: what an earlier attempt gathered is void.
       let undone = gatherUndos();
       const reads = {
-        runs: [request.runId],
+        runs: request.retryOf === undefined ? [request.runId] : [request.runId, request.retryOf],
         newRun: { runId: request.runId, isNew: request.runIdIsNew === true },
         isNewThread: request.threadIdIsNew === true,
         activeRun: takesPlace(request) || request.resume !== undefined,

@@ -55,13 +55,15 @@ export interface Change {
   readonly dropCheckpointsTo?: number;
   /** Checkpoints above this version and below the new one are dropped: a rollback undoes what they led to. */
   readonly dropCheckpointsAfter?: number;
-  /** Put on record; a store may drop the tool calls of a run that has ended. */
+  /** Put on record; a store may drop the tool calls of a run that has ended otherwise than as failed. */
   readonly toolCall?: ToolCallRecord;
   /**
    * Objects that an owner keeps beside threads, each of version 1: one that is there already stays as it is. A store may make them although
    * the rest of the change does not come about.
    */
   readonly resources?: readonly ResourceWrite[];
+  /** A store may drop the tool calls of this run, which has failed and is not tried again. */
+  readonly dropToolCallsOf?: string;
   /** The request that this change applies. */
   readonly applies?: AppliedRequest;
 }

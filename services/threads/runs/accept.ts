@@ -16,6 +16,7 @@ import type { RoutingsByAgent } from '../agents/routings.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
 import { lateAnswer } from './late-answer.ts';
 import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
+import { endedRetry, retryOf } from './retry.ts';
 import { callsIn, settle, type HeldCalls } from './settled-input.ts';
 import { joined, marked, restored } from '../history/restore.ts';
 import { excessOfRollback } from '../history/undo.ts';
@@ -43,7 +44,8 @@ export function decideAccept(
 
   const isNewThread = snapshot.head === undefined;
   const head = ofAgent(snapshot.head ?? newHead(request, now), request);
-  const run = newRun(request, isNewThread, now);
+  const made = newRun(request, isNewThread, now);
+  const run = request.retryOf === undefined ? made : retryOf(request.retryOf, made, request, snapshot);
   const held = isNewThread ? callsIn(head.version, []) : snapshot.held;
   refuseLate(request, snapshot.runs.get(head.activeRun ?? ''));
   if (head.activeRun === undefined) return begin(request, { ...snapshot, head, held }, run, now);
@@ -98,7 +100,7 @@ function takePlace(
   const { change, reply } = begin(request, { ...snapshot, head: free }, run, now);
   if (!change) return { reply };
   return {
-    change: { ...change, runs: [stopped, ...(change.runs ?? [])] },
+    change: { ...change, runs: [stopped, ...(change.runs ?? [])], ...endedRetry(stopped) },
     reply: { ...reply, stoppedRunId: stopped.runId },
   };
 }

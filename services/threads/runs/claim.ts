@@ -29,6 +29,7 @@ import {
 } from './revision.ts';
 import { agentOf } from '../record/head.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
+import { atFailed, goneAtRetry, leftBehind, leftByEnd, pointOfRetry, stoodAtGone } from './retry.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
 import { settle, type HeldCalls } from './settled-input.ts';
 
@@ -94,6 +95,9 @@ export function decideClaim(
   const settled: RunRecord = { ...run, answers, hasNewInput };
   const gone = goneNode(head, settled, request.nodes);
   if (gone !== undefined) return failed({ code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
+  const retried = pointOfRetry(head, run);
+  const lost = retried && goneAtRetry(retried, request.nodes?.names);
+  if (retried && lost !== undefined) return failed({ code: 'Conflict', message: stoodAtGone(retried.run, lost) });
   const { owner } = request;
   const equipped = withKeptTools(settled, head, resumed);
   const { refusal, ...claimed } = claim({ owner, head, run: equipped, input, hasNewInput, worker, snapshot, now });
@@ -166,7 +170,7 @@ const retiredUnder = ({ revision = '' }: Head): RunError => ({
 function failRun(head: Head, run: RunRecord, { error, ...ending }: Failing): Decision<ClaimedRun> {
   const iterations = committedIterations(head, run);
   const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
-  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, { end, ...ending });
+  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, { end, left: leftByEnd(head, run), ...ending });
   return {
     change: { head: ended.head, runs: [ended.run] },
     reply: { ...replyOf(run, head, ended.head), givenUp: error, ...nextOf(ended.head) },
@@ -226,7 +230,12 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
   // A run that answers no open call is about to fail, so what the thread waits for stays open.
   const resumeUnmatched = run.resume !== undefined && !matchesInterrupts(run.resume, head);
   const refused = unmatched.length > 0 || resumeUnmatched;
-  const entry = refused ? untouched(head) : enter(head, run, { input, isNew: hasNewInput, now });
+  const retried = pointOfRetry(head, run);
+  const entry = retried
+    ? { head: atFailed(head, retried), appended: [], next: retried.next }
+    : refused
+      ? untouched(head)
+      : enter(head, run, { input, isNew: hasNewInput, now });
   const appended = withKnownData(entry.appended, snapshot.entries);
   const { messages, nextPosition } = placeMessages(appended, head.nextPosition, snapshot.entries);
   const resumes = head.interruptedRun;
@@ -253,7 +262,8 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
     outputFrom: nextPosition,
     ...(resumes === undefined ? {} : { resumes }),
   };
-  const change = withCheckpoint({ head: claimed, runs: [record], messages }, head, snapshot, {
+  const written = { head: claimed, runs: [record], messages, ...(!retried && leftBehind(head)) };
+  const change = withCheckpoint(written, head, snapshot, {
     source: 'input',
     runId: run.runId,
     nodes: [],

@@ -18,6 +18,7 @@ import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { RefuseUnfit } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fixNextRevision, isOfRetired, servedRun, committedIterations, type Serving } from './revision.ts';
+import { endedRetry, leftByCommit, leftByEnd } from './retry.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
 import { fromQuestions } from '../record/json.ts';
 import { isOpen } from '@agent-workflow/protos/lists';
@@ -97,7 +98,14 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
   const left =
     run &&
     (end
-      ? endRun(stepped, run, { end, at, wakeAt, thread: request, routings })
+      ? endRun(stepped, run, {
+          end,
+          at,
+          wakeAt,
+          thread: request,
+          routings,
+          ...(isFailed(end) && { left: leftByCommit(stepped, run) }),
+        })
       : sleepRun(stepped, run, { request, routings }));
   const written = left?.run ?? (usageJson === undefined ? undefined : run);
   const change = {
@@ -106,6 +114,7 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
     messages,
     removedFromContext,
     ...(written ? { runs: [written] } : {}),
+    ...(end && written && endedRetry(written)),
   };
   const info = { source: 'step', runId, step, nodes: request.nodes, at, ...(work && { work }) } as const;
   const sized = withCheckpoint(change, head, snapshot, info);
@@ -174,7 +183,11 @@ interface Ending extends Serving {
   readonly at: number;
   /** The first deadline of its questions. */
   readonly wakeAt?: number | undefined;
+  /** What a failed run leaves for one that tries it again. */
+  readonly left?: Pick<Head, 'progress'>;
 }
+
+const isFailed = ({ status }: Pick<RunEnd, 'status'>): boolean => status === 'failed';
 
 /** The run that holds the thread, as replies name it that have just given the thread to it. */
 export const nextOf = ({
@@ -189,7 +202,7 @@ export const nextOf = ({
 export function endRun(
   head: Head,
   { wakeAt: slept, ...run }: RunRecord,
-  { end, at, wakeAt = end.status === 'interrupted' ? undefined : slept, ...serving }: Ending,
+  { end, at, left, wakeAt = end.status === 'interrupted' ? undefined : slept, ...serving }: Ending,
 ): { readonly head: Head; readonly run: RunRecord } {
   const { progress, ...free } = withoutRun(head);
   const [nextRun, ...queue] = head.queue;
@@ -203,6 +216,7 @@ export function endRun(
     next: waits ? head.next : [],
     openInterrupts: waits ? head.openInterrupts : [],
     ...(progress !== undefined && (waits || heldMessages(progress)) ? { progress } : {}),
+    ...(!waits && left),
     ...interrupted,
     ...(nextRun === undefined ? {} : { activeRun: nextRun, activeStatus: 'queued' as const }),
   };
@@ -253,9 +267,10 @@ export function decideEnd(
   const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, {
     ...{ end, at: now, routings },
     thread: { owner: request.owner, threadId: run.threadId },
+    ...(isFailed(end) && { left: leftByEnd(head, run) }),
   });
   return {
-    change: { head: ended.head, runs: [ended.run] },
+    change: { head: ended.head, runs: [ended.run], ...endedRetry(ended.run) },
     reply: { ...reply, ...nextOf(ended.head) },
   };
 }

@@ -27,7 +27,7 @@ import { pageOf } from './common/page.ts';
 import { toRunItem, toRunItems } from './common/shown-items.ts';
 import { cancelDelayed, delayedItem, delayedRun, runOnRecord } from './delayed-runs.ts';
 import { resultOfRun } from './run-result.ts';
-import { startRun } from './start-run.ts';
+import { startRetry, startRun } from './start-run.ts';
 
 /** The `message` of a reply to a stop request. */
 export const stopMessage = (stoppedNow: boolean, status: EndStatus): string =>
@@ -271,6 +271,28 @@ export const cancelRun = endpoint({
     if (!stopped) await cancelDelayed({ owner, runId, call }, { threads });
     const { status, stoppedNow } = stopped ?? { status: 'stopped', stoppedNow: true };
     return JSON.stringify({ success: stoppedNow, run_id: runId, status, message: stopMessage(stoppedNow, status) });
+  },
+});
+
+/** Tries a failed run again, from the step that failed. */
+export const retryRun = endpoint({
+  name: 'retryRun',
+  tag: 'runs',
+  summary: 'Try a failed run again, from the step that failed',
+  description:
+    'Makes a new run that begins with the step in which the failed one failed, with its input, config and tools; `resumes` names the failed run. What was committed stays, and what had returned in that step does not run again. 409 when the run has not failed, or its thread was changed since.',
+  example: examples.retryRun,
+  method: 'POST',
+  path: '/v1/runs/{run_id}/retry',
+  startsRun: true,
+  access: { resource: 'graph', action: 'invoke' },
+  status: 202,
+  params: RunParams,
+  input: NoInput,
+  reply: AcceptedRun,
+  handle: async (request, services) => {
+    const { runId, threadId, status } = await startRetry(request, services);
+    return JSON.stringify({ run_id: runId, thread_id: threadId, status });
   },
 });
 

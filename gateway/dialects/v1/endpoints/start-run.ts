@@ -205,6 +205,26 @@ export async function startRun(
   }
 }
 
+/** Starts the run that tries the failed one of the path again. The record gives it the input and the options of that one. */
+export async function startRetry(
+  { params, owner, agent, requestId, newId, idempotency, call }: EndpointRequest<{ readonly run_id: string }>,
+  { threads, execution }: Services,
+): Promise<StartReply> {
+  const retryOf = params.run_id;
+  const { threadId, granularity } = await threads.getRun({ owner, runId: retryOf }, call());
+  const start: StartRequest = {
+    ...{ owner, requestId, threadId, retryOf, granularity },
+    runId: newId('run'),
+    runIdIsNew: idempotency.onceKey === undefined,
+    messages: [],
+    tools: [],
+    recursionLimit: 1,
+    multitaskStrategy: 'reject',
+    ...(agent !== undefined && { agent }),
+  };
+  return execution.start(start, call());
+}
+
 /** With `on_disconnect: cancel`, stops the run when its caller disconnects; otherwise the run goes on. */
 export function stopOnDisconnect(
   { input, owner, onDisconnect }: EndpointRequest<unknown, RunInput>,

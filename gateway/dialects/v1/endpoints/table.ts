@@ -34,6 +34,7 @@ import {
   listRuns,
   streamRun,
   makeRunTicket,
+  retryRun,
   waitForRun,
 } from './runs.ts';
 import {
@@ -82,7 +83,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[createAssistant, listAssistants, getAssistant, updateAssistant, deleteAssistant],
   ...[listAssistantVersions, getAssistantVersion, setAssistantVersion],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
-  ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
+  ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, retryRun, listRuns],
   ...[createTrigger, listTriggers, getTrigger, updateTrigger, rotateTriggerSecret, deleteTrigger, receiveEvent],
   ...[createSchedule, listSchedules, getSchedule, updateSchedule, deleteSchedule],
   ...[pauseSchedule, resumeSchedule, runSchedule, backfillSchedule],

@@ -132,6 +132,12 @@ export const cancelRun: Example = {
   },
 };
 
+export const retryRun: Example = {
+  params: { run_id: exampleIds.run },
+  body: {},
+  reply: { run_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30', thread_id: exampleIds.thread, status: 'running' },
+};
+
 export const listOwnRuns: Example = {
   query: { status: ['completed', 'failed'], limit: 10 },
   reply: {

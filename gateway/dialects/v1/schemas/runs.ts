@@ -82,7 +82,11 @@ export const Run = objectOf('Run', 'A run.', {
   start_at: startAt,
   created_at: time('When the run was accepted'),
   updated_at: time('When the run changed last'),
-  resumes: Type.Optional(text('The interrupted run that this one continues; absent when it continues none')),
+  resumes: Type.Optional(
+    text(
+      'The interrupted run that this one continues, or the failed one that it tries again; absent when there is none',
+    ),
+  ),
   deadline: Type.Optional(
     time('When an interrupted run goes on without an answer: the first deadline of its questions, while that counts'),
   ),

@@ -24,6 +24,7 @@ export async function applyChange(
     ...applyToLog(transaction, ref, contextNumber, change),
     ...(change.runs ?? []).map((run) => putRun(transaction, { ...key, ref, agent: change.head.agent }, run)),
     ...(change.applies ? putApplied(transaction, ref, change.applies) : []),
+    ...(change.dropToolCallsOf === undefined ? [] : [transaction.write(dropToolCalls, [ref, change.dropToolCallsOf])]),
     ...(change.toolCall ? putToolCall(transaction, ref, change.toolCall) : []),
     ...applyToCheckpoints(transaction, ref, change),
     ...(change.resources ?? []).map((write) => makeResource(transaction, write)),
@@ -159,9 +160,7 @@ async function putRun({ write }: Transaction, { owner, ref, agent }: ThreadOfRun
        WHERE runs.ref = excluded.ref`,
     Object.values(values),
   );
-  const dropping = run.end
-    ? write('DELETE FROM tool_calls WHERE ref = $1 AND run_id = $2', [ref, run.runId])
-    : undefined;
+  const dropping = run.end && run.status !== 'failed' ? write(dropToolCalls, [ref, run.runId]) : undefined;
   const [written] = await Promise.all([putting, dropping]);
   if (written === 0) throw conflict(`run "${run.runId}" belongs to another thread`);
 }
@@ -178,6 +177,8 @@ const putApplied = ({ write }: Transaction, ref: number, { id, reply, at, keptMs
   write('DELETE FROM applied WHERE ref = $1 AND left(id, 256) = left($2, 256) AND id = $2', [ref, id]),
   write('INSERT INTO applied (ref, id, reply, until) VALUES ($1, $2, $3, $4)', [ref, id, reply, at + keptMs]),
 ];
+
+const dropToolCalls = 'DELETE FROM tool_calls WHERE ref = $1 AND run_id = $2';
 
 const putToolCall = ({ write }: Transaction, ref: number, { runId, callKey, result }: ToolCallRecord): Writes => [
   write(

@@ -26,9 +26,9 @@ export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadK
   const { owner } = key;
   for (const run of change.runs ?? []) {
     putRun(db, { ref, owner, agent: change.head.agent }, run);
-    if (run.end && known?.hasToolCalls)
-      db.prepare('DELETE FROM tool_calls WHERE ref = ? AND run_id = ?').run(ref, run.runId);
+    if (run.end && run.status !== 'failed' && known?.hasToolCalls) dropToolCalls(db, ref, run.runId);
   }
+  if (change.dropToolCallsOf !== undefined) dropToolCalls(db, ref, change.dropToolCallsOf);
   if (change.applies) putApplied(db, ref, change.applies);
   if (change.toolCall) putToolCall(db, ref, change.toolCall);
   applyToCheckpoints(db, ref, change);
@@ -111,6 +111,9 @@ function putApplied(db: Sqlite, ref: number, { id, reply, at, keptMs }: AppliedR
      VALUES ((SELECT max(?1 * 1024, coalesce(max(due) + 1, 0)) FROM applied WHERE due < (?1 + 1) * 1024), ?2, ?3, ?4)`,
   ).run(at + keptMs, ref, id, reply);
 }
+
+const dropToolCalls = (db: Sqlite, ref: number, runId: string): unknown =>
+  db.prepare('DELETE FROM tool_calls WHERE ref = ? AND run_id = ?').run(ref, runId);
 
 const putToolCall = (db: Sqlite, ref: number, { runId, callKey, result }: ToolCallRecord): unknown =>
   db

@@ -1,0 +1,165 @@
+import { conflict, notFound } from '@agent-workflow/kit/errors';
+import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
+import type { Change, Snapshot } from '../ports/changes.ts';
+import type { Head, RunRecord } from '../ports/record.ts';
+import { fromJson, toJson } from '../record/json.ts';
+
+// A run that fails leaves in the progress of its thread where it stood. A run that tries it again begins there; any other run leaves it behind.
+
+/** What the worker of a failed run leaves. */
+interface LeftByWorker {
+  /** The nodes of the step that failed. */
+  readonly next: readonly string[];
+  readonly carry?: unknown;
+  /** What nodes of the step had returned beside the one that failed. */
+  readonly returned?: unknown;
+  /** Whether the initial state of the run is on record. */
+  readonly merged?: boolean;
+}
+
+/** Where a failed run stood. */
+export interface FailedPoint extends LeftByWorker {
+  readonly run: string;
+  /** The run whose keys its steps have, and the number of the step among the steps of those keys. */
+  readonly keys: string;
+  readonly from: number;
+  /** Whether no step of the run was committed. */
+  readonly isFirst: boolean;
+  /** The version of the thread that the failure left. */
+  readonly version: number;
+}
+
+/** Of the options of a run that tries another again: whose keys its steps have, and the number that its first step has among these. */
+interface RetryKeys {
+  readonly run: string;
+  readonly from: number;
+}
+
+interface Options {
+  readonly retry?: RetryKeys;
+  readonly [name: string]: unknown;
+}
+
+interface Progress {
+  readonly carry?: unknown;
+  readonly returned?: unknown;
+  readonly failed?: LeftByWorker & Partial<FailedPoint>;
+}
+
+const holds = (json: Uint8Array, text: string): boolean =>
+  Buffer.from(json.buffer, json.byteOffset, json.byteLength).includes(text);
+
+const readProgress = (progress: Uint8Array | undefined): Progress =>
+  progress ? ((fromJson(progress) as Progress | null) ?? {}) : {};
+
+const keysOf = ({ options, runId }: RunRecord): RetryKeys =>
+  (holds(options, '"retry":') ? (fromJson(options) as Options).retry : undefined) ?? { run: runId, from: 0 };
+
+/** Where the failed run stood that changed the thread last. */
+export function failedPoint({ progress }: Head): FailedPoint | undefined {
+  if (!progress || !holds(progress, '"failed":')) return undefined;
+  const { failed } = readProgress(progress);
+  return failed?.run === undefined ? undefined : (failed as FailedPoint);
+}
+
+/** The point of the run that this one tries again, before it has begun. */
+export const pointOfRetry = (head: Head, { resumes }: RunRecord): FailedPoint | undefined => {
+  const point = resumes === undefined ? undefined : failedPoint(head);
+  return point?.run === resumes ? point : undefined;
+};
+
+const stored = (failed: FailedPoint): Pick<Head, 'progress'> => ({ progress: toJson({ visits: {}, failed }) });
+
+/** What the head keeps of a run whose worker commits its failure. `head` is that of the commit. */
+export function leftByCommit(head: Head, run: RunRecord): Pick<Head, 'progress'> {
+  const left = head.progress && holds(head.progress, '"failed":') ? readProgress(head.progress).failed : undefined;
+  if (!left || !Array.isArray(left.next) || !left.next.every((name) => typeof name === 'string')) return {};
+  const { run: keys, from } = keysOf(run);
+  const step = head.step - 1;
+  const { next, carry, returned, merged } = left;
+  return stored({
+    ...{ next, carry, returned, merged: merged === true },
+    ...{ run: run.runId, keys, from: from + step, isFirst: step === 0, version: head.version },
+  });
+}
+
+/** What the head keeps of a run that is ended as failed without its worker. */
+export function leftByEnd(head: Head, run: RunRecord): Pick<Head, 'progress'> {
+  const hasBegun = head.foundVersion !== undefined && run.input === undefined;
+  if (!hasBegun) {
+    const point = pointOfRetry(head, run);
+    return point ? stored({ ...point, run: run.runId }) : {};
+  }
+  const { step, next, version } = head;
+  const { carry, returned } = readProgress(head.progress);
+  const { run: keys, from } = keysOf(run);
+  return stored({
+    ...{ next, carry, returned, merged: step > 0 },
+    ...{ run: run.runId, keys, from: from + step, isFirst: step === 0, version },
+  });
+}
+
+/**
+ * The failed run that a request tries again, and where it stood.
+ * @throws Conflict saying why it cannot be.
+ */
+function retried(id: string, { head, runs }: Snapshot): { readonly failed: RunRecord; readonly point: FailedPoint } {
+  const failed = runs.get(id);
+  if (!failed || !head) throw notFound(`run "${id}" does not exist`);
+  const { threadId, status } = failed;
+  if (status !== 'failed') throw conflict(`run "${id}" is ${status}: only a failed run can be tried again`);
+  if (head.newestRun !== id) throw conflict(`run "${id}" cannot be tried again: thread "${threadId}" has a later run`);
+  const point = failedPoint(head);
+  if (point?.run !== id)
+    throw conflict(`run "${id}" cannot be tried again: it failed before a step began. Send its input again`);
+  if (point.version !== head.version)
+    throw conflict(`run "${id}" cannot be tried again: thread "${threadId}" was changed since`);
+  return { failed, point };
+}
+
+/** The run that tries a failed one again, with the options of that one. @throws Conflict */
+export function retryOf(id: string, run: RunRecord, request: AcceptRunRequest, snapshot: Snapshot): RunRecord {
+  const { failed, point } = retried(id, snapshot);
+  const gone = goneAtRetry(point, request.nodes?.names);
+  if (gone !== undefined) throw conflict(stoodAtGone(id, gone));
+  const { accepted } = fromJson(request.optionsJson) as Options;
+  const { resume, initialState, ...rest } = fromJson(failed.options) as Options;
+  const options = {
+    ...rest,
+    ...{ accepted, initialState: point.merged === true ? {} : initialState },
+    ...(point.isFirst && resume !== undefined && { resume }),
+    retry: { run: point.keys, from: point.from },
+  };
+  return { ...run, granularity: failed.granularity, options: toJson(options), resumes: id };
+}
+
+/** A node of the step that failed which the agent no longer has. */
+export function goneAtRetry({ next }: FailedPoint, names: readonly string[] | undefined): string | undefined {
+  if (names === undefined) return undefined;
+  const known = new Set(names);
+  return next.find((node) => !known.has(node));
+}
+
+export const stoodAtGone = (run: string, node: string): string =>
+  `run "${run}" cannot be tried again: it stood at node "${node}", which the agent no longer has`;
+
+/** The head of a claim that tries a failed run again. */
+export const atFailed = (head: Head, { next, carry, returned }: FailedPoint): Head => ({
+  ...head,
+  openInterrupts: [],
+  next,
+  progress: toJson({ visits: {}, carry, returned }),
+});
+
+/** The tool calls that are of use no more: those of a failed run that another run leaves behind. */
+export function leftBehind(head: Head): Pick<Change, 'dropToolCallsOf'> {
+  const point = failedPoint(head);
+  return point ? { dropToolCallsOf: point.keys } : {};
+}
+
+/** The same, of a run that was tried again and has come to another end. */
+export function endedRetry(run: RunRecord): Pick<Change, 'dropToolCallsOf'> {
+  if (run.status === 'failed' || run.resumes === undefined) return {};
+  const { run: keys } = keysOf(run);
+  return keys === run.runId ? {} : { dropToolCallsOf: keys };
+}
