@@ -228,12 +228,24 @@ export interface StopRunRequest {
   readonly attemptId?: string;
   /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
+  /** Whether the text that the step under way has published stays, as messages of the thread. */
+  readonly keepPartial?: boolean;
 }
 
 export interface StopRunReply {
   /** The status with which the run ended: `stopped`, or that of an earlier end. */
   readonly status: EndStatus;
   readonly stoppedNow: boolean;
+  /** Set when text was kept. */
+  readonly partial?: KeptPartial;
+}
+
+/** What is kept of a step that a stop has ended. */
+export interface KeptPartial {
+  /** The number of the last event whose text is kept. */
+  readonly seq: number;
+  /** The messages that hold the text. */
+  readonly messageIds: readonly string[];
 }
 
 export interface GetGraphRequest {

@@ -921,6 +921,19 @@ export interface EndRunRequest {
   readonly onceKey?: string;
   /** Only a run that holds its thread and that no worker has claimed: any other is Stale. */
   readonly onlyWaiting?: boolean;
+  /**
+   * Messages with what the step under way has published so far. Those that are in the log already are left out, and all of them where the run is not
+   * driven, tool calls are open, or they do not fit.
+   */
+  readonly partial?: PartialMessages;
+}
+
+export interface PartialMessages {
+  readonly messages: readonly MessageEntry[];
+}
+
+export interface MessageIds {
+  readonly ids: readonly string[];
 }
 
 export interface EndRunReply {
@@ -930,6 +943,8 @@ export interface EndRunReply {
   readonly nextRunId?: string;
   /** The revision of the run that `next_run_id` names. Absent: any. */
   readonly nextRevision?: string;
+  /** The partial messages that were put; absent when none was. */
+  readonly kept?: MessageIds;
 }
 
 export interface PassDeadlineRequest {

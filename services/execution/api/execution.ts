@@ -16,6 +16,7 @@ import { deleteThread } from './delete-thread.ts';
 import type { EndWatch } from './end-watch.ts';
 import { createFollow, createStartedRuns } from './follow.ts';
 import { createReduceByWorker } from './reduce-by-worker.ts';
+import { readPartial } from './partial.ts';
 import { createStart } from './start.ts';
 import { createFinishStop, createRunAside } from './stop.ts';
 import { createStateWriter } from './write-state.ts';
@@ -63,11 +64,15 @@ export function createExecution(options: ExecutionOptions): Execution {
     wait,
     follow,
 
-    stopRun: async ({ owner, runId, ...naming }, call) => {
-      const end = { owner, runId, status: 'stopped', ...naming } as const;
-      const { status, endedNow, nextRunId } = await threads.endRun(end, call);
+    stopRun: async ({ owner, runId, keepPartial, ...naming }, call) => {
+      const partial = keepPartial === true ? await readPartial(options.eventLog, runId, call) : undefined;
+      const end = { owner, runId, status: 'stopped', ...naming, ...(partial && { partial }) } as const;
+      const { status, endedNow, nextRunId, kept } = await threads.endRun(end, call);
       if (endedNow) await runAside(finishStop({ owner, runId, nextRunId }, call));
-      return { status, stoppedNow: endedNow };
+      return {
+        ...{ status, stoppedNow: endedNow },
+        ...(partial && kept && { partial: { seq: partial.seq, messageIds: kept.ids } }),
+      };
     },
 
     checkTools: async (request) => {

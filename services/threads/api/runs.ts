@@ -246,8 +246,14 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const { threadId } = await knownRun(store, request.owner, request.runId);
       const key = { owner: request.owner, threadId };
       return byKnown(key, ({ routings }) =>
-        replyOnRequest({ key, reads: { runs: [request.runId] }, method: 'endRun', request }, (snapshot) =>
-          decideEnd(request, snapshot, { now: now(), routings }),
+        replyOnRequest(
+          {
+            key,
+            reads: { runs: [request.runId], messages: idsOf(request.partial?.messages ?? []) },
+            method: 'endRun',
+            request,
+          },
+          (snapshot) => decideEnd(request, snapshot, { now: now(), routings }),
         ),
       );
     },

@@ -1,4 +1,4 @@
-import { invalid, stale, notFound } from '@agent-workflow/kit/errors';
+import { invalid, isServiceError, stale, notFound } from '@agent-workflow/kit/errors';
 import type {
   CommitStepReply,
   CommitStepRequest,
@@ -12,7 +12,7 @@ import type {
 import { heldMessages, withoutDeadlines } from '@agent-workflow/protos/progress';
 import type { Decision, Snapshot, Change } from '../ports/changes.ts';
 import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
-import { refuseStep } from '../record/bounds.ts';
+import { refuseMessages, refuseStep } from '../record/bounds.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import type { RefuseUnfit } from '../agents/declared-fields.ts';
@@ -233,9 +233,10 @@ export function endRun(
 /** Ends a run from outside. The epoch rises, so that its worker commits nothing more. */
 export function decideEnd(
   request: EndRunRequest,
-  { head, runs }: Snapshot,
+  snapshot: Snapshot,
   { now, routings }: { readonly now: number; readonly routings: RoutingsByAgent },
 ): Decision<EndRunReply> {
+  const { head, runs } = snapshot;
   const run = runs.get(request.runId);
   if (!head || head.deleting || !run) throw notFound(`run "${request.runId}" does not exist`);
   if (!isOpen(run.status)) {
@@ -264,14 +265,15 @@ export function decideEnd(
       reply,
     };
   }
-  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, {
+  const kept = keepPartial(request, snapshot, head, now);
+  const ended = endRun({ ...(kept?.change.head ?? head), epoch: head.epoch + 1 }, run, {
     ...{ end, at: now, routings },
     thread: { owner: request.owner, threadId: run.threadId },
     ...(isFailed(end) && { left: leftByEnd(head, run) }),
   });
   return {
-    change: { head: ended.head, runs: [ended.run], ...endedRetry(ended.run) },
-    reply: { ...reply, ...nextOf(ended.head) },
+    change: { ...kept?.change, head: ended.head, runs: [ended.run], ...endedRetry(ended.run) },
+    reply: { ...reply, ...(kept && { kept: { ids: kept.ids } }), ...nextOf(ended.head) },
   };
 }
 
@@ -286,6 +288,38 @@ function dropDeadlines(head: Head, { wakeAt: _, ...run }: RunRecord): Change {
     runs: [{ ...run, ...(end && { end: { ...end, interruptsJson: JSON.stringify(questions) } }) }],
   };
 }
+
+interface KeptPartial {
+  readonly ids: readonly string[];
+  readonly change: Change;
+}
+
+/** A step of no node, which puts what the step under way has published so far. */
+function keepPartial(
+  { partial, owner, runId }: EndRunRequest,
+  snapshot: Snapshot,
+  head: Head,
+  at: number,
+): KeptPartial | undefined {
+  const fresh = partial?.messages.filter(({ messageId }) => !snapshot.entries.has(messageId)) ?? [];
+  // A message after a call that has no result would stand between the two.
+  if (fresh.length === 0 || head.activeStatus !== 'running' || head.openCalls.length > 0) return undefined;
+  const { messages, nextPosition } = placeMessages(fresh, head.nextPosition, new Map());
+  const stepped: Head = { ...head, version: head.version + 1, nextPosition };
+  const info = { source: 'step', runId, step: head.step, nodes: [], at } as const;
+  try {
+    refuseMessages(fresh, ['partial']);
+    const change = withCheckpoint({ head: stepped, messages }, head, snapshot, info);
+    refuseGrowth(head.size, change.head.size, partialWrite);
+    refuseLargeChange(change, { owner, threadId: snapshot.runs.get(runId)?.threadId ?? '' }, partialWrite.messages);
+    return { ids: fresh.map(({ messageId }) => messageId), change };
+  } catch (error) {
+    if (isServiceError(error, 'Invalid')) return undefined;
+    throw error;
+  }
+}
+
+const partialWrite: SizePlaces = { messages: ['partial'], fields: ['partial'] };
 
 /**
  * Releases a run from its worker. The run waits for another worker as if it had never been claimed, and the released claim does not

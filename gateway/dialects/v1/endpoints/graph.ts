@@ -23,7 +23,7 @@ import { StopInput, StoppedThread, FixedThread } from '../schemas/runs.ts';
 import { endpoint } from './common/endpoint.ts';
 import { agentOf } from './common/named-agent.ts';
 import { resultOfRun } from './run-result.ts';
-import { streamMs, stopMessage } from './runs.ts';
+import { keeping, streamMs, stopMessage, toReceipt } from './runs.ts';
 import { stopOnDisconnect, startRun, boundedTools, toRemoteTool } from './start-run.ts';
 import { readState } from './state.ts';
 
@@ -204,12 +204,17 @@ export const stopThread = endpoint({
     const threadId = threadOf(input);
     const runId = await runToStop(request, threads);
     if (runId === undefined) return idleText(threadId);
-    const stopped = await undefinedIfNotFound(execution.stopRun({ owner, runId, ...idempotency }, call()));
+    const stopped = await undefinedIfNotFound(
+      execution.stopRun({ owner, runId, ...idempotency, ...keeping(input) }, call()),
+    );
     // The thread was deleted in the meantime, which ended the run.
     if (!stopped) return idleText(threadId);
-    const { status, stoppedNow } = stopped;
+    const { status, stoppedNow, partial } = stopped;
     const message = stopMessage(stoppedNow, status);
-    return JSON.stringify({ success: stoppedNow, thread_id: threadId, run_id: runId, status, message });
+    return JSON.stringify({
+      ...{ success: stoppedNow, thread_id: threadId, run_id: runId, status, message },
+      ...toReceipt(input, partial),
+    });
   },
 });
 

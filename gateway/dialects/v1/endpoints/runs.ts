@@ -1,5 +1,6 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { canBeRetried, isServiceError, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { KeptPartial } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
 import { invalidAt, located } from '../../../http/fields.ts';
@@ -10,6 +11,7 @@ import { CreateRunInput, InvokeResult, RunBatchInput, StreamChunk } from '../sch
 import {
   AcceptedRun,
   AcceptedRuns,
+  CancelInput,
   OwnRunList,
   OwnRunsQuery,
   Run,
@@ -32,6 +34,20 @@ import { startRetry, startRun } from './start-run.ts';
 /** The `message` of a reply to a stop request. */
 export const stopMessage = (stoppedNow: boolean, status: EndStatus): string =>
   stoppedNow ? 'the run was stopped' : `the run had ended before: ${status}`;
+
+interface Stopping {
+  readonly keep_partial?: boolean;
+}
+
+export const keeping = ({ keep_partial: keepPartial }: Stopping): { readonly keepPartial?: true } =>
+  keepPartial === true ? { keepPartial } : {};
+
+/** What a stop says of the text that it was to keep. */
+export const toReceipt = ({ keep_partial: isAsked }: Stopping, partial: KeptPartial | undefined): object => {
+  if (isAsked !== true) return {};
+  if (!partial) return { partial: false };
+  return { partial: true, partial_seq: partial.seq, partial_message_ids: partial.messageIds };
+};
 
 /** Accepts a run and answers at once: the run is on record and goes on without its caller. */
 export const createRun = endpoint({
@@ -263,14 +279,18 @@ export const cancelRun = endpoint({
   path: '/v1/runs/{run_id}/cancel',
   access: { resource: 'graph', action: 'stop' },
   params: RunParams,
-  input: NoInput,
+  input: CancelInput,
   reply: StoppedRun,
-  handle: async ({ owner, params, call, idempotency }, { execution, threads }) => {
+  handle: async ({ owner, params, input, call, idempotency }, { execution, threads }) => {
     const runId = params.run_id;
-    const stopped = await undefinedIfNotFound(execution.stopRun({ owner, runId, ...idempotency }, call()));
+    const stop = { owner, runId, ...idempotency, ...keeping(input) };
+    const stopped = await undefinedIfNotFound(execution.stopRun(stop, call()));
     if (!stopped) await cancelDelayed({ owner, runId, call }, { threads });
-    const { status, stoppedNow } = stopped ?? { status: 'stopped', stoppedNow: true };
-    return JSON.stringify({ success: stoppedNow, run_id: runId, status, message: stopMessage(stoppedNow, status) });
+    const { status, stoppedNow, partial } = stopped ?? { status: 'stopped', stoppedNow: true, partial: undefined };
+    return JSON.stringify({
+      ...{ success: stoppedNow, run_id: runId, status, message: stopMessage(stoppedNow, status) },
+      ...toReceipt(input, partial),
+    });
   },
 });
 

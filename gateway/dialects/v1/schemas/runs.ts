@@ -167,7 +167,23 @@ const stopped = {
     meanings: { ...runStatusMeanings, idle: 'the thread has no run under way' },
   }),
   message: text('What happened, for people'),
+  partial: Type.Optional(
+    flag('With `keep_partial`: whether text was kept; `false` when there was none, or it could not be'),
+  ),
+  partial_seq: Type.Optional(count('The number of the last event whose text was kept')),
+  partial_message_ids: Type.Optional(
+    Type.Array(Type.String(), { description: 'The messages that hold the text that was kept' }),
+  ),
 };
+
+const keepPartial = Type.Optional(
+  flag(
+    'Whether the text that the step under way has streamed stays, as messages of the thread with `metadata.partial`. Default: `false`',
+  ),
+);
+
+/** How a run is to be stopped. */
+export const CancelInput = Type.Object({ keep_partial: keepPartial }, { description: 'How the run is stopped.' });
 
 export const StoppedRun = objectOf('StoppedRun', 'What became of a run that was to be stopped.', stopped);
 export const StoppedThread = objectOf('StoppedThread', 'What became of the run of a thread that was to be stopped.', {
@@ -179,6 +195,7 @@ export const StoppedThread = objectOf('StoppedThread', 'What became of the run o
 export const StopInput = oneOfNeeded(
   objectOf('StopRequest', 'Names a thread, in one of two places.', {
     thread_id: Type.Optional(described(BodyId, 'The thread. This or `config.thread_id` is required.')),
+    keep_partial: keepPartial,
     config: Type.Optional(
       described(
         objectOf('StopConfig', 'Names a thread. Further fields are ignored.', {
