@@ -3,7 +3,7 @@ import type { Call } from './call.ts';
 import type { EndStatus, Granularity, MessageLists, MultitaskStrategy, RunStatus } from './lists.ts';
 import type { PoolRule } from './pools.ts';
 import type { RetryRule } from './retry.ts';
-import type { MessageEntry, State } from './threads.ts';
+import type { KeptPartial, MessageEntry, State } from './threads.ts';
 
 /**
  * Runs the graph. No request runs it itself: `Start` replies when the run is on record, a worker then runs it, and callers follow the
@@ -238,14 +238,6 @@ export interface StopRunReply {
   readonly stoppedNow: boolean;
   /** Set when text was kept. */
   readonly partial?: KeptPartial;
-}
-
-/** What is kept of a step that a stop has ended. */
-export interface KeptPartial {
-  /** The number of the last event whose text is kept. */
-  readonly seq: number;
-  /** The messages that hold the text. */
-  readonly messageIds: readonly string[];
 }
 
 export interface GetGraphRequest {

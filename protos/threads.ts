@@ -930,10 +930,16 @@ export interface EndRunRequest {
 
 export interface PartialMessages {
   readonly messages: readonly MessageEntry[];
+  /** The number of the last event that they are made from. */
+  readonly seq: number;
 }
 
-export interface MessageIds {
-  readonly ids: readonly string[];
+/** What is kept of a step that a stop has ended. */
+export interface KeptPartial {
+  /** The number of the last event whose text is kept. */
+  readonly seq: number;
+  /** The messages that hold the text. */
+  readonly messageIds: readonly string[];
 }
 
 export interface EndRunReply {
@@ -944,7 +950,7 @@ export interface EndRunReply {
   /** The revision of the run that `next_run_id` names. Absent: any. */
   readonly nextRevision?: string;
   /** The partial messages that were put; absent when none was. */
-  readonly kept?: MessageIds;
+  readonly kept?: KeptPartial;
 }
 
 export interface PassDeadlineRequest {

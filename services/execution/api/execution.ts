@@ -69,10 +69,7 @@ export function createExecution(options: ExecutionOptions): Execution {
       const end = { owner, runId, status: 'stopped', ...naming, ...(partial && { partial }) } as const;
       const { status, endedNow, nextRunId, kept } = await threads.endRun(end, call);
       if (endedNow) await runAside(finishStop({ owner, runId, nextRunId }, call));
-      return {
-        ...{ status, stoppedNow: endedNow },
-        ...(partial && kept && { partial: { seq: partial.seq, messageIds: kept.ids } }),
-      };
+      return { status, stoppedNow: endedNow, ...(kept && { partial: kept }) };
     },
 
     checkTools: async (request) => {

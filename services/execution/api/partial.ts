@@ -3,16 +3,9 @@ import { createYielder } from '@agent-workflow/kit/yielder';
 import type { Call } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
-import type { MessageEntry } from '@agent-workflow/protos/threads';
+import type { MessageEntry, PartialMessages } from '@agent-workflow/protos/threads';
 import { fromJson } from '../record/json.ts';
 import type { RunLog } from '../ports/log.ts';
-
-/** What a run has published of messages that are not whole. */
-interface Partial {
-  /** The number of the last event that was read. */
-  readonly seq: number;
-  readonly messages: readonly MessageEntry[];
-}
 
 /** A message that is not whole. */
 interface Begun {
@@ -36,7 +29,7 @@ export async function readPartial(
   eventLog: Pick<RunLog, 'last' | 'readUpTo'>,
   runId: string,
   { signal }: Call,
-): Promise<Partial | undefined> {
+): Promise<PartialMessages | undefined> {
   try {
     const until = AbortSignal.any([signal, AbortSignal.timeout(readMs)]);
     const last = await eventLog.last(runId);
@@ -47,7 +40,7 @@ export async function readPartial(
   }
 }
 
-async function collect(batches: ReturnType<RunLog['readUpTo']>, last: number): Promise<Partial | undefined> {
+async function collect(batches: ReturnType<RunLog['readUpTo']>, last: number): Promise<PartialMessages | undefined> {
   const begun = new Map<string, Begun>();
   const yielder = createYielder();
   let seq = 0;
@@ -91,7 +84,7 @@ const bytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)
 
 const statusOf = ({ data }: RunEvent): unknown => (fromJson(data) as { readonly status?: unknown } | null)?.status;
 
-function toPartial(begun: ReadonlyMap<string, Begun>, seq: number): Partial | undefined {
+function toPartial(begun: ReadonlyMap<string, Begun>, seq: number): PartialMessages | undefined {
   const messages = [...begun].flatMap(([messageId, { at, text }]): MessageEntry[] => {
     if (text === '') return [];
     const message: Message = {

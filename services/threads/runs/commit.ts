@@ -5,6 +5,7 @@ import type {
   RunEnd,
   EndRunReply,
   EndRunRequest,
+  KeptPartial,
   ReleaseRunReply,
   ReleaseRunRequest,
   FusedStep,
@@ -265,15 +266,15 @@ export function decideEnd(
       reply,
     };
   }
-  const kept = keepPartial(request, snapshot, head, now);
-  const ended = endRun({ ...(kept?.change.head ?? head), epoch: head.epoch + 1 }, run, {
+  const keeping = keepPartial(request, snapshot, head, now);
+  const ended = endRun({ ...(keeping?.change.head ?? head), epoch: head.epoch + 1 }, run, {
     ...{ end, at: now, routings },
     thread: { owner: request.owner, threadId: run.threadId },
     ...(isFailed(end) && { left: leftByEnd(head, run) }),
   });
   return {
-    change: { ...kept?.change, head: ended.head, runs: [ended.run], ...endedRetry(ended.run) },
-    reply: { ...reply, ...(kept && { kept: { ids: kept.ids } }), ...nextOf(ended.head) },
+    change: { ...keeping?.change, head: ended.head, runs: [ended.run], ...endedRetry(ended.run) },
+    reply: { ...reply, ...(keeping && { kept: keeping.kept }), ...nextOf(ended.head) },
   };
 }
 
@@ -289,8 +290,9 @@ function dropDeadlines(head: Head, { wakeAt: _, ...run }: RunRecord): Change {
   };
 }
 
-interface KeptPartial {
-  readonly ids: readonly string[];
+/** What is kept, and the change that puts it. */
+interface Keeping {
+  readonly kept: KeptPartial;
   readonly change: Change;
 }
 
@@ -300,10 +302,10 @@ function keepPartial(
   snapshot: Snapshot,
   head: Head,
   at: number,
-): KeptPartial | undefined {
+): Keeping | undefined {
   const fresh = partial?.messages.filter(({ messageId }) => !snapshot.entries.has(messageId)) ?? [];
   // A message after a call that has no result would stand between the two.
-  if (fresh.length === 0 || head.activeStatus !== 'running' || head.openCalls.length > 0) return undefined;
+  if (!partial || fresh.length === 0 || head.activeStatus !== 'running' || head.openCalls.length > 0) return undefined;
   const { messages, nextPosition } = placeMessages(fresh, head.nextPosition, new Map());
   const stepped: Head = { ...head, version: head.version + 1, nextPosition };
   const info = { source: 'step', runId, step: head.step, nodes: [], at } as const;
@@ -312,7 +314,7 @@ function keepPartial(
     const change = withCheckpoint({ head: stepped, messages }, head, snapshot, info);
     refuseGrowth(head.size, change.head.size, partialWrite);
     refuseLargeChange(change, { owner, threadId: snapshot.runs.get(runId)?.threadId ?? '' }, partialWrite.messages);
-    return { ids: fresh.map(({ messageId }) => messageId), change };
+    return { kept: { seq: partial.seq, messageIds: fresh.map(({ messageId }) => messageId) }, change };
   } catch (error) {
     if (isServiceError(error, 'Invalid')) return undefined;
     throw error;

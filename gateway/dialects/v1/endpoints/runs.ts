@@ -1,8 +1,8 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { canBeRetried, isServiceError, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
-import type { KeptPartial } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
+import type { KeptPartial } from '@agent-workflow/protos/threads';
 import { invalidAt, located } from '../../../http/fields.ts';
 import { makeTicket } from '../../../tickets/index.ts';
 import * as examples from '../examples/runs.ts';
