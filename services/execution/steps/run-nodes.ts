@@ -63,8 +63,7 @@ export async function runNodes(
       publish(options, events, started);
     });
   }
-  /** Filled in a step of several nodes only. */
-  const returned = new Map<string, NodeResult>();
+  let returned: Map<string, NodeResult> | undefined;
   const records = new StepRecords(options, step, runContext.signal);
   const publishStatus = (node: string, what: object, content: unknown = ''): void => {
     if (runContext.signal.aborted) return;
@@ -88,7 +87,7 @@ export async function runNodes(
     answers: runState.answers,
     keys: options.runOptions.retry,
     returned: runState.returned,
-    onReturned: (node, result) => returned.set(node, result),
+    onReturned: (node, result) => (returned ??= new Map()).set(node, result),
     isRemote: options.isRemote,
     toolCallRecords: records,
     branchRecords: records,
@@ -121,7 +120,7 @@ export async function runNodes(
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable, or refuses the worker, does not fail the run: it is requeued, and its step runs again.
     const thrown = records.failure ?? (isServiceAway(cause) ? cause : error);
-    if (isRunFailure(thrown)) returnedBeside.set(thrown, returned);
+    if (returned && isRunFailure(thrown)) returnedBeside.set(thrown, returned);
     throw thrown;
   } finally {
     hideInherited();
