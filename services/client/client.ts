@@ -48,6 +48,8 @@ import type {
   FoundThreads,
   Inbox,
   InboxQuery,
+  StoppedRun,
+  StoppedThread,
   Thread,
   ThreadChange,
   ThreadCount,
@@ -216,18 +218,25 @@ function graphOf(connection: Connection) {
       return request(connection, { method: 'POST', path: '/v1/graph/setup', body, ...options });
     },
     /** Stops the run of a thread. */
-    stop: (threadId: string, options: RequestOptions = {}): Promise<JsonObject> =>
+    stop: (threadId: string, { keepPartial, ...options }: StopOptions = {}): Promise<StoppedThread> =>
       request(connection, {
         method: 'POST',
         path: '/v1/graph/stop',
         ids: { threadId },
-        body: { thread_id: threadId },
+        body: { thread_id: threadId, ...keeping(keepPartial) },
         ...options,
       }),
     ping: (options: RequestOptions = {}): Promise<string> =>
       request(connection, { method: 'GET', path: '/v1/ping', ...options }),
   };
 }
+
+interface StopOptions extends RequestOptions {
+  /** Whether what the step under way has streamed stays, as messages with `metadata.partial`. */
+  readonly keepPartial?: boolean | undefined;
+}
+
+const keeping = (isKept: boolean | undefined): object => (isKept === undefined ? {} : { keep_partial: isKept });
 
 /** Whether data have what `invoke` itself reads of a result. */
 const isResult = ({ messages, all_messages, meta }: Partial<RunResult>): boolean =>
@@ -348,8 +357,8 @@ function runsOf(connection: Connection) {
       request(connection, { method: 'GET', ...at(runId, '/wait'), ...options, head: 'late' }),
     /** Its events after the one of this id, whether it runs or has ended. */
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
-    cancel: (runId: string, options: RequestOptions = {}): Promise<Run> =>
-      request(connection, { method: 'POST', ...at(runId, '/cancel'), ...options }),
+    cancel: (runId: string, { keepPartial, ...options }: StopOptions = {}): Promise<StoppedRun> =>
+      request(connection, { method: 'POST', ...at(runId, '/cancel'), body: keeping(keepPartial), ...options }),
     /** Makes a run that begins with the step in which this one failed. */
     retry: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'POST', ...at(runId, '/retry'), ...options }),

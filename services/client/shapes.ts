@@ -502,9 +502,11 @@ export interface Run {
   readonly status: ShownRunStatus;
   /** When a scheduled run starts. */
   readonly start_at?: string;
-  /** When a sleeping run continues. */
+  /** The interrupted run that this one continues, or the failed one that it tries again. */
+  readonly resumes?: string;
   /** Of an interrupted run: the first deadline of its questions, while that counts. */
   readonly deadline?: string;
+  /** When a sleeping run continues. */
   readonly wake_at?: string;
   readonly usage?: Usage;
   /** Of a run that has failed. */
@@ -516,6 +518,28 @@ export interface Run {
 export type BatchRun =
   | { readonly run_id: string; readonly thread_id: string; readonly status: RunStatus; readonly error?: undefined }
   | { readonly run_id?: undefined; readonly error: { readonly code: string; readonly message: string } };
+
+/** What became of a run that was to be stopped. */
+export interface StoppedRun {
+  /** Whether this request stopped it. */
+  readonly success: boolean;
+  readonly run_id: string | null;
+  /** Of the run: `stopped`, or that of an earlier end. */
+  readonly status: RunStatus | 'idle';
+  readonly message: string;
+  /** With `keepPartial`: whether text was kept. */
+  readonly partial?: boolean;
+  /** The number of the last event whose text was kept. */
+  readonly partial_seq?: number;
+  /** The messages that hold it. */
+  readonly partial_message_ids?: readonly string[];
+  readonly [field: string]: Json;
+}
+
+/** The same, of the run of a thread. */
+export interface StoppedThread extends StoppedRun {
+  readonly thread_id: string;
+}
 
 export interface Thread {
   readonly thread_id: string;

@@ -53,6 +53,7 @@ import { threadsEndsContract } from './threads-ends.ts';
 import { threadsSleepContract } from './threads-sleep.ts';
 import { threadsUnreadableContract } from './threads-unreadable.ts';
 import { threadsKeptToolsContract } from './threads-kept-tools.ts';
+import { threadsRetryContract } from './threads-retry.ts';
 import { threadsUsageContract } from './threads-usage.ts';
 
 /** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
@@ -1025,6 +1026,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsUnreadableContract(test, name, open);
   threadsKeptToolsContract(test, name, open);
   threadsUsageContract(test, name, open);
+  threadsRetryContract(test, name, open);
   threadsFusedContract(test, name, open);
 
   threadsFilesContract(test, name, open);

@@ -18,6 +18,18 @@ const { url, send } = serve(test, null, {}, { agent: `${agent}:graph` });
 const registered = serveRegistered();
 const isOfRegistry = (path: string): boolean => path.endsWith('/routing') || path.endsWith('/retire');
 
+/** A service whose runs fail when they are told to. */
+const failing = serve(test, 'throwing');
+const isOfFailed = (path: string): boolean => path.endsWith('/retry');
+
+/** Makes the failed run that an example names. */
+async function prepareFailed(): Promise<Readonly<Record<string, string>>> {
+  const { body } = await failing.send('POST', '/v1/runs', { messages: [{ role: 'user', content: 'node' }] });
+  const { run_id: runId } = body.data as { readonly run_id: string };
+  await failing.send('GET', `/v1/runs/${runId}/wait`);
+  return { [ids.run]: runId };
+}
+
 function serveRegistered(): { readonly url: () => string } {
   let service: Embedded | undefined;
   let folder = '';
@@ -191,11 +203,12 @@ test('every example works as it is shown, and its reply and the real one are wha
   let executed = 0;
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, { parameters = [], requestBody, responses }] of Object.entries(operations)) {
-      const made = await prepare();
+      const made = await (isOfFailed(path) ? prepareFailed() : prepare());
       const name = `${method.toUpperCase()} ${path}`;
       const given = requestBody?.content['application/json']?.example;
       const form = requestBody?.content['multipart/form-data']?.example;
-      const origin = isOfRegistry(path) ? registered.url() : url();
+      const { url: originOf } = isOfRegistry(path) ? registered : isOfFailed(path) ? failing : { url };
+      const origin = originOf();
       const response = await fetch(`${origin}${replaced(urlOf(path, parameters), made)}`, {
         method: method.toUpperCase(),
         ...(given !== undefined && {

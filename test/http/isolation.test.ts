@@ -254,8 +254,9 @@ async function readAll(): Promise<string> {
   return JSON.stringify(replies);
 }
 
-/** What the owner is answered: the result of a run that failed is its failure, and without a backend nobody deploys agents. */
+/** What the owner is answered: the result of a run that failed is its failure, no thread here is as a failed run left it, and without a backend nobody deploys agents. */
 const expectedOf = (row: Row, [, thread]: Kind): number => {
+  if (row.name === 'retryRun') return 409;
   if (typeof row.access === 'object' && row.access.resource === 'agents') return 403;
   // An event is taken by its signature, and not by credentials.
   if (row.name === 'receiveEvent') return 401;

@@ -33,14 +33,16 @@ interface StoredProgress {
 interface Failed {
   readonly next: readonly string[];
   readonly continuation: Continuation | undefined;
-  readonly returned: ReadonlyMap<string, NodeResult>;
+  readonly returned: ReadonlyMap<string, NodeResult> | undefined;
+  /** Whether branches and calls of the step may have records. */
+  readonly hasRecords: boolean;
   /** Whether the initial state of the run is on record. */
   readonly merged: boolean;
 }
 
 /** What a failed run leaves for one that tries it again: as much of what its nodes have returned as fits. `undefined`: it is too large without that. */
-export function toFailedJson({ next, continuation: carry, returned, merged }: Failed): Uint8Array | undefined {
-  const whole = JSON.stringify({ visits: {}, failed: { next, merged, carry, returned: {} } });
+export function toFailedJson({ continuation: carry, returned = new Map(), ...rest }: Failed): Uint8Array | undefined {
+  const whole = JSON.stringify({ visits: {}, failed: { ...rest, carry, returned: {} } });
   let left = sizes.progress - Buffer.byteLength(whole);
   if (left < 0) return undefined;
   const results: string[] = [];

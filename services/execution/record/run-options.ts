@@ -21,9 +21,9 @@ export interface RunOptions {
   readonly accepted?: Accepted;
   /**
    * Of a run that tries a failed one again: the run whose keys and records its steps have, and the number that its first step has among the steps of
-   * those. The record puts it here.
+   * those; whether branches and calls of that may have records. The record puts it here.
    */
-  readonly retry?: { readonly run: string; readonly from: number };
+  readonly retry?: { readonly run: string; readonly from: number; readonly hasRecords: boolean };
 }
 
 /** In a list of nodes: every node. */

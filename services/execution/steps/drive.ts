@@ -27,7 +27,7 @@ import {
   type DriveOptions,
   type RunState,
 } from './driven-run.ts';
-import { returnedBefore, runNodes, type RanStep } from './run-nodes.ts';
+import { leftOf, runNodes, type RanStep } from './run-nodes.ts';
 import { commitStep, toOpenCalls, type StepCommit } from './commit-step.ts';
 
 /** A run that was driven to its end or to a sleep. A failed one leaves no `thread` that could be cached. */
@@ -208,8 +208,8 @@ async function commitFailure(
   }
   const { pending, state, size, step, nodes, continuation } = runState;
   const left = (merged: boolean): Pick<StepCommit, 'progressJson'> => {
-    const returned = returnedBefore(failure);
-    const progressJson = toFailedJson({ next: nodes, continuation, returned, merged });
+    const { returned, hasRecords = false } = leftOf(failure) ?? {};
+    const progressJson = toFailedJson({ next: nodes, continuation, returned, hasRecords, merged });
     return progressJson ? { progressJson } : {};
   };
   // No node of the step has ended: the `error` event stands for this commit alone.

@@ -120,18 +120,24 @@ export async function runNodes(
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable, or refuses the worker, does not fail the run: it is requeued, and its step runs again.
     const thrown = records.failure ?? (isServiceAway(cause) ? cause : error);
-    if (returned && isRunFailure(thrown)) returnedBeside.set(thrown, returned);
+    if (isRunFailure(thrown)) leftByStep.set(thrown, { returned, hasRecords: records.mayExist() });
     throw thrown;
   } finally {
     hideInherited();
   }
 }
 
-/** What the other nodes of a step had returned, by the failure of one. */
-const returnedBeside = new WeakMap<RunFailure, ReadonlyMap<string, NodeResult>>();
+/** What is left of a step of which a node failed. */
+interface Left {
+  /** What the other nodes had returned. */
+  readonly returned: ReadonlyMap<string, NodeResult> | undefined;
+  readonly hasRecords: boolean;
+}
 
-export const returnedBefore = (failure: RunFailure): ReadonlyMap<string, NodeResult> =>
-  returnedBeside.get(failure) ?? new Map();
+const leftByStep = new WeakMap<RunFailure, Left>();
+
+/** What a failure has left of its step; `undefined` when it is that of no node. */
+export const leftOf = (failure: RunFailure): Left | undefined => leftByStep.get(failure);
 
 const ofBranch = (branch: number | undefined): object => (branch === undefined ? {} : { branch });
 
@@ -140,10 +146,10 @@ const callTimeoutMs = 30_000;
 const waitMs = 60_000;
 
 /**
- * How long results of branches are kept where nothing removes them with the run. They are of use only until their step is committed; a step
- * that no worker could commit for so long runs all its branches again.
+ * How long results of branches are kept where nothing removes them with the run. They are of use only until their step is committed, or tried
+ * again after a failure, for which the record leaves five days; a step that no worker could commit for so long runs all its branches again.
  */
-const keepSeconds = 3 * 24 * 3600;
+const keepSeconds = 7 * 24 * 3600;
 
 /** Records of at-most-once tool calls, and results of branches: stored with the thread behind the fence of the step's commit. */
 class StepRecords implements ToolCallRecords, BranchRecords {
@@ -153,11 +159,19 @@ class StepRecords implements ToolCallRecords, BranchRecords {
   readonly #step: number;
   readonly #signal: AbortSignal;
   #made: Set<string> | undefined;
+  #isUsed = false;
 
   constructor(options: DriveOptions, step: number, signal: AbortSignal) {
     this.#options = options;
     this.#step = step;
     this.#signal = signal;
+  }
+
+  /** Whether the step has records, or an earlier attempt at it may have left some. */
+  mayExist(): boolean {
+    const { claimed, runOptions } = this.#options;
+    if (this.#isUsed) return true;
+    return this.#step === claimed.step && (claimed.isTakeover || runOptions.retry?.hasRecords === true);
   }
 
   async started(callKey: string): ReturnType<ToolCallRecords['started']> {
@@ -196,10 +210,12 @@ class StepRecords implements ToolCallRecords, BranchRecords {
   }
 
   #noteStarted(callKey: string): ReturnType<ToolRecordCalls['noteToolStarted']> {
+    this.#isUsed = true;
     return this.#options.threads.noteToolStarted({ ...this.#fence(), callKey }, this.#call());
   }
 
   async #noteResult(result: Pick<NoteToolResultRequest, 'callKey' | 'resultJson' | 'keepSeconds'>): Promise<void> {
+    this.#isUsed = true;
     await this.#options.threads.noteToolResult({ ...this.#fence(), ...result }, this.#call());
   }
 

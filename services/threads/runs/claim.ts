@@ -170,7 +170,11 @@ const retiredUnder = ({ revision = '' }: Head): RunError => ({
 function failRun(head: Head, run: RunRecord, { error, ...ending }: Failing): Decision<ClaimedRun> {
   const iterations = committedIterations(head, run);
   const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
-  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, { end, left: leftByEnd(head, run), ...ending });
+  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, {
+    end,
+    left: leftByEnd(head, run, ending.at),
+    ...ending,
+  });
   return {
     change: { head: ended.head, runs: [ended.run] },
     reply: { ...replyOf(run, head, ended.head), givenUp: error, ...nextOf(ended.head) },

@@ -105,7 +105,7 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
           wakeAt,
           thread: request,
           routings,
-          ...(isFailed(end) && { left: leftByCommit(stepped, run) }),
+          ...(isFailed(end) && { left: leftByCommit(stepped, run, at) }),
         })
       : sleepRun(stepped, run, { request, routings }));
   const written = left?.run ?? (usageJson === undefined ? undefined : run);
@@ -270,7 +270,7 @@ export function decideEnd(
   const ended = endRun({ ...(keeping?.change.head ?? head), epoch: head.epoch + 1 }, run, {
     ...{ end, at: now, routings },
     thread: { owner: request.owner, threadId: run.threadId },
-    ...(isFailed(end) && { left: leftByEnd(head, run) }),
+    ...(isFailed(end) && { left: leftByEnd(head, run, now) }),
   });
   return {
     change: { ...keeping?.change, head: ended.head, runs: [ended.run], ...endedRetry(ended.run) },

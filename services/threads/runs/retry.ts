@@ -15,6 +15,8 @@ interface LeftByWorker {
   readonly returned?: unknown;
   /** Whether the initial state of the run is on record. */
   readonly merged?: boolean;
+  /** Whether branches and calls of the step may have records, which are kept for a time. */
+  readonly hasRecords?: boolean;
 }
 
 /** Where a failed run stood. */
@@ -27,13 +29,21 @@ export interface FailedPoint extends LeftByWorker {
   readonly isFirst: boolean;
   /** The version of the thread that the failure left. */
   readonly version: number;
+  /** When the step failed first. */
+  readonly since: number;
 }
 
-/** Of the options of a run that tries another again: whose keys its steps have, and the number that its first step has among these. */
+/** Of the options of a run that tries another again: whose keys its steps have, the number that its first step has among these, and since when that has failed. */
 interface RetryKeys {
   readonly run: string;
   readonly from: number;
+  readonly since: number;
+  /** Whether its first step may have records. */
+  readonly hasRecords: boolean;
 }
+
+/** For so long a step is tried again that has records, in milliseconds. Workers have these kept for two days more. */
+const recordsMs = 5 * 24 * 3_600_000;
 
 interface Options {
   readonly retry?: RetryKeys;
@@ -52,8 +62,14 @@ const holds = (json: Uint8Array, text: string): boolean =>
 const readProgress = (progress: Uint8Array | undefined): Progress =>
   progress ? ((fromJson(progress) as Progress | null) ?? {}) : {};
 
-const keysOf = ({ options, runId }: RunRecord): RetryKeys =>
-  (holds(options, '"retry":') ? (fromJson(options) as Options).retry : undefined) ?? { run: runId, from: 0 };
+const retryIn = ({ options }: RunRecord): RetryKeys | undefined =>
+  holds(options, '"retry":') ? (fromJson(options) as Options).retry : undefined;
+
+/** The place of a step among those whose keys it has. */
+function placeOf(run: RunRecord, step: number, at: number): Pick<FailedPoint, 'keys' | 'from' | 'isFirst' | 'since'> {
+  const { run: keys, from, since } = retryIn(run) ?? { run: run.runId, from: 0, since: at };
+  return { keys, from: from + step, isFirst: step === 0, since: step === 0 ? since : at };
+}
 
 /** Where the failed run stood that changed the thread last. */
 export function failedPoint({ progress }: Head): FailedPoint | undefined {
@@ -71,20 +87,18 @@ export const pointOfRetry = (head: Head, { resumes }: RunRecord): FailedPoint | 
 const stored = (failed: FailedPoint): Pick<Head, 'progress'> => ({ progress: toJson({ visits: {}, failed }) });
 
 /** What the head keeps of a run whose worker commits its failure. `head` is that of the commit. */
-export function leftByCommit(head: Head, run: RunRecord): Pick<Head, 'progress'> {
+export function leftByCommit(head: Head, run: RunRecord, at: number): Pick<Head, 'progress'> {
   const left = head.progress && holds(head.progress, '"failed":') ? readProgress(head.progress).failed : undefined;
   if (!left || !Array.isArray(left.next) || !left.next.every((name) => typeof name === 'string')) return {};
-  const { run: keys, from } = keysOf(run);
-  const step = head.step - 1;
-  const { next, carry, returned, merged } = left;
+  const { next, carry, returned, merged, hasRecords } = left;
   return stored({
-    ...{ next, carry, returned, merged: merged === true },
-    ...{ run: run.runId, keys, from: from + step, isFirst: step === 0, version: head.version },
+    ...{ next, carry, returned, merged: merged === true, hasRecords: hasRecords !== false },
+    ...{ run: run.runId, ...placeOf(run, head.step - 1, at), version: head.version },
   });
 }
 
 /** What the head keeps of a run that is ended as failed without its worker. */
-export function leftByEnd(head: Head, run: RunRecord): Pick<Head, 'progress'> {
+export function leftByEnd(head: Head, run: RunRecord, at: number): Pick<Head, 'progress'> {
   const hasBegun = head.foundVersion !== undefined && run.input === undefined;
   if (!hasBegun) {
     const point = pointOfRetry(head, run);
@@ -92,10 +106,9 @@ export function leftByEnd(head: Head, run: RunRecord): Pick<Head, 'progress'> {
   }
   const { step, next, version } = head;
   const { carry, returned } = readProgress(head.progress);
-  const { run: keys, from } = keysOf(run);
   return stored({
-    ...{ next, carry, returned, merged: step > 0 },
-    ...{ run: run.runId, keys, from: from + step, isFirst: step === 0, version },
+    ...{ next, carry, returned, merged: step > 0, hasRecords: true },
+    ...{ run: run.runId, ...placeOf(run, step, at), version },
   });
 }
 
@@ -103,7 +116,11 @@ export function leftByEnd(head: Head, run: RunRecord): Pick<Head, 'progress'> {
  * The failed run that a request tries again, and where it stood.
  * @throws Conflict saying why it cannot be.
  */
-function retried(id: string, { head, runs }: Snapshot): { readonly failed: RunRecord; readonly point: FailedPoint } {
+function retried(
+  id: string,
+  { head, runs }: Snapshot,
+  now: number,
+): { readonly failed: RunRecord; readonly point: FailedPoint } {
   const failed = runs.get(id);
   if (!failed || !head) throw notFound(`run "${id}" does not exist`);
   const { threadId, status } = failed;
@@ -114,12 +131,16 @@ function retried(id: string, { head, runs }: Snapshot): { readonly failed: RunRe
     throw conflict(`run "${id}" cannot be tried again: it failed before a step began. Send its input again`);
   if (point.version !== head.version)
     throw conflict(`run "${id}" cannot be tried again: thread "${threadId}" was changed since`);
+  if (point.hasRecords !== false && now - point.since > recordsMs)
+    throw conflict(
+      `run "${id}" cannot be tried again: it failed more than five days ago, and what its branches and calls have returned is kept no longer`,
+    );
   return { failed, point };
 }
 
 /** The run that tries a failed one again, with the options of that one. @throws Conflict */
 export function retryOf(id: string, run: RunRecord, request: AcceptRunRequest, snapshot: Snapshot): RunRecord {
-  const { failed, point } = retried(id, snapshot);
+  const { failed, point } = retried(id, snapshot, run.createdAt);
   const gone = goneAtRetry(point, request.nodes?.names);
   if (gone !== undefined) throw conflict(stoodAtGone(id, gone));
   const { accepted } = fromJson(request.optionsJson) as Options;
@@ -128,7 +149,7 @@ export function retryOf(id: string, run: RunRecord, request: AcceptRunRequest, s
     ...rest,
     ...{ accepted, initialState: point.merged === true ? {} : initialState },
     ...(point.isFirst && resume !== undefined && { resume }),
-    retry: { run: point.keys, from: point.from },
+    retry: { run: point.keys, from: point.from, since: point.since, hasRecords: point.hasRecords !== false },
   };
   return { ...run, granularity: failed.granularity, options: toJson(options), resumes: id };
 }
@@ -160,6 +181,6 @@ export function leftBehind(head: Head): Pick<Change, 'dropToolCallsOf'> {
 /** The same, of a run that was tried again and has come to another end. */
 export function endedRetry(run: RunRecord): Pick<Change, 'dropToolCallsOf'> {
   if (run.status === 'failed' || run.resumes === undefined) return {};
-  const { run: keys } = keysOf(run);
-  return keys === run.runId ? {} : { dropToolCallsOf: keys };
+  const retry = retryIn(run);
+  return retry ? { dropToolCallsOf: retry.run } : {};
 }

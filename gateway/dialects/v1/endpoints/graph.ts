@@ -23,7 +23,7 @@ import { StopInput, StoppedThread, FixedThread } from '../schemas/runs.ts';
 import { endpoint } from './common/endpoint.ts';
 import { agentOf } from './common/named-agent.ts';
 import { resultOfRun } from './run-result.ts';
-import { keeping, streamMs, stopMessage, toReceipt } from './runs.ts';
+import { keeping, streamMs, stopMessage, toReceipt, type Stopping } from './runs.ts';
 import { stopOnDisconnect, startRun, boundedTools, toRemoteTool } from './start-run.ts';
 import { readState } from './state.ts';
 
@@ -203,12 +203,12 @@ export const stopThread = endpoint({
     const { owner, input, call, idempotency } = request;
     const threadId = threadOf(input);
     const runId = await runToStop(request, threads);
-    if (runId === undefined) return idleText(threadId);
+    if (runId === undefined) return idleText(threadId, input);
     const stopped = await undefinedIfNotFound(
       execution.stopRun({ owner, runId, ...idempotency, ...keeping(input) }, call()),
     );
     // The thread was deleted in the meantime, which ended the run.
-    if (!stopped) return idleText(threadId);
+    if (!stopped) return idleText(threadId, input);
     const { status, stoppedNow, partial } = stopped;
     const message = stopMessage(stoppedNow, status);
     return JSON.stringify({
@@ -232,8 +232,11 @@ async function runToStop(
   return (JSON.parse(jsonText(replyJson)) as { runId?: string }).runId;
 }
 
-const idleText = (threadId: string): string =>
-  JSON.stringify({ success: false, thread_id: threadId, run_id: null, status: 'idle', message: 'nothing is running' });
+const idleText = (threadId: string, input: Stopping): string =>
+  JSON.stringify({
+    ...{ success: false, thread_id: threadId, run_id: null, status: 'idle', message: 'nothing is running' },
+    ...toReceipt(input, undefined),
+  });
 
 /** Declares the tools that the caller runs, for all runs that the owner starts within a day; replaces the list before. */
 export const setUpTools = endpoint({

@@ -35,7 +35,7 @@ import { startRetry, startRun } from './start-run.ts';
 export const stopMessage = (stoppedNow: boolean, status: EndStatus): string =>
   stoppedNow ? 'the run was stopped' : `the run had ended before: ${status}`;
 
-interface Stopping {
+export interface Stopping {
   readonly keep_partial?: boolean;
 }
 
