@@ -20,7 +20,7 @@ async function pay(shop: unknown, what: string, { signal, idempotencyKey }: Paye
   if (!ok) throw new Error(`${what} was not paid`);
 }
 
-const payOnce = tool(
+const paying = tool(
   {
     name: 'pay_once',
     description: 'Pays, once and never again.',
@@ -60,7 +60,7 @@ function build() {
       },
       { maxConcurrency: 1 },
     )
-    .addNode('tools', toolNode([payOnce]))
+    .addNode('tools', toolNode([paying]))
     .addNode('beside', async (_state, ctx) => {
       const { shop } = ctx.config;
       await pay(shop, 'beside', ctx);

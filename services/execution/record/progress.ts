@@ -41,8 +41,8 @@ interface Failed {
 }
 
 /** What a failed run leaves for one that tries it again: as much of what its nodes have returned as fits. `undefined`: it is too large without that. */
-export function toFailedJson({ continuation: carry, returned = new Map(), ...rest }: Failed): Uint8Array | undefined {
-  const whole = JSON.stringify({ visits: {}, failed: { ...rest, carry, returned: {} } });
+export function toFailedJson({ returned = new Map(), ...rest }: Failed): Uint8Array | undefined {
+  const whole = JSON.stringify({ visits: {}, failed: { ...rest, returned: {} } });
   let left = sizes.progress - Buffer.byteLength(whole);
   if (left < 0) return undefined;
   const results: string[] = [];

@@ -10,7 +10,7 @@ import { fromJson, toJson } from '../record/json.ts';
 interface LeftByWorker {
   /** The nodes of the step that failed. */
   readonly next: readonly string[];
-  readonly carry?: unknown;
+  readonly continuation?: unknown;
   /** What nodes of the step had returned beside the one that failed. */
   readonly returned?: unknown;
   /** Whether the initial state of the run is on record. */
@@ -20,7 +20,7 @@ interface LeftByWorker {
 }
 
 /** Where a failed run stood. */
-export interface FailedPoint extends LeftByWorker {
+interface FailedPoint extends LeftByWorker {
   readonly run: string;
   /** The run whose keys its steps have, and the number of the step among the steps of those keys. */
   readonly keys: string;
@@ -51,7 +51,7 @@ interface Options {
 }
 
 interface Progress {
-  readonly carry?: unknown;
+  readonly [name: string]: unknown;
   readonly returned?: unknown;
   readonly failed?: LeftByWorker & Partial<FailedPoint>;
 }
@@ -72,7 +72,7 @@ function placeOf(run: RunRecord, step: number, at: number): Pick<FailedPoint, 'k
 }
 
 /** Where the failed run stood that changed the thread last. */
-export function failedPoint({ progress }: Head): FailedPoint | undefined {
+function failedPoint({ progress }: Head): FailedPoint | undefined {
   if (!progress || !holds(progress, '"failed":')) return undefined;
   const { failed } = readProgress(progress);
   return failed?.run === undefined ? undefined : (failed as FailedPoint);
@@ -90,9 +90,9 @@ const stored = (failed: FailedPoint): Pick<Head, 'progress'> => ({ progress: toJ
 export function leftByCommit(head: Head, run: RunRecord, at: number): Pick<Head, 'progress'> {
   const left = head.progress && holds(head.progress, '"failed":') ? readProgress(head.progress).failed : undefined;
   if (!left || !Array.isArray(left.next) || !left.next.every((name) => typeof name === 'string')) return {};
-  const { next, carry, returned, merged, hasRecords } = left;
+  const { next, continuation, returned, merged, hasRecords } = left;
   return stored({
-    ...{ next, carry, returned, merged: merged === true, hasRecords: hasRecords !== false },
+    ...{ next, continuation, returned, merged: merged === true, hasRecords: hasRecords !== false },
     ...{ run: run.runId, ...placeOf(run, head.step - 1, at), version: head.version },
   });
 }
@@ -105,9 +105,9 @@ export function leftByEnd(head: Head, run: RunRecord, at: number): Pick<Head, 'p
     return point ? stored({ ...point, run: run.runId }) : {};
   }
   const { step, next, version } = head;
-  const { carry, returned } = readProgress(head.progress);
+  const { returned, ['carry']: continuation } = readProgress(head.progress);
   return stored({
-    ...{ next, carry, returned, merged: step > 0, hasRecords: true },
+    ...{ next, continuation, returned, merged: step > 0, hasRecords: true },
     ...{ run: run.runId, ...placeOf(run, step, at), version },
   });
 }
@@ -165,11 +165,11 @@ export const stoodAtGone = (run: string, node: string): string =>
   `run "${run}" cannot be tried again: it stood at node "${node}", which the agent no longer has`;
 
 /** The head of a claim that tries a failed run again. */
-export const atFailed = (head: Head, { next, carry, returned }: FailedPoint): Head => ({
+export const atFailed = (head: Head, { next, continuation, returned }: FailedPoint): Head => ({
   ...head,
   openInterrupts: [],
   next,
-  progress: toJson({ visits: {}, carry, returned }),
+  progress: toJson({ visits: {}, carry: continuation, returned }),
 });
 
 /** The tool calls that are of use no more: those of a failed run that another run leaves behind. */
