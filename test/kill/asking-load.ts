@@ -6,9 +6,9 @@ import { agentAt } from '../servers/standalone.ts';
 
 const askingAgent = 'asking';
 
-/** What `service.json` says of the agents of a campaign: one that runs by itself, and one that asks. */
+/** What `service.json` says of the agents of a campaign: one that runs by itself, one that asks, and one whose runs fail and are tried again. */
 export const askingAgents = (agent: string): Readonly<Record<string, unknown>> => ({
-  agents: { steps: agent, [askingAgent]: agentAt('asking-beside') },
+  agents: { steps: agent, [askingAgent]: agentAt('asking-beside'), dear: agentAt('dear') },
   default_agent: 'steps',
 });
 

@@ -2,6 +2,7 @@ import { user, createClient, type Client } from '../servers/client.ts';
 import { agentAt, makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
 import { askingAgents, sendingTo, startAskingLoad, type AskingFindings } from './asking-load.ts';
 import { checkRun, checkThread } from './check.ts';
+import { startDearLoad, type DearFindings } from './dear-load.ts';
 import { generator } from './random.ts';
 
 interface Campaign {
@@ -24,11 +25,14 @@ interface Findings {
   /** Runs that were killed three times within one step, and given up as promised. */
   readonly givenUp: number;
   readonly asking: AskingFindings;
+  readonly dear: DearFindings;
 }
 
 const killsPerReport = 100;
 /** Conversations with an agent that asks, held all the while. */
 const conversations = 4;
+/** Runs that pay, fail and are tried again, all the while. */
+const purchases = 2;
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
 /** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed. */
@@ -49,6 +53,7 @@ export async function runCampaign({ seed, kills, runs, agent, onProgress }: Camp
   const send = sendingTo(() => service.url);
   // Its own numbers, so that the seed decides the kills whichever conversation is first.
   const load = startAskingLoad({ send, random: generator(seed + 1), count: conversations });
+  const dearLoad = await startDearLoad({ send, random: generator(seed + 2), count: purchases });
   try {
     for (let kill = 0; kill < kills; kill++) {
       const client = createClient(service.url);
@@ -64,8 +69,8 @@ export async function runCampaign({ seed, kills, runs, agent, onProgress }: Camp
       service = await startStandalone(workspace.env);
       if ((kill + 1) % killsPerReport === 0) onProgress?.(`${kill + 1} kills, ${accepted.size} accepted runs`);
     }
-    const asking = await load.stop();
-    return { ...(await check(createClient(service.url), service.url, accepted)), asking };
+    const [asking, dear] = await Promise.all([load.stop(), dearLoad.stop()]);
+    return { ...(await check(createClient(service.url), service.url, accepted)), asking, dear };
   } finally {
     await service[Symbol.asyncDispose]();
   }
@@ -112,7 +117,7 @@ async function check(
   client: Client,
   url: string,
   accepted: ReadonlyMap<string, string>,
-): Promise<Omit<Findings, 'asking'>> {
+): Promise<Omit<Findings, 'asking' | 'dear'>> {
   const faults: string[] = [];
   let restarted = 0;
   let givenUp = 0;

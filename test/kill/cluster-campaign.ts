@@ -8,6 +8,7 @@ import { askingAgents, startAskingLoad, type AskingFindings } from './asking-loa
 import { checkRun, checkThread } from './check.ts';
 import { createSturdyClient, type Followed, type SturdyClient } from './clients.ts';
 import { createFaults, usualWeights, type FaultKind, type Faults } from './cluster-faults.ts';
+import { startDearLoad, type DearFindings } from './dear-load.ts';
 import { generator } from './random.ts';
 
 interface ClusterCampaign {
@@ -41,12 +42,15 @@ interface ClusterFindings {
   /** Runs that somebody followed while events were deleted. */
   readonly followedAcrossLoss: number;
   readonly asking: AskingFindings;
+  readonly dear: DearFindings;
 }
 
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
 /** Conversations with an agent that asks, held all the while. */
 const conversations = 4;
+/** Runs that pay, fail and are tried again, all the while. */
+const purchases = 2;
 /** Time between two faults, in milliseconds. */
 const shortestMs = 100;
 const longestMs = 600;
@@ -84,6 +88,7 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
   await using faults = createFaults({ cluster, weights, random });
   const load = startLoad(client, campaign.clients, faults);
   const askingLoad = startAskingLoad({ send: client.send, random: generator(seed + 1), count: conversations });
+  const dearLoad = await startDearLoad({ send: client.send, random: generator(seed + 2), count: purchases });
   for (let fault = 1; fault <= campaign.faults; fault++) {
     await delay(shortestMs + random() * (longestMs - shortestMs));
     const kind = await faults.inject();
@@ -91,7 +96,7 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
   }
   await faults.healed();
   const { runs, failures } = await load.stop();
-  const asking = await askingLoad.stop();
+  const [asking, dear] = await Promise.all([askingLoad.stop(), dearLoad.stop()]);
   onProgress(`${runs.length} runs to check`);
   const found = await check(client, cluster.urls[0] as string, runs);
   const dead = cluster.replicas
@@ -100,6 +105,7 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
   return {
     ...found,
     asking,
+    dear,
     late: client.late,
     injected: faults.done,
     faults: [...failures, ...dead, ...found.faults],
@@ -217,7 +223,7 @@ async function check(
   client: SturdyClient,
   url: string,
   runs: readonly Run[],
-): Promise<Omit<ClusterFindings, 'injected' | 'late' | 'asking'>> {
+): Promise<Omit<ClusterFindings, 'injected' | 'late' | 'asking' | 'dear'>> {
   const faults: string[] = [];
   const sums = { restarted: 0, givenUp: 0, rebuilt: 0, cuts: 0, followedAcrossLoss: 0 };
   for (const { runId, cuts, restarted, mayBeRebuilt, isAcrossLoss, untold } of runs) {

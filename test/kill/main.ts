@@ -4,14 +4,17 @@ import type { AskingFindings } from './asking-load.ts';
 import { runCampaign } from './campaign.ts';
 import { runClusterCampaign } from './cluster-campaign.ts';
 import { faultKinds } from './cluster-faults.ts';
+import type { DearFindings } from './dear-load.ts';
 import { killUsage, readKillOptions, type KillOptions } from './options.ts';
 import { runRevisionCampaign } from './revision-campaign.ts';
 
-const isSound = ({ accepted, faults, restarted, givenUp, asking }: Figures): boolean =>
-  faults.length === 0 && accepted > 0 && restarted > 0 && givenUp < accepted / 4 && isAnswered(asking);
+const isSound = ({ accepted, faults, restarted, givenUp, asking, dear }: Figures): boolean =>
+  faults.length === 0 && accepted > 0 && restarted > 0 && givenUp < accepted / 4 && isAnswered(asking) && isPaid(dear);
 
 const isAnswered = ({ ended, givenUp, faults }: AskingFindings): boolean =>
   faults.length === 0 && ended > 0 && givenUp < ended;
+
+const isPaid = ({ ended, retries, faults }: DearFindings): boolean => faults.length === 0 && ended > 0 && retries > 0;
 
 interface Figures {
   readonly accepted: number;
@@ -21,6 +24,7 @@ interface Figures {
   readonly restarted: number;
   readonly givenUp: number;
   readonly asking: AskingFindings;
+  readonly dear: DearFindings;
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -30,14 +34,17 @@ const printLate = (late: readonly string[]): void => {
 const report = (
   seed: number,
   broken: string,
-  { accepted, faults, late = [], restarted, givenUp, asking }: Figures,
+  { accepted, faults, late = [], restarted, givenUp, asking, dear }: Figures,
   more = '',
 ): void => {
   printLate(late);
-  for (const fault of [...faults, ...asking.faults]) print(fault);
+  for (const fault of [...faults, ...asking.faults, ...dear.faults]) print(fault);
   const { ended, answers, anew } = asking;
   print(
     `${String(ended)} conversations, ${String(answers)} answers, ${String(anew)} questions asked anew, ${String(asking.givenUp)} given up, ${String(asking.faults.length)} faults`,
+  );
+  print(
+    `${String(dear.ended)} purchases, ${String(dear.retries)} runs tried again, ${String(dear.givenUp)} given up before, ${String(dear.faults.length)} faults`,
   );
   print(
     `seed ${seed}: ${broken}, ${accepted} accepted runs, ${restarted} steps begun again, ${givenUp} runs given up, ${more}${late.length} late, ${faults.length} faults`,
