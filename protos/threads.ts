@@ -1050,6 +1050,8 @@ export interface ListRunStepsRequest {
   readonly owner: string;
   readonly runId: string;
   readonly fromStep: number;
+  /** The most steps of the reply, from 1; absent: as many as one holds. */
+  readonly limit?: number;
 }
 
 export interface RunStep {
@@ -1062,6 +1064,10 @@ export interface RunStep {
   readonly messagesJson: Uint8Array;
   /** The ids of messages that were removed from the context. */
   readonly removedFromContext: readonly string[];
+  readonly checkpointId: string;
+  /** The nodes of the next step. */
+  readonly next: readonly string[];
+  readonly work?: StepWork;
 }
 
 export interface ListRunStepsReply {

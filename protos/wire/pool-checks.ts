@@ -129,7 +129,7 @@ export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>
   FusedStep: { at: past, progressJson: progress, usageJson: usage },
   StepWork: { startedAt: past, attempt: count, retries: count, inputTokens: count, outputTokens: count },
   RunEnd: { iterations: count, interruptsJson: list(sizes.progress) },
-  ListRunStepsRequest: { fromStep: count },
+  ListRunStepsRequest: { fromStep: count, limit: count },
   NoteToolStartedRequest: { epoch: count, step: count, recordOf: id },
   NoteToolResultRequest: {
     epoch: count,

@@ -37,6 +37,7 @@ import type {
   Page,
   Paged,
   PastState,
+  PastStep,
   Run,
   RunRequest,
   RunResult,
@@ -45,6 +46,7 @@ import type {
   ScheduleChange,
   ScheduleItem,
   StateWriting,
+  Step,
   FoundThreads,
   Inbox,
   InboxQuery,
@@ -355,6 +357,21 @@ function runsOf(connection: Connection) {
     /** The result, once the run has ended. */
     wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
       request(connection, { method: 'GET', ...at(runId, '/wait'), ...options, head: 'late' }),
+    /** What its steps changed, from the record: those after step `after`, or the first ones. */
+    steps: (
+      runId: string,
+      query: { readonly limit?: number; readonly after?: number } = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly thread_id: string; readonly steps: readonly Step[]; readonly has_more: boolean }> =>
+      request(connection, { method: 'GET', ...at(runId, '/steps'), query, ...options }),
+    /** One of its steps with the state after it; 404 for one that is no longer kept. */
+    step: (runId: string, step: number, options: RequestOptions = {}): Promise<PastStep> =>
+      request(connection, {
+        method: 'GET',
+        path: '/v1/runs/{runId}/steps/{step}',
+        ids: { runId, step: String(step) },
+        ...options,
+      }),
     /** Its events after the one of this id, whether it runs or has ended. */
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, { keepPartial, ...options }: StopOptions = {}): Promise<StoppedRun> =>

@@ -664,6 +664,27 @@ export interface Checkpoint {
   readonly [field: string]: Json;
 }
 
+/** A step of a run that is on record. */
+export interface Step extends Pick<
+  Checkpoint,
+  'checkpoint_id' | 'nodes' | 'next' | 'started_at' | 'attempt' | 'retries' | 'usage'
+> {
+  /** From 0; `metadata.step` of events. */
+  readonly step: number;
+  /** The fields that it changed. */
+  readonly changed: JsonObject;
+  /** The messages that it added or replaced. */
+  readonly messages: readonly Message[];
+  /** The ids of messages that left the context. */
+  readonly removed: readonly string[];
+  readonly ended_at: string;
+}
+
+/** A step with the state after it. */
+export interface PastStep extends Omit<PastState, 'checkpoint'> {
+  readonly step: Step;
+}
+
 /** Where a list begins and how long it is. `cursor` of a reply continues after it. */
 export interface Page {
   readonly search?: string;

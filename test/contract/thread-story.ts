@@ -93,18 +93,21 @@ interface Running {
   readonly keptBefore: ReadonlySet<string>;
 }
 
+/** What a step has changed. */
+export type StepChange = Omit<RunStep, 'checkpointId' | 'next' | 'work'>;
+
 interface Story {
   readonly play: (happening: Happening) => Promise<void>;
   /** What was remembered at each version that must be kept now. */
   readonly kept: ReadonlyMap<string, Memory>;
   /** What each run's steps committed. */
-  readonly steps: ReadonlyMap<string, readonly RunStep[]>;
+  readonly steps: ReadonlyMap<string, readonly StepChange[]>;
 }
 
 /** Lets things happen to thread `t1`, and remembers it after each. */
 export function openStory(t: ExecutionContext, threads: Threads): Story {
   const kept = new Map<string, Memory>();
-  const steps = new Map<string, RunStep[]>();
+  const steps = new Map<string, StepChange[]>();
   let running: Running | undefined;
   let runs = 0;
   let writes = 0;

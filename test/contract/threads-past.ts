@@ -33,7 +33,7 @@ import {
   twoCalls,
   user,
 } from './thread-calls.ts';
-import { happening, openStory, rememberThread, type Memory } from './thread-story.ts';
+import { happening, openStory, rememberThread, type Memory, type StepChange } from './thread-story.ts';
 import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
 import { byLoad } from '../by-load.ts';
 
@@ -77,7 +77,8 @@ export function threadsPastContract(
           const forked = await fork(threads, checkpointId, { newThreadId: `fork-${checkpointId}` });
           t.deepEqual(await rememberThread(threads, forked.threadId), memory);
         }
-        for (const [runId, steps] of story.steps) t.deepEqual(plain(await stepsOf(threads, runId)), plain(steps));
+        for (const [runId, steps] of story.steps)
+          t.deepEqual(plain((await stepsOf(threads, runId)).map(changeOf)), plain(steps));
       }),
       { numRuns: scale.stories },
     );
@@ -203,6 +204,33 @@ export function threadsPastContract(
     t.deepEqual((await threads.listRunSteps({ owner, runId: 'r1', fromStep: 70 }, call())).steps, []);
     await refused(t, threads.listRunSteps({ owner, runId: 'r9', fromStep: 0 }, call()), 'NotFound');
     await refused(t, threads.listRunSteps({ owner: 'u:bob', runId: 'r1', fromStep: 0 }, call()), 'NotFound');
+  });
+
+  check('a step says what its checkpoint does, and as many are given as are asked for', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    const work = { startedAt: 5, attempt: 2, inputTokens: 3, outputTokens: 4 };
+    for (let step = 0; step < 5; step++) await commit(threads, 'r1', epoch, { ...busyStep(step), work });
+    const { checkpoints } = await threads.listCheckpoints({ ...thread1, limit: 5, offset: 0 }, call());
+    t.deepEqual(
+      (await stepsOf(threads, 'r1')).map(({ checkpointId, step, nodes, next, ...rest }) => [
+        ...[checkpointId, step, nodes, next, rest.work],
+      ]),
+      checkpoints
+        .toReversed()
+        .map(({ checkpointId, step, nodes, next, ...rest }) => [checkpointId, step, nodes, next, rest.work]),
+    );
+    for (const [fromStep, limit, expected] of [
+      [0, 1, [0]],
+      [2, 2, [2, 3]],
+      [4, 9, [4]],
+      [3, 0, [3]],
+    ] as const) {
+      const { steps } = await threads.listRunSteps({ owner, runId: 'r1', fromStep, limit }, call());
+      t.deepEqual(
+        steps.map(({ step }) => step),
+        [...expected],
+      );
+    }
   });
 
   check('heavy steps are given in replies that a wire can carry', async (t, threads) => {
@@ -660,7 +688,9 @@ async function stepsOf(threads: Threads, runId: string): Promise<readonly RunSte
   }
 }
 
-const plain = (steps: readonly RunStep[]): unknown =>
+const changeOf = ({ checkpointId: _, next: _next, work: _work, ...change }: RunStep): StepChange => change;
+
+const plain = (steps: readonly StepChange[]): unknown =>
   steps.map(({ fields, messagesJson, ...rest }) => ({
     ...rest,
     fields: Object.fromEntries(Object.entries(fields).map(([field, json]) => [field, text(json)])),

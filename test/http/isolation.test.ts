@@ -196,7 +196,7 @@ function bodyOf(row: Row, ids: Ids): object {
 }
 
 /** What paths name that belongs to no owner. */
-const nobodys = { agent: testedAgent, revision: 'v1', version: '1' };
+const nobodys = { agent: testedAgent, revision: 'v1', version: '1', step: '0' };
 
 /** Ids of the same form that nobody has. */
 const absentAs = (ids: Ids): Ids =>

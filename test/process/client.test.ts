@@ -311,6 +311,7 @@ test("the client's types of lists have the fields by which the service goes on w
     listMemories: true satisfies Has<Client['memories']['list'], 'has_more'>,
     listMessages: true satisfies Has<Client['threads']['messages'], 'has_more'>,
     listOwnRuns: true satisfies Has<Client['runs']['list'], 'has_more'>,
+    listRunSteps: true satisfies Has<Client['runs']['steps'], 'has_more'>,
     listRuns: true satisfies Has<Client['threads']['runs'], 'has_more'>,
     listThreads: true satisfies Has<Client['threads']['list'], 'has_more'>,
     searchThreads: true satisfies Has<Client['threads']['search'], 'has_more'>,

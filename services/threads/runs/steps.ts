@@ -1,5 +1,6 @@
 import { pageBytes } from '@agent-workflow/kit/pages';
 import type { ListRunStepsRequest, RunStep, ClaimedRun } from '@agent-workflow/protos/threads';
+import { toCheckpointId } from '../record/head.ts';
 import { jsonArray, fromJson } from '../record/json.ts';
 import { createOverlay, type Overlay } from '../history/overlay.ts';
 import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
@@ -24,7 +25,7 @@ interface StepReads {
   readonly texts: Pick<StoredTexts, 'state'>;
 }
 
-type StepRange = Pick<ListRunStepsRequest, 'runId' | 'fromStep'>;
+type StepRange = Pick<ListRunStepsRequest, 'runId' | 'fromStep' | 'limit'>;
 
 /** What the run's steps changed, as it was committed, without what cannot be read. `head` was read before. */
 export async function listRunSteps(
@@ -49,10 +50,10 @@ interface StoredStep extends Omit<RunStep, 'messagesJson'> {
 async function readSteps(
   store: ThreadReads & ThreadHistory,
   key: ThreadKey,
-  { runId, fromStep }: StepRange,
+  range: StepRange,
   head: Head,
 ): Promise<readonly StoredStep[]> {
-  const rows = await stepRows(store, { key, runId, fromStep, below: head.version + 1 });
+  const rows = await stepRows(store, { key, ...range, below: head.version + 1 });
   const wanted = new Map(rows.map((row) => [row.version, row]));
   const [first] = rows;
   if (!first) return [];
@@ -81,24 +82,19 @@ async function readSteps(
       overlay.apply(undo);
     };
   });
-  return isKept ? withinBytes(steps.reverse()) : readSteps(store, key, { runId, fromStep }, head);
+  return isKept ? withinBytes(steps.reverse()) : readSteps(store, key, range, head);
 }
 
 /** The checkpoints of the run's steps, oldest first, as many as one reply may hold. */
 async function stepRows(
   store: ThreadHistory,
-  {
-    key,
-    runId,
-    fromStep,
-    below,
-  }: { readonly key: ThreadKey; readonly runId: string; readonly fromStep: number; readonly below: number },
+  { key, runId, fromStep, limit = stepsAtOnce, below }: StepRange & { readonly key: ThreadKey; readonly below: number },
 ): Promise<readonly CheckpointRow[]> {
   let found: CheckpointRow[] = [];
   for (let next = below; ;) {
     const rows = await store.listCheckpoints(key, { limit: checkpointsAtOnce, below: next });
     const steps = rows.filter((row) => row.source === 'step' && row.runId === runId && (row.step ?? -1) >= fromStep);
-    found = [...found, ...steps].slice(-stepsAtOnce);
+    found = [...found, ...steps].slice(-Math.max(1, Math.min(limit, stepsAtOnce)));
     const last = rows.at(-1);
     // The versions of a run are contiguous, so the first one before `fromStep` ends the search.
     const isOver = rows.some((row) => row.runId === runId && !steps.includes(row));
@@ -153,7 +149,7 @@ interface Moment {
   readonly end: number;
 }
 
-function toStep({ step = 0, nodes, at }: CheckpointRow, moment: Moment): StoredStep {
+function toStep({ version, step = 0, nodes, next, at, work }: CheckpointRow, moment: Moment): StoredStep {
   const { undo, end } = moment;
   const put = placesPut(undo, end).flatMap((position) => placeAt(position, moment) ?? []);
   const left = new Set(undo.removed);
@@ -169,6 +165,9 @@ function toStep({ step = 0, nodes, at }: CheckpointRow, moment: Moment): StoredS
     ),
     messages: put.map(({ json }) => json),
     removedFromContext: [...left].flatMap((position) => placeAt(position, moment)?.messageId ?? []),
+    checkpointId: toCheckpointId(version),
+    next,
+    ...(work && { work }),
   };
 }
 

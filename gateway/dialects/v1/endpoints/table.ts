@@ -49,6 +49,7 @@ import {
   updateSchedule,
 } from './schedules.ts';
 import { clearState, getState, updateState } from './state.ts';
+import { getRunStep, listRunSteps } from './steps.ts';
 import {
   createTrigger,
   deleteTrigger,
@@ -84,6 +85,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[listAssistantVersions, getAssistantVersion, setAssistantVersion],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
   ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, retryRun, listRuns],
+  ...[listRunSteps, getRunStep],
   ...[createTrigger, listTriggers, getTrigger, updateTrigger, rotateTriggerSecret, deleteTrigger, receiveEvent],
   ...[createSchedule, listSchedules, getSchedule, updateSchedule, deleteSchedule],
   ...[pauseSchedule, resumeSchedule, runSchedule, backfillSchedule],

@@ -27,7 +27,7 @@ export const CheckpointsQuery = Type.Object({ ...paging });
 
 const StepUsage = objectOf('StepUsage', 'The tokens that a step has taken, of all models together.', tokens);
 
-const Checkpoint = objectOf('Checkpoint', 'A version of a thread that can be read again and forked.', {
+export const Checkpoint = objectOf('Checkpoint', 'A version of a thread that can be read again and forked.', {
   checkpoint_id: text('The id of the checkpoint'),
   thread_id: threadId,
   source: words(checkpointSources, {

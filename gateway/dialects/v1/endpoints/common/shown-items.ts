@@ -41,11 +41,16 @@ export const checkpointText = (checkpoint: ThreadCheckpoint, threadId: string): 
   });
 
 /** How a step ran; `null` for what is not known, and for every other checkpoint. */
-function stepTexts({ source, createdAt, work }: ThreadCheckpoint): Record<string, string> {
+const stepTexts = ({ source, createdAt, work }: ThreadCheckpoint): Record<string, string> => ({
+  ended_at: source === 'step' ? timeText(createdAt) : 'null',
+  ...workTexts(work),
+});
+
+/** The same of the work of a step alone. */
+export function workTexts(work: ThreadCheckpoint['work']): Record<string, string> {
   const tokens = work && { input_tokens: work.inputTokens, output_tokens: work.outputTokens };
   return {
     started_at: work ? timeText(work.startedAt) : 'null',
-    ended_at: source === 'step' ? timeText(createdAt) : 'null',
     attempt: JSON.stringify(work?.attempt ?? null),
     retries: JSON.stringify(work?.retries ?? null),
     usage: JSON.stringify(tokens ?? null),
