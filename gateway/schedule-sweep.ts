@@ -1,6 +1,7 @@
 import { idFrom } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { openDueSweep } from '@agent-workflow/runtime/due-sweep';
+import type { Call } from '@agent-workflow/protos/call';
 import type { Services } from './dialects/common/services.ts';
 import { v1 } from './dialects/v1/dialect.ts';
 import { createRun } from './dialects/v1/endpoints/runs.ts';
@@ -44,7 +45,7 @@ export function openScheduleSweep(options: ScheduleSweepOptions): AsyncDisposabl
     threads,
     execution,
     mayStart,
-    start: async (scheduled, call) => execution.start(await toRun(scheduled, options), call),
+    start: async (scheduled, call) => execution.start(await toRun(scheduled, options, call), call),
   });
   return openDueSweep({ threads, kind: 'schedule', handle, handleMs, log });
 }
@@ -55,12 +56,14 @@ const onThread = (run: ScheduledRun['run'], threadId: string): RunInput =>
 /** Each replica that fires the slot makes the same run of it, with the same ids. */
 const toRun = (
   { owner, user, run, runId, threadId, now }: ScheduledRun,
-  services: Pick<Services, 'tools' | 'secured'>,
+  services: Pick<Services, 'tools' | 'secured' | 'threads'>,
+  call: Call,
 ): ReturnType<typeof toStartRequest> =>
   toStartRequest(
     {
       ...{ owner, user, requestId: runId, agent: undefined, at: new Date(now), idempotency: { onceKey: runId } },
       input: onThread(run, threadId),
+      call: () => call,
       newId: (what) => (what === 'run' ? runId : idFrom(runId, what)),
     },
     'low',

@@ -406,7 +406,7 @@ function triggersOf(connection: Connection) {
       request(connection, { method: 'POST', ...at(triggerId, '/secret'), body, ...options }),
     delete: (triggerId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
       request(connection, { method: 'DELETE', ...at(triggerId), ...options }),
-    };
+  };
 }
 
 function schedulesOf(connection: Connection) {
