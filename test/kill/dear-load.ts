@@ -22,7 +22,7 @@ export interface DearFindings {
 }
 
 /**
- * Has runs of ten dear steps fail in the eighth, in the midst of branches and behind an approval, and tries them again: what had been paid and told is
+ * Has runs of ten dear steps fail in the eighth, in the midst of branches and behind an approval, and tries them again: what had been paid and paidBefore is
  * not paid again.
  */
 export async function startDearLoad({ send, random, count }: DearLoadOptions): Promise<{
@@ -91,23 +91,23 @@ class Purchase {
     if (status !== 'interrupted') throw new Error(`run ${runId} is ${status} before it was answered`);
     runId = await this.#start({ messages: [], resume: true });
     while ((await this.#end(runId)) === 'failed') {
-      const told = [...account.paid];
+      const paidBefore = [...account.paid];
       const isRefused = account.paid.at(-1) === item;
       if (isRefused) account.refused.clear();
       const before = runId;
       runId = await this.#retry(runId);
       await this.#end(runId);
-      if (isRefused) this.#check(told, item);
+      if (isRefused) this.#check(paidBefore, item);
       await this.#tryOld(before);
     }
     await this.#checkEnd();
   }
 
-  /** What had been paid when the failure was told, but for what failed, is not paid any more. */
-  #check(told: readonly string[], item: string): void {
-    const later = this.#options.account.paid.slice(told.length);
-    const again = told.filter((what) => what !== item && later.includes(what));
-    if (again.length > 0) this.faults.push(`doubled: ${again.join()} of ${told.join()} paid again: ${later.join()}`);
+  /** What had been paid when the run had failed, but for what failed, is not paid any more. */
+  #check(paidBefore: readonly string[], item: string): void {
+    const later = this.#options.account.paid.slice(paidBefore.length);
+    const again = paidBefore.filter((what) => what !== item && later.includes(what));
+    if (again.length > 0) this.faults.push(`doubled: ${again.join()} of ${paidBefore.join()} paid again: ${later.join()}`);
   }
 
   /** A run that another has followed is not tried again. */

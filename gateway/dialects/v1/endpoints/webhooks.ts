@@ -295,7 +295,7 @@ export const testWebhook = endpoint({
     const since = at.getTime();
     const delivery: Delivery = { webhookId, event, since, attempts: 0, body };
     const put = { kind: 'delivery', owner, id, version: 1, json: toWebhookJson(delivery), dueAt: since } as const;
-    await putOnce(threads, put, call);
+    await putIfAbsent(threads, put, call);
     return JSON.stringify({ delivery_id: id });
   },
 });
@@ -345,7 +345,7 @@ export const resendDelivery = endpoint({
     const dead = await undefinedIfNotFound(threads.getResource({ kind: 'dead_letter', owner, id }, call()));
     if (dead) {
       await refuseMany(threads, owner, call);
-      await putOnce(threads, { kind: 'delivery', owner, id, version: 1, ...begun(dead) }, call);
+      await putIfAbsent(threads, { kind: 'delivery', owner, id, version: 1, ...begun(dead) }, call);
       await threads.deleteResource({ kind: 'dead_letter', owner, id, version: dead.version }, call());
     } else await changeResource(threads, { kind: 'delivery', owner, id }, begun, call);
     return JSON.stringify({ delivery_id: id });
@@ -360,7 +360,7 @@ async function refuseMany(threads: ResourceCalls, owner: string, call: () => Cal
 }
 
 /** Puts an object that the same request may have put before. */
-async function putOnce(
+async function putIfAbsent(
   threads: ResourceCalls,
   put: Parameters<ResourceCalls['putResource']>[0],
   call: () => Call,
