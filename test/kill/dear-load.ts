@@ -107,7 +107,8 @@ class Purchase {
   #check(paidBefore: readonly string[], item: string): void {
     const later = this.#options.account.paid.slice(paidBefore.length);
     const again = paidBefore.filter((what) => what !== item && later.includes(what));
-    if (again.length > 0) this.faults.push(`doubled: ${again.join()} of ${paidBefore.join()} paid again: ${later.join()}`);
+    if (again.length > 0)
+      this.faults.push(`doubled: ${again.join()} of ${paidBefore.join()} paid again: ${later.join()}`);
   }
 
   /** A run that another has followed is not tried again. */
