@@ -40,7 +40,7 @@ test('of events whose receiver is killed none that was accepted is lost, and one
     const service = await startStandalone(workspace.env);
     if (path === '') {
       const made = await createClient(service.url).send('POST', '/v1/triggers', { format: 'github', secret });
-      ({ path } = made.body.data as { path: string });
+      ({ path } = made.body.data);
     }
     const fresh = Array.from({ length: eventsPerKill }, (_, n) => JSON.stringify({ round, n }));
     bodies.push(...fresh);
