@@ -129,6 +129,7 @@ export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>
   FusedStep: { at: past, progressJson: progress, usageJson: usage },
   StepWork: { startedAt: past, attempt: count, retries: count, inputTokens: count, outputTokens: count },
   RunEnd: { iterations: count, interruptsJson: list(sizes.progress) },
+  PartialMessages: { seq: count },
   ListRunStepsRequest: { fromStep: count, limit: count },
   NoteToolStartedRequest: { epoch: count, step: count, recordOf: id },
   NoteToolResultRequest: {
@@ -167,6 +168,7 @@ interface StepParts {
 export const poolBounds: Readonly<Record<string, (message: StepParts, at: Field) => void>> = {
   CommitStepRequest: refuseLargeStep,
   FusedStep: refuseLargeStep,
+  PartialMessages: refuseLargeStep,
 };
 
 /** The fields of messages that hold further messages with checks. */
@@ -174,6 +176,8 @@ export const poolMessages: Readonly<Record<string, Readonly<Record<string, strin
   RegisterRevisionRequest: { definition: 'RevisionDefinition', makeCurrent: 'MakeCurrent' },
   CommitStepRequest: { messages: 'MessageEntry', end: 'RunEnd', work: 'StepWork', fused: 'FusedStep' },
   FusedStep: { messages: 'MessageEntry', end: 'RunEnd', work: 'StepWork' },
+  EndRunRequest: { partial: 'PartialMessages' },
+  PartialMessages: { messages: 'MessageEntry' },
   SearchRequest: { selection: 'Selection' },
   ListRequest: { selection: 'Selection' },
 };

@@ -9,7 +9,7 @@ import { poolTextFault } from './pool-texts.ts';
 const needsCheck = ({ name, type, parent }: protobuf.Field): boolean =>
   ['bytes', 'int64', 'double'].includes(type) ||
   name.endsWith('Json') ||
-  name === 'messageId' ||
+  ['messageId', 'recordOf'].includes(name) ||
   // A memory that has another id already can still be deleted.
   (name === 'memoryId' && parent?.name === 'StoreRequest');
 
@@ -72,6 +72,16 @@ test('what a worker of a pool commits is refused by its field where it is none o
 
 const faultPlace = (rpc: ReturnType<typeof rpcOf>, request: object): string | undefined =>
   poolTextFault(rpc)(request)?.details[0]?.field.join('.');
+
+test('what a pool keeps of a step that it stops is refused by its field where it is none of its kind', (t) => {
+  const placeOf = (partial: object) =>
+    faultPlace(rpcOf('EndRun'), { partial: { seq: 1, messages: [{ messageId: 'm', json: bytes(good) }], ...partial } });
+  t.is(placeOf({}), undefined);
+  t.is(placeOf({ seq: -1 }), 'partial.seq');
+  t.is(placeOf({ messages: [{ messageId: 'm', json: bytes('{{') }] }), 'partial.messages.0.json');
+  const entry = { messageId: 'm', json: Buffer.alloc(sizes.step, 'x') };
+  t.is(placeOf({ messages: [entry, entry] }), 'partial.messages');
+});
 
 test('a state field of a pool has a plain name, a finite value, and a summary that is a text', (t) => {
   const placeOf = (fields: object) =>

@@ -115,6 +115,7 @@ test('the cursor of a list in the order of changes says what its pages miss, and
     '/v1/inbox': true,
     '/v1/deliveries': false,
     '/v1/runs': false,
+    '/v1/schedules': false,
     '/v1/store/memories': true,
     '/v1/threads': true,
     '/v1/threads/{thread_id}/checkpoints': false,
