@@ -67,7 +67,8 @@ export function* badInputs(): Generator<BadInput> {
           method,
           path: atHome(path.replace(parameter, id)),
           headers: json,
-          expected,
+          // Where a signature stands in place of credentials, nobody without one is told what exists.
+          expected: row.takesBytes === undefined ? expected : expected.map((status) => (status === 404 ? 401 : status)),
           ...body,
         };
     }

@@ -307,15 +307,17 @@ test("the client's types of lists have the fields by which the service goes on w
     listAssistantVersions: true satisfies Has<Client['assistants']['versions'], 'has_more'>,
     listAssistants: true satisfies Has<Client['assistants']['list'], 'has_more'>,
     listCheckpoints: true satisfies Has<Client['threads']['checkpoints'], 'has_more'>,
+    listDeliveries: true satisfies Has<Client['deliveries']['list'], 'has_more'>,
     listInbox: true satisfies Has<Client['threads']['inbox'], 'has_more'>,
     listMemories: true satisfies Has<Client['memories']['list'], 'has_more'>,
     listMessages: true satisfies Has<Client['threads']['messages'], 'has_more'>,
     listOwnRuns: true satisfies Has<Client['runs']['list'], 'has_more'>,
     listRunSteps: true satisfies Has<Client['runs']['steps'], 'has_more'>,
     listRuns: true satisfies Has<Client['threads']['runs'], 'has_more'>,
+    listSchedules: true satisfies Has<Client['schedules']['list'], 'has_more'>,
     listThreads: true satisfies Has<Client['threads']['list'], 'has_more'>,
-    searchThreads: true satisfies Has<Client['threads']['search'], 'has_more'>,
     listTriggers: true satisfies Has<Client['triggers']['list'], 'has_more'>,
+    searchThreads: true satisfies Has<Client['threads']['search'], 'has_more'>,
   };
   const fieldsOf = (reply: object): string[] =>
     Object.keys(Object('properties' in reply && reply.properties) as object);
