@@ -1,4 +1,5 @@
-import type { FailureReason, Json } from './shapes.ts';
+import type { Json } from './shapes/json.ts';
+import type { FailureReason } from './shapes/runs.ts';
 
 /** What is wrong with a request, and where in it. */
 export interface ErrorDetail {

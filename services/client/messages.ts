@@ -1,4 +1,4 @@
-import type { Block, Message } from './shapes.ts';
+import type { Block, Message } from './shapes/messages.ts';
 
 /** The text of a message: its text blocks, joined. */
 export const textOf = ({ content }: Pick<Message, 'content'>): string =>

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createClient } from './client.ts';
 import { answerCall } from './remote-tools.ts';
-import type { RunRequest } from './shapes.ts';
+import type { RunRequest } from './shapes/runs.ts';
 
 const call = { id: 'c', name: 'locate', args: {} };
 const request: RunRequest = { messages: [{ role: 'user', content: 'Where am I?' }] };

@@ -1,4 +1,7 @@
-import type { Block, JsonObject, Message, NewMessage, RunRequest, RunResult, ToolDeclaration } from './shapes.ts';
+import type { JsonObject } from './shapes/json.ts';
+import type { Block, Message, NewMessage, ToolDeclaration } from './shapes/messages.ts';
+import type { RunResult } from './shapes/results.ts';
+import type { RunRequest } from './shapes/runs.ts';
 import { within } from './within.ts';
 
 /** A tool that runs where the client does: in a browser, say. */

@@ -4,7 +4,8 @@ import { isJson, isPage, RequestError, toCut, toForeign } from './errors.ts';
 import { send, type Connection, type RequestOptions } from './request.ts';
 import { createRetries, type Retries } from './retries.ts';
 import { readEvents } from '@agent-workflow/kit/sse';
-import type { RunEvent, RunRequest } from './shapes.ts';
+import type { RunEvent } from './shapes/results.ts';
+import type { RunRequest } from './shapes/runs.ts';
 import { isTimeout } from './within.ts';
 
 /** The events of a run. Leaving the loop leaves the run alone: it goes on. */

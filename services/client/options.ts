@@ -1,0 +1,13 @@
+import type { RequestOptions } from './request.ts';
+
+export interface AgentOptions extends RequestOptions {
+  /** The agent, where the service has several: the default unless given. */
+  readonly agent?: string | undefined;
+}
+
+export interface StopOptions extends RequestOptions {
+  /** Whether what the step under way has streamed stays, as messages with `metadata.partial`. */
+  readonly keepPartial?: boolean | undefined;
+}
+
+export const keeping = (isKept: boolean | undefined): object => (isKept === undefined ? {} : { keep_partial: isKept });

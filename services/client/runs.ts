@@ -1,0 +1,64 @@
+import { keeping, type AgentOptions, type StopOptions } from './options.ts';
+import { request, type Connection, type RequestOptions } from './request.ts';
+import { follow, type FollowOptions, type RunEvents } from './run-events.ts';
+import type { Paged } from './shapes/lists.ts';
+import type { RunResult } from './shapes/results.ts';
+import type { BatchRun, NewRun, PastStep, Run, RunRequest, RunsQuery, Step, StoppedRun } from './shapes/runs.ts';
+
+export function runsOf(connection: Connection) {
+  const at = (runId: string, rest = '') => ({ path: `/v1/runs/{runId}${rest}`, ids: { runId } });
+  return {
+    /** Accepts a run, which goes on by itself, or starts at its time. */
+    start: (body: NewRun, options: RequestOptions = {}): Promise<Run> =>
+      request(connection, { method: 'POST', path: '/v1/runs', body, ...options }),
+    /** Accepts up to 100 runs of one agent. A run that is refused says why in its place. */
+    startAll: (
+      runs: readonly RunRequest[],
+      { agent, ...options }: AgentOptions = {},
+    ): Promise<{ readonly runs: readonly BatchRun[] }> =>
+      request(connection, {
+        method: 'POST',
+        path: '/v1/runs/batch',
+        body: { runs, ...(agent !== undefined && { config: { agent } }) },
+        ...options,
+      }),
+    get: (runId: string, options: RequestOptions = {}): Promise<Run> =>
+      request(connection, { method: 'GET', ...at(runId), ...options }),
+    /** The runs of all threads, newest first, of any status where `status` names none (it is one, or a list), and of any agent unless one is given. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
+    list: (
+      { status, ...query }: RunsQuery = {},
+      options: RequestOptions = {},
+    ): Promise<Paged & { readonly runs: readonly Run[] }> =>
+      request(connection, {
+        method: 'GET',
+        path: '/v1/runs',
+        query: { ...query, status: [status ?? []].flat().join(',') || undefined },
+        ...options,
+      }),
+    /** The result, once the run has ended. */
+    wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
+      request(connection, { method: 'GET', ...at(runId, '/wait'), ...options, head: 'late' }),
+    /** What its steps changed, from the record: those after step `after`, or the first ones. */
+    steps: (
+      runId: string,
+      query: { readonly limit?: number; readonly after?: number } = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly thread_id: string; readonly steps: readonly Step[]; readonly has_more: boolean }> =>
+      request(connection, { method: 'GET', ...at(runId, '/steps'), query, ...options }),
+    /** One of its steps with the state after it; 404 for one that is no longer kept. */
+    step: (runId: string, step: number, options: RequestOptions = {}): Promise<PastStep> =>
+      request(connection, {
+        method: 'GET',
+        path: '/v1/runs/{runId}/steps/{step}',
+        ids: { runId, step: String(step) },
+        ...options,
+      }),
+    /** Its events after the one of this id, whether it runs or has ended. */
+    follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
+    cancel: (runId: string, { keepPartial, ...options }: StopOptions = {}): Promise<StoppedRun> =>
+      request(connection, { method: 'POST', ...at(runId, '/cancel'), body: keeping(keepPartial), ...options }),
+    /** Makes a run that begins with the step in which this one failed. */
+    retry: (runId: string, options: RequestOptions = {}): Promise<Run> =>
+      request(connection, { method: 'POST', ...at(runId, '/retry'), ...options }),
+  };
+}

@@ -1,0 +1,3 @@
+export type Json = unknown;
+
+export type JsonObject = Readonly<Record<string, Json>>;

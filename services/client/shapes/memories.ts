@@ -1,0 +1,63 @@
+import type { JsonObject } from './json.ts';
+
+export type MemoryType = 'episodic' | 'semantic' | 'procedural' | 'entity' | 'relationship' | 'custom' | 'declarative';
+
+export interface NewMemory {
+  readonly content: string;
+  readonly memory_type: MemoryType;
+  readonly category: string;
+  readonly metadata?: JsonObject;
+  /** The time of what it describes. */
+  readonly timestamp?: string | number;
+  /** From when on it is found by nothing. */
+  readonly expires_at?: string | number;
+  readonly config?: JsonObject;
+  readonly options?: JsonObject;
+}
+
+export interface MemoryQuery {
+  readonly query: string;
+  readonly memory_type?: MemoryType;
+  readonly category?: string;
+  readonly limit?: number;
+  readonly score_threshold?: number;
+  readonly filters?: JsonObject;
+  readonly retrieval_strategy?: 'similarity' | 'temporal' | 'relevance' | 'hybrid' | 'graph_traversal';
+  readonly distance_metric?: 'cosine' | 'euclidean' | 'dot_product' | 'manhattan';
+  readonly max_tokens?: number;
+  readonly config?: JsonObject;
+  readonly options?: JsonObject;
+}
+
+export interface Memory {
+  readonly id: string;
+  readonly content: string;
+  readonly score: number;
+  readonly memory_type: MemoryType;
+  readonly category?: string;
+  readonly metadata: JsonObject;
+  readonly vector: readonly number[];
+  readonly user_id: string;
+  readonly thread_id: string;
+  readonly timestamp: string;
+  readonly expires_at?: string;
+}
+
+/** What memories are forgotten; without any of these none. */
+export interface MemorySelection {
+  readonly memory_type?: MemoryType;
+  readonly category?: string;
+  readonly filters?: JsonObject;
+  readonly config?: JsonObject;
+  readonly options?: JsonObject;
+}
+
+/** The memories that were forgotten. */
+export interface Forgotten {
+  readonly deleted_count: number;
+  /** As many as fit the reply; `has_more` says whether there were others. */
+  readonly memory_ids: readonly string[];
+  readonly has_more: boolean;
+  /** Where nothing was selected: how memories are selected. */
+  readonly message?: string;
+}
