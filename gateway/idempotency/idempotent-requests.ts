@@ -7,11 +7,19 @@ import {
   fromUnknown,
   isServiceError,
   notFound,
+  undefinedIfNotFound,
 } from '@agent-workflow/kit/errors';
 import { createShortLivedMap } from '@agent-workflow/kit/short-lived';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { BeginOnceReply, IdempotencyCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
+import type {
+  BeginOnceReply,
+  IdempotencyCalls,
+  ResourceCalls,
+  Run,
+  RunReadCalls,
+  ThreadReadCalls,
+} from '@agent-workflow/protos/threads';
 import type { FileContent } from '../http/content.ts';
 import type { Context } from '../http/context.ts';
 import type { EndpointRequest, RunStream } from '../http/endpoint.ts';
@@ -81,7 +89,10 @@ export type RunIdempotently = (
 
 /** The calls that keep and find the reply of a request, and those that find what it is about. */
 interface Calls {
-  readonly threads: IdempotencyCalls & Pick<RunReadCalls, 'getRun'> & Pick<ThreadReadCalls, 'getThread'>;
+  readonly threads: IdempotencyCalls &
+    Pick<RunReadCalls, 'getRun'> &
+    Pick<ThreadReadCalls, 'getThread'> &
+    Pick<ResourceCalls, 'getResource'>;
   readonly memory: Pick<Memory, 'get'>;
 }
 
@@ -129,6 +140,15 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
     }
   };
 
+  /** One that starts later is a schedule until it is on record, and for a moment both. @throws NotFound */
+  const findRun = async (owner: string, runId: string, call: MakeCall): Promise<void> => {
+    const find = (): Promise<Run | undefined> => undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
+    if (await find()) return;
+    const key = { kind: 'schedule', owner, id: runId } as const;
+    const found = (await undefinedIfNotFound(threads.getResource(key, call()))) ?? (await find());
+    if (!found) throw notFound(`run "${runId}" does not exist`);
+  };
+
   /**
    * `begun` is absent for a reply of the cache, which does not know when its request began.
    * @throws NotFound when what a stored reply is about was deleted since, also when a thread of its id was made again.
@@ -142,7 +162,7 @@ function createAttempts({ threads, memory }: Calls, cache: ReplyCache): RunIdemp
     const { owner } = ctx.state.principal;
     const { threadId, memoryId } = changedOf(ctx);
     if (idempotent.startsRun) {
-      await threads.getRun({ owner, runId: idMaker(idempotent)('run') }, call());
+      await findRun(owner, idMaker(idempotent)('run'), call);
     } else if (threadId !== undefined) {
       const [{ createdAt }, { at }] = await Promise.all([
         threads.getThread({ owner, threadId }, call()),

@@ -15,7 +15,7 @@ type ScheduleThread = (typeof scheduleThreads)[number];
 
 /** Why a slot is fired: its time has come, a caller asked for a run, or for the slots of a time. */
 export const firingCauses = ['slot', 'manual', 'backfill'] as const;
-type FiringCause = (typeof firingCauses)[number];
+export type FiringCause = (typeof firingCauses)[number];
 
 /** What became of a slot. */
 export const slotOutcomes = ['started', 'skipped', 'missed', 'refused'] as const;

@@ -11,9 +11,9 @@ export function runsOf(connection: Connection) {
     /** Accepts a run, which goes on by itself, or starts at its time. */
     start: (body: NewRun, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'POST', path: '/v1/runs', body, ...options }),
-    /** Accepts up to 100 runs of one agent. A run that is refused says why in its place. */
+    /** Accepts up to 100 runs of one agent, each as `start` does. A run that is refused says why in its place. */
     startAll: (
-      runs: readonly RunRequest[],
+      runs: readonly NewRun[],
       { agent, ...options }: AgentOptions = {},
     ): Promise<{ readonly runs: readonly BatchRun[] }> =>
       request(connection, {

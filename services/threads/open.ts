@@ -37,7 +37,7 @@ export function openThreads(options: OpenThreadsOptions): OpenedThreads {
   const { store, values, log, sweepMs = minuteMs, isShared = false } = options;
   const { CHECKPOINT_KEEP: keep, CHECKPOINT_TTL: keptSeconds } = values;
   const sweep = async (): Promise<void> => {
-    const time = Date.now() - keptSeconds * 1000;
+    const time = store.now() - keptSeconds * 1000;
     while ((await store.expireCheckpoints(time, checkpointsAtOnce)) === checkpointsAtOnce);
   };
   const sweeper =
@@ -48,7 +48,7 @@ export function openThreads(options: OpenThreadsOptions): OpenedThreads {
           sweep,
           logFailures({ log, text: 'old checkpoints could not be dropped; the next sweep tries again' }),
         );
-  const webhookOwners = createWebhookOwners(store, { now: Date.now, isShared });
+  const webhookOwners = createWebhookOwners(store, { now: store.now, isShared });
   const onUnread = logFailures({ log, text: 'which owners have webhooks could not be read; it is tried again' });
   void webhookOwners.refresh().catch(onUnread);
   const refreshing = isShared ? every(refreshMs, webhookOwners.refresh, onUnread) : undefined;

@@ -61,13 +61,14 @@ import { fromJson, toJson } from './record/json.ts';
 /** The threads service on a store. Each decision is a pure function of one snapshot; the store makes it atomic. */
 export function createThreads({
   store,
-  now = Date.now,
+  now = store.now,
   keep = threadsSettings.CHECKPOINT_KEEP.fallback,
   onUnreadable = () => undefined,
   onClockAhead = () => undefined,
   webhookOwners = createWebhookOwners(store, { now }),
 }: {
   readonly store: ThreadStore;
+  /** Absent: the clock of the store. */
   readonly now?: () => number;
   /** Versions of a thread that are kept to go back to. */
   readonly keep?: number;

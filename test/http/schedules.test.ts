@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { user } from '../servers/client.ts';
+import { byLoad } from '../by-load.ts';
 import { until } from '../until.ts';
 import { replyText, serve } from './service.ts';
 
@@ -105,7 +106,7 @@ test('a run now has the ids of its reply and the input of the schedule, also whi
 });
 
 test('one moment is fired once, and then the schedule has ended', async (t) => {
-  const at = new Date(Date.now() + 6000).toISOString();
+  const at = new Date(Date.now() + byLoad(6000)).toISOString();
   const { schedule_id: id } = await create(t, { at, run: { messages: [user('once')], config: { thread_id: 'once' } } });
   const { last_runs: past, status } = await withPast(t, id, 1);
   t.is(status, 'ended');
@@ -182,6 +183,7 @@ test('a request that makes no sense is refused with the field that makes none', 
     [{ every_seconds: 60, thread: 'one', keep_threads: false }, 'keep_threads'],
     [{ every_seconds: 60, thread: 'new', run: { ...run, config: { thread_id: 'x' } } }, 'thread'],
     [{ every_seconds: 60, run: { ...run, resume: 1 } }, 'resume'],
+    [{ every_seconds: 60, run: { ...run, config: { on_completion: 'delete' } } }, 'on_completion'],
     [{ every_seconds: 60, run: { messages: [] } }, 'messages'],
     [{ every_seconds: 60, run: { messages: [user('x'.repeat(60_000))] } }, 'run'],
     [{ every_seconds: 60, metadata: { a: 'x'.repeat(9000) } }, 'metadata'],
@@ -189,11 +191,9 @@ test('a request that makes no sense is refused with the field that makes none', 
     [{}, 'body'],
   ];
   for (const [body, field] of cases) {
-    const places = await refused(t, send('POST', '/v1/schedules', { run, ...body }), 422, 'VALIDATION_ERROR');
-    t.true(
-      JSON.stringify(places).includes(`"${field}"`),
-      `${JSON.stringify(body).slice(0, 80)}: ${JSON.stringify(places)}`,
-    );
+    const [place] = await refused(t, send('POST', '/v1/schedules', { run, ...body }), 422, 'VALIDATION_ERROR');
+    const loc = place as readonly unknown[];
+    t.deepEqual([loc[0], loc.at(-1)], ['body', field], JSON.stringify(body).slice(0, 80));
   }
 });
 
@@ -214,7 +214,7 @@ test('a repeated request makes one schedule, and one run', async (t) => {
 });
 
 test('a delayed run is scheduled, holds no thread, starts at its time with the ids of its reply', async (t) => {
-  const start_at = new Date(Date.now() + 6000).toISOString();
+  const start_at = new Date(Date.now() + byLoad(6000)).toISOString();
   const reply = await send('POST', '/v1/runs', { messages: [user('later')], start_at });
   t.is(reply.status, 202);
   const { run_id: id, thread_id: thread } = reply.body.data as { run_id: string; thread_id: string };
@@ -251,4 +251,60 @@ test('a delayed run that is cancelled does not start, and one whose time is past
   t.is(past.status, 202);
   t.is(await resultOf((past.body.data as { run_id: string }).run_id), 'you said now');
   await refused(t, send('POST', '/v1/runs', { messages: [user('x')], start_at: 'soon' }), 422, 'VALIDATION_ERROR');
+});
+
+test('a delayed run that is asked for again with its key after its time is the same run', async (t) => {
+  const key = { 'idempotency-key': 'delayed-once' };
+  const body = { messages: [user('once, later')], start_at: new Date(Date.now() + byLoad(3000)).toISOString() };
+  const ask = async (): Promise<Fired['runs'][number]> => {
+    const { status, body: reply } = await send('POST', '/v1/runs', body, key);
+    t.is(status, 202, JSON.stringify(reply));
+    return reply.data;
+  };
+  const first = await ask();
+  await until(async () => (await send('GET', `/v1/schedules/${first.run_id}`)).status === 404);
+  t.is(await resultOf(first.run_id), 'you said once, later');
+  t.deepEqual(await ask(), first);
+  const { runs }: { runs: unknown[] } = await data(t, 'listRuns', send('GET', `/v1/threads/${first.thread_id}/runs`));
+  t.is(runs.length, 1);
+});
+
+test('a delayed run that is asked for again with its key is the same, and after its cancellation gone', async (t) => {
+  const key = { 'idempotency-key': 'cancelled-once' };
+  const body = { messages: [user('never')], start_at: new Date(Date.now() + 3_600_000).toISOString() };
+  const { data: first } = (await send('POST', '/v1/runs', body, key)).body;
+  t.deepEqual((await send('POST', '/v1/runs', body, key)).body.data, first);
+  const { run_id: id } = first as { run_id: string };
+  t.is((await send('POST', `/v1/runs/${id}/cancel`, {})).status, 200);
+  await refused(t, send('POST', '/v1/runs', body, key), 404, 'RESOURCE_NOT_FOUND');
+  await refused(t, send('GET', `/v1/runs/${id}`), 404, 'RESOURCE_NOT_FOUND');
+});
+
+test('runs of a batch start at the time of each', async (t) => {
+  const start_at = new Date(Date.now() + byLoad(3000)).toISOString();
+  const asked = [
+    { messages: [user('at once')] },
+    { messages: [user('in a batch')], start_at },
+    { messages: [user('x')], start_at: 'soon' },
+    { messages: [user('x')], start_at, config: { on_completion: 'delete' } },
+  ];
+  const { status, body } = await send('POST', '/v1/runs/batch', { runs: asked });
+  t.is(status, 202);
+  const { runs } = body.data as {
+    runs: { run_id: string; status: string; start_at?: string; error?: { details: { loc: unknown }[] } }[];
+  };
+  t.like(runs[1], { status: 'scheduled', start_at });
+  t.not(runs[0]?.status, 'scheduled');
+  t.deepEqual(
+    runs.slice(2).map(({ error }) => error?.details[0]?.loc),
+    [
+      ['body', 'runs', 2, 'start_at'],
+      ['body', 'runs', 3, 'config', 'on_completion'],
+    ],
+  );
+  await until(
+    async () =>
+      ((await send('GET', `/v1/runs/${runs[1]?.run_id ?? ''}`)).body.data as { status: string }).status !== 'scheduled',
+  );
+  t.is(await resultOf(runs[1]?.run_id), 'you said in a batch');
 });

@@ -111,7 +111,7 @@ export interface Run {
 
 /** A run of a batch that is on record, or why it was refused. */
 export type BatchRun =
-  | { readonly run_id: string; readonly thread_id: string; readonly status: RunStatus; readonly error?: undefined }
+  | (Pick<Run, 'run_id' | 'thread_id' | 'status' | 'start_at'> & { readonly error?: undefined })
   | { readonly run_id?: undefined; readonly error: { readonly code: string; readonly message: string } };
 
 /** What became of a run that was to be stopped. */

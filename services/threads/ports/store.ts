@@ -24,4 +24,7 @@ export interface ThreadStore
     FileRecords,
     AgentRecords,
     ResourceRecords,
-    AsyncDisposable {}
+    AsyncDisposable {
+  /** The clock of the store, in milliseconds since 1970: the same for all processes that share it, whatever their own clocks show. */
+  readonly now: () => number;
+}

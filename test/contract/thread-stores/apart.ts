@@ -81,6 +81,7 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     getDefinition: (key) => store.getDefinition(ofAgent(key)),
     putDefinition: (key, definition) => store.putDefinition(ofAgent(key), definition),
     dropDefinition: (key) => store.dropDefinition(ofAgent(key)),
+    now: store.now,
     getResource: async (key) => resourcesOf([await store.getResource(ofResource(key))])[0],
     putResource: (write) => store.putResource(ofResource(write)),
     deleteResource: (key, version) => store.deleteResource(ofResource(key), version),

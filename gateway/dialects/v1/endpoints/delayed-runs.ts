@@ -3,25 +3,24 @@ import type { Call } from '@agent-workflow/protos/call';
 import { readTime } from '@agent-workflow/protos/message';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { deleted } from '../../../schedules/advance.ts';
 import { pendingSlot, threadOf, withNext, type Schedule } from '../../../schedules/schedule.ts';
 import type { Services } from '../../common/services.ts';
 import type { CreateRunInput } from '../schemas/graph.ts';
 import { agentOf } from './common/named-agent.ts';
-import { change, checkRun, claimsOf, createStored, find, recordNow, type Found } from './stored-schedules.ts';
+import { checkRun, claimsOf, createStored, find, recordNow, type Found } from './stored-schedules.ts';
 
 /** The run of a request that names a time which is to come: on record only then. `undefined`: it starts at once. */
 export async function delayedRun(
-  request: EndpointRequest<unknown, CreateRunInput>,
-  services: Services,
-): Promise<string | undefined> {
+  request: Delaying,
+  services: Pick<Services, 'threads' | 'execution'>,
+): Promise<object | undefined> {
   const { start_at: given, ...body } = request.input;
-  const at = readTime(given, ['startAt']);
+  const at = readTime(given, ['body', 'start_at']);
   if (at === undefined) return undefined;
   const { threads } = services;
   const now = await recordNow(threads, request.call());
   const id = request.newId('run');
-  if (at <= now && !request.isRepeated) return undefined;
+  if (at <= now) return undefined;
   const run = await checkRun(body, ['body'], services, request.call());
   const schedule: Schedule = {
     spec: {
@@ -31,11 +30,12 @@ export async function delayedRun(
     },
     ...{ run, ...claimsOf(request), delayed: true, paused: false, pending: [], past: [], unkept: [] },
   };
-  await createStored(request, services, id, withNext(schedule, at - 1), ['body']);
-  await request.markAccepted();
+  await createStored({ ...request, isRepeated: false }, services, id, withNext(schedule, at - 1), ['body']);
   const { threadId } = slotOf(id, schedule);
-  return JSON.stringify({ run_id: id, thread_id: threadId, status: 'scheduled', start_at: new Date(at).toISOString() });
+  return { run_id: id, thread_id: threadId, status: 'scheduled', start_at: new Date(at).toISOString() };
 }
+
+type Delaying = Pick<EndpointRequest<unknown, CreateRunInput>, 'input' | 'owner' | 'user' | 'newId' | 'call'>;
 
 const startOf = ({ spec: { timing } }: Schedule): number => ('at' in timing ? timing.at : 0);
 
@@ -95,12 +95,15 @@ export async function delayedItem(
 /** Ends a run that starts later. @throws NotFound where there is none. */
 export async function cancelDelayed(
   { owner, runId, call }: RunKey & Pick<EndpointRequest, 'call'>,
-  services: Pick<Services, 'threads'>,
+  { threads }: Pick<Services, 'threads'>,
 ): Promise<void> {
-  const absent = notFound(`there is no run "${runId}"`);
-  if (!(await findDelayed(services.threads, { owner, runId }, call()))) throw absent;
-  await change({ owner, call, params: { schedule_id: runId } }, services, (schedule) => {
-    if (schedule.firing) throw unavailable(`run "${runId}" is being started`);
-    return deleted(schedule);
+  const found = await findDelayed(threads, { owner, runId }, call());
+  if (!found) throw notFound(`there is no run "${runId}"`);
+  const { resource, schedule } = found;
+  const starting = unavailable(`run "${runId}" is being started`);
+  if (schedule.firing) throw starting;
+  const { kind, version } = resource;
+  await threads.deleteResource({ kind, owner, id: runId, version }, call()).catch((error: unknown) => {
+    throw isServiceError(error, 'Conflict') ? starting : error;
   });
 }

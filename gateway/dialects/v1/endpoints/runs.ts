@@ -3,8 +3,10 @@ import { canBeRetried, isServiceError, ServiceError, undefinedIfNotFound } from 
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
 import type { KeptPartial } from '@agent-workflow/protos/threads';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, located } from '../../../http/fields.ts';
 import { makeTicket } from '../../../tickets/index.ts';
+import type { Services } from '../../common/services.ts';
 import * as examples from '../examples/runs.ts';
 import { partRefusal } from '../replies/envelope.ts';
 import { CreateRunInput, InvokeResult, RunBatchInput, StreamChunk } from '../schemas/graph.ts';
@@ -64,13 +66,16 @@ export const createRun = endpoint({
   status: 202,
   input: CreateRunInput,
   reply: AcceptedRun,
-  handle: async (request, services) => {
-    const delayed = request.input.start_at === undefined ? undefined : await delayedRun(request, services);
-    if (delayed !== undefined) return delayed;
-    const { runId, threadId, status } = await startRun(request, 'low', services);
-    return JSON.stringify({ run_id: runId, thread_id: threadId, status });
-  },
+  handle: async (request, services) => JSON.stringify(await acceptRun(request, services)),
 });
+
+/** Starts a run, now or at the time that its request names. @returns what the reply says of it. */
+async function acceptRun(request: EndpointRequest<unknown, CreateRunInput>, services: Services): Promise<object> {
+  const delayed = request.input.start_at === undefined ? undefined : await delayedRun(request, services);
+  if (delayed !== undefined) return delayed;
+  const { runId, threadId, status } = await startRun(request, 'low', services);
+  return { run_id: runId, thread_id: threadId, status };
+}
 
 /** Runs that are accepted at the same time. */
 const acceptedAtOnce = 8;
@@ -106,8 +111,7 @@ export const createRuns = endpoint({
         newId: (what: string) => request.newId(`${String(index)} ${what}`),
       };
       try {
-        const { runId, threadId, status } = await startRun(one, 'low', services);
-        replies[index] = { run_id: runId, thread_id: threadId, status };
+        replies[index] = await acceptRun(one, services);
       } catch (thrown) {
         if (request.idempotency.onceKey !== undefined && canBeRetried(thrown)) throw thrown;
         replies[index] = { error: partRefusal(thrown, ['runs', index]) };

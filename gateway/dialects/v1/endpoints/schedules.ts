@@ -39,7 +39,7 @@ const kind = 'schedule';
 type Given = Static<typeof UpdateScheduleInput>;
 
 const timeAt = (given: unknown, name: string): number | undefined => {
-  const at = readTime(given, [name]);
+  const at = readTime(given, ['body', name]);
   return at === undefined ? undefined : Math.floor(at);
 };
 

@@ -263,7 +263,7 @@ export const RunBatchInput = objectOf(
   'RunBatchRequest',
   'Runs to be started by one request, on threads of one agent.',
   {
-    runs: Type.Array(described(RunInput, 'What a request for this run alone would say'), {
+    runs: Type.Array(described(CreateRunInput, 'What a request for this run alone would say'), {
       minItems: 1,
       maxItems: mostRunsOfBatch,
       description: `The runs, 1 to ${String(mostRunsOfBatch)}. Runs of one thread are accepted in this order`,

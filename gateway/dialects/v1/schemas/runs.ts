@@ -62,7 +62,8 @@ export const AcceptedRuns = objectOf('AcceptedRuns', 'What became of the runs of
     objectOf('AcceptedOrRefused', 'A run that is on record, or why it is not.', {
       run_id: Type.Optional(described(runId, 'The id of the run; absent when it was refused')),
       thread_id: Type.Optional(described(threadId, 'The id of its thread; absent when it was refused')),
-      status: Type.Optional(described(status, 'Where the run stands; absent when it was refused')),
+      status: Type.Optional(described(shownStatus, 'Where the run stands; absent when it was refused')),
+      start_at: startAt,
       error: Type.Optional(described(PartRefusal, 'Why the run was refused; absent when it is on record')),
     }),
     { description: 'In the order of the request' },

@@ -25,6 +25,7 @@ import { createRecency } from './lists/recency.ts';
 import { createRollOver } from './rollover.ts';
 import { createRuns } from './runs.ts';
 import { chunksOf, mapConcurrently } from './rows/log.ts';
+import { openServerClock } from '../../record/server-clock.ts';
 import { migrations } from './rows/schema.ts';
 import { readHead } from './change/snapshot.ts';
 import { createSweeps } from './sweeps/sweeps.ts';
@@ -57,7 +58,7 @@ const usualSizes: SegmentSizes = { width: 512, maxRows: 4096, maxBytes: 16 * 102
 export async function openCassandraThreadStore(options: CassandraThreadStoreOptions): Promise<ThreadStore> {
   const { deadlineMs, checkpointTtl, sizes = usualSizes, onRequest, onError = ignore } = options;
   const session = await openSession(options, { version: newestVersion(migrations), onRequest });
-  const now = Date.now;
+  const now = await openServerClock(session.readClock);
   const tick = createTicks(now);
   const newStamp = randomUUID;
   const { hold, aside, close } = createHolds(onError);
@@ -121,6 +122,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   });
 
   return {
+    now,
     change: (key, reads, decide) => hold(() => change(key, reads, decide)),
     getHead: (key) => hold(() => reading.getHead(key)),
     getState: (key, maxBytes) => hold(() => reading.getState(key, maxBytes)),

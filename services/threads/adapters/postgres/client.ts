@@ -24,6 +24,8 @@ type Sent = SentRequest<'read' | 'change'>;
 export interface Session extends AsyncDisposable {
   /** One statement by itself. It sees one moment of the database. */
   readonly query: (sql: string, params?: readonly Param[]) => Promise<readonly Row[]>;
+  /** The clock of the server, in milliseconds since 1970. */
+  readonly readClock: () => Promise<number>;
   /**
    * Runs `work` in a transaction of isolation READ COMMITTED. `work` runs again when another transaction came first, or the connection
    * broke before the commit was sent; so it changes nothing but the database. When the connection breaks during the commit, the server
@@ -62,6 +64,11 @@ export async function openSession(reach: PostgresReach, { deadlineMs, onRequest 
   return {
     query: (sql, params = []) => watched('read', pool.query<Row>(sql, toParams(params)).then(rowsOf, refuse)),
 
+    readClock: async () => {
+      const [row] = await pool.query<Row>(selectClock).then(rowsOf, refuse);
+      return row?.['now'] as number;
+    },
+
     transaction: async (work, options = {}) => {
       const deadline = Date.now() + deadlineMs;
       const mayHelp = (error: unknown): boolean => error instanceof LostAttempt;
@@ -75,6 +82,8 @@ export async function openSession(reach: PostgresReach, { deadlineMs, onRequest 
     [Symbol.asyncDispose]: () => pool.end(),
   };
 }
+
+const selectClock = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now';
 
 const rowsOf = ({ rows }: { readonly rows: readonly Row[] }): readonly Row[] => rows;
 

@@ -15,6 +15,7 @@ import { createSweeps } from './sweeps.ts';
 import type { AgentRecords, DefinitionKey } from '../../ports/agents.ts';
 import { fromAgent, fromDefinition, toAgent, toDefinition, toRoutings } from '../../record/agent-rows.ts';
 import type { IdempotencyRecord, IdempotencyRecords, NewIdempotencyRecord } from '../../ports/idempotency.ts';
+import { openServerClock } from '../../record/server-clock.ts';
 import { optional, type Row } from '../../record/sql-rows.ts';
 import type { Transaction } from './transaction.ts';
 import { hashOf } from './rows.ts';
@@ -32,6 +33,7 @@ export async function openPostgresThreadStore(options: PostgresThreadStoreOption
   await using opening = new AsyncDisposableStack();
   const session = opening.use(await openSession(options, options));
   await requireSchema(session, options.schema);
+  const now = await openServerClock(session.readClock);
   const work = createWork();
   const store = {
     change: createChange(session),
@@ -48,6 +50,7 @@ export async function openPostgresThreadStore(options: PostgresThreadStoreOption
     ...(Object.fromEntries(
       Object.entries(store).map(([name, method]) => [name, work.counted(method as Method)]),
     ) as typeof store),
+    now,
     [Symbol.asyncDispose]: async () => {
       await work.close();
       await session[Symbol.asyncDispose]();

@@ -28,6 +28,7 @@ const pageBytes = 1024;
 export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'path' | 'health'>): ThreadStore {
   const db = openSqlite({ path, durability: 'full', migrations, pageBytes, health });
   return {
+    now: Date.now,
     ...createChanges(db),
     ...createReads(db),
     ...createLists(db),

@@ -57,6 +57,8 @@ export interface Session extends AsyncDisposable {
   readonly read: (statement: Statement) => Promise<readonly Row[]>;
   /** Also completes what another conditional write left half done. */
   readonly readSerial: (statement: Statement) => Promise<readonly Row[]>;
+  /** The clock of the node that answers, in milliseconds since 1970. */
+  readonly readClock: () => Promise<number>;
   readonly readPage: (statement: Statement, page: PageOptions) => Promise<Page>;
   /** Writes that may be made twice, in one request; those of one partition take effect as one. */
   readonly write: (...statements: readonly Statement[]) => Promise<void>;
@@ -101,6 +103,10 @@ export async function openSession(place: CassandraPlace, { version, onRequest }:
     read: async (statement) => rowsOf(await send('read', [statement], { fetchSize: 0 })),
     readSerial: async (statement) =>
       rowsOf(await send('serial read', [statement], { fetchSize: 0, consistency: localSerial })),
+    readClock: async () => {
+      const [row] = rowsOf(await execute({ cql: selectClock, params: [] }, {}));
+      return (row?.['now'] as Date).getTime();
+    },
     readPage: async (statement, { rows, from }) => {
       const place = from === undefined ? {} : { pageState: from };
       const result = await send('read', [statement], { fetchSize: rows, ...place });
@@ -119,6 +125,8 @@ export async function openSession(place: CassandraPlace, { version, onRequest }:
     [Symbol.asyncDispose]: async () => client.shutdown(),
   };
 }
+
+const selectClock = 'SELECT toTimestamp(now()) AS now FROM system.local';
 
 const outcomeOf = async (kind: SentStatement['kind'], sent: Promise<types.ResultSet>): SentStatement['answered'] =>
   sent.then(

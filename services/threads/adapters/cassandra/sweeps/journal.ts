@@ -45,9 +45,10 @@ interface JournalOptions {
 }
 
 const putBucket = 'INSERT INTO journal_buckets (topic, bucket, noted) VALUES (?, ?, true)';
-const putNote = 'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, true)';
+const putNote =
+  'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, true) USING TIMESTAMP ?';
 const endNote =
-  'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, false) USING TTL ?';
+  'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, false) USING TTL ? AND TIMESTAMP ?';
 const selectBuckets = 'SELECT bucket FROM journal_buckets WHERE topic = ? AND bucket <= ?';
 const selectNotes =
   'SELECT owner, thread_id, id, noted, writetime(noted) AS written FROM journal WHERE topic = ? AND bucket = ?';
@@ -142,7 +143,7 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
   return {
     note: ({ owner, threadId }, id, time) => {
       const bucket = bucketOf(time);
-      const note = { cql: putNote, params: [topic, long(bucket), owner, threadId, id] };
+      const note = { cql: putNote, params: [topic, long(bucket), owner, threadId, id, long(now() * 1000)] };
       if (!isClosed(bucket) && announced.has(String(bucket))) return { statements: [note] };
       return {
         statements: [{ cql: putBucket, params: [topic, long(bucket)] }, note],
@@ -152,7 +153,8 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
 
     end: ({ owner, threadId }, id, time) => ({
       cql: endNote,
-      params: [topic, long(bucketOf(time)), owner, threadId, id, endedTtl],
+      // Behind a note of the same millisecond.
+      params: [topic, long(bucketOf(time)), owner, threadId, id, endedTtl, long(now() * 1000 + 1)],
     }),
 
     async *walk(until) {
