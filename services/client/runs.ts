@@ -3,7 +3,7 @@ import { request, type Connection, type RequestOptions } from './request.ts';
 import { follow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type { Paged } from './shapes/lists.ts';
 import type { RunResult } from './shapes/results.ts';
-import type { BatchRun, NewRun, PastStep, Run, RunRequest, RunsQuery, Step, StoppedRun } from './shapes/runs.ts';
+import type { BatchRun, NewRun, PastStep, Run, RunsQuery, Step, StoppedRun } from './shapes/runs.ts';
 
 export function runsOf(connection: Connection) {
   const at = (runId: string, rest = '') => ({ path: `/v1/runs/{runId}${rest}`, ids: { runId } });
