@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { slotsAfter } from '@agent-workflow/gateway/schedules/slots';
+import { slotAfter } from '@agent-workflow/gateway/schedules/slots';
 import { processEnv } from '@agent-workflow/kit/env';
 import { unavailable } from '@agent-workflow/kit/errors';
 import type { Threads } from '@agent-workflow/protos/threads';
@@ -113,10 +113,15 @@ test('over every change of the clocks slots are where the clocks of the zone sho
   const around = changes.map((change) => ({ ...change, shown: daysAround(change) }));
   const isAsShown = ({ timezone, shown }: (typeof around)[number], times: DailyTimes): void => {
     const [from, to] = [shown[0]?.at ?? 0, shown.at(-1)?.at ?? 0];
-    const slots = slotsAfter({ cron: cronOf(times), timezone }, {}, from - 1, 10_000).filter((slot) => slot <= to);
+    const timing = { cron: cronOf(times), timezone };
+    const slots: number[] = [];
+    for (let slot = slotAfter(timing, {}, from - 1); slot !== undefined && slot <= to;) {
+      slots.push(slot);
+      slot = slotAfter(timing, {}, slot);
+    }
     t.deepEqual(slots, [...dueIn(shown, times)], `${cronOf(times)} ${timezone}`);
   };
-  fc.assert(fc.property(fc.constantFrom(...around), dailyTimes, isAsShown), { numRuns: long ? 5000 : 300 });
+  fc.assert(fc.property(fc.constantFrom(...around), dailyTimes, isAsShown), { numRuns: long ? 5000 : 200 });
 });
 
 test('schedules that are fired minute by minute over changes of the clocks have each run once, none early', async (t) => {

@@ -9,7 +9,12 @@ import { call, interrupted, owner } from './thread-calls.ts';
 import type { TestedStore } from './thread-stores/tested.ts';
 
 /** A schedule with slots that a caller asked for. */
-const asked = (id: string, schedule: Schedule, cause: FiringCause, slots: readonly number[]): Schedule => ({
+const asked = (
+  id: string,
+  { waitUntil: _, ...schedule }: Schedule,
+  cause: FiringCause,
+  slots: readonly number[],
+): Schedule => ({
   ...schedule,
   pending: [...slots.map((slot) => pendingSlot(id, schedule, { slot, cause })), ...schedule.pending],
 });
