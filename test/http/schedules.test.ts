@@ -256,15 +256,15 @@ test('a delayed run that is cancelled does not start, and one whose time is past
 test('a delayed run that is asked for again with its key after its time is the same run', async (t) => {
   const key = { 'idempotency-key': 'delayed-once' };
   const body = { messages: [user('once, later')], start_at: new Date(Date.now() + byLoad(3000)).toISOString() };
-  const ask = async (): Promise<Fired['runs'][number]> => {
+  const post = async (): Promise<Fired['runs'][number]> => {
     const { status, body: reply } = await send('POST', '/v1/runs', body, key);
     t.is(status, 202, JSON.stringify(reply));
     return reply.data;
   };
-  const first = await ask();
+  const first = await post();
   await until(async () => (await send('GET', `/v1/schedules/${first.run_id}`)).status === 404);
   t.is(await resultOf(first.run_id), 'you said once, later');
-  t.deepEqual(await ask(), first);
+  t.deepEqual(await post(), first);
   const { runs }: { runs: unknown[] } = await data(t, 'listRuns', send('GET', `/v1/threads/${first.thread_id}/runs`));
   t.is(runs.length, 1);
 });
