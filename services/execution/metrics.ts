@@ -1,12 +1,14 @@
 import { counter, gauge, histogram } from '@agent-workflow/runtime/metrics';
 import { endStatuses } from '@agent-workflow/protos/lists';
 import { finishReasons } from '@agent-workflow/protos/usage';
+import { deliveryOutcomes } from './webhooks/deliver.ts';
 
 /** Names of agents, and of their nodes and tools, that are counted by themselves. */
 const names = 200;
 /** Names of models that are counted by themselves. */
 const models = 64;
 const runSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
+const deliverySeconds = [0.1, 0.5, 1, 5, 15, 60, 600, 3600, 86_400];
 const nodeSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** What the execution service measures. What a role does not do stays at 0. */
@@ -107,6 +109,22 @@ export const executionMetrics = {
     'Answers of models that steps reported, by why they ended, counted once their step is committed',
     { model: models, finish_reason: finishReasons },
   ),
+  deliveriesDue: gauge(
+    'agent_workflow_webhook_deliveries_due',
+    'Deliveries to webhooks that were due, of all processes, when the last sweep looked',
+  ),
+  webhookAttempts: counter(
+    'agent_workflow_webhook_attempts_total',
+    'Attempts to deliver to a webhook: taken, refused by the status of the reply, or without a reply; also those that may not be sent',
+    { outcome: deliveryOutcomes },
+  ),
+  deliverySeconds: histogram(
+    'agent_workflow_webhook_delivery_seconds',
+    'Time from when a delivery was first due until it was taken, at the clocks of two processes',
+    {},
+    deliverySeconds,
+  ),
+  deadLetters: counter('agent_workflow_webhook_dead_letters_total', 'Deliveries to webhooks that were given up'),
   events: counter('agent_workflow_events_appended_total', 'Events written to the logs of runs'),
   followers: gauge('agent_workflow_followers', 'Streams and waits that follow a run here'),
   leaseHeld: gauge(

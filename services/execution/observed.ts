@@ -19,6 +19,7 @@ import { createRevisionRuns } from './revision-runs.ts';
 import { countWorkers } from './worker/live-workers.ts';
 import { drivenOf, type SweptRuns } from './worker/open-run-counts.ts';
 import type { Watchdog } from './watchdog/watchdog.ts';
+import type { OnDelivery } from './webhooks/deliver.ts';
 
 /** The parts of the execution service that are measured and traced. */
 interface ObservedParts {
@@ -32,6 +33,10 @@ interface ObservedParts {
   readonly onClaimed?: (claimed: ClaimedRun, options: RunOptions) => void;
   /** Called with the tokens by model that a commit has put on record. */
   readonly onUsage?: (added: Usage) => void;
+  /** Called with what becomes of each attempt to deliver to a webhook. */
+  readonly onDelivery?: OnDelivery;
+  /** Called with how many deliveries to webhooks were due. */
+  readonly onDeliveriesDue?: (count: number) => void;
   /** Called with what each whole sweep has found. */
   readonly onSwept?: (swept: SweptRuns) => void;
   /** Counts the runs of each revision anew; to be called every few seconds where runs are accepted. */
@@ -79,6 +84,12 @@ export function observeExecution<P extends ObservedParts>(
           meters.answers.add({ model, finish_reason: reason }, answers);
       }
     },
+    onDelivery: (outcome, { since }) => {
+      if (outcome === 'dead') meters.deadLetters.add({});
+      else meters.webhookAttempts.add({ outcome });
+      if (outcome === 'taken') meters.deliverySeconds.observe({}, Math.max(0, Date.now() - since) / 1000);
+    },
+    onDeliveriesDue: (count) => meters.deliveriesDue.set({}, count),
     onClaimed: ({ isTakeover, wakeAt }, { accepted }) => {
       if (wakeAt !== undefined) meters.woken.add({});
       else if (isTakeover) meters.takeovers.add({});

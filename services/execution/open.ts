@@ -35,6 +35,7 @@ import { createSweepPace } from './worker/sweep-pace.ts';
 import { createUnservedPools } from './worker/unserved-pools.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
 import { openWakes } from './worker/wakes.ts';
+import type { OnDelivery } from './webhooks/deliver.ts';
 import { openWebhooks } from './webhooks/open.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
@@ -84,6 +85,10 @@ interface OpenExecutionOptions {
   readonly onDriven?: WorkerOptions['onDriven'];
   /** Called with the tokens by model that a commit from here has put on record. */
   readonly onUsage?: WorkerOptions['onUsage'];
+  /** Called with what becomes of each attempt to deliver to a webhook. */
+  readonly onDelivery?: OnDelivery;
+  /** Called with how many deliveries to webhooks were due. */
+  readonly onDeliveriesDue?: (count: number) => void;
   /** Called with what each whole sweep has found. */
   readonly onSwept?: (swept: SweptRuns) => void;
   /** Called every two seconds where runs are accepted: counts what scales workers. */
@@ -216,7 +221,9 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
     opening.use(openWakes({ threads, queue, now, log }));
     opening.use(await openHousekeeping({ ...parts, log, values, now }));
-    opening.use(openWebhooks({ threads, known, log, hosts: values.WEBHOOK_HOSTS, networks: values.WEBHOOK_NETWORKS }));
+    const { WEBHOOK_HOSTS: hosts, WEBHOOK_NETWORKS: networks } = values;
+    const { onDelivery, onDeliveriesDue: onDue } = options;
+    opening.use(openWebhooks({ threads, known, log, hosts, networks, onDelivery, onDue }));
     opening.defer(() => {
       closing.abort();
     });

@@ -75,6 +75,8 @@ interface DueSweepOptions<Kind extends string> {
   readonly log: Pick<Log, 'error'>;
   /** Between two sweeps, in milliseconds; absent: a second. */
   readonly intervalMs?: number;
+  /** Called after each whole sweep with how many objects were due. */
+  readonly onSwept?: ((count: number) => void) | undefined;
 }
 
 const usualIntervalMs = 1000;
@@ -112,7 +114,7 @@ export function openDueSweep<Kind extends string>(options: DueSweepOptions<Kind>
 export function createDueSweep<Kind extends string>(
   options: DueSweepOptions<Kind>,
 ): (signal: AbortSignal) => Promise<void> {
-  const { threads, kind, handle, handleMs, log } = options;
+  const { threads, kind, handle, handleMs, log, onSwept } = options;
   const isFirst = createFirstOfKind({ ...growingSilence, max: remembered });
   const failures = new LRUCache<string, number>({ max: remembered });
 
@@ -162,6 +164,7 @@ export function createDueSweep<Kind extends string>(
   };
 
   return async (signal) => {
+    let count = 0;
     for (let after: DueResource | undefined; !signal.aborted;) {
       const request = { kind, limit: dueAtOnce, ...(after && { after }) };
       const { due, hasMore, now } = await threads.listDueResources(request, within(callTimeoutMs, signal));
@@ -169,8 +172,10 @@ export function createDueSweep<Kind extends string>(
       const recordNow = (): number => now + Math.floor(performance.now() - received);
       await eachOf(shuffled(due), handledAtOnce, (one) => handleOne(one, recordNow, signal));
       after = due.at(-1);
-      if (!hasMore || !after) return;
+      count += due.length;
+      if (!hasMore || !after) break;
     }
+    onSwept?.(count);
   };
 }
 

@@ -1,19 +1,23 @@
 import test from 'ava';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { END, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
+import { createRemoval } from '@agent-workflow/execution/webhooks/open';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import {
   readDelivery,
   readWebhook,
   toWebhookJson,
+  webhookBounds,
   type Delivery,
   type Webhook,
   type WebhookTarget,
 } from '@agent-workflow/protos/webhooks';
+import { never } from '@agent-workflow/protos/call';
+import { createDueSweep } from '@agent-workflow/runtime/due-sweep';
 import { until } from '../until.ts';
 import { call, endOf, owner, start } from './execution/calls.ts';
-import { openReplicas, type Replicas } from './replicas.ts';
+import { openReplicas, type Ground, type Replica, type Replicas } from './replicas.ts';
 import { openReceiver, type Received } from './webhook-receiver.ts';
 
 const hourMs = 3_600_000;
@@ -263,6 +267,73 @@ test('a result that is too large is left out, and the event says so', async (t) 
   const [got] = receiver.got;
   t.like(got && eventIn(got).data, { run_id: runId, status: 'completed', truncated: true, result: undefined });
   t.true(Buffer.byteLength(got?.body ?? '') <= sizes.webhookBody);
+});
+
+test('a dead delivery is removed after thirty days', async (t) => {
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env: { WEBHOOK_HOSTS: 'example.com' } });
+  await endOf(execution, (await start(execution, sentTo({ url: 'https://example.org' }))).runId);
+  await until(async () => (await deliveriesOf(ground.replicas))[0]?.state === 'dead');
+  const { threads } = ground.replicas;
+  const log = { error: t.fail };
+  const sweep = createDueSweep({ threads, kind: 'dead_letter', handle: createRemoval(threads), handleMs: 10_000, log });
+  ground.pass(30 * 24 * hourMs - 60_000);
+  await sweep(never);
+  t.is((await deliveriesOf(ground.replicas)).length, 1);
+  ground.pass(120_000);
+  await sweep(never);
+  t.deepEqual(await deliveriesOf(ground.replicas), []);
+});
+
+test('an end beyond the deliveries that an owner may have waiting is dead at once, and one beyond the dead ones is not kept', async (t) => {
+  await using receiver = await openReceiver();
+  await using ground = await openGround();
+  const { pending } = webhookBounds;
+  const full = new Set(['delivery']);
+  /** The record of an owner that has as many as may be. */
+  const through = ({ threads }: Ground): Partial<Ground> => ({
+    threads: {
+      ...threads,
+      countResources: async (request, made) =>
+        full.has(request.kind) ? { count: pending } : threads.countResources(request, made),
+    },
+  });
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env, through });
+  await endOf(execution, (await start(execution, sentTo({ url: receiver.url }))).runId);
+  await until(async () => (await deliveriesOf(ground.replicas))[0]?.state === 'dead');
+  const [dead] = await deliveriesOf(ground.replicas);
+  t.is(dead?.last?.reason, 'too many deliveries of the owner wait');
+  full.add('dead_letter');
+  const other = await ground.replicas.open({ graph: saying('hello'), env, through });
+  await endOf(other.execution, (await start(other.execution, sentTo({ url: receiver.url }))).runId);
+  await until(async () => {
+    const { count } = await ground.replicas.threads.countResources({ kind: 'outbox', owner, atMost: 1 }, call());
+    return count === 0;
+  });
+  t.true((await deliveriesOf(ground.replicas)).length <= 2);
+  t.deepEqual(receiver.got, []);
+});
+
+test('of three replicas that nobody kills each end is sent once, also beside a delivery that cannot be read', async (t) => {
+  await using receiver = await openReceiver();
+  await using ground = await openGround();
+  const { replicas } = ground;
+  const poisoned = { kind: 'delivery', owner, id: newId(), version: 1, dueAt: Date.now() } as const;
+  await replicas.threads.putResource({ ...poisoned, json: Buffer.from('null') }, call());
+  const opened = await Promise.all(Array.from({ length: 3 }, () => replicas.open({ graph: saying('hello'), env })));
+  const runs = await Promise.all(
+    Array.from({ length: 60 }, async (_, n) => {
+      const { execution } = opened[n % opened.length] as Replica;
+      return (await start(execution, sentTo({ url: receiver.url }))).runId;
+    }),
+  );
+  await until(async () => {
+    const { count } = await replicas.threads.countResources({ kind: 'delivery', owner, atMost: 100 }, call());
+    return receiver.got.length >= runs.length && count === 1;
+  });
+  const sent = receiver.got.map((got) => eventIn(got).data['run_id']);
+  t.deepEqual(sent.toSorted(), runs.toSorted());
+  t.is(new Set(receiver.got.map(({ id }) => id)).size, runs.length);
 });
 
 test('whatever dies, each end is sent at least once, and always with the same bytes under one id', async (t) => {

@@ -18,6 +18,7 @@ interface Receiver extends AsyncDisposable {
 export async function openReceiver(
   answer: (received: Received, response: ServerResponse) => void = (_, response) => void response.writeHead(204).end(),
   host = '127.0.0.1',
+  port = 0,
 ): Promise<Receiver> {
   const got: Received[] = [];
   const server = createServer((request, response) => {
@@ -31,7 +32,7 @@ export async function openReceiver(
     });
     request.on('error', () => undefined);
   });
-  server.listen(0, host);
+  server.listen(port, host);
   await once(server, 'listening');
   return {
     url: `http://${host}:${String((server.address() as AddressInfo).port)}/hook`,

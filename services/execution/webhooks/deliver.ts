@@ -33,6 +33,10 @@ export interface Deliverer extends AsyncDisposable {
   readonly handle: HandleDue;
 }
 
+/** What has become of a delivery here: an attempt was taken, refused by a reply, or got none; it was given up. */
+export const deliveryOutcomes = ['taken', 'refused', 'unanswered'] as const;
+export type OnDelivery = (outcome: (typeof deliveryOutcomes)[number] | 'dead', delivery: Delivery) => void;
+
 interface DelivererOptions {
   readonly threads: ResourceCalls;
   readonly room: Room;
@@ -40,6 +44,7 @@ interface DelivererOptions {
   /** The hosts that may be named: with one that begins with `*.` all below it. Absent: all. */
   readonly hosts?: readonly string[] | undefined;
   readonly log: Pick<Log, 'error'>;
+  readonly onDelivery?: OnDelivery | undefined;
   /** How long one attempt may take, in milliseconds; absent: 10 seconds. */
   readonly attemptMs?: number;
 }
@@ -91,7 +96,7 @@ interface Address {
 
 /** Sends deliveries, at most some at a time to one host, so that a host which hangs or fails holds up no other. */
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { threads, room, mayReach, log, attemptMs = usualAttemptMs } = options;
+  const { threads, room, mayReach, log, onDelivery, attemptMs = usualAttemptMs } = options;
   const closing = new AbortController();
   const underWay = new Set<Promise<void>>();
   const busy = new Map<string, number>();
@@ -121,6 +126,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         threads.putResource({ kind: 'dead_letter', owner, id, version: 1, json, dueAt: last.at + deadKeptMs }, call),
       );
     if (version > 0) await remove(kept, call);
+    onDelivery?.('dead', kept.delivery);
   };
 
   /** `undefined`: the webhook is deleted. A text: why nothing is sent there. */
@@ -169,7 +175,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     // What ends with this process is no failure of the receiver: the claim expires.
     if (closing.signal.aborted && !reply) return;
     const call = within(callTimeoutMs);
-    if (reply?.verdict === 'taken') {
+    const isTaken = reply?.verdict === 'taken';
+    onDelivery?.(isTaken ? 'taken' : reply ? 'refused' : 'unanswered', delivery);
+    if (isTaken) {
       await remove(kept, call);
       return;
     }

@@ -2,7 +2,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { ResourceCalls } from '@agent-workflow/protos/threads';
 import { openDueSweep, type HandleDue } from '@agent-workflow/runtime/due-sweep';
 import type { EndParts } from '../events/publish-end.ts';
-import { createDeliverer } from './deliver.ts';
+import { createDeliverer, type OnDelivery } from './deliver.ts';
 import { createOutboxHandler } from './outbox.ts';
 import { createMayReach, type Network } from './reachable.ts';
 import { createRoom } from './room.ts';
@@ -14,6 +14,9 @@ interface WebhooksOptions extends Pick<EndParts, 'known'> {
   readonly hosts: readonly string[] | undefined;
   /** Networks beside the public internet that may be reached. */
   readonly networks: readonly Network[] | undefined;
+  readonly onDelivery: OnDelivery | undefined;
+  /** Called with how many deliveries were due. */
+  readonly onDue: ((count: number) => void) | undefined;
 }
 
 const handleMs = 30_000;
@@ -21,18 +24,22 @@ const removalMs = 60_000;
 
 /** Makes deliveries of what the outbox holds and sends them, until disposed: attempts under way are ended, and made again by another process. */
 export function openWebhooks({ hosts, networks = [], ...parts }: WebhooksOptions): AsyncDisposable {
-  const { threads, log } = parts;
+  const { threads, log, onDelivery, onDue: onSwept } = parts;
   const opened = new AsyncDisposableStack();
   const mayReach = createMayReach(networks);
   const room = createRoom(threads, log);
-  const deliverer = opened.use(createDeliverer({ threads, room, log, mayReach, hosts }));
+  const deliverer = opened.use(createDeliverer({ threads, room, log, mayReach, hosts, onDelivery }));
   const handle = createOutboxHandler({ ...parts, deliverer });
   const sweep = { threads, log, handleMs };
-  opened.use(openDueSweep({ ...sweep, kind: 'delivery', handle: deliverer.handle }));
+  opened.use(openDueSweep({ ...sweep, kind: 'delivery', handle: deliverer.handle, onSwept }));
   opened.use(openDueSweep({ ...sweep, kind: 'outbox', handle }));
-  const remove: HandleDue = async ({ owner, id, version }, { call }) => {
-    await threads.deleteResource({ kind: 'dead_letter', owner, id, version }, call);
-  };
-  opened.use(openDueSweep({ ...sweep, kind: 'dead_letter', handle: remove, intervalMs: removalMs }));
+  opened.use(openDueSweep({ ...sweep, kind: 'dead_letter', handle: createRemoval(threads), intervalMs: removalMs }));
   return opened;
 }
+
+/** Removes a dead letter whose time is over. */
+export const createRemoval =
+  (threads: Pick<ResourceCalls, 'deleteResource'>): HandleDue =>
+  async ({ owner, id, version }, { call }) => {
+    await threads.deleteResource({ kind: 'dead_letter', owner, id, version }, call);
+  };
