@@ -361,3 +361,85 @@ test('a run is not tried again that has not failed, that another has followed, o
   await refused(again.runId, /is completed: only a failed run can be tried again/);
   await t.throwsAsync(retry(execution, newId()), { message: /does not exist/ });
 });
+
+const day = 24 * 3_600_000;
+
+test('a step with branches is tried again for five days after it failed first, by the clock of the record', async (t) => {
+  let now = Date.now();
+  await using replicas = await openReplicas({ now: () => now });
+  const visits = new Visits();
+  visits.failing.add('item 2');
+  const { execution } = await replicas.open({ graph: approved(visits), now: () => now });
+  await failedRun(execution);
+  const first = await failedRun(execution, { messages: [], resumeJson: Buffer.from('"yes"') });
+  now += 4 * day;
+  const { runId: second } = await retry(execution, first);
+  await endOf(execution, second);
+  t.is(await statusOf(replicas, second), 'failed');
+  now += day + 1;
+  const late = await t.throwsAsync(retry(execution, second));
+  t.regex(
+    late.message,
+    /it failed more than five days ago, and what its branches and calls have returned is kept no longer/,
+  );
+  t.like(late, { code: 'Conflict' });
+  now -= 1;
+  visits.failing.clear();
+  const { runId: third } = await retry(execution, second);
+  t.is(resultOf(await endOf(execution, third)).meta.status, 'completed');
+  t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), all);
+  t.deepEqual(visits.names, ['plan', 'answered yes', ...all.slice(0, 3), 'item 2', ...all.slice(2)]);
+});
+
+test('a step without branches and calls is tried again however long ago it failed', async (t) => {
+  let now = Date.now();
+  await using replicas = await openReplicas({ now: () => now });
+  const visits = new Visits();
+  visits.failing.add('n7');
+  const { execution } = await replicas.open({ graph: chain(visits), now: () => now });
+  const runId = await failedRun(execution);
+  visits.failing.clear();
+  now += 400 * day;
+  const again = await retry(execution, runId);
+  t.is(resultOf(await endOf(execution, again.runId)).meta.status, 'completed');
+});
+
+test('a sub-graph in which a node failed begins anew under the same keys, and makes no call again that may be made once', async (t) => {
+  await using replicas = await openReplicas();
+  const visits = new Visits();
+  visits.failing.add('last');
+  const pay = tool(
+    { name: 'pay', description: 'Pays', parameters: { type: 'object', properties: {} }, replay: 'once' },
+    (_args, { idempotencyKey }) => {
+      visits.note('paid', idempotencyKey);
+      return 'paid';
+    },
+  );
+  const inner = new StateGraph(fields)
+    .addNode('first', (_, { emit, idempotencyKey }) => {
+      visits.note('first', idempotencyKey);
+      emit({ type: 'tool_call', id: 'c1', name: 'pay', args: {} });
+    })
+    .addNode('tools', toolNode([pay]))
+    .addNode('work', (_, { input, idempotencyKey }) => {
+      visits.note(String(input), idempotencyKey);
+      return { done: [String(input)] };
+    })
+    .addNode('last', (_, { idempotencyKey }) => visits.note('last', idempotencyKey))
+    .addEdge(START, 'first')
+    .addEdge('first', 'tools')
+    .addConditionalEdges('tools', () => all.map((item) => send('work', item)), ['work'])
+    .addEdge('work', 'last')
+    .addEdge('last', END)
+    .compile();
+  const graph = new StateGraph(fields).addNode('inner', inner).addEdge(START, 'inner').addEdge('inner', END).compile();
+  const { execution } = await replicas.open({ graph });
+  const runId = await failedRun(execution);
+  t.deepEqual(visits.names, ['first', 'paid', ...all, 'last']);
+  visits.failing.clear();
+  const again = await retry(execution, runId);
+  t.is(resultOf(await endOf(execution, again.runId)).meta.status, 'completed');
+  t.deepEqual(visits.names, ['first', 'paid', ...all, 'last', 'first', ...all, 'last']);
+  t.true([...visits.keys.values()].every(({ size }) => size === 1));
+  t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), all);
+});

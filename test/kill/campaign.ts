@@ -1,8 +1,8 @@
-import { user, createClient, type Client } from '../servers/client.ts';
+import { user, createClient, sendingTo, type Client } from '../servers/client.ts';
 import { agentAt, makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
-import { askingAgents, sendingTo, startAskingLoad, type AskingFindings } from './asking-load.ts';
 import { checkRun, checkThread } from './check.ts';
-import { startDearLoad, type DearFindings } from './dear-load.ts';
+import type { LoadFindings } from './load.ts';
+import { mixEnv, mixService, startMix } from './mix.ts';
 import { generator } from './random.ts';
 
 interface Campaign {
@@ -24,36 +24,35 @@ interface Findings {
   readonly restarted: number;
   /** Runs that were killed three times within one step, and given up as promised. */
   readonly givenUp: number;
-  readonly asking: AskingFindings;
-  readonly dear: DearFindings;
+  readonly mix: readonly LoadFindings[];
 }
 
 const killsPerReport = 100;
-/** Conversations with an agent that asks, held all the while. */
-const conversations = 4;
-/** Runs that pay, fail and are tried again, all the while. */
-const purchases = 2;
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
 /** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed. */
 const shortestLifeMs = 100;
 const longestLifeMs = 300;
+/** So many lives are long enough for the sweeps over deadlines, schedules and webhooks, which go on every second. */
+const longLives = 0.2;
+const longLifeMs = 3000;
 
 /**
  * Kills the process again and again while runs are under way, restarts it on the same data, and then holds what is on record
  * and in the event logs against what was promised.
  */
 export async function runCampaign({ seed, kills, runs, agent, onProgress }: Campaign): Promise<Findings> {
-  await using workspace = await makeWorkspace(null, askingAgents(agentAt(agent)));
+  await using workspace = await makeWorkspace(null, mixService(agentAt(agent)));
+  const env = { ...workspace.env, ...mixEnv };
   const random = generator(seed);
   const accepted = new Map<string, string>();
   const ended = new Set<string>();
   let sent = 0;
-  let service = await startStandalone(workspace.env);
-  const send = sendingTo(() => service.url);
-  // Its own numbers, so that the seed decides the kills whichever conversation is first.
-  const load = startAskingLoad({ send, random: generator(seed + 1), count: conversations });
-  const dearLoad = await startDearLoad({ send, random: generator(seed + 2), count: purchases });
+  let service = await startStandalone(env);
+  const mix = await startMix(
+    sendingTo(() => service.url),
+    seed,
+  );
   try {
     for (let kill = 0; kill < kills; kill++) {
       const client = createClient(service.url);
@@ -63,14 +62,14 @@ export async function runCampaign({ seed, kills, runs, agent, onProgress }: Camp
       );
       // Counted from the first acceptance: however slow the machine, there is something under way to kill.
       await Promise.race([...sending, ...(open > 0 ? [Promise.resolve()] : [])]);
-      await aliveFor(service, shortestLifeMs + random() * (longestLifeMs - shortestLifeMs));
+      await aliveFor(service, lifeMs(random));
       await service.stop('SIGKILL');
       await Promise.all(sending);
-      service = await startStandalone(workspace.env);
+      service = await startStandalone(env);
       if ((kill + 1) % killsPerReport === 0) onProgress?.(`${kill + 1} kills, ${accepted.size} accepted runs`);
     }
-    const [asking, dear] = await Promise.all([load.stop(), dearLoad.stop()]);
-    return { ...(await check(createClient(service.url), service.url, accepted)), asking, dear };
+    const found = await mix.stop();
+    return { ...(await check(createClient(service.url), service.url, accepted)), mix: found };
   } finally {
     await service[Symbol.asyncDispose]();
   }
@@ -102,6 +101,9 @@ async function countOpen(client: Client, accepted: ReadonlyMap<string, string>, 
   return accepted.size - ended.size;
 }
 
+const lifeMs = (random: () => number): number =>
+  random() < longLives ? longLifeMs * random() : shortestLifeMs + random() * (longestLifeMs - shortestLifeMs);
+
 /** The process is let live so long: the one place where time itself is what is tested. */
 async function aliveFor({ child }: StandaloneProcess, ms: number): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -117,7 +119,7 @@ async function check(
   client: Client,
   url: string,
   accepted: ReadonlyMap<string, string>,
-): Promise<Omit<Findings, 'asking' | 'dear'>> {
+): Promise<Omit<Findings, 'mix'>> {
   const faults: string[] = [];
   let restarted = 0;
   let givenUp = 0;

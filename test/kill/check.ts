@@ -23,7 +23,7 @@ const assistants = (messages: readonly Message[]): string[] =>
   messages.filter(({ role }) => role === 'assistant').map(textOf);
 
 /** How the error of a run begins that was killed three times within one step. */
-const failedMessage = 'the run was claimed 3 times and committed nothing';
+export const failedByClaims = 'the run was claimed 3 times and committed nothing';
 
 interface Result {
   readonly meta?: { readonly status: string };
@@ -44,7 +44,7 @@ export async function checkRun(client: Client, url: string, runId: string): Prom
   const faults: string[] = [];
   const fault = (what: string): void => void faults.push(`run ${runId}: ${what}`);
   const { status, body } = await client.send('GET', `/v1/runs/${runId}/wait`);
-  const isFailedByClaims = status === 500 && (body.error as { message: string }).message.startsWith(failedMessage);
+  const isFailedByClaims = status === 500 && (body.error as { message: string }).message.startsWith(failedByClaims);
   const result = body.data as Result | undefined;
   if (!isFailedByClaims && (status !== 200 || result?.meta?.status !== 'completed'))
     fault(`ended with ${String(status)} ${JSON.stringify(body)}`);

@@ -4,11 +4,11 @@ import { stepsPerRun } from '../agents/steps.ts';
 import { user } from '../servers/client.ts';
 import { openPrivateCluster } from '../servers/cluster.ts';
 import { agentAt } from '../servers/standalone.ts';
-import { askingAgents, startAskingLoad, type AskingFindings } from './asking-load.ts';
 import { checkRun, checkThread } from './check.ts';
 import { createSturdyClient, type Followed, type SturdyClient } from './clients.ts';
 import { createFaults, usualWeights, type FaultKind, type Faults } from './cluster-faults.ts';
-import { startDearLoad, type DearFindings } from './dear-load.ts';
+import type { LoadFindings } from './load.ts';
+import { mixEnv, mixService, startMix } from './mix.ts';
 import { generator } from './random.ts';
 
 interface ClusterCampaign {
@@ -41,16 +41,11 @@ interface ClusterFindings {
   readonly cuts: number;
   /** Runs that somebody followed while events were deleted. */
   readonly followedAcrossLoss: number;
-  readonly asking: AskingFindings;
-  readonly dear: DearFindings;
+  readonly mix: readonly LoadFindings[];
 }
 
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
-/** Conversations with an agent that asks, held all the while. */
-const conversations = 4;
-/** Runs that pay, fail and are tried again, all the while. */
-const purchases = 2;
 /** Time between two faults, in milliseconds. */
 const shortestMs = 100;
 const longestMs = 600;
@@ -79,16 +74,15 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
   const { seed, leaseMs, onProgress = () => undefined } = campaign;
   await using cluster = await openPrivateCluster({
     agent: null,
-    service: askingAgents(agentAt(campaign.agent)),
-    env: { DRAIN_SECONDS: '1', ...(leaseMs === undefined ? {} : { LEASE_MS: String(leaseMs) }) },
+    service: mixService(agentAt(campaign.agent)),
+    env: { ...mixEnv, DRAIN_SECONDS: '1', ...(leaseMs === undefined ? {} : { LEASE_MS: String(leaseMs) }) },
   });
   const random = generator(seed);
   const client = createSturdyClient(cluster.urls, true);
   const weights = { ...usualWeights, ...campaign.weights };
   await using faults = createFaults({ cluster, weights, random });
   const load = startLoad(client, campaign.clients, faults);
-  const askingLoad = startAskingLoad({ send: client.send, random: generator(seed + 1), count: conversations });
-  const dearLoad = await startDearLoad({ send: client.send, random: generator(seed + 2), count: purchases });
+  const mix = await startMix(client.send, seed);
   for (let fault = 1; fault <= campaign.faults; fault++) {
     await delay(shortestMs + random() * (longestMs - shortestMs));
     const kind = await faults.inject();
@@ -96,7 +90,7 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
   }
   await faults.healed();
   const { runs, failures } = await load.stop();
-  const [asking, dear] = await Promise.all([askingLoad.stop(), dearLoad.stop()]);
+  const beside = await mix.stop();
   onProgress(`${runs.length} runs to check`);
   const found = await check(client, cluster.urls[0] as string, runs);
   const dead = cluster.replicas
@@ -104,8 +98,7 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
     .map(({ name }) => `${name} has ended by itself`);
   return {
     ...found,
-    asking,
-    dear,
+    mix: beside,
     late: client.late,
     injected: faults.done,
     faults: [...failures, ...dead, ...found.faults],
@@ -223,7 +216,7 @@ async function check(
   client: SturdyClient,
   url: string,
   runs: readonly Run[],
-): Promise<Omit<ClusterFindings, 'injected' | 'late' | 'asking' | 'dear'>> {
+): Promise<Omit<ClusterFindings, 'injected' | 'late' | 'mix'>> {
   const faults: string[] = [];
   const sums = { restarted: 0, givenUp: 0, rebuilt: 0, cuts: 0, followedAcrossLoss: 0 };
   for (const { runId, cuts, restarted, mayBeRebuilt, isAcrossLoss, untold } of runs) {

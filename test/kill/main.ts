@@ -1,20 +1,18 @@
 import { refuseCommandLine } from '@agent-workflow/kit/command-line';
 import { ConfigError } from '@agent-workflow/kit/env';
-import type { AskingFindings } from './asking-load.ts';
 import { runCampaign } from './campaign.ts';
 import { runClusterCampaign } from './cluster-campaign.ts';
 import { faultKinds } from './cluster-faults.ts';
-import type { DearFindings } from './dear-load.ts';
+import type { LoadFindings } from './load.ts';
 import { killUsage, readKillOptions, type KillOptions } from './options.ts';
 import { runRevisionCampaign } from './revision-campaign.ts';
 
-const isSound = ({ accepted, faults, restarted, givenUp, asking, dear }: Figures): boolean =>
-  faults.length === 0 && accepted > 0 && restarted > 0 && givenUp < accepted / 4 && isAnswered(asking) && isPaid(dear);
-
-const isAnswered = ({ ended, givenUp, faults }: AskingFindings): boolean =>
-  faults.length === 0 && ended > 0 && givenUp < ended;
-
-const isPaid = ({ ended, retries, faults }: DearFindings): boolean => faults.length === 0 && ended > 0 && retries > 0;
+const isSound = ({ accepted, faults, restarted, givenUp, mix }: Figures): boolean =>
+  faults.length === 0 &&
+  accepted > 0 &&
+  restarted > 0 &&
+  givenUp < accepted / 4 &&
+  mix.every((load) => load.faults.length === 0);
 
 interface Figures {
   readonly accepted: number;
@@ -23,8 +21,7 @@ interface Figures {
   readonly late?: readonly string[];
   readonly restarted: number;
   readonly givenUp: number;
-  readonly asking: AskingFindings;
-  readonly dear: DearFindings;
+  readonly mix: readonly LoadFindings[];
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -34,18 +31,15 @@ const printLate = (late: readonly string[]): void => {
 const report = (
   seed: number,
   broken: string,
-  { accepted, faults, late = [], restarted, givenUp, asking, dear }: Figures,
+  { accepted, faults, late = [], restarted, givenUp, mix }: Figures,
   more = '',
 ): void => {
   printLate(late);
-  for (const fault of [...faults, ...asking.faults, ...dear.faults]) print(fault);
-  const { ended, answers, anew } = asking;
-  print(
-    `${String(ended)} conversations, ${String(answers)} answers, ${String(anew)} questions asked anew, ${String(asking.givenUp)} given up, ${String(asking.faults.length)} faults`,
-  );
-  print(
-    `${String(dear.ended)} purchases, ${String(dear.retries)} runs tried again, ${String(dear.givenUp)} given up before, ${String(dear.faults.length)} faults`,
-  );
+  for (const fault of [...faults, ...mix.flatMap((load) => load.faults)]) print(fault);
+  for (const load of mix) {
+    const counts = Object.entries(load.counts).map(([what, count]) => `${count} ${what}`);
+    print(`${load.name}: ${counts.join(', ')}, ${load.faults.length} faults`);
+  }
   print(
     `seed ${seed}: ${broken}, ${accepted} accepted runs, ${restarted} steps begun again, ${givenUp} runs given up, ${more}${late.length} late, ${faults.length} faults`,
   );

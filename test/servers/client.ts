@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { agentsAre, testedAgent } from './standalone.ts';
 
 /** One reply, its body read. */
@@ -60,6 +61,22 @@ export function createClient(url: string, always: Sent = {}): Client {
     },
   };
 }
+
+const pauseMs = 50;
+const away = new Set([408, 429, 502, 503, 504]);
+
+/** Sends to a service that is killed and started again, at the address that it has then, until it answers. What is changed needs a key. */
+export const sendingTo =
+  (url: () => string): Client['send'] =>
+  async (...request) => {
+    for (;;) {
+      const reply = await createClient(url())
+        .send(...request)
+        .catch(() => undefined);
+      if (reply && !away.has(reply.status)) return reply;
+      await delay(pauseMs);
+    }
+  };
 
 /** The chunks of a reply that streams, as they arrive. */
 export async function* readChunks(response: Response): AsyncGenerator<Chunk> {

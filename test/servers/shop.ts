@@ -17,6 +17,8 @@ export class Account {
   readonly keys = new Map<string, Set<string>>();
   /** What is refused. */
   readonly refused = new Set<string>();
+  /** What is done when something is asked for the next time, before it is answered. */
+  readonly meanwhile = new Map<string, () => Promise<void>>();
   #isBesideDone = true;
   readonly #waiting: (() => void)[] = [];
 
@@ -27,8 +29,11 @@ export class Account {
     const answer = (): void => {
       response.writeHead(this.refused.has(what) ? 500 : 200).end();
     };
+    const meanwhile = this.meanwhile.get(what);
+    this.meanwhile.delete(what);
     // The step fails once the node beside it has returned.
-    if (this.refused.has(what) && !this.#isBesideDone) this.#waiting.push(answer);
+    if (meanwhile) void meanwhile().then(answer);
+    else if (this.refused.has(what) && !this.#isBesideDone) this.#waiting.push(answer);
     else answer();
   }
 

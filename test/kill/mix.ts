@@ -1,0 +1,37 @@
+import { agentAt } from '../servers/standalone.ts';
+import type { Client } from '../servers/client.ts';
+import { startAskingLoad } from './asking-load.ts';
+import { startDeadlineLoad } from './deadline-load.ts';
+import { startDearLoad } from './dear-load.ts';
+import type { LoadFindings } from './load.ts';
+import { generator } from './random.ts';
+import { startScheduleLoad } from './schedule-load.ts';
+import { startWebhookLoad } from './webhook-load.ts';
+
+/** What `service.json` says in a campaign: the agent whose runs are followed closely, and those of the mix. */
+export const mixService = (agent: string): Readonly<Record<string, unknown>> => ({
+  agents: {
+    steps: agent,
+    asking: agentAt('asking-beside'),
+    dear: agentAt('dear'),
+    deadlines: agentAt('deadlines'),
+    echo: agentAt('echo'),
+  },
+  default_agent: 'steps',
+});
+
+/** Receivers of webhooks are on this machine. */
+export const mixEnv = { WEBHOOK_NETWORKS: '127.0.0.0/8' };
+
+const loads = [startAskingLoad, startDearLoad, startDeadlineLoad, startScheduleLoad, startWebhookLoad];
+
+interface Mix {
+  /** Resolves with what each part has seen, once its errands have ended. */
+  readonly stop: () => Promise<readonly LoadFindings[]>;
+}
+
+/** Does all that goes on beside the runs of a campaign. Each part has its own numbers, so that the seed decides the kills whichever is first. */
+export async function startMix(send: Client['send'], seed: number): Promise<Mix> {
+  const started = await Promise.all(loads.map((start, index) => start({ send, random: generator(seed + 1 + index) })));
+  return { stop: () => Promise.all(started.map((load) => load.stop())) };
+}
