@@ -1,10 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
 import { after, before, items } from '../agents/dear.ts';
+import { openReceiver } from '../contract/webhook-receiver.ts';
 import { user } from '../servers/client.ts';
 import { openShop, type Account, type Shop } from '../servers/shop.ts';
+import { until } from '../until.ts';
 import { serve } from './service.ts';
 
-const service = serve(test, 'dear');
+const service = serve(test, 'dear', { WEBHOOK_NETWORKS: '127.0.0.0/8' });
 
 let shop: Shop | undefined;
 test.before(async () => {
@@ -127,4 +129,20 @@ test('a run is not tried again after its thread has moved on, and the refusal sa
   const [asking] = await thread.run(undefined, { asks: true });
   await refusedBecause(t, asking, /is interrupted: only a failed run can be tried again/);
   await service.refused(t, service.send('POST', '/v1/runs/absent/retry'), 404, 'RESOURCE_NOT_FOUND');
+});
+
+test('the webhook of a run gets the end of the run that tries it again, too', async (t) => {
+  await using receiver = await openReceiver();
+  const thread = new Thread('awaited');
+  thread.account.refused.add('two');
+  const [failed] = await thread.run({ messages: [user('go')], webhook: { url: receiver.url } });
+  thread.account.refused.clear();
+  const [again, status] = await thread.retry(t, failed);
+  t.is(status, 200);
+  await until(() => receiver.got.length === 2);
+  const ends = receiver.got.map(({ body }) => JSON.parse(body) as { type: string; data: { run_id: string } });
+  t.deepEqual(ends.map(({ type, data }) => [type, data.run_id]).toSorted(), [
+    ['run.completed', again],
+    ['run.failed', failed],
+  ]);
 });

@@ -22,6 +22,7 @@ interface Schedule {
   readonly status: string;
   readonly pending: number;
   readonly created_at: string;
+  readonly starts_at: string;
   readonly ends_at: string;
   readonly last_runs: readonly {
     readonly slot: string;
@@ -46,8 +47,9 @@ class Series extends Errand {
   }
 
   async #slots(): Promise<void> {
+    const begun = Date.now();
     const { status, body } = await this.change('/v1/schedules', {
-      ...{ every_seconds: everySeconds, ends_at: Date.now() + lifeMs },
+      ...{ every_seconds: everySeconds, starts_at: begun, ends_at: begun + lifeMs },
       ...{ thread: 'one', overlap: 'queue', catch_up: 'all', catch_up_seconds: 86_400 },
       run: { messages: [user('go')], config: { thread_id: this.threadId, agent: 'echo' } },
     });
@@ -98,9 +100,10 @@ class Series extends Errand {
   }
 }
 
-function slotsOf({ created_at: created, ends_at: end }: Schedule): readonly string[] {
+/** Those that had passed when it was made are none of it. */
+function slotsOf({ created_at: created, starts_at: start, ends_at: end }: Schedule): readonly string[] {
   const slots: string[] = [];
-  for (let at = Date.parse(created) + everySeconds * 1000; at <= Date.parse(end); at += everySeconds * 1000)
+  for (let at = Date.parse(start) + everySeconds * 1000; at <= Date.parse(end); at += everySeconds * 1000)
     slots.push(new Date(at).toISOString());
-  return slots;
+  return slots.filter((slot) => slot > created);
 }

@@ -151,7 +151,8 @@ export function retryOf(id: string, run: RunRecord, request: AcceptRunRequest, s
     ...(point.isFirst && resume !== undefined && { resume }),
     retry: { run: point.keys, from: point.from, since: point.since, hasRecords: point.hasRecords !== false },
   };
-  return { ...run, granularity: failed.granularity, options: toJson(options), resumes: id };
+  const { granularity, webhook } = failed;
+  return { ...run, granularity, options: toJson(options), resumes: id, ...(webhook !== undefined && { webhook }) };
 }
 
 /** A node of the step that failed which the agent no longer has. */
