@@ -81,7 +81,7 @@ export abstract class Errand {
   protected async ended(runId: string): Promise<Ended> {
     const { status, body } = await this.send('GET', `/v1/runs/${runId}/wait`);
     if (status === 200) {
-      const { meta } = body.data as { readonly meta: Ended };
+      const { meta } = body.data as { readonly meta: Pick<Ended, 'status'> & Partial<Ended> };
       return { status: meta.status, interrupts: meta.interrupts ?? [], isGivenUp: false };
     }
     const text = JSON.stringify(body);

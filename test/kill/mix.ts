@@ -32,6 +32,8 @@ interface Mix {
 
 /** Does all that goes on beside the runs of a campaign. Each part has its own numbers, so that the seed decides the kills whichever is first. */
 export async function startMix(send: Client['send'], seed: number): Promise<Mix> {
-  const started = await Promise.all(loads.map((start, index) => start({ send, random: generator(seed + 1 + index) })));
+  const started = await Promise.all(
+    loads.map(async (start, index) => start({ send, random: generator(seed + 1 + index) })),
+  );
   return { stop: () => Promise.all(started.map((load) => load.stop())) };
 }
