@@ -53,6 +53,8 @@ class Series extends Errand {
       ...{ thread: 'one', overlap: 'queue', catch_up: 'all', catch_up_seconds: 86_400 },
       run: { messages: [user('go')], config: { thread_id: this.threadId, agent: 'echo' } },
     });
+    // The service was away for longer than the schedule was to live.
+    if (status === 422 && JSON.stringify(body).includes('ends_at: must leave a time that is to come')) return;
     if (status !== 200) throw new Error(`a schedule was answered ${String(status)} ${JSON.stringify(body)}`);
     const { schedule_id: id } = body.data as Schedule;
     let schedule: Schedule = body.data;
