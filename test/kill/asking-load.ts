@@ -24,8 +24,8 @@ class Conversation extends Errand {
   async make(): Promise<void> {
     let runId = await this.start();
     for (;;) {
-      const { status, interrupts, isGivenUp } = await this.ended(runId);
-      if (isGivenUp) return;
+      const { status, interrupts, isFailedByClaims } = await this.ended(runId);
+      if (isFailedByClaims) return;
       if (status === 'completed') {
         await this.#checkEnd();
         this.count('completed');

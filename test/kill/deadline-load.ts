@@ -11,7 +11,7 @@ const longestMs = 3000;
 /** Answers come so long before the deadline or after it, in milliseconds: who comes first is open. */
 const aroundMs = 300;
 
-/** Asks questions that have a deadline, and answers them about then: one of deadline and answer counts, and both sides are told which. */
+/** Asks questions that have a deadline, and answers them about then: one of deadline and answer counts, and a caller who is late learns which. */
 export const startDeadlineLoad = (means: Means): Load =>
   startLoad({
     name: 'deadline',
@@ -30,8 +30,8 @@ class Question extends Errand {
   async make(): Promise<void> {
     const asking = { deadline: Math.round(shortestMs + this.random() * (longestMs - shortestMs)), default: 'default' };
     const asked = await this.start({ messages: [user(JSON.stringify(asking))] });
-    const { status, interrupts, isGivenUp } = await this.ended(asked);
-    if (isGivenUp) return;
+    const { status, interrupts, isFailedByClaims } = await this.ended(asked);
+    if (isFailedByClaims) return;
     const [question] = interrupts;
     if (status !== 'interrupted' || !question?.deadline) throw new Error(`run ${asked} is ${status}`);
     this.count('asked');
@@ -50,7 +50,7 @@ class Question extends Errand {
     await this.#checkRuns(asked, next);
   }
 
-  /** Whoever came too late is told what went on in place of the answer. */
+  /** The refusal of a late answer names the run that went on in its place. */
   async #passed(asked: string, { id, deadline = '' }: Interrupt, text: string): Promise<void> {
     this.count('answered too late');
     const next = (await this.runsOf(this.threadId)).map(({ run_id }) => run_id).find((run) => run !== asked);
@@ -64,11 +64,11 @@ class Question extends Errand {
 
   /** The run that goes on has what counts, and says of which it is the next. */
   async #checkNext(asked: string, next: string, expected: string): Promise<void> {
-    const { isGivenUp } = await this.ended(next);
+    const { isFailedByClaims } = await this.ended(next);
     const { resumes } = await this.#run(next);
     if (resumes !== asked) this.faults.push(`run ${next} goes on with ${String(resumes)}, not with ${asked}`);
     const { answers } = (await this.stateOf(this.threadId)) as { readonly answers: readonly unknown[] };
-    if (answers.join() !== (isGivenUp ? '' : expected))
+    if (answers.join() !== (isFailedByClaims ? '' : expected))
       this.faults.push(`its state says ${JSON.stringify(answers)}, not ${expected}`);
   }
 

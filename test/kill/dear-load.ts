@@ -52,16 +52,16 @@ class Purchase extends Errand {
   async #untilItHolds(first: string, expected: string, item: string): Promise<void> {
     let runId = first;
     for (;;) {
-      const { status, isGivenUp } = await this.ended(runId);
+      const { status, isFailedByClaims } = await this.ended(runId);
       if (status === expected) return;
       if (status !== 'failed') throw new Error(`run ${runId} is ${status}, not ${expected}`);
       const failed = runId;
       const paid = [...this.#account.paid];
-      if (!isGivenUp) this.#account.refused.clear();
+      if (!isFailedByClaims) this.#account.refused.clear();
       runId = acceptedRun(await this.change(`/v1/runs/${failed}/retry`, {}));
-      this.count(isGivenUp ? 'tried again after kills' : 'tried again after a refusal');
+      this.count(isFailedByClaims ? 'tried again after kills' : 'tried again after a refusal');
       await this.ended(runId);
-      if (!isGivenUp) this.#check(paid, item);
+      if (!isFailedByClaims) this.#check(paid, item);
       await this.#tryOld(failed);
     }
   }

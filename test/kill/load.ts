@@ -33,7 +33,7 @@ interface Ended {
   readonly status: string;
   readonly interrupts: readonly Interrupt[];
   /** Whether it was killed three times within one step. */
-  readonly isGivenUp: boolean;
+  readonly isFailedByClaims: boolean;
 }
 
 /** Absent things are not there yet: nothing is later than this once nothing is killed any more. In milliseconds of a machine with nothing else to do. */
@@ -82,13 +82,13 @@ export abstract class Errand {
     const { status, body } = await this.send('GET', `/v1/runs/${runId}/wait`);
     if (status === 200) {
       const { meta } = body.data as { readonly meta: Pick<Ended, 'status'> & Partial<Ended> };
-      return { status: meta.status, interrupts: meta.interrupts ?? [], isGivenUp: false };
+      return { status: meta.status, interrupts: meta.interrupts ?? [], isFailedByClaims: false };
     }
     const text = JSON.stringify(body);
     if (status !== 500) throw new Error(`run ${runId} ended with ${String(status)} ${text}`);
-    const isGivenUp = text.includes(failedByClaims);
-    if (isGivenUp) this.count('given up');
-    return { status: 'failed', interrupts: [], isGivenUp };
+    const isFailedByClaims = text.includes(failedByClaims);
+    if (isFailedByClaims) this.count('failed by claims');
+    return { status: 'failed', interrupts: [], isFailedByClaims };
   }
 
   protected async runsOf(

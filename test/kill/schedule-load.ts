@@ -39,8 +39,8 @@ class Series extends Errand {
 
   /** What the record says of a run, beside when it was meant to start. */
   async #checkStart(threadId: string, runId: string, meant: string): Promise<void> {
-    const { isGivenUp, status } = await this.ended(runId);
-    if (status !== 'completed' && !isGivenUp) this.faults.push(`run ${runId} is ${status}`);
+    const { isFailedByClaims, status } = await this.ended(runId);
+    if (status !== 'completed' && !isFailedByClaims) this.faults.push(`run ${runId} is ${status}`);
     const found = (await this.runsOf(threadId)).find(({ run_id }) => run_id === runId);
     if (!found || found.created_at < meant)
       this.faults.push(`run ${runId}, meant for ${meant}, was made at ${String(found?.created_at)}`);
