@@ -1,6 +1,6 @@
 import test from 'ava';
 import { byLoad } from '../by-load.ts';
-import { retryUnderKills } from '../retry-kills.ts';
+import { retryUnderKills } from '../kill/retry-kills.ts';
 import { sendingTo } from '../servers/client.ts';
 import { agentAt, makeWorkspace, startStandalone } from '../servers/standalone.ts';
 

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import { after, before } from './agents/dear.ts';
-import { user, type Client, type Reply } from './servers/client.ts';
-import { openShop } from './servers/shop.ts';
+import { after, before } from '../agents/dear.ts';
+import { user, type Client, type Reply } from '../servers/client.ts';
+import { openShop } from '../servers/shop.ts';
 
 interface Killed {
   /** Sends until it is answered, over kills. */
