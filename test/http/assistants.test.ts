@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { createClient, user } from '../servers/client.ts';
 import { openEmbedded } from '../servers/embedded.ts';
+import { openGate } from '../servers/gate.ts';
 import { agentAt } from '../servers/standalone.ts';
 import { goodClaims, makeToken } from '../servers/tokens.ts';
 import { codeOf, replyText, serve } from './service.ts';
@@ -103,6 +104,27 @@ test('an edit makes a version, which later runs have, and a version can be set a
   t.like(await data(t, 'getAssistantVersion', send('GET', at(made, '/versions/2'))), { version: 2, config: { a: 2 } });
   await refused(t, send('GET', at(made, '/versions/4')), 404, codeOf(404));
   await refused(t, send('PUT', at(made, '/version'), { version: 4 }), 404, codeOf(404));
+});
+
+test('an edit or a deletion changes no run that was accepted before it, whether that is under way or waits', async (t) => {
+  await using gate = await openGate();
+  const made = await make({ config: { tone: 'old', gate: gate.url }, context: { locale: 'en' } });
+  const { assistant_id } = made;
+  const begin = () =>
+    send('POST', '/v1/runs', { messages: [user('hello')], config: { assistant_id, thread_id: 'edited' } });
+  const begun = [await begin(), await begin()].map(({ body }) => body.data as { readonly run_id: string });
+  await gate.visited(1);
+  await data(t, 'updateAssistant', send('PATCH', at(made), { config: { tone: 'new' }, context: {} }));
+  await data(t, 'deleteAssistant', send('DELETE', at(made)));
+  gate.open();
+  for (const { run_id } of begun) {
+    const { body } = await send('GET', `/v1/runs/${run_id}/wait`);
+    t.like(JSON.parse(replyText((body.data as Turn).messages.at(-1))), {
+      config: { tone: 'old', assistant_id, assistant_version: 1 },
+      context: { locale: 'en' },
+    });
+  }
+  t.is((await begin()).status, 404);
 });
 
 test('versions are listed in pages, and of many the newest hundred are kept', async (t) => {
