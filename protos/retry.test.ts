@@ -42,6 +42,7 @@ const marks = {
         'endRun',
         'fixThread',
         'noteToolStarted',
+        'pruneThread',
         'putResource',
         'releaseRun',
         'restoreThread',

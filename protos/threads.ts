@@ -191,6 +191,11 @@ export interface HistoryCalls {
    * Conflict while a run holds the thread, and when what has changed since is more than one change holds.
    */
   readonly restoreThread: (request: RestoreThreadRequest, call: Call) => Promise<Thread>;
+  /**
+   * Drops checkpoints of a thread that were made before a time, but for the newest. Those that the run which holds the thread may be rolled
+   * back by stay, as does all that a thread waits for. State, messages and version do not change.
+   */
+  readonly pruneThread: (request: PruneThreadRequest, call: Call) => Promise<PruneThreadReply>;
 }
 
 /** A part of {@link Threads}. */
@@ -359,6 +364,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   getCheckpoint: { retry: 'safe', takesLong: false },
   forkThread: { retry: 'safe', takesLong: true },
   restoreThread: { retry: 'attempt', takesLong: false },
+  pruneThread: { retry: 'attempt', takesLong: false },
   fixThread: { retry: 'attempt', takesLong: false },
   beginOnce: { retry: 'attempt', takesLong: false },
   endOnce: { retry: 'safe', takesLong: false },
@@ -420,6 +426,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   getCheckpoint: 'run',
   forkThread: 'never',
   restoreThread: 'never',
+  pruneThread: 'never',
   fixThread: 'never',
   beginOnce: 'never',
   endOnce: 'never',
@@ -1459,7 +1466,8 @@ export interface GetCheckpointReply {
 export interface ForkThreadRequest {
   readonly owner: string;
   readonly threadId: string;
-  readonly checkpointId: string;
+  /** Absent: the present version. */
+  readonly checkpointId?: string;
   /** Made by the caller, so that a repeated request can name the same thread. */
   readonly newThreadId: string;
   readonly threadName?: string;
@@ -1476,6 +1484,21 @@ export interface RestoreThreadRequest {
   /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
+
+export interface PruneThreadRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  /** How many of the newest checkpoints stay, at least 1. */
+  readonly keep: int32;
+  /** In milliseconds since 1970. Absent: whenever they were made. */
+  readonly before?: number;
+  /** The same in every attempt at this request: see the comment of the service. */
+  readonly attemptId?: string;
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
+  readonly onceKey?: string;
+}
+
+export type PruneThreadReply = Readonly<Record<string, never>>;
 
 export interface FixThreadRequest {
   readonly owner: string;

@@ -128,5 +128,15 @@ export function threadsOf(connection: Connection) {
         body: { checkpoint_id: checkpointId, config },
         ...options,
       }),
+    /** A new thread with the state and the messages of this one as it is; `config` has its `thread_name` and `metadata`. */
+    copy: (threadId: string, { config, ...options }: Config = {}): Promise<Thread> =>
+      request(connection, { method: 'POST', ...at(threadId, '/fork'), body: { config }, ...options }),
+    /** Drops checkpoints made before a time, but for the newest `keep`, 1 unless given. */
+    prune: (
+      threadId: string,
+      which: { readonly keep?: number; readonly before?: string | number } = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly success: boolean }> =>
+      request(connection, { method: 'POST', ...at(threadId, '/prune'), body: which, ...options }),
   };
 }

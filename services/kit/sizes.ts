@@ -63,6 +63,8 @@ export const sizes = {
   undo: 12 * MiB,
   /** What one change of a thread writes together with what it overwrites: Cassandra takes no batch of more than 16 MiB. */
   change: 15 * MiB,
+  /** The messages that a fork copies, together. */
+  forkedMessages: 256 * MiB,
   /** Rows that one change of a thread writes (a count). */
   changeRows: 60_000,
   /** The list of open tool calls, the list of next nodes, and the list of open questions: each. */

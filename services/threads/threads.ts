@@ -37,6 +37,7 @@ import type { ThreadReads } from './ports/reads.ts';
 import { keyOf, liveHead, idsOf } from './api/found.ts';
 import { toThread, toProtoRun } from './lists/lists.ts';
 import { getCheckpoint, listCheckpoints } from './history/checkpoints.ts';
+import { pruneThread } from './api/prune-thread.ts';
 import { restoreThread } from './api/restore-thread.ts';
 import { createForks, withoutFork, type ForkStore } from './history/fork.ts';
 import { refuseMetadata } from './record/bounds.ts';
@@ -125,7 +126,7 @@ interface HistoryCallsOptions {
 }
 
 function createHistoryCalls({ store, changing, references, texts, now }: HistoryCallsOptions): HistoryCalls {
-  const forks = createForks(store, now);
+  const forks = createForks(store, { now });
   return {
     listCheckpoints: async (request, call) => {
       await liveHead(store, keyOf(request));
@@ -150,6 +151,8 @@ function createHistoryCalls({ store, changing, references, texts, now }: History
       const head = await restoreThread({ store, changing, references, now }, request);
       return toThread({ threadId: request.threadId, ...head });
     },
+
+    pruneThread: (request, call) => pruneThread({ store, changing }, request, call),
   };
 }
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type {
   ForkThreadRequest,
   MessageEntry,
+  PruneThreadRequest,
   RestoreThreadRequest,
   RunStep,
   ThreadCheckpoint,
@@ -532,6 +533,110 @@ export function threadsPastContract(
     },
   );
 
+  // Copies
+
+  check('a copy holds what the thread holds, and what it waits for can be answered in both', async (t, threads) => {
+    await finishedTurn(threads, 'r0');
+    await interruptedTurn(threads, 'r1');
+    const { threadId } = await fork(threads, undefined);
+    t.deepEqual(await rememberThread(threads, threadId), await rememberThread(threads));
+    const [made] = await allCheckpoints(threads, 1, threadId);
+    t.deepEqual(parse(made?.metadataJson), {
+      forked_from: { thread_id: 't1', checkpoint_id: await newestId(threads) },
+    });
+    for (const [runId, of] of [
+      ['r2', 't1'],
+      ['r3', threadId],
+    ] as const) {
+      const { claimed } = await accept(threads, runId, {
+        ...answering('c1', 'c2'),
+        threadId: of,
+        claim: { workerId: 'w1' },
+      });
+      t.like(claimed, { next: ['tools'], openCalls: [] });
+    }
+  });
+
+  check('a copy that is asked for again is the same, also after the thread has moved on', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const made = await fork(threads, undefined);
+    await finishedTurn(threads, 'r2');
+    t.deepEqual(await fork(threads, undefined), made);
+    await refused(t, fork(threads, await newestId(threads)), 'Conflict');
+  });
+
+  // Pruning
+
+  check('pruning keeps the newest checkpoints, and the thread as it is', async (t, threads) => {
+    for (const runId of ['r1', 'r2', 'r3']) await finishedTurn(threads, runId);
+    const all = await allCheckpoints(threads);
+    const before = await rememberThread(threads);
+    const shown = await threads.getThread(thread1, call());
+    await prune(threads, { keep: 4 });
+    t.deepEqual(await allCheckpoints(threads), all.slice(0, 4));
+    await prune(threads, { keep: 10 });
+    t.deepEqual(await allCheckpoints(threads), all.slice(0, 4));
+    const fourth = all[3]?.checkpointId ?? '';
+    const past = await readVersion(threads, fourth);
+    t.deepEqual(stateOf(await rememberThread(threads, (await fork(threads, fourth)).threadId)), past);
+    await prune(threads);
+    t.deepEqual(await allCheckpoints(threads), all.slice(0, 1));
+    await refused(t, fork(threads, fourth, { newThreadId: 'late' }), 'NotFound');
+    t.deepEqual(await rememberThread(threads), before);
+    t.deepEqual(await threads.getThread(thread1, call()), shown);
+    await finishedTurn(threads, 'r4');
+    await restore(threads, all[0]?.checkpointId ?? '');
+    t.deepEqual(await rememberThread(threads), before);
+  });
+
+  check('pruning by time drops what was made before it, whatever is asked to be kept beside', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    for (const at of [10, 20, 30, 40]) await commit(threads, 'r1', epoch, { step: at / 10 - 1, at });
+    await commit(threads, 'r1', epoch, { step: 4, at: 50, end: completed });
+    const times = async (): Promise<readonly number[]> =>
+      (await allCheckpoints(threads)).map(({ createdAt }) => createdAt).filter((at) => at < 100);
+    await prune(threads, { before: 25 });
+    t.deepEqual(await times(), [50, 40, 30]);
+    await prune(threads, { before: 45, keep: 2 });
+    t.deepEqual(await times(), [50, 40]);
+    await prune(threads, { before: 1000, keep: 1 });
+    t.deepEqual(await times(), [50]);
+  });
+
+  check('pruning leaves what the run that holds the thread may be rolled back by', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const before = await rememberThread(threads);
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    for (const step of [0, 1, 2]) await commit(threads, 'r2', epoch, busyStep(step));
+    await prune(threads);
+    await accept(threads, 'r3', { multitaskStrategy: 'rollback' });
+    t.deepEqual(await rememberThread(threads), before);
+  });
+
+  check('pruning leaves what a question waits with, and what a failed run is tried again with', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await prune(threads);
+    const { claimed } = await accept(threads, 'r2', { ...answering('c1', 'c2'), claim: { workerId: 'w1' } });
+    t.like(claimed, { next: ['tools'], openCalls: [], resumes: 'r1' });
+    const progressJson = bytes('{"visits":{},"failed":{"next":["tools"],"merged":true}}');
+    const end = { ...completed, status: 'failed', error: { code: 'NodeFailed', message: 'no', node: 'tools' } } as const;
+    await commit(threads, 'r2', claimed?.epoch ?? 0, { end, progressJson });
+    await prune(threads);
+    const retry = { retryOf: 'r2', messages: [], hasNewInput: false, multitaskStrategy: 'reject' } as const;
+    t.like(await accept(threads, 'r3', retry), { status: 'queued' });
+  });
+
+  check('pruning that is asked for again is done once, and another owner prunes nothing', async (t, threads) => {
+    for (const runId of ['r1', 'r2']) await finishedTurn(threads, runId);
+    await refused(t, prune(threads, { owner: 'u:bob' }), 'NotFound');
+    t.is((await allCheckpoints(threads)).length, 4);
+    await prune(threads, { onceKey: 'k' });
+    await finishedTurn(threads, 'r3');
+    const all = await allCheckpoints(threads);
+    await prune(threads, { onceKey: 'k' });
+    t.deepEqual(await allCheckpoints(threads), all);
+  });
+
   // Restores
 
   check('a restored thread goes on from the checkpoint, and the versions before stay readable', async (t, threads) => {
@@ -631,12 +736,19 @@ async function acceptAndCommit(threads: Threads, runId: string): Promise<string 
   return (await commit(threads, runId, epoch, { messages: [assistant(`a-${runId}`)], end: completed })).nextRunId;
 }
 
+/** Without a checkpoint it is a copy. */
 const fork = async (
   threads: Threads,
-  checkpointId: string,
+  checkpointId: string | undefined,
   parts: Partial<ForkThreadRequest> = {},
 ): ReturnType<Threads['forkThread']> =>
-  threads.forkThread({ ...thread1, checkpointId, newThreadId: 'fork', ...parts }, call());
+  threads.forkThread(
+    { ...thread1, ...(checkpointId !== undefined && { checkpointId }), newThreadId: 'fork', ...parts },
+    call(),
+  );
+
+const prune = async (threads: Threads, parts: Partial<PruneThreadRequest> = {}): ReturnType<Threads['pruneThread']> =>
+  threads.pruneThread({ ...thread1, keep: 1, ...parts }, call());
 
 const restore = async (
   threads: Threads,

@@ -60,6 +60,7 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   fixThread: ({ thread_id }) => ({ thread_id }),
   forkThread: ({ checkpoint_id }) => ({ checkpoint_id }),
   restoreThread: ({ checkpoint_id }) => ({ checkpoint_id }),
+  pruneThread: () => ({ keep: 100 }),
   invokeGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),

@@ -5,6 +5,7 @@ import { openSqliteThreadStore } from '../adapters/sqlite/store.ts';
 import type { Head } from '../ports/record.ts';
 import type { ThreadStore } from '../ports/store.ts';
 import { createThreads } from '../threads.ts';
+import { createForks } from './fork.ts';
 
 const owner = 'u:ada';
 const fork = { owner, threadId: 'fork' };
@@ -114,6 +115,85 @@ test('a thread that is deleted while it is made is removed like any other', asyn
   const threads = createThreads({ store });
   await leaveBehind(store, 1000, 1);
   t.deepEqual((await threads.listDeleting({ limit: 10 }, call())).threads, [fork]);
+});
+
+/** A store on which the first reading of fields waits until `meanwhile` is done: a fork is half way then. */
+const slowed = (store: ThreadStore, meanwhile: () => Promise<unknown>): ThreadStore => {
+  let done: Promise<unknown> | undefined;
+  return {
+    ...store,
+    getFields: async (...read) => {
+      await (done ??= meanwhile());
+      return store.getFields(...read);
+    },
+  };
+};
+
+const added = [{ messageId: 'm2', json: Buffer.from('{"message_id":"m2","role":"user","content":[]}') }];
+
+const add = (threads: Threads): Promise<unknown> =>
+  threads.addMessages({ owner, threadId: 't1', messages: added }, call());
+
+/** A thread of two versions that no run holds; gives the id of the older. */
+async function makeIdleThread(threads: Threads): Promise<string> {
+  const checkpointId = await makeThread(threads);
+  await threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call());
+  await add(threads);
+  return checkpointId;
+}
+
+test('a fork outlasts the pruning of its checkpoint while the thread stays as it is', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  const checkpointId = await makeIdleThread(threads);
+  const forking = createThreads({
+    store: slowed(store, () => threads.pruneThread({ owner, threadId: 't1', keep: 1 }, call())),
+  });
+  await forking.forkThread({ owner, threadId: 't1', checkpointId, newThreadId: 'fork' }, call());
+  const { messagesJson } = await threads.listMessages({ ...fork, limit: 10, offset: 0 }, call());
+  t.is(Buffer.from(messagesJson).toString(), '[{"message_id":"m1","role":"user","content":[]}]');
+});
+
+test('a fork whose checkpoint is pruned while the thread moves on is refused, and leaves nothing', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  const checkpointId = await makeIdleThread(threads);
+  const meanwhile = async (): Promise<void> => {
+    await add(threads);
+    await threads.pruneThread({ owner, threadId: 't1', keep: 1 }, call());
+  };
+  const forking = createThreads({ store: slowed(store, meanwhile) });
+  const request = { owner, threadId: 't1', checkpointId, newThreadId: 'fork' };
+  await t.throwsAsync(forking.forkThread(request, call()), { code: 'NotFound' });
+  t.is(await store.getHead(fork), undefined);
+});
+
+test('the present version is copied also when its checkpoint is no longer kept', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  await makeIdleThread(threads);
+  t.true((await store.expireCheckpoints(Date.now() + 60_000, 100)) > 0);
+  await threads.forkThread({ owner, threadId: 't1', newThreadId: 'fork' }, call());
+  const { messagesJson } = await threads.listMessages({ ...fork, limit: 10, offset: 0 }, call());
+  t.regex(Buffer.from(messagesJson).toString(), /"m1".*"m2"/);
+  const moving = createThreads({ store: slowed(store, () => add(threads)) });
+  await store.expireCheckpoints(Date.now() + 60_000, 100);
+  const request = { owner, threadId: 't1', newThreadId: 'other' };
+  const moved = moving.forkThread(request, call()).then(
+    () => 'made',
+    () => 'refused',
+  );
+  t.is(await moved, 'refused');
+});
+
+test('a thread of more messages than a fork may hold is refused, and leaves nothing', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  await makeIdleThread(threads);
+  const { make } = createForks(store, { now: Date.now, maxBytes: 60 });
+  const request = { owner, threadId: 't1', newThreadId: 'fork' };
+  await t.throwsAsync(make(request, call()), { code: 'Conflict', message: /bytes/ });
+  t.is(await store.getHead(fork), undefined);
 });
 
 test('a fork whose thread is removed half way leaves nothing', async (t) => {

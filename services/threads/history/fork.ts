@@ -1,16 +1,17 @@
-import { conflict, isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { conflict, notFound, unavailable } from '@agent-workflow/kit/errors';
 import { backoffMs, pause, type Backoff } from '@agent-workflow/kit/retry';
+import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type { ForkThreadRequest } from '@agent-workflow/protos/threads';
 import { withoutDeadlines } from '@agent-workflow/protos/progress';
 import { absent, checkpointOf } from './checkpoints.ts';
 import { fromJson, toJson } from '../record/json.ts';
-import { fieldsUnder, type Overlay, type Place } from './overlay.ts';
+import { createOverlay, fieldsUnder, type Overlay, type Place } from './overlay.ts';
 import { overlayOf } from './past.ts';
 import type { Change, ThreadChanges } from '../ports/changes.ts';
 import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
 import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
-import { agentOf, newHead } from '../record/head.ts';
+import { agentOf, newHead, toCheckpointId } from '../record/head.ts';
 import { emptySize } from '../record/size.ts';
 import { marked, restored } from './restore.ts';
 import { encodeUndo, markOf } from './undo.ts';
@@ -41,15 +42,21 @@ const elsewhereMs = 5000;
 /** How often its head is read meanwhile. */
 const polling: Backoff = { firstMs: 50, maxMs: 500 };
 
+interface ForkOptions {
+  readonly now: () => number;
+  /** How many bytes of messages a fork holds at most. */
+  readonly maxBytes?: number;
+}
+
 /** Forks threads; two requests for the same fork at once are one here. */
-export function createForks(store: ForkStore, now: () => number): Forks {
+export function createForks(store: ForkStore, { now, maxBytes = sizes.forkedMessages }: ForkOptions): Forks {
   const making = new Map<string, Promise<Head | undefined>>();
   const makeShared = async (request: ForkThreadRequest): Promise<Head | undefined> => {
     const { owner, newThreadId, threadId, checkpointId, threadName } = request;
     const name = JSON.stringify([owner, newThreadId, threadId, checkpointId, threadName]);
     const known = making.get(name);
     if (known) return known;
-    const made = makeFork(store, request, now).finally(() => making.delete(name));
+    const made = makeFork(store, request, { now, maxBytes }).finally(() => making.delete(name));
     making.set(name, made);
     return made;
   };
@@ -85,7 +92,11 @@ const isInTheMaking = ({ deleting, epoch, createdAt }: Head, now: number): boole
   deleting && epoch === 0 && now - createdAt < makingMs;
 
 /** Gives nothing while another replica makes the fork. */
-async function makeFork(store: ForkStore, request: ForkThreadRequest, now: () => number): Promise<Head | undefined> {
+async function makeFork(
+  store: ForkStore,
+  request: ForkThreadRequest,
+  { now, maxBytes }: Required<ForkOptions>,
+): Promise<Head | undefined> {
   const { owner } = request;
   const from = { owner, threadId: request.threadId };
   const to = { owner, threadId: request.newThreadId };
@@ -94,17 +105,27 @@ async function makeFork(store: ForkStore, request: ForkThreadRequest, now: () =>
   if (known && isInTheMaking(known, now())) return undefined;
   if (known) await store.purge(to);
 
-  const { version } = await checkpointOf(store, from, request.checkpointId);
   const source = await store.getHead(from);
-  if (!source) throw absent(from, request.checkpointId);
+  if (!source) throw notFound(`thread "${from.threadId}" does not exist`);
+  const version = await versionToFork(store, from, source, request);
   const copy = await beginCopy(store, to, forkHead(request, source, now()), now);
   if (!copy) return undefined;
   try {
-    return await copyThread(store, { from, to, version, source, copy, request });
+    return await copyThread(store, { from, version, source, copy, maxBytes });
   } catch (error) {
-    if (!isServiceError(error, 'Conflict')) await discard(store, to, copy.head());
+    await discard(store, to, copy.head());
     throw error;
   }
+}
+
+/** The version that the fork begins at. The present one can be forked without its checkpoint, which goes by age. */
+async function versionToFork(
+  store: ThreadHistory,
+  from: ThreadKey,
+  { version }: Head,
+  { checkpointId = toCheckpointId(version) }: ForkThreadRequest,
+): Promise<number> {
+  return checkpointId === toCheckpointId(version) ? version : (await checkpointOf(store, from, checkpointId)).version;
 }
 
 const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head, now: number): Head => {
@@ -123,18 +144,18 @@ const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head,
 };
 
 /** The metadata of a fork's checkpoint: the thread and checkpoint that it was made from. */
-const originOf = ({ threadId, checkpointId }: ForkThreadRequest): { readonly forked_from: unknown } => ({
-  forked_from: { thread_id: threadId, checkpoint_id: checkpointId },
-});
+interface Origin {
+  readonly forked_from: { readonly thread_id: string; readonly checkpoint_id: string };
+}
 
 /** @throws Conflict when the thread was made by anything but this request. */
 async function knownFork(store: ThreadHistory, request: ForkThreadRequest, head: Head): Promise<Head> {
-  const { owner, newThreadId: threadId, threadName } = request;
+  const { owner, newThreadId: threadId, threadName, checkpointId } = request;
   const made = await oldestCheckpoint(store, { owner, threadId });
+  const origin = made?.source === 'fork' && made.metadata ? (fromJson(made.metadata) as Origin).forked_from : undefined;
   const isSame =
-    made?.source === 'fork' &&
-    made.metadata !== undefined &&
-    JSON.stringify(fromJson(made.metadata)) === JSON.stringify(originOf(request)) &&
+    origin?.thread_id === request.threadId &&
+    (checkpointId === undefined || checkpointId === origin.checkpoint_id) &&
     (threadName === undefined || threadName === head.name);
   if (!isSame) throw conflict(`thread "${threadId}" exists already`);
   return head;
@@ -191,27 +212,35 @@ async function beginCopy(
 
 interface Copying {
   readonly from: ThreadKey;
-  readonly to: ThreadKey;
   readonly version: number;
   /** The head of the thread that is forked, read before its rows. */
   readonly source: Head;
   readonly copy: Copy;
-  readonly request: ForkThreadRequest;
+  readonly maxBytes: number;
 }
 
 async function copyThread(
   store: ThreadReads & ThreadHistory,
-  { from, version, source, copy, request }: Copying,
+  { from, version, source, copy, maxBytes }: Copying,
 ): Promise<Head> {
+  const checkpointId = toCheckpointId(version);
   // Where the log ended at that version: nothing after it is read.
-  const before = await overlayOf(store, { key: from, version });
-  if (!before) throw absent(from, request.checkpointId);
+  const kept = await overlayOf(store, { key: from, version });
+  const before = kept ?? (version === source.version ? createOverlay() : undefined);
+  if (!before) throw absent(from, checkpointId);
   const end = before.mark?.nextPosition ?? source.nextPosition;
-  for await (const entries of entriesBetween(store, from, 0, end)) await copy.write(placed(entries));
+  let bytes = 0;
+  for await (const entries of entriesBetween(store, from, 0, end)) {
+    bytes += entries.reduce((sum, { json }) => sum + json.byteLength, 0);
+    if (bytes > maxBytes) throw conflict(`thread "${from.threadId}" has messages of ${bytesOver(bytes, maxBytes)}`);
+    await copy.write(placed(entries));
+  }
 
   const rows = await store.getFields(from);
-  const overlay = await overlayOf(store, { key: from, version });
-  if (!overlay) throw absent(from, request.checkpointId);
+  const isSame = async (): Promise<boolean> => (await store.getHead(from))?.version === source.version;
+  // A checkpoint that is dropped while the thread is copied is not needed if nothing else has changed.
+  const overlay = (await overlayOf(store, { key: from, version })) ?? ((await isSame()) ? before : undefined);
+  if (!overlay) throw absent(from, checkpointId);
   const fields = fieldsUnder(rows, overlay);
   for (const part of inParts(overlay)) {
     await copy.write(restored(part));
@@ -223,7 +252,7 @@ async function copyThread(
     nodes: [],
     next: head.next,
     at,
-    metadata: toJson(originOf(request)),
+    metadata: toJson({ forked_from: { thread_id: from.threadId, checkpoint_id: checkpointId } } satisfies Origin),
     undo: encodeUndo({ mark: emptyMark, fields: [], entries: [], removed: [] }),
   };
   const left = progress === undefined ? {} : { progress: withoutDeadlines(progress) };
@@ -290,7 +319,7 @@ function* inParts({ places }: Overlay): Generator<Overlay> {
   if (part.size > 0) yield { mark: undefined, fields: new Map(), places: part };
 }
 
-/** Removes the rows of a failed attempt. A sweep removes what stays. */
+/** Removes the rows of a failed attempt, unless another has taken its place. A sweep removes what stays. */
 async function discard(store: ThreadReads & ThreadSweeps, to: ThreadKey, { version }: Head): Promise<void> {
   try {
     const isOurs = (await store.getHead(to))?.version === version;

@@ -59,7 +59,15 @@ import {
   rotateTriggerSecret,
   updateTrigger,
 } from './triggers.ts';
-import { deleteThread, forkThread, getThread, listThreads, restoreThread, updateThread } from './threads.ts';
+import {
+  deleteThread,
+  forkThread,
+  getThread,
+  listThreads,
+  pruneThread,
+  restoreThread,
+  updateThread,
+} from './threads.ts';
 import {
   createWebhook,
   deleteDelivery,
@@ -91,7 +99,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[pauseSchedule, resumeSchedule, runSchedule, backfillSchedule],
   ...[listThreads, searchThreads, countThreads, listInbox],
   ...[getThread, updateThread, deleteThread, getState, updateState, clearState],
-  ...[listCheckpoints, getCheckpoint, forkThread, restoreThread],
+  ...[listCheckpoints, getCheckpoint, forkThread, restoreThread, pruneThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],
   ...[createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook],
   ...[getWebhookSecret, rotateWebhookSecret, testWebhook, listDeliveries, resendDelivery, deleteDelivery],

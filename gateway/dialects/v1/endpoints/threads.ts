@@ -2,7 +2,7 @@ import { idText } from '@agent-workflow/protos/message';
 import type { Thread } from '@agent-workflow/protos/threads';
 import { jsonObject } from '../../../http/json.ts';
 import * as examples from '../examples/threads.ts';
-import { ForkThread, RestoreThread } from '../schemas/checkpoints.ts';
+import { ForkThread, PruneThread, RestoreThread } from '../schemas/checkpoints.ts';
 import { Done } from '../schemas/common.ts';
 import {
   ThreadList,
@@ -116,9 +116,9 @@ export const deleteThread = endpoint({
 export const forkThread = endpoint({
   name: 'forkThread',
   tag: 'threads',
-  summary: 'Make a thread that begins where this one stood at a checkpoint',
+  summary: 'Copy a thread, or make one that begins where it stood at a checkpoint',
   description:
-    'Makes a new thread that begins as this one was at a checkpoint, with its state and messages. This thread does not change.',
+    'Makes a new thread that begins as this one is, or was at a checkpoint, with its state and messages: at most 256 MiB of them. This thread does not change.',
   example: examples.forkThread,
   method: 'POST',
   path: '/v1/threads/{thread_id}/fork',
@@ -136,7 +136,7 @@ export const forkThread = endpoint({
       {
         owner,
         threadId: params.thread_id,
-        checkpointId: idText(input.checkpoint_id),
+        ...(input.checkpoint_id !== undefined && { checkpointId: idText(input.checkpoint_id) }),
         newThreadId,
         ...(threadName !== undefined && { threadName: threadName.toWellFormed() }),
         ...(metadata && { metadataJson: metadataBytes(metadata, ['body', 'config', 'metadata']) }),
@@ -167,5 +167,27 @@ export const restoreThread = endpoint({
     const call = begin();
     await threads.restoreThread({ ...key, checkpointId: idText(input.checkpoint_id), ...idempotency }, call);
     return detailsOf(await threads.getThread(key, call), owner);
+  },
+});
+
+/** Drops checkpoints; what the thread is, and what it waits for, stays. */
+export const pruneThread = endpoint({
+  name: 'pruneThread',
+  tag: 'threads',
+  summary: 'Drop older checkpoints of a thread',
+  description:
+    'Drops the checkpoints but for the newest. State, messages and open questions stay, and so do the checkpoints that a run which holds the thread may be rolled back by.',
+  example: examples.pruneThread,
+  method: 'POST',
+  path: '/v1/threads/{thread_id}/prune',
+  access: { resource: 'checkpointer', action: 'delete' },
+  params: ThreadParams,
+  input: PruneThread,
+  reply: Done,
+  handle: async ({ owner, params, input, idempotency, call }, { threads }) => {
+    const { keep, before } = input;
+    const which = { keep, ...(before !== undefined && { before: Date.parse(before) }) };
+    await threads.pruneThread({ owner, threadId: params.thread_id, ...which, ...idempotency }, call());
+    return '{"success":true}';
   },
 });

@@ -99,3 +99,9 @@ export const restoreThread: Example = {
     },
   },
 };
+
+export const pruneThread: Example = {
+  params: { thread_id: exampleIds.thread },
+  body: { keep: 10 },
+  reply: { success: true },
+};

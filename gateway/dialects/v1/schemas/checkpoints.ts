@@ -81,7 +81,12 @@ export const OneCheckpoint = objectOf('OneCheckpoint', 'A checkpoint with the st
 
 /** The checkpoint that a new thread starts from; `config` names the new thread, as `config` of a run does. */
 export const ForkThread = objectOf('ForkRequest', 'Where the new thread begins.', {
-  checkpoint_id: described(BodyId, 'The checkpoint of the thread in the path from which the new thread begins'),
+  checkpoint_id: Type.Optional(
+    described(
+      BodyId,
+      'The checkpoint of the thread in the path from which the new thread begins; without it, its present version',
+    ),
+  ),
   config: Type.Optional(
     described(
       objectOf('ForkConfig', 'How the new thread is named. Further fields are ignored.', {
@@ -98,6 +103,24 @@ export const ForkThread = objectOf('ForkRequest', 'Where the new thread begins.'
       }),
       'About the new thread',
     ),
+  ),
+});
+
+/** The most checkpoints that a request names the newest of. */
+const keptAtMost = 10_000;
+
+export const PruneThread = objectOf('PruneRequest', 'Which checkpoints of the thread stay.', {
+  keep: Type.Integer({
+    minimum: 1,
+    maximum: keptAtMost,
+    default: 1,
+    description: `So many of the newest checkpoints stay, the present one among them; 1 to ${keptAtMost.toLocaleString('en')}`,
+  }),
+  before: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Only checkpoints made before this time go; without it, all that `keep` leaves. ISO 8601',
+    }),
   ),
 });
 
