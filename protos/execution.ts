@@ -91,6 +91,10 @@ export interface StartRequest {
   readonly threadName?: string;
   /** A JSON object: the metadata of the thread, when this run makes it. */
   readonly threadMetadataJson?: Uint8Array;
+  /** The checkpoint of the thread that the run starts from. Absent: the thread as it is. */
+  readonly checkpointId?: string;
+  /** For how many seconds the thread is kept after its last change, when this run makes it. */
+  readonly threadTtlSeconds?: number;
   readonly messages: readonly MessageEntry[];
   /** A JSON object: fields that pass their reducers before the first step. */
   readonly initialStateJson?: Uint8Array;

@@ -49,7 +49,7 @@ export const waitsFor = ['answer', 'tool_results'] as const;
 export type WaitsFor = (typeof waitsFor)[number];
 
 /** What a search of threads can be ordered by. */
-export const threadSorts = ['updated_at', 'created_at', 'thread_name', 'thread_id'] as const;
+export const threadSorts = ['updated_at', 'created_at', 'thread_name', 'thread_id', 'status'] as const;
 export type ThreadSort = (typeof threadSorts)[number];
 
 /** How much of the state the events and the result of a run show. */
@@ -86,6 +86,7 @@ const resourceKinds = [
   'assistant',
   'assistant_version',
   'completion',
+  'expiry',
 ] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 

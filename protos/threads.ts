@@ -587,6 +587,13 @@ export interface AcceptRunRequest {
   readonly claim?: ClaimIntent;
   /** The answers to the questions of the interrupted run. */
   readonly resume?: Resume;
+  /**
+   * The thread is first brought back to this checkpoint of it, in the same change. Conflict while a run holds the thread, and when what has
+   * changed since is more than one change holds.
+   */
+  readonly checkpointId?: string;
+  /** Used when the thread is made by this run: for how many seconds it is kept after its last change. */
+  readonly ttlSeconds?: number;
   /** Whether the ids of the run and of the thread were made for this request: no earlier request has used them. */
   readonly runIdIsNew?: boolean;
   readonly threadIdIsNew?: boolean;
@@ -1187,6 +1194,8 @@ export interface Thread {
   readonly status?: ThreadStatus;
   /** What an interrupted thread waits for; not set in the reply of ListThreads. */
   readonly waitsFor?: WaitsFor;
+  /** For how many seconds it is kept after its last change; not set in the reply of ListThreads. Absent: as the service is set. */
+  readonly ttlSeconds?: number;
 }
 
 export interface UpdateThreadRequest {
@@ -1199,6 +1208,10 @@ export interface UpdateThreadRequest {
   readonly metadataJson?: Uint8Array;
   /** Removes the metadata, before `metadata_json` is set. */
   readonly dropMetadata: boolean;
+  /** For how many seconds the thread is kept after its last change, from this change on. Absent: it stays. */
+  readonly ttlSeconds?: number;
+  /** It is kept as the service is set. */
+  readonly dropTtl: boolean;
   /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
   /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
@@ -1230,6 +1243,8 @@ export interface SearchThreadsRequest {
   readonly ascending: boolean;
   /** Whether the open questions of each thread are in the reply. */
   readonly withQuestions: boolean;
+  /** Whether the stored fields of each thread are in the reply. */
+  readonly withValues: boolean;
 }
 
 export interface SearchThreadsReply {
@@ -1246,6 +1261,8 @@ export interface ThreadMatch {
   readonly interruptsJson?: Uint8Array;
   /** The run that asked them. */
   readonly askedBy?: string;
+  /** The stored fields by name: a JSON object. Only on request. */
+  readonly valuesJson?: Uint8Array;
 }
 
 export interface CountThreadsRequest {

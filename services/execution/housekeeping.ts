@@ -11,6 +11,7 @@ import type { ResourceCalls, SweepCalls, ThreadKey } from '@agent-workflow/proto
 import type { executionSettings } from './config.ts';
 import { deleteThread, type DeleteParts } from './api/delete-thread.ts';
 import { createHandleCompletion } from './completions.ts';
+import { createHandleExpiry } from './expiries.ts';
 import { expireLogs } from './worker/expire-logs.ts';
 
 interface HousekeepingOptions extends DeletionSweepParts {
@@ -45,6 +46,15 @@ export async function openHousekeeping(options: HousekeepingOptions): Promise<As
   const handle = createHandleCompletion(options);
   const complete = createDueSweep({ threads, kind: 'completion', handle, handleMs: sweepTimeoutMs, log });
   opening.use(repeatNow(intervalMs, complete, failed('deleting the threads of ended runs')));
+  const handleExpiry = createHandleExpiry(options, values.WAIT_TTL);
+  const expireThreads = createDueSweep({
+    threads,
+    kind: 'expiry',
+    handle: handleExpiry,
+    handleMs: sweepTimeoutMs,
+    log,
+  });
+  opening.use(repeatNow(intervalMs, expireThreads, failed('deleting the threads whose own time is over')));
   if (values.THREAD_TTL > 0) {
     const deleteNow = async (signal: AbortSignal): Promise<void> =>
       deleteIdle(options, { times: idleTimes(values, now()), signal, onFailure });

@@ -88,7 +88,7 @@ export function createThreads({
   const routings = createRoutings(store, { elapsed, now });
   const declared = createDeclaredFields(store, elapsed);
   return {
-    ...createRunCalls({ store, states, changing, references, routings, declared, now, onClockAhead }),
+    ...createRunCalls({ store, states, texts, changing, references, routings, declared, now, onClockAhead }),
     ...createRunReadCalls({ store, texts }),
     ...createGrantCalls(store),
     ...createToolRecordCalls(changing),

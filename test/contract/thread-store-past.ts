@@ -37,7 +37,18 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
       ['constructor', '3'],
     ]);
     t.deepEqual(Object.entries(await store.getFields(key)).length, 3);
+    const named = await store.getFields(key, ['b', 'constructor', 'absent', 'toString']);
+    t.deepEqual(
+      Object.entries(named)
+        .map(([name, json]) => [name, text(json)])
+        .toSorted(),
+      [
+        ['b', '2'],
+        ['constructor', '3'],
+      ],
+    );
     t.deepEqual(await store.getFields({ owner, threadId: 'absent' }), {});
+    t.deepEqual(await store.getFields({ owner, threadId: 'absent' }, ['b']), {});
   });
 
   check(
@@ -250,6 +261,10 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
         ],
         [{ owner: 'u:bob', threadId: 'old' }, { updatedAt: 9 }],
         [{ owner: 'u:eve', threadId: 'old' }, { updatedAt: 2 }],
+        [
+          { owner, threadId: 'of its own time' },
+          { updatedAt: 1, ttl: 60 },
+        ],
         [
           { owner, threadId: 'asks' },
           { updatedAt: 3, openInterrupts: ['i1'] },

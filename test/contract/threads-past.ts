@@ -619,7 +619,11 @@ export function threadsPastContract(
     const { claimed } = await accept(threads, 'r2', { ...answering('c1', 'c2'), claim: { workerId: 'w1' } });
     t.like(claimed, { next: ['tools'], openCalls: [], resumes: 'r1' });
     const progressJson = bytes('{"visits":{},"failed":{"next":["tools"],"merged":true}}');
-    const end = { ...completed, status: 'failed', error: { code: 'NodeFailed', message: 'no', node: 'tools' } } as const;
+    const end = {
+      ...completed,
+      status: 'failed',
+      error: { code: 'NodeFailed', message: 'no', node: 'tools' },
+    } as const;
     await commit(threads, 'r2', claimed?.epoch ?? 0, { end, progressJson });
     await prune(threads);
     const retry = { retryOf: 'r2', messages: [], hasNewInput: false, multitaskStrategy: 'reject' } as const;
@@ -691,6 +695,112 @@ export function threadsPastContract(
     const before = await rememberThread(threads);
     await refused(t, restore(threads, checkpointId), 'Conflict');
     t.deepEqual(await rememberThread(threads), before);
+  });
+
+  check(
+    'a run starts from a checkpoint of its thread in one change, and what was there stays readable',
+    async (t, threads) => {
+      await finishedTurn(threads, 'r1');
+      const checkpointId = await newestId(threads);
+      const first = await rememberThread(threads);
+      await finishedTurn(threads, 'r2');
+      const newest = await newestId(threads);
+      const second = await readVersion(threads, newest);
+      t.like(await accept(threads, 'r3', { checkpointId, claim: { workerId: 'w1' } }), {
+        status: 'queued',
+        runnable: true,
+      });
+      t.deepEqual(await rememberThread(threads), first);
+      const [made, before] = await allCheckpoints(threads);
+      t.like(made, { source: 'restore' });
+      t.deepEqual(parse(made?.metadataJson), { parent: { checkpoint_id: checkpointId } });
+      t.is(before?.checkpointId, newest);
+      const claimed = await claim(threads, 'r3');
+      t.deepEqual(idsIn(claimed.state?.contextJson), ['m-r1', 'm-r3']);
+      await commit(threads, 'r3', claimed.epoch, { end: completed });
+      t.deepEqual(await readVersion(threads, newest), second);
+      t.deepEqual(await logOf(threads), ['m-r1', 'm-r3']);
+      t.like(await accept(threads, 'r4', { checkpointId: await newestId(threads), claim: { workerId: 'w1' } }), {
+        status: 'running',
+      });
+    },
+  );
+
+  check('a run that starts from a question answers it again, by the id of its call', async (t, threads) => {
+    const version = await interruptedTurn(threads, 'r1');
+    await finishedTurn(threads, 'r2');
+    await refused(t, accept(threads, 'r3', answering('c1', 'c2')), 'BadRequest');
+    await accept(threads, 'r3', { ...answering('c1', 'c2'), checkpointId: String(version) });
+    t.like(await claim(threads, 'r3'), { next: ['tools'], openCalls: [], resumes: 'r1' });
+  });
+
+  check('a run is rolled back to where its restore left the thread', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const checkpointId = await newestId(threads);
+    const first = await rememberThread(threads);
+    await finishedTurn(threads, 'r2');
+    await accept(threads, 'r3', { checkpointId });
+    const { epoch } = await claim(threads, 'r3');
+    await commit(threads, 'r3', epoch, busyStep(0));
+    await accept(threads, 'r4', { multitaskStrategy: 'rollback' });
+    t.deepEqual(await rememberThread(threads), first);
+  });
+
+  check(
+    'a run is not accepted where its checkpoint cannot be started from, and nothing changes',
+    async (t, threads) => {
+      await finishedTurn(threads, 'r1');
+      const checkpointId = await newestId(threads);
+      await finishedTurn(threads, 'r2');
+      const before = await rememberThread(threads);
+      await refused(t, accept(threads, 'r3', { checkpointId: '1' }), 'NotFound');
+      await refused(t, accept(threads, 'r3', { checkpointId, threadId: 'absent' }), 'NotFound');
+      await refused(t, accept(threads, 'r3', { checkpointId, ...answering('c1') }), 'BadRequest');
+      await accept(threads, 'r4');
+      for (const multitaskStrategy of ['enqueue', 'interrupt', 'rollback', 'reject'] as const)
+        await refused(t, accept(threads, 'r5', { checkpointId, multitaskStrategy }), 'Conflict');
+      t.deepEqual(await rememberThread(threads), before);
+      for (const runId of ['r3', 'r5']) await refused(t, threads.getRun({ owner, runId }, call()), 'NotFound');
+    },
+  );
+
+  check(
+    'of runs that start from one checkpoint at once one is accepted, and a request that is sent again counts once',
+    async (t, threads) => {
+      await finishedTurn(threads, 'r1');
+      const checkpointId = await newestId(threads);
+      await finishedTurn(threads, 'r2');
+      const settled = await Promise.allSettled(
+        ['r3', 'r4', 'r5', 'r6'].map(async (runId) =>
+          accept(threads, runId, { checkpointId, onceKey: `key-${runId}` }),
+        ),
+      );
+      const accepted = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      t.is(accepted.length, 1);
+      const [{ runId } = { runId: '' }] = accepted;
+      const { epoch } = await claim(threads, runId);
+      await commit(threads, runId, epoch, { end: completed });
+      const restores = (await allCheckpoints(threads)).filter(({ source }) => source === 'restore');
+      t.is(restores.length, 1);
+      await finishedTurn(threads, 'r7');
+      await prune(threads);
+      const before = await rememberThread(threads);
+      t.deepEqual(await accept(threads, runId, { checkpointId, onceKey: `key-${runId}` }), accepted[0]);
+      t.deepEqual(await rememberThread(threads), before);
+    },
+  );
+
+  check('a start from a checkpoint too far back is a conflict', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const checkpointId = await newestId(threads);
+    const large = 'x'.repeat(1_900_000);
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
+      if (id === 'e') await threads.clearState(thread1, call());
+      await threads.addMessages({ ...thread1, messages: [user(id, large)] }, call());
+    }
+    const newest = await newestId(threads);
+    await refused(t, accept(threads, 'r2', { checkpointId }), 'Conflict');
+    t.is(await newestId(threads), newest);
   });
 
   check('a restore over the bound of a change is a conflict, and changes nothing', async (t, threads) => {

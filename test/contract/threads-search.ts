@@ -23,11 +23,12 @@ import {
   refused,
   text,
   thread1,
+  user,
 } from './thread-calls.ts';
 import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 const update = (threads: Threads, parts: Partial<UpdateThreadRequest>): Promise<Thread> =>
-  threads.updateThread({ ...thread1, dropName: false, dropMetadata: false, ...parts }, call());
+  threads.updateThread({ ...thread1, dropName: false, dropMetadata: false, dropTtl: false, ...parts }, call());
 
 const search = (
   threads: Threads,
@@ -43,6 +44,7 @@ const search = (
       sortBy: 'updated_at',
       ascending: false,
       withQuestions: false,
+      withValues: false,
       ...parts,
     },
     call(),
@@ -64,6 +66,14 @@ async function askingTurn(threads: Threads, runId: string, threadId: string): Pr
     openInterrupts: ['i1'],
     end: { ...interrupted, interruptsJson },
   });
+}
+
+const failed = { ...completed, status: 'failed', error: { code: 'NodeFailed', message: 'no' } } as const;
+
+async function failedTurn(threads: Threads, runId: string, threadId: string): Promise<void> {
+  await accept(threads, runId, { threadId });
+  const { epoch } = await threads.claimRun({ owner, threadId, runId, workerId: 'w1' }, call());
+  await commit(threads, runId, epoch, { threadId, end: failed });
 }
 
 /** What the record promises of changing, finding and counting threads. */
@@ -186,7 +196,11 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     for (const [index, threadId] of ids.entries())
       await finishedTurn(threads, `r${String(index)}`, { threadId, threadName: `n${String((index * 3) % 7)}` });
     const byName = ids.toSorted((a, b) => ((Number(a[1]) * 3) % 7) - ((Number(b[1]) * 3) % 7));
-    const expected = { updated_at: ids, created_at: ids, thread_id: ids, thread_name: byName } as const;
+    const expected = {
+      ...{ updated_at: ids, created_at: ids, thread_id: ids, thread_name: byName },
+      // All of them idle: the ids decide.
+      status: ids,
+    } as const;
     for (const [sortBy, order] of Object.entries(expected) as [keyof typeof expected, string[]][])
       for (const ascending of [true, false]) {
         const all: unknown[] = [];
@@ -210,6 +224,89 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     await refused(t, search(threads, { agent: 'default' }, { limit: 2, cursor }), 'Invalid');
     await refused(t, search(threads, {}, { limit: 2, cursor, ascending: true }), 'Invalid');
   });
+
+  check('threads in the order of their statuses, and with the fields that they have stored', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { threadId: 'a-idle' });
+    await accept(threads, 'r2', { threadId: 'b-queued' });
+    await askingTurn(threads, 'r3', 'c-interrupted');
+    await failedTurn(threads, 'r4', 'd-failed');
+    const byStatus = { sortBy: 'status', ascending: true } as const;
+    const order = ['d-failed', 'a-idle', 'c-interrupted', 'b-queued'];
+    const first = await search(threads, {}, { ...byStatus, limit: 2 });
+    t.deepEqual(idsOf(first), order.slice(0, 2));
+    const { cursor = '' } = first;
+    t.deepEqual(idsOf(await search(threads, {}, { ...byStatus, limit: 2, cursor })), order.slice(2));
+    t.deepEqual(idsOf(await search(threads, {}, { sortBy: 'status' })), order.toReversed());
+    const of = { owner, threadId: 'a-idle' };
+    const { version } = await threads.getState(of, call());
+    const fields = { step: bytes('7'), '"quoted"': bytes('{"a":[1]}') };
+    await threads.writeState({ ...of, expectedVersion: version, fields, messages: [] }, call());
+    const { threads: found } = await search(threads, {}, { sortBy: 'thread_id', ascending: true, withValues: true });
+    t.deepEqual(
+      found.map(({ valuesJson }) => parse(valuesJson)),
+      [{ step: 7, '"quoted"': { a: [1] } }, {}, {}, {}],
+    );
+    t.false((await search(threads)).threads.some((match) => 'valuesJson' in match));
+  });
+
+  check('a page with values ends where they fill it, and the next goes on', async (t, threads) => {
+    const ids = ['t1', 't2', 't3'];
+    for (const threadId of ids) {
+      await finishedTurn(threads, `r-${threadId}`, { threadId });
+      const { version } = await threads.getState({ owner, threadId }, call());
+      const fields = { large: bytes(JSON.stringify('x'.repeat(1_900_000))) };
+      await threads.writeState({ owner, threadId, expectedVersion: version, fields, messages: [] }, call());
+    }
+    const parts = { sortBy: 'thread_id', ascending: true, withValues: true } as const;
+    const page = await search(threads, {}, parts);
+    t.deepEqual(idsOf(page), ['t1', 't2']);
+    t.deepEqual(idsOf(await search(threads, {}, { ...parts, cursor: page.cursor ?? '' })), ['t3']);
+  });
+
+  check('a thread is failed while the run that failed is its newest', async (t, threads) => {
+    const status = async (): Promise<unknown> => (await threads.getThread(thread1, call())).status;
+    await accept(threads, 'r1');
+    await accept(threads, 'r2');
+    const { epoch } = await threads.claimRun({ ...thread1, runId: 'r1', workerId: 'w1' }, call());
+    await commit(threads, 'r1', epoch, { end: failed });
+    t.is(await status(), 'queued');
+    const second = await threads.claimRun({ ...thread1, runId: 'r2', workerId: 'w1' }, call());
+    await commit(threads, 'r2', second.epoch, { end: completed });
+    t.is(await status(), 'idle');
+    await failedTurn(threads, 'r3', 't1');
+    t.is(await status(), 'failed');
+    await threads.addMessages({ ...thread1, messages: [user('later')] }, call());
+    t.is(await status(), 'failed');
+    await accept(threads, 'r4');
+    await threads.endRun({ owner, runId: 'r4', status: 'failed' }, call());
+    t.is(await status(), 'failed');
+    await finishedTurn(threads, 'r5');
+    t.is(await status(), 'idle');
+  });
+
+  check(
+    'a thread has a time of its own from its first run or later, and then counts as idle to no sweep',
+    async (t, threads) => {
+      const noted = async (): Promise<number> =>
+        (await threads.countResources({ owner, kind: 'expiry', atMost: 100 }, call())).count;
+      const isIdle = async (): Promise<boolean> =>
+        (await threads.listIdle({ before: Date.now() + 60_000, limit: 10 }, call())).threads.length > 0;
+      await finishedTurn(threads, 'r1', { ttlSeconds: 3600 });
+      t.is((await threads.getThread(thread1, call())).ttlSeconds, 3600);
+      t.deepEqual([await noted(), await isIdle()], [1, false]);
+      await finishedTurn(threads, 'r2', { ttlSeconds: 7200 });
+      t.is((await threads.getThread(thread1, call())).ttlSeconds, 3600);
+      t.is((await search(threads)).threads[0]?.thread.ttlSeconds, 3600);
+      t.is((await update(threads, { ttlSeconds: 3600 })).ttlSeconds, 3600);
+      t.is(await noted(), 1);
+      t.is((await update(threads, { ttlSeconds: 60 })).ttlSeconds, 60);
+      t.is(await noted(), 2);
+      const { version } = await threads.getThread(thread1, call());
+      t.false('ttlSeconds' in (await update(threads, { dropTtl: true })));
+      t.is((await threads.getThread(thread1, call())).version, version);
+      t.deepEqual([await noted(), await isIdle()], [2, true]);
+    },
+  );
 
   check('what waits for an answer is found with its questions until it is answered', async (t, threads) => {
     await askingTurn(threads, 'r1', 't1');

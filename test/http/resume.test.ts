@@ -55,6 +55,51 @@ test('a node asks twice, each answer goes on with it, and what a node beside it 
   t.deepEqual(third.state.answers, ['Ada', 'green']);
 });
 
+test('a thread that is brought back to before a question asks it again, and each start from there is a run of its own', async (t) => {
+  const first = await start('back');
+  const path = '/v1/threads/back';
+  const { checkpoints } = (await service.data(t, 'listCheckpoints', service.send('GET', `${path}/checkpoints`))) as {
+    readonly checkpoints: readonly { readonly source: string; readonly checkpoint_id: string }[];
+  };
+  const asked = checkpoints[0]?.checkpoint_id;
+  const second = await invoke(service, 'back', { resume: 'Ada' });
+  await invoke(service, 'back', { resume: 'green' });
+
+  // Before the question: the thread as the run found it.
+  await service.data(
+    t,
+    'restoreThread',
+    service.send('POST', `${path}/restore`, { checkpoint_id: checkpoints.at(-1)?.checkpoint_id }),
+  );
+  const again = await start('back');
+  t.deepEqual(
+    again.meta.interrupts?.map(({ value }) => value),
+    first.meta.interrupts?.map(({ value }) => value),
+  );
+  t.not(again.meta.interrupts?.[0]?.id, first.meta.interrupts?.[0]?.id);
+
+  // At the question: it waits for its answer again, under its id.
+  const from = (body: object): ReturnType<Client['send']> =>
+    service.send('POST', '/v1/graph/invoke', {
+      messages: [],
+      ...body,
+      config: { thread_id: 'back', checkpoint_id: asked },
+    });
+  const answer = { resume: { [first.meta.interrupts?.[0]?.id ?? '']: 'Grace' } };
+  const other = (await from(answer)).body.data as Result;
+  t.like(other.meta, { status: 'interrupted', resumes: first.meta.run_id });
+  t.deepEqual((await invoke(service, 'back', { resume: 'red' })).state.answers, ['Grace', 'red']);
+  const third = (await from(answer)).body.data as Result;
+  t.notDeepEqual(third.meta.run_id, other.meta.run_id);
+  t.deepEqual((await invoke(service, 'back', { resume: 'blue' })).state.answers, ['Grace', 'blue']);
+  t.is(second.meta.status, 'interrupted');
+
+  const alone = service.send('POST', '/v1/runs', { messages: [user('go')], config: { checkpoint_id: asked } });
+  t.deepEqual(await service.refused(t, alone, 422, 'VALIDATION_ERROR'), [['body', 'config', 'checkpoint_id']]);
+  const absent = { messages: [user('go')], config: { thread_id: 'back', checkpoint_id: '1' } };
+  await service.refused(t, service.send('POST', '/v1/runs', absent), 404, 'RESOURCE_NOT_FOUND');
+});
+
 test('an answer that is an object but no id of a question is one bare answer', async (t) => {
   await start('bare');
   const second = await invoke(service, 'bare', { resume: { first: 'Ada', last: 'L.' } });

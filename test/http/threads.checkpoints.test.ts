@@ -211,14 +211,46 @@ test('a checkpoint that is not there, or is another thread’s, is not found', a
   await refused(t, send('GET', '/v1/threads/absent/checkpoints'), 404, 'RESOURCE_NOT_FOUND');
 });
 
-test('a fork names its checkpoint', async (t) => {
+test('a fork that names no checkpoint is a copy, with its own name, and goes its own way', async (t) => {
   await thread('unnamed');
-  const unnamed = send('POST', '/v1/threads/unnamed/fork', {});
-  t.deepEqual(await refused(t, unnamed, 422, 'VALIDATION_ERROR'), [['body', 'checkpoint_id']]);
+  const fork = send('POST', '/v1/threads/unnamed/fork', { config: { thread_name: 'a copy' } });
+  const { thread_id: copy, thread_name } = (await data(t, 'forkThread', fork)) as Readonly<Record<string, string>>;
+  t.is(thread_name, 'a copy');
+  const idsOf = async (id = ''): Promise<readonly string[]> =>
+    (await messagesOf(t, id)).map((shown) => shown.message_id);
+  t.deepEqual(await idsOf(copy), await idsOf('unnamed'));
+  await sendText(copy ?? '', 'on the copy');
+  t.true((await idsOf(copy)).length > (await idsOf('unnamed')).length);
+  const key = { 'idempotency-key': 'copy-once' };
+  const twice = [
+    await send('POST', '/v1/threads/unnamed/fork', {}, key),
+    await send('POST', '/v1/threads/unnamed/fork', {}, key),
+  ];
+  const [first, again] = twice.map(({ body }) => (body.data as { thread_id: string }).thread_id);
+  t.is(first, again);
   const other = { checkpoint_id: '1', config: { thread_id: 'another' } };
   t.deepEqual(await refused(t, send('POST', '/v1/threads/unnamed/fork', other), 400, 'BAD_REQUEST'), [
     ['body', 'config', 'thread_id'],
   ]);
+});
+
+test('older checkpoints are dropped, and the thread stays as it is', async (t) => {
+  await thread('pruned');
+  await sendText('pruned', 'more');
+  const all = await checkpointsOf(t, 'pruned');
+  const messages = await messagesOf(t, 'pruned');
+  const path = '/v1/threads/pruned/prune';
+  await data(t, 'pruneThread', send('POST', path, { before: '2000-01-01T00:00:00Z' }));
+  t.is((await checkpointsOf(t, 'pruned')).length, all.length);
+  await data(t, 'pruneThread', send('POST', path, { keep: 2, before: new Date(Date.now() + 60_000).toISOString() }));
+  t.deepEqual(await checkpointsOf(t, 'pruned'), all.slice(0, 2));
+  await data(t, 'pruneThread', send('POST', path, {}));
+  t.deepEqual(await checkpointsOf(t, 'pruned'), all.slice(0, 1));
+  t.deepEqual(await messagesOf(t, 'pruned'), messages);
+  for (const [field, value] of Object.entries({ keep: 0, before: 'yesterday' }))
+    t.deepEqual(await refused(t, send('POST', path, { [field]: value }), 422, 'VALIDATION_ERROR'), [['body', field]]);
+  t.deepEqual(await refused(t, send('POST', path, { keep: 10_001 }), 422, 'VALIDATION_ERROR'), [['body', 'keep']]);
+  await refused(t, send('POST', '/v1/threads/nowhere/prune', {}), 404, 'RESOURCE_NOT_FOUND');
 });
 
 test('a thread can be forked while a run is under way on it', async (t) => {

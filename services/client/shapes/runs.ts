@@ -7,12 +7,16 @@ import type { RunWebhook } from './webhooks.ts';
 /** `config` of a run; nodes see its other fields. */
 export interface RunConfig {
   readonly thread_id?: string;
+  /** The checkpoint of the thread that the run starts from. */
+  readonly checkpoint_id?: string;
   /** The name of the agent, where the service has several: that of the thread, else the default, unless given. */
   readonly agent?: Json;
   /** The assistant whose agent, config and context the run has. */
   readonly assistant_id?: string;
   readonly thread_name?: string;
   readonly metadata?: JsonObject;
+  /** For how many seconds a thread that the run makes is kept after its last change; `null`: as the service is set. */
+  readonly ttl?: number | null;
   readonly multitask_strategy?: 'enqueue' | 'reject' | 'interrupt' | 'rollback';
   readonly on_disconnect?: 'continue' | 'cancel';
   /** `delete`: the thread goes a minute or two after the end of the run. */

@@ -15,6 +15,8 @@ export interface Thread {
   readonly status?: ThreadStatus;
   /** What an interrupted thread waits for. */
   readonly waits_for?: WaitsFor;
+  /** For how many seconds it is kept after its last change, where that is its own. */
+  readonly ttl?: number;
   readonly [field: string]: Json;
 }
 
@@ -22,10 +24,12 @@ export type ThreadStatus = 'queued' | 'running' | 'sleeping' | 'interrupted' | '
 
 export type WaitsFor = 'answer' | 'tool_results';
 
-/** What is absent stays, and `null` removes: the name, all metadata, or one key of it. */
+/** What is absent stays, and `null` removes: the name, all metadata, or one key of it, and the ttl. */
 export interface ThreadChange {
   readonly thread_name?: string | null;
   readonly metadata?: JsonObject | null;
+  /** For how many seconds it is kept after its last change. */
+  readonly ttl?: number | null;
 }
 
 export interface ThreadFilter {
@@ -41,9 +45,9 @@ export interface ThreadFilter {
 }
 
 export interface ThreadSearch extends ThreadFilter, Page {
-  readonly sort_by?: 'updated_at' | 'created_at' | 'thread_name' | 'thread_id';
+  readonly sort_by?: 'updated_at' | 'created_at' | 'thread_name' | 'thread_id' | 'status';
   readonly sort_order?: 'asc' | 'desc';
-  /** The fields to show; `interrupts` are the open questions. */
+  /** The fields to show; `interrupts` are the open questions, `values` the stored fields of the state. */
   readonly select?: readonly string[];
 }
 

@@ -3,6 +3,7 @@ import { pruned } from '../history/retention.ts';
 import type { Reads, ThreadChanges, Decision, Snapshot } from '../ports/changes.ts';
 import type { ThreadKey } from '../ports/record.ts';
 import { fromJson, toJson } from '../record/json.ts';
+import { withExpiry } from './expiry.ts';
 import { withOutbox, type HasWebhooks } from '../runs/outbox.ts';
 
 /**
@@ -11,7 +12,7 @@ import { withOutbox, type HasWebhooks } from '../runs/outbox.ts';
  * - `changeOnRequest` looks for the request among those that were applied (`decideRepeatable`), because a caller may repeat it;
  * - `store.change` reads a snapshot, decides, writes if the thread is as it was read, and otherwise starts again;
  * - `pruned` adds to the decided change which old versions to drop;
- * - `withOutbox` adds to it that runs have ended whose ends somebody waits for.
+ * - `withExpiry` adds to it when the thread expires, and `withOutbox` that runs have ended whose ends somebody waits for.
  */
 export interface Changing {
   /** Makes a change whose repetition does no harm. */
@@ -43,7 +44,11 @@ interface ChangingOptions {
 export function createChanging({ store, now, keep, hasWebhooks }: ChangingOptions): Changing {
   const change: Changing['change'] = (key, reads, decide) =>
     store.change(key, reads, (snapshot) =>
-      withOutbox(pruned(decide(snapshot), keep), { owner: key.owner, snapshot, hasWebhooks }),
+      withOutbox(withExpiry(pruned(decide(snapshot), keep), key, snapshot.head), {
+        owner: key.owner,
+        snapshot,
+        hasWebhooks,
+      }),
     );
 
   const changeOnRequest: Changing['changeOnRequest'] = async ({ key, reads = {}, method, request, toKept }, decide) => {

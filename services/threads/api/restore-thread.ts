@@ -14,7 +14,7 @@ import { absent, checkpointOf } from '../history/checkpoints.ts';
 import { entriesBetween } from '../history/fork.ts';
 import type { Overlay } from '../history/overlay.ts';
 import { overlayOf } from '../history/past.ts';
-import { marked, restored } from '../history/restore.ts';
+import { marked, restored, restoredHead, tooFarBack } from '../history/restore.ts';
 import { encodeUndo, markOf, refusalOfChange, type Mark, type Undo } from '../history/undo.ts';
 
 interface RestoreParts {
@@ -25,7 +25,7 @@ interface RestoreParts {
 }
 
 /** How often a thread is read again that others write meanwhile. */
-const readsTried = 3;
+export const readsTried = 3;
 
 /** Brings the thread back to a checkpoint, once for all calls of one request. @returns its head after that. */
 export async function restoreThread(
@@ -36,11 +36,13 @@ export async function restoreThread(
   for (let read = 0; read < readsTried; read++) {
     const head = await liveHead(store, key);
     const isFree = head.activeRun === undefined;
-    const change = isFree ? await restoringChange(store, { key, head, request, now: now() }) : undefined;
+    const { checkpointId } = request;
+    const change = isFree ? await restoringChange(store, { key, head, checkpointId, now: now() }) : undefined;
     const outcome = await references.withStep(key, change?.messages ?? [], () =>
       changing.changeOnRequest({ key, method: 'restoreThread', request, toKept }, (snapshot) => {
-        const isAsRead = writableHead(snapshot, key.threadId).version === head.version;
-        return isAsRead ? { ...(change && { change }), reply: true } : { reply: false };
+        const now = writableHead(snapshot, key.threadId);
+        if (now.version !== head.version) return { reply: false };
+        return { ...(change && { change: { ...change, head: restoredHead(now, change) } }), reply: true };
       }),
     );
     if ('kept' in outcome || outcome.made) return liveHead(store, key);
@@ -55,7 +57,7 @@ interface Restoring {
   readonly key: ThreadKey;
   /** The thread as it is: the change is made only on this version of it. */
   readonly head: Head;
-  readonly request: RestoreThreadRequest;
+  readonly checkpointId: string;
   readonly now: number;
 }
 
@@ -65,14 +67,14 @@ interface Restoring {
  * @returns `undefined` when the thread is at that checkpoint.
  * @throws NotFound when the checkpoint is not kept, Conflict when this is more than one change.
  */
-async function restoringChange(
+export async function restoringChange(
   store: ThreadReads & ThreadHistory,
-  { key, head, request, now }: Restoring,
+  { key, head, checkpointId, now }: Restoring,
 ): Promise<Change | undefined> {
-  const { version } = await checkpointOf(store, key, request.checkpointId);
+  const { version } = await checkpointOf(store, key, checkpointId);
   if (version === head.version) return undefined;
   const overlay = await overlayOf(store, { key, version });
-  if (!overlay) throw absent(key, request.checkpointId);
+  if (!overlay) throw absent(key, checkpointId);
   const { mark } = overlay;
   if (!mark) return undefined;
   const fields = await store.getFields(key);
@@ -92,7 +94,7 @@ async function restoringChange(
       nodes: [],
       next: after.next,
       at: after.updatedAt,
-      metadata: toJson({ parent: { checkpoint_id: request.checkpointId } }),
+      metadata: toJson({ parent: { checkpoint_id: checkpointId } }),
       undo: encodeUndo({
         mark: markOf(head),
         fields: [...overlay.fields.keys()].map((name) => [
@@ -107,12 +109,9 @@ async function restoringChange(
     },
   };
   const refusal = refusalOfChange(change, key);
-  if (refusal !== undefined) throw tooFar(request, refusal);
+  if (refusal !== undefined) throw tooFarBack(checkpointId, refusal);
   return change;
 }
-
-const tooFar = ({ checkpointId }: RestoreThreadRequest, what: string): Error =>
-  conflict(`checkpoint "${checkpointId}" is too far back to be restored: ${what}; fork it instead`);
 
 /** What the change overwrites, deletes and brings back of the log, as it was before. */
 async function logBefore(

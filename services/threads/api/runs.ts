@@ -20,7 +20,8 @@ import { decidePassDeadline, questionsWithDeadline } from '../runs/deadline.ts';
 import { runOfDeadline } from '../runs/late-answer.ts';
 import type { Reads } from '../ports/changes.ts';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { decideAccept, refuseLate, takesPlace, undoesActive } from '../runs/accept.ts';
+import { decideAccept, refuseLate, takesPlace, undoesActive, type StartingPoint } from '../runs/accept.ts';
+import { isVersionConflict } from '../state/write.ts';
 import { decideClaim, inputIds, namesQuestion } from '../runs/claim.ts';
 import { decideCommit, fencedHead } from '../runs/commit.ts';
 import { decideEnd } from '../runs/commit.ts';
@@ -33,7 +34,9 @@ import { claimedState, type StateReader } from '../state/read.ts';
 import { CallsToRead, callsIn, type HeldCalls } from '../runs/settled-input.ts';
 import type { Message } from '@agent-workflow/protos/message';
 import { fromJson } from '../record/json.ts';
+import { getCheckpoint } from '../history/checkpoints.ts';
 import type { Changing } from './changing.ts';
+import { readsTried, restoringChange } from './restore-thread.ts';
 import { idsOf, keyOf, knownRun, liveHead } from './found.ts';
 import { listOwnRuns, listRunMessages, listRuns, toProtoRun } from '../lists/lists.ts';
 import type { ThreadHistory } from '../ports/history.ts';
@@ -49,8 +52,9 @@ export interface ClockAhead {
 }
 
 interface RunCallsOptions {
-  readonly store: ThreadReads & ThreadLists;
+  readonly store: ThreadReads & ThreadLists & ThreadHistory;
   readonly states: StateReader;
+  readonly texts: StoredTexts;
   readonly changing: Changing;
   readonly references: References;
   readonly routings: Routings;
@@ -82,11 +86,15 @@ const mostReads = 5;
 const fewMessages = 1000;
 
 export function createRunCalls(options: RunCallsOptions): RunCalls {
-  const { store, states, changing, references, routings, declared, now, onClockAhead } = options;
+  const { store, states, texts, changing, references, routings, declared, now, onClockAhead } = options;
   const { changeOnRequest, replyOnRequest } = changing;
 
   /** What a decision lacked that has thrown this error; `undefined` for any other error. */
-  const readFor = async (key: ThreadKey, error: unknown): Promise<Partial<Known> | undefined> => {
+  const readFor = async (
+    key: ThreadKey,
+    error: unknown,
+    checkpointId: string | undefined,
+  ): Promise<Partial<Known> | undefined> => {
     if (error instanceof OldRoutings) return { routings: await routings.getNew() };
     if (error instanceof FieldsToRead) return { refuseUnfit: await declared.read(error.agent, error.revision) };
     if (error instanceof ResumedToRead) {
@@ -94,15 +102,18 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       return { resumed: { runId, options: (await store.getRun(key.owner, runId))?.options } };
     }
     if (!(error instanceof CallsToRead)) return undefined;
-    const { version, contextJson } = await states.read(key, error.head);
-    return { held: callsIn(version, fromJson(contextJson) as Message[]) };
+    const { contextJson } =
+      checkpointId === undefined
+        ? await states.read(key, error.head)
+        : (await getCheckpoint({ store, texts }, { ...key, checkpointId })).state;
+    return { held: callsIn(error.head.version, fromJson(contextJson) as Message[]) };
   };
 
   /** Changes a thread by what is known here; where that does not decide it, by what is read then. */
   const byKnown = async <T>(
     key: ThreadKey,
     change: (known: Known) => Promise<T>,
-    { isRouted = true }: { readonly isRouted?: boolean } = {},
+    { isRouted = true, checkpointId }: { readonly isRouted?: boolean; readonly checkpointId?: string } = {},
   ): Promise<T> => {
     const { refuseUnfit } = declared;
     let known: Known = { routings: isRouted ? await routings.get() : noRoutings, refuseUnfit };
@@ -110,7 +121,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       try {
         return await change(known);
       } catch (error) {
-        const found = reads < mostReads ? await readFor(key, error) : undefined;
+        const found = reads < mostReads ? await readFor(key, error, checkpointId) : undefined;
         if (!found) throw error;
         known = { ...known, ...found };
       }
@@ -134,36 +145,61 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       return { reply: undefined };
     });
 
-  return {
-    acceptRun: async (request) => {
-      const key = keyOf(request);
-      // The store gathers anew at each attempt: what an earlier attempt gathered is void.
-      let undone = gatherUndos();
-      const reads = {
-        runs: request.retryOf === undefined ? [request.runId] : [request.runId, request.retryOf],
-        newRun: { runId: request.runId, isNew: request.runIdIsNew === true },
-        isNewThread: request.threadIdIsNew === true,
-        activeRun: takesPlace(request) || request.resume !== undefined,
-        messages: idsOf(request.messages),
-        ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
-      };
-      const outcome = await references
-        .withRequest(key, request.messages, () =>
-          byKnown(key, ({ routings, resumed, held }) =>
+  const accept = async (request: AcceptRunRequest, start?: StartingPoint): Promise<AcceptRunReply> => {
+    const key = keyOf(request);
+    // The store gathers anew at each attempt: what an earlier attempt gathered is void.
+    let undone = gatherUndos();
+    const reads = {
+      runs: request.retryOf === undefined ? [request.runId] : [request.runId, request.retryOf],
+      newRun: { runId: request.runId, isNew: request.runIdIsNew === true },
+      isNewThread: request.threadIdIsNew === true,
+      activeRun: takesPlace(request) || request.resume !== undefined,
+      messages: idsOf(request.messages),
+      ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
+    };
+    const outcome = await references
+      .withRequest(key, request.messages, () =>
+        byKnown(
+          key,
+          ({ routings, resumed, held }) =>
             changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
-              decideAccept(request, { ...snapshot, undone, routings, resumed, held }, now()),
+              decideAccept(request, { ...snapshot, undone, routings, resumed, held, start }, now()),
             ),
-          ),
-        )
-        .catch(async (error: unknown) => {
-          if (request.resume && isServiceError(error, 'BadRequest')) await refuseLateAnswer(key, request);
-          throw error;
-        });
-      const reply = 'made' in outcome ? outcome.made : await fromKeptAcceptance(store, key, outcome.kept);
-      const { claimed } = reply;
-      if (!claimed || canDerive(claimed, request.claim?.knownVersion)) return reply;
-      return { ...reply, claimed: withState(claimed, await claimedState(store, key, claimed)) };
-    },
+          start,
+        ),
+      )
+      .catch(async (error: unknown) => {
+        if (request.resume && isServiceError(error, 'BadRequest')) await refuseLateAnswer(key, request);
+        throw error;
+      });
+    const reply = 'made' in outcome ? outcome.made : await fromKeptAcceptance(store, key, outcome.kept);
+    const { claimed } = reply;
+    if (!claimed || canDerive(claimed, request.claim?.knownVersion)) return reply;
+    return { ...reply, claimed: withState(claimed, await claimedState(store, key, claimed)) };
+  };
+
+  /** Brings the thread back to a checkpoint, and accepts the run, in one change. */
+  const acceptAt = async (request: AcceptRunRequest, checkpointId: string): Promise<AcceptRunReply> => {
+    const key = keyOf(request);
+    for (let read = 1; ; read++) {
+      const head = await liveHead(store, key);
+      // A request that was accepted before gets its reply, whatever has become of the checkpoint.
+      const [restoring] = await Promise.allSettled([
+        head.activeRun === undefined ? restoringChange(store, { key, head, checkpointId, now: now() }) : undefined,
+      ]);
+      const messages = (restoring.status === 'fulfilled' && restoring.value?.messages) || [];
+      const start = { checkpointId, version: head.version, restoring };
+      try {
+        return await references.withStep(key, messages, () => accept(request, start));
+      } catch (error) {
+        if (read === readsTried || !isVersionConflict(error)) throw error;
+      }
+    }
+  };
+
+  return {
+    acceptRun: (request) =>
+      request.checkpointId === undefined ? accept(request) : acceptAt(request, request.checkpointId),
 
     claimRun: async (request, { signal }) => {
       const timed = (claimed: ClaimedRun): ClaimedRun => ({ ...claimed, now: now() });

@@ -23,7 +23,7 @@ export const createThreadReadCalls = ({ store, texts }: ThreadReadCallsOptions):
     const { activeRun } = head;
     return {
       ...toThread(texts.withMetadata(threadId, 'thread', { ...head, threadId })),
-      ...(await stateOf(store, owner, head)),
+      ...stateOf(head),
       ...(activeRun !== undefined && { activeRunId: activeRun }),
     };
   },
@@ -53,27 +53,29 @@ export const createThreadChangeCalls = ({
     );
     const head = await liveHead(store, { owner, threadId });
     const thread = toThread(texts.withMetadata(threadId, 'thread', { ...head, threadId }));
-    return { ...thread, ...(await stateOf(store, owner, head)) };
+    return { ...thread, ...stateOf(head) };
   },
 });
 
-/** Name and metadata decide nothing, so that a thread may have others while a run holds it. */
+/** Name, metadata and ttl decide nothing, so that a thread may have others while a run holds it. */
 function decideUpdate(
   request: UpdateThreadRequest,
   { head: before }: Snapshot,
   { texts, now }: Pick<ThreadChangeCallsOptions, 'texts'> & { readonly now: number },
 ): Decision<true> {
-  const { threadId, threadName, dropName } = request;
+  const { threadId, threadName, dropName, ttlSeconds, dropTtl } = request;
   if (!before || before.deleting) throw notFound(`thread "${threadId}" does not exist`);
-  const { name: oldName, metadata: oldMetadata, ...rest } = before;
+  const { name: oldName, metadata: oldMetadata, ttl: oldTtl, ...rest } = before;
   const name = threadName ?? (dropName ? undefined : oldName);
+  const ttl = ttlSeconds ?? (dropTtl ? undefined : oldTtl);
   const metadata = metadataAfter(request, before, texts);
   refuseOver(metadata?.byteLength ?? 0, sizes.metadata, ['metadata']);
-  if (name === oldName && isSame(metadata, oldMetadata)) return { reply: true };
+  if (name === oldName && ttl === oldTtl && isSame(metadata, oldMetadata)) return { reply: true };
   const head: Head = {
     ...rest,
     ...(name === undefined ? {} : { name }),
     ...(metadata === undefined ? {} : { metadata }),
+    ...(ttl === undefined ? {} : { ttl }),
     updatedAt: Math.max(before.updatedAt, now),
   };
   return { change: { head }, reply: true };

@@ -42,3 +42,36 @@ test('an owner has one search at a time: each has read all before the next begin
   t.true(one.length > 2);
   t.deepEqual(marks, [...one, ...one, ...one, ...one]);
 });
+
+test('a search by values reads the fields that it names, and no more of them than 256 MiB', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const asked: unknown[] = [];
+  const large = text.encode(JSON.stringify('x'.repeat(4_000_000)));
+  const heavy: ThreadStore = {
+    ...store,
+    getFields: (_, names) => {
+      asked.push(names);
+      return Promise.resolve({ colour: large });
+    },
+  };
+  const threads = createThreads({ store: heavy });
+  for (let index = 0; index < 200; index++)
+    await threads.acceptRun(
+      { ...firstRun, threadId: `t${String(index)}`, runId: `r${String(index)}`, messages: [] },
+      call(),
+    );
+  const filter = { threadIds: [], statuses: [], valuesJson: text.encode('{"colour":"red"}') };
+  t.deepEqual(await threads.countThreads({ owner: 'ada', filter }, call()), { count: 0, atLeast: true });
+  t.deepEqual(asked[0], ['colour']);
+  t.true(asked.length < 128, String(asked.length));
+  const { owner } = firstRun;
+  const rest = {
+    limit: 10,
+    offset: 0,
+    sortBy: 'updated_at',
+    ascending: false,
+    withQuestions: false,
+    withValues: false,
+  } as const;
+  t.like(await threads.searchThreads({ owner, filter, ...rest }, call()), { threads: [], atLeast: true });
+});

@@ -19,6 +19,7 @@ import type { Head, ThreadKey } from '../ports/record.ts';
 import { agentOf } from '../record/head.ts';
 import { fromJson } from '../record/json.ts';
 import { threadBytes } from '../record/row-sizes.ts';
+import { sizeOfFields } from '../record/size.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import { foundThreadsCursors, startOf, type SortMark } from './cursor.ts';
 import { matchesThread, searchedThreads, threadsOf, toThread, withOwnerLock } from './lists.ts';
@@ -39,28 +40,35 @@ const waitsForOf = ({ openInterrupts, openCalls }: Head): Pick<Thread, 'waitsFor
   return openCalls.length > 0 ? { waitsFor: 'tool_results' } : {};
 };
 
-/** Status and what is waited for, as replies show them. */
-export async function stateOf(
-  store: ThreadReads,
-  owner: string,
-  head: Head,
-): Promise<Pick<Thread, 'status' | 'waitsFor'>> {
-  if (head.activeRun !== undefined) return { status: head.activeStatus ?? 'queued' };
-  const waiting = waitsForOf(head);
-  if (waiting.waitsFor) return { status: 'interrupted', ...waiting };
-  const run = head.newestRun === undefined ? undefined : await store.getRun(owner, head.newestRun);
-  return { status: run?.status === 'failed' ? 'failed' : 'idle' };
-}
+const statusOf = (head: Head): ThreadStatus => {
+  if (head.activeRun !== undefined) return head.activeStatus ?? 'queued';
+  if (waitsForOf(head).waitsFor) return 'interrupted';
+  return head.newestRun !== undefined && head.failedRun === head.newestRun ? 'failed' : 'idle';
+};
 
-/** Whether the status depends on more than the head. */
-const areEnded = (statuses: readonly ThreadStatus[]): boolean =>
-  statuses.some((status) => status === 'idle' || status === 'failed') &&
-  !(statuses.includes('idle') && statuses.includes('failed'));
+/** What replies show of a thread that was read by itself. */
+export const stateOf = (head: Head): Pick<Thread, 'status' | 'waitsFor' | 'ttlSeconds'> => ({
+  status: statusOf(head),
+  ...(head.activeRun === undefined && waitsForOf(head)),
+  ...(head.ttl !== undefined && { ttlSeconds: head.ttl }),
+});
 
 type Test = (row: ThreadRow) => boolean | Promise<boolean>;
 
+/** What a search has read of fields so far, in bytes. */
+interface Reading {
+  fieldBytes: number;
+}
+
+/** How much a search by values reads of fields: it then ends as one does that has looked at enough threads. */
+const searchedBytes = 256 * 1024 * 1024;
+
 /** The tests of a filter: first those that need the row alone. */
-function testsOf({ store, texts }: Searched, owner: string, filter: ThreadFilter): readonly Test[] {
+function testsOf(
+  { store, texts }: Searched,
+  owner: string,
+  { filter, reading }: { readonly filter: ThreadFilter; readonly reading: Reading },
+): readonly Test[] {
   const { search, agent, statuses, waitsFor, metadataJson, valuesJson } = filter;
   const tests: Test[] = [];
   if (agent !== undefined) tests.push((row) => agentOf(row) === agent);
@@ -72,14 +80,9 @@ function testsOf({ store, texts }: Searched, owner: string, filter: ThreadFilter
       if (!head || head.deleting) return false;
       if (waitsFor !== undefined && (head.activeRun !== undefined || waitsForOf(head).waitsFor !== waitsFor))
         return false;
-      if (statuses.length === 0) return true;
-      if (head.activeRun !== undefined) return statuses.includes(head.activeStatus ?? 'queued');
-      if (waitsForOf(head).waitsFor) return statuses.includes('interrupted');
-      if (!areEnded(statuses)) return statuses.includes('idle');
-      const { status } = await stateOf(store, owner, head);
-      return status !== undefined && statuses.includes(status);
+      return statuses.length === 0 || statuses.includes(statusOf(head));
     });
-  if (valuesJson) tests.push(hasValues({ store, texts }, owner, fromJson(valuesJson) as Values));
+  if (valuesJson) tests.push(hasValues({ store, texts }, owner, { asked: fromJson(valuesJson) as Values, reading }));
   return tests;
 }
 
@@ -99,15 +102,34 @@ function hasMetadata(asked: Values, texts: StoredTexts): Test {
 }
 
 /** Each field is stored with that value. */
-function hasValues({ store, texts }: Searched, owner: string, asked: Values): Test {
+function hasValues(
+  { store, texts }: Searched,
+  owner: string,
+  { asked, reading }: { readonly asked: Values; readonly reading: Reading },
+): Test {
   const entries = Object.entries(asked);
+  const names = Object.keys(asked);
   return async ({ threadId }) => {
-    const fields = await store.getFields({ owner, threadId });
+    const fields = await store.getFields({ owner, threadId }, names);
+    reading.fieldBytes += sizeOfFields(fields);
     return entries.every(([name, value]) => {
       const json = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      return json && texts.read({ threadId, column: `field.${name}` }, () => fromJson(json) === value) === true;
+      return (
+        json &&
+        mayBe(json, value) &&
+        texts.read({ threadId, column: `field.${name}` }, () => fromJson(json) === value) === true
+      );
     });
   };
+}
+
+const [quote, brace, bracket] = Buffer.from('"{[');
+
+/** Whether a text may be the JSON of a scalar, by how it begins and how long it is: a code unit has at most six bytes. */
+function mayBe(json: Uint8Array, value: unknown): boolean {
+  const [first] = json;
+  if (first === quote) return typeof value === 'string' && json.byteLength <= 6 * value.length + 2;
+  return first !== brace && first !== bracket;
 }
 
 async function passes(row: ThreadRow, tests: readonly Test[]): Promise<boolean> {
@@ -125,7 +147,8 @@ interface Part {
 /** The threads of an owner that pass every test, the most recently updated first, or those of the ids. */
 async function* passing(searched: Searched, { owner, filter, after, signal }: Passing): AsyncGenerator<Part> {
   const yielder = createYielder({ signal });
-  const tests = testsOf(searched, owner, filter);
+  const reading: Reading = { fieldBytes: 0 };
+  const tests = testsOf(searched, owner, { filter, reading });
   const test = async (rows: readonly ThreadRow[]): Promise<readonly ThreadRow[]> => {
     const passed = new Set<ThreadRow>();
     await eachOf(rows, readsAtOnce, async (row) => {
@@ -148,7 +171,10 @@ async function* passing(searched: Searched, { owner, filter, after, signal }: Pa
       return;
     }
     if (batch.push(row) < testedAtOnce) continue;
-    yield { rows: await test(batch), atLeast: false };
+    const passed = await test(batch);
+    const isEnough = reading.fieldBytes > searchedBytes;
+    yield { rows: passed, atLeast: isEnough };
+    if (isEnough) return;
     batch = [];
   }
   yield { rows: await test(batch), atLeast: false };
@@ -194,8 +220,10 @@ export const countThreads = (
 /** Characters of a name by which threads are sorted. */
 const sortedCharacters = 256;
 
-/** The place of a thread in each order. */
-const marksOf: Readonly<Record<ThreadSort, (row: ThreadRow) => SortMark>> = {
+type MarkOf = (row: ThreadRow) => SortMark;
+
+/** The place of a thread in each order that its row decides. */
+const marksOf: Readonly<Record<Exclude<ThreadSort, 'status'>, MarkOf>> = {
   updated_at: ({ updatedAt, threadId }) => ({ time: updatedAt, text: threadId }),
   created_at: ({ createdAt, threadId }) => ({ time: createdAt, text: threadId }),
   thread_id: ({ threadId }) => ({ time: 0, text: threadId }),
@@ -205,8 +233,16 @@ const marksOf: Readonly<Record<ThreadSort, (row: ThreadRow) => SortMark>> = {
 const compareMarks = (a: SortMark, b: SortMark): number =>
   a.time - b.time || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0);
 
+/** A thread that was found, and its place in the order. */
+interface Placed {
+  readonly row: ThreadRow;
+  readonly mark: SortMark;
+}
+
+const placedBytes = ({ row }: Placed): number => threadBytes(row);
+
 interface FoundPage {
-  readonly rows: readonly ThreadRow[];
+  readonly rows: readonly Placed[];
   readonly hasMore: boolean;
   readonly atLeast: boolean;
 }
@@ -218,18 +254,18 @@ export const searchThreads = (
   { signal }: Call,
 ): Promise<SearchThreadsReply> =>
   withOwnerLock(request.owner, async () => {
-    const { owner, filter, sortBy, ascending, limit, withQuestions } = request;
+    const { owner, filter, sortBy, ascending, limit } = request;
     const cursors = foundThreadsCursors({ owner, filter, sortBy, ascending });
     const asked = { owner, filter, limit, ...startOf(cursors, request), signal };
     const isByRecency = sortBy === 'updated_at' && !ascending && filter.threadIds.length === 0;
     const page = isByRecency
       ? await pageByRecency(searched, asked)
-      : await pageSorted(searched, { ...asked, markOf: marksOf[sortBy], direction: ascending ? 1 : -1 });
-    const { threads, isCut } = await shown(searched, owner, page.rows, withQuestions);
+      : await pageSorted(searched, { ...asked, sortBy, direction: ascending ? 1 : -1 });
+    const { threads, isCut } = await shown(searched, request, page.rows);
     const last = page.rows[threads.length - 1];
     return {
       threads: threads.filter((match) => match !== undefined),
-      ...((page.hasMore || isCut) && last ? { cursor: cursors.toCursor(marksOf[sortBy](last)) } : {}),
+      ...((page.hasMore || isCut) && last ? { cursor: cursors.toCursor(last.mark) } : {}),
       atLeast: page.atLeast,
     };
   });
@@ -244,20 +280,20 @@ async function pageByRecency(
   searched: Searched,
   { limit, offset, after, ...filtered }: Omit<Paging, 'after'> & { readonly after?: SortMark },
 ): Promise<FoundPage> {
-  const found: ThreadRow[] = [];
+  const found: Placed[] = [];
   let toSkip = offset;
   let bytes = 0;
   let atLeast = false;
   const begin = after && { updatedAt: after.time, threadId: after.text };
   for await (const part of passing(searched, { ...filtered, after: begin })) {
-    const rows = part.rows.slice(toSkip);
+    const rows = part.rows.slice(toSkip).map((row): Placed => ({ row, mark: marksOf.updated_at(row) }));
     toSkip = Math.max(0, toSkip - part.rows.length);
     ({ atLeast } = part);
     found.push(...rows);
-    bytes += rows.reduce((sum, row) => sum + threadBytes(row), 0);
+    bytes += rows.reduce((sum, placed) => sum + placedBytes(placed), 0);
     if (found.length > limit || (bytes > pageBytes && found.length > 1)) break;
   }
-  const { items, hasMore } = toPage(found, { limit, sizeOf: threadBytes });
+  const { items, hasMore } = toPage(found, { limit, sizeOf: placedBytes });
   return { rows: items, hasMore, atLeast: atLeast && !hasMore };
 }
 
@@ -268,65 +304,81 @@ async function pageSorted(
     limit,
     offset,
     after,
-    markOf,
+    sortBy,
     direction,
     ...filtered
   }: Omit<Paging, 'after'> & {
     readonly after?: SortMark;
-    readonly markOf: (row: ThreadRow) => SortMark;
+    readonly sortBy: ThreadSort;
     readonly direction: 1 | -1;
   },
 ): Promise<FoundPage> {
   const places: { readonly mark: SortMark; readonly threadId: string }[] = [];
+  const place = (threadId: string, mark: SortMark): void => {
+    if (!after || direction * compareMarks(mark, after) > 0) places.push({ mark, threadId });
+  };
   let atLeast = false;
   for await (const part of passing(searched, filtered)) {
     ({ atLeast } = part);
-    for (const row of part.rows) {
-      const mark = markOf(row);
-      if (!after || direction * compareMarks(mark, after) > 0) places.push({ mark, threadId: row.threadId });
-    }
+    if (sortBy === 'status')
+      await eachOf(part.rows, readsAtOnce, async ({ threadId }) => {
+        const head = await searched.store.getHead({ owner: filtered.owner, threadId });
+        if (head && !head.deleting) place(threadId, { time: 0, text: `${statusOf(head)}\n${threadId}` });
+      });
+    else for (const row of part.rows) place(row.threadId, marksOf[sortBy](row));
   }
   places.sort((a, b) => direction * compareMarks(a.mark, b.mark));
-  const rows: ThreadRow[] = [];
+  const rows: Placed[] = [];
   let bytes = 0;
-  for (const { threadId } of places.slice(offset)) {
+  for (const { threadId, mark } of places.slice(offset)) {
     const row = await rowOf(searched.store, { owner: filtered.owner, threadId });
     if (!row) continue;
-    rows.push(row);
+    rows.push({ row, mark });
     bytes += threadBytes(row);
     if (rows.length > limit || bytes > pageBytes) break;
   }
-  const { items, hasMore } = toPage(rows, { limit, sizeOf: threadBytes });
+  const { items, hasMore } = toPage(rows, { limit, sizeOf: placedBytes });
   return { rows: items, hasMore, atLeast };
 }
 
 /** The threads as replies show them, in their order; those that are gone meanwhile are `undefined`. */
 async function shown(
   { store, texts }: Searched,
-  owner: string,
-  rows: readonly ThreadRow[],
-  withQuestions: boolean,
+  { owner, withQuestions, withValues }: Pick<SearchThreadsRequest, 'owner' | 'withQuestions' | 'withValues'>,
+  rows: readonly Placed[],
 ): Promise<{ readonly threads: readonly (ThreadMatch | undefined)[]; readonly isCut: boolean }> {
   const threads: (ThreadMatch | undefined)[] = [];
   let bytes = 0;
   for (let at = 0; at < rows.length; at += readsAtOnce) {
     const some = rows.slice(at, at + readsAtOnce);
     const matches = new Map<ThreadRow, ThreadMatch>();
-    await eachOf(some, readsAtOnce, async (row) => {
+    await eachOf(some, readsAtOnce, async ({ row }) => {
       const head = await store.getHead({ owner, threadId: row.threadId });
       if (!head || head.deleting) return;
       const questions = withQuestions ? await questionsOf(store, owner, head) : {};
       const thread = toThread(texts.withMetadata(row.threadId, 'thread', { ...head, threadId: row.threadId }));
-      matches.set(row, { thread: { ...thread, ...(await stateOf(store, owner, head)) }, ...questions });
+      const values = withValues
+        ? { valuesJson: await valuesOf({ store, texts }, { owner, threadId: row.threadId }) }
+        : {};
+      matches.set(row, { thread: { ...thread, ...stateOf(head) }, ...questions, ...values });
     });
-    for (const row of some) {
+    for (const { row } of some) {
       const match = matches.get(row);
-      bytes += threadBytes(row) + (match?.interruptsJson?.byteLength ?? 0);
+      bytes += threadBytes(row) + (match?.interruptsJson?.byteLength ?? 0) + (match?.valuesJson?.byteLength ?? 0);
       if (bytes > pageBytes && threads.length > 0) return { threads, isCut: true };
       threads.push(match);
     }
   }
   return { threads, isCut: false };
+}
+
+/** The stored fields as one JSON object, without what cannot be read. */
+async function valuesOf({ store, texts }: Searched, key: ThreadKey): Promise<Uint8Array> {
+  const { fields } = await texts.state(key.threadId, { fields: await store.getFields(key), context: [] });
+  const members = Object.entries(fields).map(
+    ([name, json]) => `${JSON.stringify(name)}:${Buffer.from(json).toString()}`,
+  );
+  return Buffer.from(`{${members.join(',')}}`);
 }
 
 /** The questions that the thread waits to be answered, and the run that asked them. */

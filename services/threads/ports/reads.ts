@@ -25,8 +25,8 @@ export interface ThreadReads {
    * newest messages that fit; without `maxBytes` all of it.
    */
   readonly getState: (key: ThreadKey, maxBytes?: number) => Promise<StoredState>;
-  /** The fields alone. */
-  readonly getFields: (key: ThreadKey) => Promise<StoredState['fields']>;
+  /** The fields alone; with `names` those of them. */
+  readonly getFields: (key: ThreadKey, names?: readonly string[]) => Promise<StoredState['fields']>;
   /** The newest messages of the context below position `below`, as many as fit into `maxBytes`, but at least one. */
   readonly listContext: (
     key: ThreadKey,

@@ -34,6 +34,10 @@ export interface Head {
   readonly foundVersion?: number;
   /** The run accepted last. */
   readonly newestRun?: string;
+  /** The last run that failed while it was the newest. */
+  readonly failedRun?: string;
+  /** For how many seconds it is kept after its last change. Absent: as the service is set. */
+  readonly ttl?: number;
   /** The agent that the thread belongs to. Absent before its first run; with runs, absent stands for `default`. */
   readonly agent?: string;
   /** The revision that serves the run that holds the thread. Absent: any. */

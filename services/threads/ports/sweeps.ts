@@ -50,7 +50,7 @@ export interface ThreadSweeps {
     readonly limit: number;
   }) => Promise<readonly SleepingRun[]>;
   /**
-   * At most `limit` threads of every owner that were last updated before `before`, that no run holds and that are not being deleted. Those
+   * At most `limit` threads of every owner that were last updated before `before`, that no run holds, that have no `ttl` and that are not being deleted. Those
    * with open questions or open calls were last updated before `waitingBefore`, too; none of them when it is absent.
    */
   readonly listIdle: (times: IdleTimes, limit: number) => Promise<readonly ThreadKey[]>;

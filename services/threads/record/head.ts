@@ -8,11 +8,12 @@ const versionsPerMs = 1000;
 
 /** The head of a thread that holds nothing yet. */
 export const newHead = (
-  { threadName, metadataJson }: Pick<AcceptRunRequest, 'threadName' | 'metadataJson'>,
+  { threadName, metadataJson, ttlSeconds }: Pick<AcceptRunRequest, 'threadName' | 'metadataJson' | 'ttlSeconds'>,
   now: number,
 ): Head => ({
   ...(threadName === undefined ? {} : { name: threadName }),
   ...(metadataJson === undefined ? {} : { metadata: metadataJson }),
+  ...(ttlSeconds === undefined ? {} : { ttl: ttlSeconds }),
   createdAt: now,
   updatedAt: now,
   version: now * versionsPerMs,

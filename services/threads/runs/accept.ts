@@ -12,14 +12,15 @@ import type { Undone } from '../history/overlay.ts';
 import { agentOf, newHead } from '../record/head.ts';
 import { claim, goneNode, matchesInterrupts, namesQuestion, waitsAtGone } from './claim.ts';
 import { endRun, withoutRun } from './commit.ts';
+import { versionConflict } from '../state/write.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
 import { lateAnswer } from './late-answer.ts';
 import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
 import { endedRetry, retryOf } from './retry.ts';
 import { callsIn, settle, type HeldCalls } from './settled-input.ts';
-import { joined, marked, restored } from '../history/restore.ts';
-import { excessOfRollback } from '../history/undo.ts';
+import { joined, marked, restored, restoredHead, tooFarBack } from '../history/restore.ts';
+import { excessOfRollback, refusalOfChange } from '../history/undo.ts';
 
 /** What an acceptance is decided by. */
 interface AcceptSnapshot extends Snapshot {
@@ -27,6 +28,16 @@ interface AcceptSnapshot extends Snapshot {
   readonly routings: RoutingsByAgent;
   readonly resumed: Resumed | undefined;
   readonly held: HeldCalls | undefined;
+  readonly start?: StartingPoint | undefined;
+}
+
+/** The checkpoint that a run starts from. */
+export interface StartingPoint {
+  readonly checkpointId: string;
+  /** The version of the thread that was read: it is brought back only from this. */
+  readonly version: number;
+  /** What brings it back; nothing where it stands there. */
+  readonly restoring: PromiseSettledResult<Change | undefined>;
 }
 
 /** Stores a run and gives it the thread, or a place in its queue. */
@@ -48,6 +59,7 @@ export function decideAccept(
   const run = request.retryOf === undefined ? made : retryOf(request.retryOf, made, request, snapshot);
   const held = isNewThread ? callsIn(head.version, []) : snapshot.held;
   refuseLate(request, snapshot.runs.get(head.activeRun ?? ''));
+  if (snapshot.start) return beginAt(snapshot.start, request, { ...snapshot, head, held }, { run, now });
   if (head.activeRun === undefined) return begin(request, { ...snapshot, head, held }, run, now);
 
   switch (request.multitaskStrategy) {
@@ -144,6 +156,22 @@ function begin(
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
 
+/** Brings the idle thread back to a checkpoint, and gives it to the run. @throws Conflict when it is not idle, or has moved on. */
+function beginAt(
+  { version, restoring }: StartingPoint,
+  request: AcceptRunRequest,
+  snapshot: AcceptSnapshot & { readonly head: Head },
+  { run, now }: { readonly run: RunRecord; readonly now: number },
+): Decision<AcceptRunReply> {
+  const { head } = snapshot;
+  if (head.activeRun !== undefined) throw conflict(`thread "${request.threadId}" has a run under way`);
+  if (head.version !== version) throw versionConflict(request.threadId);
+  if (restoring.status === 'rejected') throw restoring.reason;
+  const change = restoring.value;
+  if (!change) return begin(request, snapshot, run, now);
+  return beginAfter({ head: restoredHead(head, change), change }, request, run, { ...snapshot, now });
+}
+
 /** The head with the revision that serves the run of this request. */
 const fixFor = (request: AcceptRunRequest, head: Head, routings: RoutingsByAgent): Head =>
   fixRevision(
@@ -179,9 +207,9 @@ function beginQueued(
   };
 }
 
-/** The rollback makes a version of its own, which the run finds: it is not claimed in the same write. */
+/** The rollback, or the restore, makes a version of its own, which the run finds: it is not claimed in the same write. */
 function beginAfter(
-  { head, stopped, change }: Rollback,
+  { head, stopped, change }: Restoring,
   given: AcceptRunRequest,
   run: RunRecord,
   { now, routings, ...snapshot }: AcceptSnapshot & { readonly now: number },
@@ -191,9 +219,14 @@ function beginAfter(
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(run, undefined), otherRevision } };
   const begun = beginQueued(request, free, servedRun(run, free), { now, input: given.messages });
-  refuseLargeRollback({ ...change, ...begun.change }, stopped, request);
+  const both = { ...change, ...begun.change };
+  if (!stopped) {
+    refuseLargeRestore(both, request);
+    return { change: both, reply: begun.reply };
+  }
+  refuseLargeRollback(both, stopped, request);
   return {
-    change: { ...change, ...begun.change, runs: [stopped, ...(begun.change.runs ?? [])] },
+    change: { ...both, runs: [stopped, ...(begun.change.runs ?? [])] },
     reply: { ...begun.reply, stoppedRunId: stopped.runId },
   };
 }
@@ -292,12 +325,18 @@ const newRun = (request: AcceptRunRequest, isNewThread: boolean, now: number): R
   ...(request.webhookJson === undefined ? {} : { webhook: request.webhookJson }),
 });
 
-interface Rollback {
-  /** The head of the thread as that run found it; no run holds it, and its queue is kept. */
+/** What brings a thread back before a run begins. */
+interface Restoring {
+  /** The head of the thread as it was; no run holds it, and its queue is kept. */
   readonly head: Head;
-  readonly stopped: RunRecord;
   /** Puts fields, context and log back; its head is for the caller to complete. */
   readonly change: Change;
+  /** The run that a rollback ends. */
+  readonly stopped?: RunRecord;
+}
+
+interface Rollback extends Restoring {
+  readonly stopped: RunRecord;
 }
 
 /**
@@ -346,6 +385,12 @@ function rollBack({ overlay, oldest }: Undone, before: Head, run: RunRecord, now
       },
     },
   };
+}
+
+/** Refuses a restore that is more than one change together with the input of its run. */
+function refuseLargeRestore(change: Change, request: AcceptRunRequest): void {
+  const refusal = refusalOfChange(change, request);
+  if (refusal !== undefined) throw tooFarBack(request.checkpointId ?? '', refusal);
 }
 
 /**

@@ -199,6 +199,10 @@ export const nextOf = ({
     ? {}
     : { nextRunId: activeRun, ...(revision === undefined ? {} : { nextRevision: revision }) };
 
+/** Notes the failure of the newest run, so that the status of the thread is read from its head alone. */
+const failedRun = ({ newestRun }: Head, runId: string, end: RunEnd): Pick<Head, 'failedRun'> | undefined =>
+  isFailed(end) && runId === newestRun ? { failedRun: runId } : undefined;
+
 /** Ends the run that holds the thread, and gives the thread to the run that waited longest. */
 export function endRun(
   head: Head,
@@ -219,6 +223,7 @@ export function endRun(
     ...(progress !== undefined && (waits || heldMessages(progress)) ? { progress } : {}),
     ...(!waits && left),
     ...interrupted,
+    ...failedRun(head, run.runId, end),
     ...(nextRun === undefined ? {} : { activeRun: nextRun, activeStatus: 'queued' as const }),
   };
   return {
@@ -257,7 +262,8 @@ export function decideEnd(
   };
   const reply = { status: request.status, endedNow: true };
   if (head.activeRun !== run.runId) {
-    const left = { ...head, queue: head.queue.filter((id) => id !== run.runId) };
+    const queue = head.queue.filter((id) => id !== run.runId);
+    const left: Head = { ...head, queue, ...failedRun(head, run.runId, end) };
     return {
       change: {
         head: left,

@@ -22,7 +22,8 @@ export function withOutbox<T>(
     if (run.end === undefined || (run.webhook === undefined && !hasWebhooks(owner))) continue;
     if (snapshot.runs.get(run.runId)?.end === undefined) (resources ??= []).push(entryOf(owner, run));
   }
-  return resources ? { ...decision, change: { ...change, resources } } : decision;
+  if (!resources) return decision;
+  return { ...decision, change: { ...change, resources: [...(change.resources ?? []), ...resources] } };
 }
 
 /** The same for every attempt at the change. */

@@ -34,7 +34,7 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
       }),
     getHead: (key) => store.getHead(at(key)),
     getState: (key, maxBytes) => store.getState(at(key), maxBytes),
-    getFields: (key) => store.getFields(at(key)),
+    getFields: (key, names) => store.getFields(at(key), names),
     getRun: (owner, runId) => store.getRun(prefix + owner, runId),
     listRuns: (key, page) => store.listRuns(at(key), page),
     listOwnRuns: (owner, page) => store.listOwnRuns(prefix + owner, page),

@@ -36,17 +36,25 @@ function filterOf(input: Static<typeof CountThreads>): ThreadFilter {
 
 const unlessWhole = (atLeast: boolean): Record<string, string> => (atLeast ? { at_least: 'true' } : {});
 
-const shownUnlessSelected = selectable.filter((name) => name !== 'interrupts');
+const shownUnlessSelected = selectable.filter((name) => name !== 'interrupts' && name !== 'values');
 
 /** A thread that was found, with the members that were selected. */
-function foundText({ thread, interruptsJson }: ThreadMatch, owner: string, select: readonly string[]): string {
+function foundText(
+  { thread, interruptsJson, valuesJson }: ThreadMatch,
+  owner: string,
+  select: readonly string[],
+): string {
   const whole = threadText(owner)(thread);
   if (select === shownUnlessSelected) return whole;
   const members = JSON.parse(whole) as Readonly<Record<string, unknown>>;
   const chosen = select.filter((name) => Object.hasOwn(members, name));
   const texts = Object.fromEntries(chosen.map((name) => [name, JSON.stringify(members[name])]));
   const hasInterrupts = interruptsJson && select.includes('interrupts');
-  return jsonObject({ ...texts, ...(hasInterrupts && { interrupts: jsonText(interruptsJson) }) });
+  return jsonObject({
+    ...texts,
+    ...(hasInterrupts && { interrupts: jsonText(interruptsJson) }),
+    ...(valuesJson && { values: jsonText(valuesJson) }),
+  });
 }
 
 export const searchThreads = endpoint({
@@ -74,6 +82,7 @@ export const searchThreads = endpoint({
         sortBy: input.sort_by,
         ascending: input.sort_order === 'asc',
         withQuestions: select.includes('interrupts'),
+        withValues: select.includes('values'),
       },
       call(),
     );
@@ -131,7 +140,7 @@ export const listInbox = endpoint({
   handle: async ({ input, owner, call }, { threads, log }) => {
     const { agent } = input;
     const filter = { threadIds: [], statuses: [], waitsFor: 'answer', ...(agent !== undefined && { agent }) } as const;
-    const order = { sortBy: 'updated_at', ascending: false, withQuestions: true } as const;
+    const order = { sortBy: 'updated_at', ascending: false, withQuestions: true, withValues: false } as const;
     const page = await threads.searchThreads({ owner, filter, ...order, ...pageOf(input) }, call());
     const items = shownItems(page.threads, {
       kind: 'thread',

@@ -6,8 +6,10 @@ type Config = Readonly<Record<string, unknown>>;
 /** What the service itself reads from a run's `config`: only the body sets it, never the user context. */
 const onlyFromCaller: ReadonlySet<string> = new Set([
   'thread_id',
+  'checkpoint_id',
   'thread_name',
   'metadata',
+  'ttl',
   'multitask_strategy',
   'remote_tools',
   'on_completion',

@@ -155,11 +155,20 @@ async function assistantOfRun(
 }
 
 function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest> {
-  const { thread_id: threadId, thread_name: threadName, metadata } = config;
+  const { thread_id: threadId, thread_name: threadName, metadata, ttl } = config;
+  const checkpointId = config.checkpoint_id;
+  if (checkpointId !== undefined && threadId === undefined)
+    throw invalidAt(
+      ['body', 'config', 'checkpoint_id'],
+      'is that of a thread: config.thread_id is missing',
+      'value_error',
+    );
   return {
     ...agentOf(config),
     ...(threadId !== undefined && { threadId: idText(threadId) }),
     ...(threadName !== undefined && { threadName: threadName.toWellFormed() }),
+    ...(checkpointId !== undefined && { checkpointId: idText(checkpointId) }),
+    ...(typeof ttl === 'number' && { threadTtlSeconds: ttl }),
     ...(metadata && { threadMetadataJson: metadataBytes(metadata, ['body', 'config', 'metadata']) }),
   };
 }

@@ -63,13 +63,13 @@ export const getThread = endpoint({
     detailsOf(await threads.getThread({ owner, threadId: params.thread_id }, call()), owner),
 });
 
-/** Changes name and metadata, also while a run holds the thread. */
+/** Changes name, metadata and ttl, also while a run holds the thread. */
 export const updateThread = endpoint({
   name: 'updateThread',
   tag: 'threads',
-  summary: 'Change the name and the metadata of a thread',
+  summary: 'Change the name, the metadata and the ttl of a thread',
   description:
-    'Renames a thread, and sets or removes keys of its metadata, also while a run of it is under way. What is not named stays. The state and its checkpoints do not change.',
+    'Renames a thread, sets or removes keys of its metadata, and says how long it is kept, also while a run of it is under way. What is not named stays. The state and its checkpoints do not change.',
   example: examples.updateThread,
   method: 'PATCH',
   path: '/v1/threads/{thread_id}',
@@ -78,12 +78,14 @@ export const updateThread = endpoint({
   input: UpdateThread,
   reply: ThreadDetails,
   handle: async ({ owner, params, input, idempotency, call }, { threads }) => {
-    const { thread_name: name, metadata } = input;
+    const { thread_name: name, metadata, ttl } = input;
     const change = {
       ...(typeof name === 'string' && { threadName: name.toWellFormed() }),
       dropName: name === null,
       ...(metadata && { metadataJson: metadataBytes(metadata, ['body', 'metadata']) }),
       dropMetadata: metadata === null,
+      ...(typeof ttl === 'number' && { ttlSeconds: ttl }),
+      dropTtl: ttl === null,
     };
     return detailsOf(
       await threads.updateThread({ owner, threadId: params.thread_id, ...change, ...idempotency }, call()),

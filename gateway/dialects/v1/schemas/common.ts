@@ -77,6 +77,12 @@ export const oneOfNeeded = <T extends TSchema>(schema: T, ways: readonly Way[]):
 export const text = (description: string) => Type.String({ description });
 
 /** A count of a reply. */
+/** How long a thread may be kept after its last change, in seconds: ten years. */
+const mostTtl = 315_360_000;
+
+export const ttl = (description: string) =>
+  Type.Integer({ minimum: 60, maximum: mostTtl, description: `${description}. In seconds, a minute to ten years` });
+
 export const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 /** A yes or no of a reply. */

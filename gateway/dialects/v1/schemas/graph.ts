@@ -25,6 +25,7 @@ import {
   text,
   threadId,
   time,
+  ttl,
   words,
 } from './common.ts';
 import { eventMeanings } from './events.ts';
@@ -100,6 +101,12 @@ export const RunConfig = openObjectOf(
         'The name of the agent, where the service has several: see `GET /v1/agents`. Absent: the agent of the thread; for a new thread the default. A thread belongs to the agent of its first run, and another one is 409. A service with a single agent leaves it to the nodes',
       ),
     ),
+    checkpoint_id: Type.Optional(
+      described(
+        BodyId,
+        'The checkpoint of the thread that the run starts from: the thread is brought back to it as by a restore, in the same change that accepts the run. Needs `thread_id`. 409 while a run of the thread is under way, and when more has changed since than one change holds',
+      ),
+    ),
     assistant_id: Type.Optional(
       described(
         BodyId,
@@ -116,6 +123,12 @@ export const RunConfig = openObjectOf(
       described(
         JsonObject,
         'The metadata of a thread that this request makes; at most 256 KiB. Lists of threads search in it.',
+      ),
+    ),
+    ttl: Type.Optional(
+      described(
+        nullable(ttl('How long a thread that this request makes is kept after its last change')),
+        'How long a thread that this request makes is kept after its last change, in seconds, a minute to ten years; `null` and without it as the service is set',
       ),
     ),
     multitask_strategy: Type.Optional(

@@ -15,6 +15,7 @@ import {
   text,
   threadId,
   time,
+  ttl,
   words,
 } from './common.ts';
 import { Message } from './messages.ts';
@@ -118,6 +119,7 @@ const WaitsFor = words(waitsFor, {
 const stateFields = {
   status: Type.Optional(described(ThreadStatus, 'What happens on the thread; absent in `GET /v1/threads`')),
   waits_for: Type.Optional(WaitsFor),
+  ttl: Type.Optional(ttl('How long the thread is kept after its last change; absent: as the service is set')),
 };
 
 const ThreadItem = objectOf('ThreadItem', 'A thread as lists show it.', { ...threadFields, ...stateFields });
@@ -168,6 +170,12 @@ export const UpdateThread = objectOf('UpdateThreadRequest', 'What changes; what 
     described(
       nullable(JsonObject),
       'Keys to set; those that are `null` are removed, all others stay. `null` removes all metadata. At most 256 KiB together',
+    ),
+  ),
+  ttl: Type.Optional(
+    described(
+      nullable(ttl('How long the thread is kept after its last change')),
+      'How long the thread is kept after its last change, this one included, in seconds, a minute to ten years; `null`: as the service is set',
     ),
   ),
 });
@@ -225,13 +233,17 @@ export const CountThreads = objectOf(
 );
 
 /** What a search can be asked to show. */
-export const selectable = [...Object.keys(threadFields), 'status', 'waits_for', 'interrupts'] as readonly string[];
+export const selectable = [
+  ...Object.keys(threadFields),
+  ...['status', 'waits_for', 'ttl', 'interrupts', 'values'],
+] as readonly string[];
 
 const sortMeanings = {
   updated_at: 'the last change',
   created_at: 'the time at which the thread was made',
   thread_name: 'the name, by its code units',
   thread_id: 'the id',
+  status: 'the status, by its name',
 };
 
 export const SearchThreads = objectOf(
@@ -253,7 +265,7 @@ export const SearchThreads = objectOf(
       Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...selectable] }), {
         minItems: 1,
         maxItems: selectable.length,
-        description: 'The fields to show of each thread; all but `interrupts` unless given',
+        description: 'The fields to show of each thread; all but `interrupts` and `values` unless given',
       }),
     ),
     ...paging,
@@ -261,7 +273,9 @@ export const SearchThreads = objectOf(
 );
 
 const atLeast = Type.Optional(
-  flag('`true` when the owner has more than 10,000 threads, and older ones were not looked at; else absent'),
+  flag(
+    '`true` when older threads were not looked at: beyond 10,000 of them, or beyond 256 MiB of the values of a filter; else absent',
+  ),
 );
 
 const interrupts = Type.Optional(
@@ -274,6 +288,12 @@ export const FoundThreads = objectOf('FoundThreads', 'A page of the threads that
       ...Object.fromEntries(Object.entries(threadFields).map(([name, schema]) => [name, Type.Optional(schema)])),
       ...stateFields,
       interrupts,
+      values: Type.Optional(
+        described(
+          JsonObject,
+          'The stored fields of the state, without `context`; a default that was never stored is left out',
+        ),
+      ),
     }),
     { description: 'The threads, in the order that was asked for' },
   ),

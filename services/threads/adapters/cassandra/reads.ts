@@ -18,7 +18,7 @@ import {
 } from './rows/log.ts';
 import { isGone, long, toEntry, toHead, toLayout, toCheckpoint, toUndo, type Layout, type Seen } from './rows/rows.ts';
 import { kinds } from './rows/schema.ts';
-import { readHead, toFields, createWatch } from './change/snapshot.ts';
+import { createWatch, headName, nameOfField, readHead, toFields, toTuple } from './change/snapshot.ts';
 import { subtract, within, type Range } from './rows/ranges.ts';
 import { pauseBetweenTries } from './change/change.ts';
 import type { ThreadHistory } from '../../ports/history.ts';
@@ -28,6 +28,8 @@ type Reading = Omit<ThreadReads, 'getRun'> & Pick<ThreadLists, 'listMessages'>;
 const ofThread = 'owner = ? AND thread_id = ?';
 const selectState = `SELECT kind, stamp, head, layout, id, field, generation FROM thread
   WHERE ${ofThread} AND kind <= ${kinds.field}`;
+const selectNamedFields = `SELECT kind, stamp, head, layout, id, field, generation FROM thread
+  WHERE ${ofThread} AND (kind, n, id) IN ?`;
 const selectMessageId = `SELECT position FROM thread WHERE ${ofThread} AND kind = ${kinds.messageId} AND n = 0 AND id = ?`;
 const selectPage = `SELECT rolled_to, n, message_id, json, version FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n > ? AND n < ?`;
 const selectNewestPage = `${selectPage} ORDER BY kind DESC, n DESC`;
@@ -36,6 +38,12 @@ export function createReading({ session, deadlineMs }: ReadByOptions): Reading {
   const readBy = createReadBy({ session, deadlineMs });
   const stateRows = async ({ owner, threadId }: ThreadKey): Promise<readonly Row[]> =>
     session.read({ cql: selectState, params: [owner, threadId] });
+
+  const namedRows = async ({ owner, threadId }: ThreadKey, names: readonly string[]): Promise<readonly Row[]> =>
+    session.read({
+      cql: selectNamedFields,
+      params: [owner, threadId, [headName, ...names.map(nameOfField)].map(toTuple)],
+    });
 
   const context = async (log: Log): Promise<readonly LogEntry[]> => readRanges(session, log, log.layout.context);
 
@@ -62,8 +70,8 @@ export function createReading({ session, deadlineMs }: ReadByOptions): Reading {
       );
     },
 
-    getFields: async (key) => {
-      const rows = await stateRows(key);
+    getFields: async (key, names) => {
+      const rows = await (names ? namedRows(key, names) : stateRows(key));
       return fieldsIn(rows, headIn(rows).layout);
     },
 

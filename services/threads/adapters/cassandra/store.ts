@@ -126,7 +126,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     change: (key, reads, decide) => hold(() => change(key, reads, decide)),
     getHead: (key) => hold(() => reading.getHead(key)),
     getState: (key, maxBytes) => hold(() => reading.getState(key, maxBytes)),
-    getFields: (key) => hold(() => reading.getFields(key)),
+    getFields: (key, names) => hold(() => reading.getFields(key, names)),
     getRun: (owner, runId) => hold(() => runs.get(owner, runId)),
     listRuns: (key, page) => hold(() => runs.list(key, page)),
     listOwnRuns: (owner, page) => hold(() => ownRuns.list(owner, page)),

@@ -15,8 +15,8 @@ import {
   type Row,
 } from '../../record/sql-rows.ts';
 import type { Session } from './client.ts';
-import { toFields, toHead, toPlacedEntry, threadColumns, toThreadRow, toUndoRow } from './rows.ts';
-import { isInContext, ofThread } from './snapshot.ts';
+import { hashOf, toFields, toHead, toPlacedEntry, threadColumns, toThreadRow, toUndoRow } from './rows.ts';
+import { isInContext, ofThread, selectAllFields, selectFields } from './snapshot.ts';
 import type { ThreadHistory } from '../../ports/history.ts';
 import type { ThreadLists } from '../../ports/lists.ts';
 import { logBounds } from '../../record/log-bounds.ts';
@@ -45,7 +45,10 @@ export function createReads({ query }: Session): ThreadReads {
       };
     },
 
-    getFields: async (key) => toFields(await query(`SELECT x.name, x.json ${ofThread('fields')}`, keyOf(key))),
+    getFields: async (key, names) =>
+      toFields(
+        await (names ? query(selectFields, [...keyOf(key), names.map(hashOf)]) : query(selectAllFields, keyOf(key))),
+      ),
 
     listContext: async (key, { below = Number.MAX_SAFE_INTEGER, maxBytes }) => {
       const page = toContextPage(await query(selectContext, [...keyOf(key), below, toBound(maxBytes)]), below);

@@ -208,4 +208,6 @@ export const migrations: readonly string[] = [
    CREATE INDEX resources_due ON resources (kind, due_at, owner, id) WHERE due_at IS NOT NULL`,
   `CREATE INDEX runs_asking ON runs (wake_at, run_id) WHERE status = 'interrupted' AND wake_at IS NOT NULL`,
   'ALTER TABLE runs ADD COLUMN webhook text',
+  // The last run that failed while it was the newest; and for how many seconds the thread is kept after its last change.
+  'ALTER TABLE threads ADD COLUMN failed_run text COLLATE "C", ADD COLUMN ttl bigint',
 ];

@@ -79,8 +79,8 @@ const selectRuns = `SELECT x.* ${ofThread('runs')} AND x.owner = t.owner
   AND (x.run_id = ANY($3::text[]) OR ($4::boolean AND x.run_id = t.active_run))`;
 const selectEntries = `SELECT x.position, x.message_id, x.json, ${isInContext} AS is_in_context ${ofThread('messages')}
   AND left(x.message_id, 256) IN (SELECT left(id, 256) FROM unnest($3::text[]) AS id) AND x.message_id = ANY($3::text[])`;
-const selectAllFields = `SELECT x.name, x.json ${ofThread('fields')}`;
-const selectFields = `${selectAllFields} AND x.name_hash = ANY($3::text[])`;
+export const selectAllFields = `SELECT x.name, x.json ${ofThread('fields')}`;
+export const selectFields = `${selectAllFields} AND x.name_hash = ANY($3::text[])`;
 const selectContext = `SELECT x.position ${ofThread('messages')} AND ${isInContext} ORDER BY x.position`;
 const selectToolCall = `SELECT x.result ${ofThread('tool_calls')}
   AND x.run_id = $3 AND left(x.call_key, 256) = left($4, 256) AND x.call_key = $4`;

@@ -26,7 +26,7 @@ import {
   type ColumnsOfRun,
   type ListedRow,
 } from './rows.ts';
-import { selectContextRef, selectFields, selectHead, selectRef } from './snapshot.ts';
+import { readFields, selectContextRef, selectFields, selectHead, selectRef } from './snapshot.ts';
 import type { LogEntry } from '../../ports/record.ts';
 import { contextRows, type ContextRef } from './gaps.ts';
 import type { ThreadHistory } from '../../ports/history.ts';
@@ -52,9 +52,9 @@ export function createReads(db: Sqlite): ThreadReads {
       });
     },
 
-    getFields: (key) => {
+    getFields: (key, names = 'all') => {
       const ref = selectRef(db, key);
-      return Promise.resolve(ref === undefined ? {} : selectFields(db, ref));
+      return Promise.resolve(ref === undefined ? {} : readFields(db, ref, names));
     },
 
     listContext: (key, page) => {

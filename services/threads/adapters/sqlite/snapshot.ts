@@ -149,7 +149,7 @@ function readEntries(
   return entries;
 }
 
-function readFields(db: Sqlite, ref: number, names: Reads['fields'] = []): Snapshot['fields'] {
+export function readFields(db: Sqlite, ref: number, names: Reads['fields'] = []): Snapshot['fields'] {
   if (names === 'all') return selectFields(db, ref);
   if (names.length === 0) return emptySnapshot.fields;
   const one = db.prepare('SELECT json FROM fields WHERE ref = ? AND name = ?');

@@ -309,7 +309,7 @@ function createSweeps(db: Sqlite): ThreadSweeps {
            UNION ALL SELECT (SELECT min(owner) FROM threads WHERE owner > owners.owner) FROM owners WHERE owner IS NOT NULL
          )
          SELECT t.owner, t.thread_id FROM owners CROSS JOIN threads AS t
-           ON t.owner = owners.owner AND t.deleting = 0 AND t.updated_at < ? AND t.active_run IS NULL
+           ON t.owner = owners.owner AND t.deleting = 0 AND t.updated_at < ? AND t.active_run IS NULL AND t.ttl IS NULL
              AND (t.updated_at < ? OR (t.open_interrupts = '${noList}' AND t.open_calls = '${noList}'))
          LIMIT ?`,
       ).all(before, waitingBefore, limit);

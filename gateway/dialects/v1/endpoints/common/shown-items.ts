@@ -19,10 +19,11 @@ export function threadText(owner: string): (thread: Thread) => string {
   };
 }
 
-/** Status and what is waited for: `waits_for` is left out of a thread that waits for nothing, and both where they are not known. */
-function statusText({ status, waitsFor }: Pick<Thread, 'status' | 'waitsFor'>): string {
+/** What is known of a thread that was read by itself: what it waits for, and its own ttl, are left out where there is none. */
+function statusText({ status, waitsFor, ttlSeconds }: Pick<Thread, 'status' | 'waitsFor' | 'ttlSeconds'>): string {
   if (status === undefined) return '';
-  return `,"status":"${status}"${waitsFor === undefined ? '' : `,"waits_for":"${waitsFor}"`}`;
+  const waiting = waitsFor === undefined ? '' : `,"waits_for":"${waitsFor}"`;
+  return `,"status":"${status}"${waiting}${ttlSeconds === undefined ? '' : `,"ttl":${String(ttlSeconds)}`}`;
 }
 
 /** A checkpoint as JSON text of a reply. */

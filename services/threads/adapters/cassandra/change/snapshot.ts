@@ -76,14 +76,19 @@ export const nothingSeen: Sight = { seen: absent, snapshot: nothingThere, isStea
 
 type Name = readonly [kind: number, n: number, id: string];
 
-const headName: Name = [kinds.head, 0, ''];
+export const headName: Name = [kinds.head, 0, ''];
+
+export const nameOfField = (name: string): Name => [kinds.field, 0, name];
+
+export const toTuple = ([kind, n, id]: Name): types.Tuple => new types.Tuple(kind, long(n), id);
+
 /** Rows that one statement names at most, beside the head. */
 const namesAtOnce = 200;
 
 const namesOf = ({ runs = [], messages = [], fields = [], toolCall, request }: Reads): Name[] => [
   ...runs.map((id): Name => [kinds.run, 0, id]),
   ...messages.map((id): Name => [kinds.messageId, 0, id]),
-  ...(fields === 'all' ? [] : fields.map((name): Name => [kinds.field, 0, name])),
+  ...(fields === 'all' ? [] : fields.map(nameOfField)),
   ...(toolCall ? [[kinds.toolCall, 0, toolCallId(toolCall)] as const] : []),
   ...(request === undefined ? [] : [[kinds.appliedRequest, 0, request] as const]),
 ];
@@ -107,7 +112,7 @@ async function readNamed(
       ? { cql: selectHead, params: [owner, threadId] }
       : {
           cql: selectNamed,
-          params: [owner, threadId, names.map(([kind, n, id]) => new types.Tuple(kind, long(n), id))],
+          params: [owner, threadId, names.map(toTuple)],
         };
   return isSerial ? session.readSerial(statement) : session.read(statement);
 }

@@ -74,7 +74,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     const { head, layout } = await readHead(noted);
     // A thread that was written in a later hour is noted there.
     if (head ? layout?.noted !== noted.bucket : noted.isOld) idle.settle(noted);
-    if (!head || head.deleting || head.activeRun !== undefined) return false;
+    if (!head || head.deleting || head.activeRun !== undefined || head.ttl !== undefined) return false;
     const waits = head.openInterrupts.length > 0 || head.openCalls.length > 0;
     return head.updatedAt < (waits ? Math.min(before, waitingBefore) : before);
   };
