@@ -1,4 +1,4 @@
-import { idText } from '@agent-workflow/protos/message';
+import { idText, readTime } from '@agent-workflow/protos/message';
 import type { Thread } from '@agent-workflow/protos/threads';
 import { jsonObject } from '../../../http/json.ts';
 import * as examples from '../examples/threads.ts';
@@ -187,8 +187,9 @@ export const pruneThread = endpoint({
   input: PruneThread,
   reply: Done,
   handle: async ({ owner, params, input, idempotency, call }, { threads }) => {
-    const { keep, before } = input;
-    const which = { keep, ...(before !== undefined && { before: Date.parse(before) }) };
+    const { keep } = input;
+    const before = readTime(input.before, ['before']);
+    const which = { keep, ...(before !== undefined && { before }) };
     await threads.pruneThread({ owner, threadId: params.thread_id, ...which, ...idempotency }, call());
     return '{"success":true}';
   },

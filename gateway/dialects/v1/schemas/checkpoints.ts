@@ -2,6 +2,7 @@ import { checkpointSources } from '@agent-workflow/protos/lists';
 import {
   BodyId,
   described,
+  givenTime,
   Id,
   JsonObject,
   nullable,
@@ -116,12 +117,7 @@ export const PruneThread = objectOf('PruneRequest', 'Which checkpoints of the th
     default: 1,
     description: `So many of the newest checkpoints stay, the present one among them; 1 to ${keptAtMost.toLocaleString('en')}`,
   }),
-  before: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      description: 'Only checkpoints made before this time go; without it, all that `keep` leaves. ISO 8601',
-    }),
-  ),
+  before: Type.Optional(givenTime('Only checkpoints made before this time go', 'all that `keep` leaves')),
 });
 
 export const RestoreThread = objectOf('RestoreRequest', 'Where the thread goes on.', {
