@@ -1506,7 +1506,7 @@ export interface PruneThreadRequest {
   readonly owner: string;
   readonly threadId: string;
   /** How many of the newest checkpoints stay, at least 1. */
-  readonly keep: int32;
+  readonly keep: number;
   /** In milliseconds since 1970. Absent: whenever they were made. */
   readonly before?: number;
   /** The same in every attempt at this request: see the comment of the service. */

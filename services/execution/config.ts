@@ -84,9 +84,13 @@ export const executionSettings = {
     'Milliseconds that a worker counts as alive after its last heartbeat; then others take over its runs',
     { min: 500, max: maxLeaseMs },
   ),
-  THREAD_TTL: integer(0, 'Seconds after which a thread that nothing has changed is deleted; 0 keeps it for ever', {
-    max: 10 ** 10,
-  }),
+  THREAD_TTL: integer(
+    0,
+    'Seconds after which a thread that nothing has changed is deleted, unless it has a `ttl` of its own; 0 keeps it for ever',
+    {
+      max: 10 ** 10,
+    },
+  ),
   WAIT_TTL: integer(
     2_592_000,
     'Seconds that `THREAD_TTL` spares a thread that waits for an answer or for results of tools; 0 spares it for ever',

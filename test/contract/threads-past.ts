@@ -772,7 +772,7 @@ export function threadsPastContract(
       await finishedTurn(threads, 'r2');
       const settled = await Promise.allSettled(
         ['r3', 'r4', 'r5', 'r6'].map(async (runId) =>
-          accept(threads, runId, { checkpointId, onceKey: `key-${runId}` }),
+          accept(threads, runId, { checkpointId, attemptId: `key-${runId}` }),
         ),
       );
       const accepted = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
@@ -785,7 +785,7 @@ export function threadsPastContract(
       await finishedTurn(threads, 'r7');
       await prune(threads);
       const before = await rememberThread(threads);
-      t.like(await accept(threads, runId, { checkpointId, onceKey: `key-${runId}` }), { runId, isNewThread: false });
+      t.like(await accept(threads, runId, { checkpointId, attemptId: `key-${runId}` }), { runId, isNewThread: false });
       t.deepEqual(await rememberThread(threads), before);
     },
   );

@@ -52,9 +52,9 @@ export function createReads(db: Sqlite): ThreadReads {
       });
     },
 
-    getFields: (key, names = 'all') => {
+    getFields: (key, names) => {
       const ref = selectRef(db, key);
-      return Promise.resolve(ref === undefined ? {} : readFields(db, ref, names));
+      return Promise.resolve(ref === undefined ? {} : readFields(db, ref, names ?? 'all'));
     },
 
     listContext: (key, page) => {
