@@ -187,10 +187,10 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const [restoring] = await Promise.allSettled([
         head.activeRun === undefined ? restoringChange(store, { key, head, checkpointId, now: now() }) : undefined,
       ]);
-      const messages = (restoring.status === 'fulfilled' && restoring.value?.messages) || [];
+      const messages = restoring.status === 'fulfilled' ? restoring.value?.messages : undefined;
       const start = { checkpointId, version: head.version, restoring };
       try {
-        return await references.withStep(key, messages, () => accept(request, start));
+        return await references.withStep(key, messages ?? [], () => accept(request, start));
       } catch (error) {
         if (read === readsTried || !isVersionConflict(error)) throw error;
       }
