@@ -47,14 +47,14 @@ test('a search by values reads the fields that it names, and no more of them tha
   await using store = openSqliteThreadStore({ path: ':memory:' });
   const asked: unknown[] = [];
   const large = text.encode(JSON.stringify('x'.repeat(4_000_000)));
-  const heavy: ThreadStore = {
+  const filled: ThreadStore = {
     ...store,
     getFields: (_, names) => {
       asked.push(names);
       return Promise.resolve({ colour: large });
     },
   };
-  const threads = createThreads({ store: heavy });
+  const threads = createThreads({ store: filled });
   for (let index = 0; index < 200; index++)
     await threads.acceptRun(
       { ...firstRun, threadId: `t${String(index)}`, runId: `r${String(index)}`, messages: [] },
