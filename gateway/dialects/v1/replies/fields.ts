@@ -35,6 +35,7 @@ const locations: Readonly<Record<string, Loc>> = {
   category: ['body', 'category'],
   timestamp: ['body', 'timestamp'],
   expiresAt: ['body', 'expires_at'],
+  before: ['body', 'before'],
   memoryType: ['body', 'memory_type'],
   query: ['body', 'query'],
   scoreThreshold: ['body', 'score_threshold'],
