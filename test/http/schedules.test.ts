@@ -253,6 +253,38 @@ test('a delayed run that is cancelled does not start, and one whose time is past
   await refused(t, send('POST', '/v1/runs', { messages: [user('x')], start_at: 'soon' }), 422, 'VALIDATION_ERROR');
 });
 
+test('a delayed run does not change: what would keep it from starting is refused', async (t) => {
+  const start_at = new Date(Date.now() + 3_600_000).toISOString();
+  const { run_id: id } = (await send('POST', '/v1/runs', { messages: [user('later')], start_at })).body.data as {
+    run_id: string;
+  };
+  for (const change of ['pause', 'resume', 'run'])
+    await refused(t, send('POST', `/v1/schedules/${id}/${change}`), 409, 'CONFLICT');
+  await refused(t, send('POST', `/v1/runs/${id}/retry`), 409, 'CONFLICT');
+  await refused(t, send('POST', `/v1/runs/${id}/ticket`), 409, 'CONFLICT');
+  t.like(await get(t, id), { status: 'active', next_at: start_at });
+  t.is((await send('POST', `/v1/runs/${id}/cancel`, {})).status, 200);
+});
+
+test('a delayed run that could not be started stays failed, and every request about it says why', async (t) => {
+  const body = { messages: [user('late')], initial_state: { rounds: 'many' } };
+  const start_at = new Date(Date.now() + byLoad(2000)).toISOString();
+  const { run_id: id } = (await send('POST', '/v1/runs', { ...body, start_at })).body.data as { run_id: string };
+  await until(async () => ((await send('GET', `/v1/runs/${id}`)).body.data as { status: string }).status === 'failed');
+  for (const [method, part] of [
+    ['GET', 'wait'],
+    ['GET', 'stream'],
+    ['POST', 'retry'],
+  ] as const) {
+    const reply = await send(method, `/v1/runs/${id}/${part}`);
+    t.is(reply.status, 409, part);
+    t.regex(JSON.stringify(reply.body), /could not be started: .*rounds/, part);
+  }
+  const cancelled = await send('POST', `/v1/runs/${id}/cancel`, {});
+  t.like(cancelled.body.data, { success: false, run_id: id, status: 'failed' });
+  t.like(await data(t, 'getRun', send('GET', `/v1/runs/${id}`)), { status: 'failed', start_at });
+});
+
 test('a delayed run that is asked for again with its key after its time is the same run', async (t) => {
   const key = { 'idempotency-key': 'delayed-once' };
   const body = { messages: [user('once, later')], start_at: new Date(Date.now() + byLoad(3000)).toISOString() };

@@ -1,9 +1,10 @@
 import { conflict, isServiceError, notFound, unavailable, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
+import type { StopRunReply } from '@agent-workflow/protos/execution';
 import { readTime } from '@agent-workflow/protos/message';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { pendingSlot, threadOf, withNext, type Schedule } from '../../../schedules/schedule.ts';
+import { pendingSlot, threadOf, withNext, type PastSlot, type Schedule } from '../../../schedules/schedule.ts';
 import type { Services } from '../../common/services.ts';
 import type { CreateRunInput } from '../schemas/graph.ts';
 import { agentOf } from './common/named-agent.ts';
@@ -39,6 +40,9 @@ type Delaying = Pick<EndpointRequest<unknown, CreateRunInput>, 'input' | 'owner'
 
 const startOf = ({ spec: { timing } }: Schedule): number => ('at' in timing ? timing.at : 0);
 
+/** Why the run could not be started. */
+const refusalOf = ({ past }: Schedule): PastSlot | undefined => past.find(({ outcome }) => outcome === 'refused');
+
 const slotOf = (id: string, schedule: Schedule) =>
   pendingSlot(id, schedule, { slot: startOf(schedule), cause: 'slot' });
 
@@ -56,7 +60,7 @@ interface RunKey {
   readonly runId: string;
 }
 
-/** A run on record. @throws Conflict for one that starts later. */
+/** A run on record. @throws Conflict for one that starts later, or that could not be started. */
 export async function runOnRecord(threads: Services['threads'], key: RunKey, call: Call): Promise<Run> {
   try {
     return await threads.getRun(key, call);
@@ -64,7 +68,12 @@ export async function runOnRecord(threads: Services['threads'], key: RunKey, cal
     if (!isServiceError(error, 'NotFound')) throw error;
     const found = await findDelayed(threads, key, call);
     if (!found) throw error;
-    throw conflict(`run "${key.runId}" starts at ${new Date(startOf(found.schedule)).toISOString()}`);
+    const refused = refusalOf(found.schedule);
+    throw conflict(
+      refused
+        ? `run "${key.runId}" could not be started: ${refused.reason ?? ''}`
+        : `run "${key.runId}" starts at ${new Date(startOf(found.schedule)).toISOString()}`,
+    );
   }
 }
 
@@ -79,7 +88,7 @@ export async function delayedItem(
   const { resource, schedule } = found;
   const named = agentOf(schedule.run['config'] ?? {}).agent;
   const agent = named ?? (await execution.listAgents({}, call)).agents.find(({ isDefault }) => isDefault)?.name;
-  const [refused] = schedule.past;
+  const refused = refusalOf(schedule);
   return {
     run_id: key.runId,
     thread_id: slotOf(key.runId, schedule).threadId,
@@ -92,18 +101,20 @@ export async function delayedItem(
   };
 }
 
-/** Ends a run that starts later. @throws NotFound where there is none. */
+/** Ends a run that starts later, and gives the status of one that could not be started. @throws NotFound where there is none. */
 export async function cancelDelayed(
   { owner, runId, call }: RunKey & Pick<EndpointRequest, 'call'>,
   { threads }: Pick<Services, 'threads'>,
-): Promise<void> {
+): Promise<Pick<StopRunReply, 'status' | 'stoppedNow'>> {
   const found = await findDelayed(threads, { owner, runId }, call());
   if (!found) throw notFound(`there is no run "${runId}"`);
   const { resource, schedule } = found;
+  if (refusalOf(schedule)) return { status: 'failed', stoppedNow: false };
   const starting = unavailable(`run "${runId}" is being started`);
-  if (schedule.firing) throw starting;
+  if (schedule.firing || schedule.past.length > 0) throw starting;
   const { kind, version } = resource;
   await threads.deleteResource({ kind, owner, id: runId, version }, call()).catch((error: unknown) => {
     throw isServiceError(error, 'Conflict') ? starting : error;
   });
+  return { status: 'stopped', stoppedNow: true };
 }

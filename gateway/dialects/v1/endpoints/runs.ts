@@ -265,7 +265,7 @@ export const makeRunTicket = endpoint({
   reply: RunTicket,
   handle: async ({ owner, params, call }, { threads, tickets }) => {
     const runId = params.run_id;
-    await threads.getRun({ owner, runId }, call());
+    await runOnRecord(threads, { owner, runId }, call());
     const { text, expiresAt } = await makeTicket(tickets, { owner, runId });
     return JSON.stringify({ ticket: text, expires_at: new Date(expiresAt).toISOString() });
   },
@@ -289,11 +289,10 @@ export const cancelRun = endpoint({
     const runId = params.run_id;
     const stop = { owner, runId, ...idempotency, ...keeping(input) };
     const stopped = await undefinedIfNotFound(execution.stopRun(stop, call()));
-    if (!stopped) await cancelDelayed({ owner, runId, call }, { threads });
-    const { status, stoppedNow, partial } = stopped ?? { status: 'stopped', stoppedNow: true, partial: undefined };
+    const { status, stoppedNow } = stopped ?? (await cancelDelayed({ owner, runId, call }, { threads }));
     return JSON.stringify({
       ...{ success: stoppedNow, run_id: runId, status, message: stopMessage(stoppedNow, status) },
-      ...toReceipt(input, partial),
+      ...toReceipt(input, stopped?.partial),
     });
   },
 });
@@ -315,7 +314,9 @@ export const retryRun = endpoint({
   input: NoInput,
   reply: AcceptedRun,
   handle: async (request, services) => {
-    const { runId, threadId, status } = await startRetry(request, services);
+    const { owner, params, call } = request;
+    const failed = await runOnRecord(services.threads, { owner, runId: params.run_id }, call());
+    const { runId, threadId, status } = await startRetry(request, failed, services);
     return JSON.stringify({ run_id: runId, thread_id: threadId, status });
   },
 });

@@ -244,6 +244,11 @@ export const getSchedule = endpoint({
     detailsText(await find(threads, owner, params.schedule_id, call())),
 });
 
+/** A delayed run that was paused over its time would never start. */
+function refuseDelayed({ delayed }: Schedule): void {
+  if (delayed) throw conflict('a delayed run does not change: cancel it, and start another');
+}
+
 export const updateSchedule = endpoint({
   name: 'updateSchedule',
   tag: 'schedules',
@@ -261,7 +266,7 @@ export const updateSchedule = endpoint({
     const { input, call } = request;
     const given = input.run && (await checkRun(input.run, ['body', 'run'], services, call()));
     const changed = await change(request, services, (schedule, now) => {
-      if (schedule.delayed) throw conflict('a delayed run does not change: cancel it, and start another');
+      refuseDelayed(schedule);
       const run = given ?? schedule.run;
       const spec = specOf(input, schedule.spec, run, now);
       const next = { ...schedule, spec, run, ...claimsOf(request) };
@@ -293,7 +298,8 @@ export const pauseSchedule = endpoint({
   name: 'pauseSchedule',
   tag: 'schedules',
   summary: 'Pause a schedule',
-  description: 'Fires no slot until it is resumed, also none that is due already. Runs that were started go on.',
+  description:
+    'Fires no slot until it is resumed, also none that is due already. Runs that were started go on. A delayed run is 409.',
   example: examples.pauseSchedule,
   method: 'POST',
   path: '/v1/schedules/{schedule_id}/pause',
@@ -302,7 +308,12 @@ export const pauseSchedule = endpoint({
   input: NoInput,
   reply: ScheduleDetails,
   handle: async (request, services) =>
-    detailsText(await change(request, services, (schedule) => (schedule.paused ? schedule : paused(schedule)))),
+    detailsText(
+      await change(request, services, (schedule) => {
+        refuseDelayed(schedule);
+        return schedule.paused ? schedule : paused(schedule);
+      }),
+    ),
 });
 
 export const resumeSchedule = endpoint({
@@ -320,9 +331,10 @@ export const resumeSchedule = endpoint({
   reply: ScheduleDetails,
   handle: async (request, services) =>
     detailsText(
-      await change(request, services, (schedule, now) =>
-        schedule.paused || schedule.disabled ? { ...resumed(schedule, now), ...claimsOf(request) } : schedule,
-      ),
+      await change(request, services, (schedule, now) => {
+        refuseDelayed(schedule);
+        return schedule.paused || schedule.disabled ? { ...resumed(schedule, now), ...claimsOf(request) } : schedule;
+      }),
     ),
 });
 

@@ -5,6 +5,7 @@ import type { RemoteTool, StartRequest, StartReply } from '@agent-workflow/proto
 import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
 import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
+import type { Run } from '@agent-workflow/protos/threads';
 import { getAssistant } from '../../../assistants/index.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
@@ -214,13 +215,12 @@ export async function startRun(
   }
 }
 
-/** Starts the run that tries the failed one of the path again. The record gives it the input and the options of that one. */
+/** Starts the run that tries a failed one again. The record gives it the input and the options of that one. */
 export async function startRetry(
-  { params, owner, agent, requestId, newId, idempotency, call }: EndpointRequest<{ readonly run_id: string }>,
-  { threads, execution }: Services,
+  { owner, agent, requestId, newId, idempotency, call }: EndpointRequest,
+  { runId: retryOf, threadId, granularity }: Run,
+  { execution }: Pick<Services, 'execution'>,
 ): Promise<StartReply> {
-  const retryOf = params.run_id;
-  const { threadId, granularity } = await threads.getRun({ owner, runId: retryOf }, call());
   const start: StartRequest = {
     ...{ owner, requestId, threadId, retryOf, granularity },
     runId: newId('run'),
