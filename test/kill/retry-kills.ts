@@ -32,7 +32,9 @@ export async function retryUnderKills(t: ExecutionContext, { send, kill }: Kille
   const ended = (runId: string): Promise<Reply> => send('GET', `/v1/runs/${runId}/wait`);
 
   account.refused.add(refused);
-  for (const what of killedAt) account.meanwhile.set(what, kill);
+  // What was killed serves again before it is killed again.
+  let killing = Promise.resolve();
+  for (const what of killedAt) account.meanwhile.set(what, () => (killing = killing.then(kill)));
   await ended(await start('/v1/runs', { messages: [user('go')], config }));
   const failed = await start('/v1/runs', { messages: [], resume: true, config });
   t.like(await ended(failed), { status: 500, body: { error: { code: 'NODE_ERROR' } } });
