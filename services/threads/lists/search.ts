@@ -17,7 +17,7 @@ import type { ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
 import { agentOf } from '../record/head.ts';
-import { fromJson } from '../record/json.ts';
+import { fromJson, fromQuestions, toJson } from '../record/json.ts';
 import { threadBytes } from '../record/row-sizes.ts';
 import { sizeOfFields } from '../record/size.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
@@ -355,7 +355,7 @@ async function shown(
     await eachOf(some, readsAtOnce, async ({ row }) => {
       const head = await store.getHead({ owner, threadId: row.threadId });
       if (!head || head.deleting) return;
-      const questions = withQuestions ? await questionsOf(store, owner, head) : {};
+      const questions = withQuestions ? await questionsOf(store, { owner, threadId: row.threadId }, head) : {};
       const thread = toThread(texts.withMetadata(row.threadId, 'thread', { ...head, threadId: row.threadId }));
       const values = withValues
         ? { valuesJson: await valuesOf({ store, texts }, { owner, threadId: row.threadId }) }
@@ -384,10 +384,19 @@ async function valuesOf({ store, texts }: Searched, key: ThreadKey): Promise<Uin
 /** The questions that the thread waits to be answered, and the run that asked them. */
 async function questionsOf(
   store: ThreadReads,
-  owner: string,
+  { owner, threadId }: ThreadKey,
   { activeRun, openInterrupts, interruptedRun }: Head,
 ): Promise<Pick<ThreadMatch, 'interruptsJson' | 'askedBy'>> {
   if (activeRun !== undefined || openInterrupts.length === 0 || interruptedRun === undefined) return {};
-  const json = (await store.getRun(owner, interruptedRun))?.end?.interruptsJson;
-  return { askedBy: interruptedRun, ...(json === undefined ? {} : { interruptsJson: Buffer.from(json) }) };
+  const asking = await store.getRun(owner, interruptedRun);
+  const json = asking?.end?.interruptsJson;
+  if (json === undefined) return { askedBy: interruptedRun };
+  // A fork, and a thread that was brought back after the deadline had passed, wait without one.
+  const counts = asking?.threadId === threadId && asking.wakeAt !== undefined;
+  return { askedBy: interruptedRun, interruptsJson: counts ? Buffer.from(json) : withoutDeadlines(json) };
+}
+
+function withoutDeadlines(json: string): Uint8Array {
+  if (!json.includes('"deadline":')) return Buffer.from(json);
+  return toJson(fromQuestions(json).map(({ deadline: _, default: _default, ...question }) => question));
 }
