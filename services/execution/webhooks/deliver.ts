@@ -310,10 +310,12 @@ interface Queue {
 
 const mostWaiting = 10_000;
 const shareOfLast = 0.2;
+/** How long an attempt is taken to last before one has: a burst of deliveries is looked at again soon. */
+const firstGuessMs = 100;
 
 function createQueue(): Queue {
   const waiting = new LRUCache<string, true>({ max: mostWaiting });
-  let usualMs = secondMs;
+  let usualMs = firstGuessMs;
   return {
     left: (id) => void waiting.delete(id),
     joined: (id) => {
