@@ -32,7 +32,7 @@ interface Fired {
   readonly run_id: string;
   readonly slot: string;
 }
-export interface Run {
+interface Run {
   readonly run_id: string;
   readonly status: string;
   readonly created_at: string;
