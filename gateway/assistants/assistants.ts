@@ -2,6 +2,7 @@ import { conflict, isServiceError, notFound, undefinedIfNotFound } from '@agent-
 import type { Call } from '@agent-workflow/protos/call';
 import type { Resource, ResourceCalls } from '@agent-workflow/protos/threads';
 import { jsonBytes, jsonText } from '../http/json.ts';
+import { changeInTurn } from '../upstream/change-in-turn.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -224,13 +225,13 @@ export async function deleteAssistant(threads: Calls, { owner, id }: Key, call: 
   throw keepsChanging(id);
 }
 
-async function moveHead(
+const moveHead = (
   threads: Calls,
   key: Key,
   { expected, by, call }: Edit & { readonly call: MakeCall },
   move: (row: Resource, head: Head) => Promise<Head>,
-): Promise<Assistant> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+): Promise<Assistant> =>
+  changeInTurn({ kind, ...key }, async () => {
     const { row, head } = await readHead(threads, key, call);
     if (by !== undefined && head.by === by) return toAssistant(row, head);
     if (expected !== undefined && expected !== head.version)
@@ -239,10 +240,8 @@ async function moveHead(
     const next: Head = { ...moved, ...(by !== undefined && { by }) };
     const version = row.version + 1;
     const at = await put(threads, { ...key, version }, next, call);
-    if (at !== undefined) return toAssistant({ ...row, version, updatedAt: at }, next);
-  }
-  throw keepsChanging(key.id);
-}
+    return at === undefined ? undefined : toAssistant({ ...row, version, updatedAt: at }, next);
+  });
 
 /** Writes the version that the head has as an object of its own. One that is there already is the same. */
 async function keepVersion(

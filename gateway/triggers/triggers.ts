@@ -2,6 +2,7 @@ import { conflict, isServiceError, notFound, undefinedIfNotFound } from '@agent-
 import type { Call } from '@agent-workflow/protos/call';
 import type { Resource, ResourceCalls } from '@agent-workflow/protos/threads';
 import { jsonBytes, jsonText } from '../http/json.ts';
+import { changeInTurn } from '../upstream/change-in-turn.ts';
 import type { TriggerFormat } from './signatures.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -113,13 +114,13 @@ export const triggerOf = ({ json, owner, id, version, createdAt, updatedAt }: Re
 });
 
 /** Changes a trigger; changes at the same time all count. @throws NotFound */
-export async function updateTrigger(
+export const updateTrigger = (
   threads: Calls,
   key: Key,
   change: (trigger: Trigger) => Stored,
   call: MakeCall,
-): Promise<Trigger> {
-  for (let attempt = 0; attempt < attempts; attempt++) {
+): Promise<Trigger> =>
+  changeInTurn({ kind, ...key }, async () => {
     const found = await getTrigger(threads, key, call);
     const stored = change(found);
     const version = found.version + 1;
@@ -127,11 +128,10 @@ export async function updateTrigger(
       const { at } = await threads.putResource({ kind, ...key, version, json: jsonBytes(stored) }, call());
       return { ...stored, ...key, version, createdAt: found.createdAt, updatedAt: at };
     } catch (error) {
-      if (!isServiceError(error, 'Conflict') && !isServiceError(error, 'NotFound')) throw error;
+      if (isServiceError(error, 'Conflict') || isServiceError(error, 'NotFound')) return undefined;
+      throw error;
     }
-  }
-  throw conflict(`trigger "${key.id}" keeps changing`);
-}
+  });
 
 /** The secrets with a new one, beside which those before it count until a time. */
 export const rotated = (secrets: readonly Secret[], text: string, until: number, now: number): readonly Secret[] => [

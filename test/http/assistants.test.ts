@@ -164,6 +164,11 @@ test('of two edits of one version that was read, one is refused; without it, bot
     ...{ version: 5, newest_version: 5 },
     ...{ config: { field: 'config' }, context: { field: 'context' }, metadata: { field: 'metadata' } },
   });
+  const more = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => send('PATCH', at(made), { name: String(index) })),
+  );
+  t.deepEqual(new Set(more.map(({ status }) => status)), new Set([200]));
+  t.like(await data(t, 'getAssistant', send('GET', at(made))), { version: 17, newest_version: 17 });
 });
 
 test('a repeated request with its key makes one assistant and one version, also after other changes', async (t) => {

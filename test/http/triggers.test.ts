@@ -49,6 +49,14 @@ const make = async (format: keyof typeof signers, more: object = {}): Promise<Tr
   if (reply.status !== 200) throw new Error(JSON.stringify(reply.body));
   return reply.body.data;
 };
+test('changes at the same time all count', async (t) => {
+  const { trigger_id: id } = await make('github');
+  const changes = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => send('PATCH', `/v1/triggers/${id}`, { name: String(index) })),
+  );
+  t.deepEqual(new Set(changes.map(({ status }) => status)), new Set([200]));
+});
+
 const deliver = async (path: string, body: string | Uint8Array, headers: Headers, base = url()): Promise<Answer> => {
   const reply = await fetch(`${base}${path}`, {
     method: 'POST',

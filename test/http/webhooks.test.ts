@@ -117,6 +117,15 @@ test.serial('a test that fails is listed, sent again when asked, and given up wh
   await data(t, 'deleteWebhook', send('DELETE', at(id)));
 });
 
+test.serial('changes at the same time all count', async (t) => {
+  const made: Webhook = await data(t, 'createWebhook', send('POST', '/v1/webhooks', { url: 'https://example.com' }));
+  const changes = await Promise.all(
+    Array.from({ length: 12 }, (_, index) => send('PATCH', at(made.webhook_id), { description: String(index) })),
+  );
+  t.deepEqual(new Set(changes.map(({ status }) => status)), new Set([200]));
+  await data(t, 'deleteWebhook', send('DELETE', at(made.webhook_id)));
+});
+
 test.serial('an owner has twenty webhooks and no more', async (t) => {
   const url = 'https://example.com/hook';
   const made = await Promise.all(Array.from({ length: 20 }, () => send('POST', '/v1/webhooks', { url })));

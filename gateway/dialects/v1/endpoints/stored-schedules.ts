@@ -5,6 +5,7 @@ import type { Resource } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
 import { dueAtOf, fromScheduleJson, toScheduleJson, type Schedule } from '../../../schedules/schedule.ts';
+import { changeInTurn } from '../../../upstream/change-in-turn.ts';
 import type { Services } from '../../common/services.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import { boundedTools, declaredTools, toRemoteTool } from './start-run.ts';
@@ -80,15 +81,12 @@ export async function find(threads: Threads, owner: string, id: string, call: Ca
 
 const noSchedule = (id: string) => notFound(`there is no schedule "${id}"`);
 
-/** How often a change is tried: what a sweep fires meanwhile comes first. */
-const attempts = 10;
-
 interface Params {
   readonly schedule_id: string;
 }
 type ChangeRequest = Pick<EndpointRequest<Params>, 'owner' | 'params' | 'call'>;
 
-/** Changes a schedule as it is on record. */
+/** Changes a schedule as it is on record. What a sweep fires meanwhile comes first. */
 export async function change(
   { owner, params: { schedule_id: id }, call }: ChangeRequest,
   services: Pick<Services, 'threads'>,
@@ -96,7 +94,7 @@ export async function change(
 ): Promise<Found> {
   const { threads } = services;
   const now = await recordNow(threads, call());
-  for (let attempt = 1; ; attempt++) {
+  return changeInTurn({ kind, owner, id }, async () => {
     const { resource, schedule } = await find(threads, owner, id, call());
     const changed = decide(schedule, Math.max(now, resource.updatedAt));
     if (changed === schedule) return { resource, schedule };
@@ -106,9 +104,10 @@ export async function change(
       const updatedAt = await put(services, { owner, id, version }, changed, call());
       return { resource: { ...resource, version, updatedAt }, schedule: changed };
     } catch (error) {
-      if (!isServiceError(error, 'Conflict') || attempt === attempts) throw error;
+      if (isServiceError(error, 'Conflict')) return undefined;
+      throw error;
     }
-  }
+  });
 }
 
 /** The claims with which the runs are started and the authorization backend is asked. */

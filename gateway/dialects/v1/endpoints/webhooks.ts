@@ -12,6 +12,7 @@ import {
   type WebhookTarget,
 } from '@agent-workflow/protos/webhooks';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
+import { changeInTurn } from '../../../upstream/change-in-turn.ts';
 import * as examples from '../examples/webhooks.ts';
 import { Done, maxLimit } from '../schemas/common.ts';
 import {
@@ -78,17 +79,14 @@ function deliveryItem({ kind, id, json, dueAt, createdAt }: Resource): object {
   };
 }
 
-/** How often a change is made on what another has written meanwhile. */
-const changeAttempts = 5;
-
 /** Writes the next version of an object, from the present one. */
-async function changeResource(
+const changeResource = (
   threads: ResourceCalls,
   key: Pick<Resource, 'kind' | 'owner' | 'id'>,
   change: (found: Resource) => Pick<Resource, 'json' | 'dueAt'>,
   call: () => Call,
-): Promise<Resource> {
-  for (let attempt = 1; ; attempt++) {
+): Promise<Resource> =>
+  changeInTurn(key, async () => {
     const found = await threads.getResource(key, call());
     const { json, dueAt } = change(found);
     const version = found.version + 1;
@@ -97,10 +95,10 @@ async function changeResource(
       const { at } = await threads.putResource({ ...key, version, json, ...due }, call());
       return { ...found, version, json, updatedAt: at };
     } catch (error) {
-      if (!isServiceError(error, 'Conflict') || attempt === changeAttempts) throw error;
+      if (isServiceError(error, 'Conflict')) return undefined;
+      throw error;
     }
-  }
-}
+  });
 
 const ofWebhook = (owner: string, id: string) => ({ kind: 'webhook', owner, id }) as const;
 
@@ -212,21 +210,21 @@ export const deleteWebhook = endpoint({
   handle: async ({ owner, params, call }, { threads }) => removed(threads, ofWebhook(owner, params.webhook_id), call),
 });
 
-async function removed(
+const removed = (
   threads: ResourceCalls,
   key: Pick<Resource, 'kind' | 'owner' | 'id'>,
   call: () => Call,
-): Promise<string> {
-  for (let attempt = 1; ; attempt++) {
+): Promise<string> =>
+  changeInTurn(key, async () => {
     const { version } = await threads.getResource(key, call());
     try {
       await threads.deleteResource({ ...key, version }, call());
       return '{"success":true}';
     } catch (error) {
-      if (!isServiceError(error, 'Conflict') || attempt === changeAttempts) throw error;
+      if (isServiceError(error, 'Conflict')) return undefined;
+      throw error;
     }
-  }
-}
+  });
 
 export const getWebhookSecret = endpoint({
   name: 'getWebhookSecret',
