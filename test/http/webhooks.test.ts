@@ -117,6 +117,35 @@ test.serial('a test that fails is listed, sent again when asked, and given up wh
   await data(t, 'deleteWebhook', send('DELETE', at(id)));
 });
 
+test.serial(
+  'a schedule shows no secret of the webhook of its runs, and keeps it when it is sent back as it was shown',
+  async (t) => {
+    await using receiver = await openReceiver();
+    const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+    const run = { messages: [user('hello')], webhook: { url: receiver.url, secret } };
+    const made: { readonly schedule_id: string; readonly run: object } = await data(
+      t,
+      'createSchedule',
+      send('POST', '/v1/schedules', { every_seconds: 3600, run }),
+    );
+    const path = `/v1/schedules/${made.schedule_id}`;
+    await data(t, 'updateSchedule', send('PATCH', path, { run: made.run }));
+    for (const shown of [
+      made,
+      await data(t, 'getSchedule', send('GET', path)),
+      await data(t, 'listSchedules', send('GET', '/v1/schedules')),
+    ])
+      t.false(JSON.stringify(shown).includes('whsec_'));
+    t.is((await send('POST', `${path}/run`, {})).status, 202);
+    await until(() => receiver.got.length === 1);
+    const [got] = receiver.got;
+    t.like(new Verifier(secret).verify(got?.body ?? '', got?.headers as Record<string, string>), {
+      type: 'run.completed',
+    });
+    await data(t, 'deleteSchedule', send('DELETE', path));
+  },
+);
+
 test.serial('changes at the same time all count', async (t) => {
   const made: Webhook = await data(t, 'createWebhook', send('POST', '/v1/webhooks', { url: 'https://example.com' }));
   const changes = await Promise.all(

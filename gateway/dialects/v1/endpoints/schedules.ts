@@ -141,6 +141,23 @@ function statusOf(schedule: Schedule): 'active' | 'paused' | 'disabled' | 'ended
   return schedule.next === undefined && schedule.pending.length === 0 && !schedule.firing ? 'ended' : 'active';
 }
 
+type Shown = Schedule['run'];
+
+const webhookOf = (run: Shown): Shown | undefined => run['webhook'] as Shown | undefined;
+
+/** The run as it is shown: without the secret of its webhook, as a webhook is. */
+function shownRun(run: Shown): Shown {
+  const { secret: _, ...webhook } = webhookOf(run) ?? {};
+  return 'url' in webhook ? { ...run, webhook } : run;
+}
+
+/** A run that is sent as it was shown keeps the secret of its webhook. */
+function withKeptSecret(given: Shown, before: Shown): Shown {
+  const [webhook, old] = [webhookOf(given), webhookOf(before)];
+  if (!webhook || !old || webhook['url'] !== old['url']) return given;
+  return { ...given, webhook: { ...('secret' in old && { secret: old['secret'] }), ...webhook } };
+}
+
 function toItem({ resource, schedule }: Found): Readonly<Record<string, unknown>> {
   const { spec, run, next, pending, firing, disabled } = schedule;
   return {
@@ -158,7 +175,7 @@ function toItem({ resource, schedule }: Found): Readonly<Record<string, unknown>
     metadata: spec.metadata,
     status: statusOf(schedule),
     disabled_reason: disabled?.reason,
-    run,
+    run: shownRun(run),
     ...(next !== undefined && { next_at: iso(next) }),
     pending: pending.length + (firing ? 1 : 0),
     version: resource.version,
@@ -267,7 +284,7 @@ export const updateSchedule = endpoint({
     const given = input.run && (await checkRun(input.run, ['body', 'run'], services, call()));
     const changed = await change(request, services, (schedule, now) => {
       refuseDelayed(schedule);
-      const run = given ?? schedule.run;
+      const run = given ? withKeptSecret(given, schedule.run) : schedule.run;
       const spec = specOf(input, schedule.spec, run, now);
       const next = { ...schedule, spec, run, ...claimsOf(request) };
       return hasTiming(input) || input.timezone !== undefined ? withNext(next, now) : next;
