@@ -80,6 +80,12 @@ export interface FailedAttempt {
   readonly reason: string;
 }
 
+const base64 = '[A-Za-z0-9+/]';
+
+/** What signs webhooks: `whsec_` and 24 to 64 bytes in base64, whole to its last character, as every library of Standard Webhooks reads it. */
+export const webhookSecretPattern = `^whsec_(?:(?:${base64}{4}){8,21}(?:${base64}{2}==)?|(?:${base64}{4}){8,20}${base64}{3}=)$`;
+export const webhookSecretRule = 'must be "whsec_" and the base64 of 24 to 64 bytes';
+
 /** What one owner may have (counts): webhooks, and deliveries that wait, and as many dead letters. */
 export const webhookBounds = { webhooks: 20, pending: 10_000 } as const;
 

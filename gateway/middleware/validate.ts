@@ -1,6 +1,7 @@
 import { agentNamePattern, mustBeAgentName } from '@agent-workflow/kit/agents';
 import { notFound } from '@agent-workflow/kit/errors';
 import { idRule } from '@agent-workflow/protos/message';
+import { webhookSecretPattern, webhookSecretRule } from '@agent-workflow/protos/webhooks';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 import type { Context } from '../http/context.ts';
@@ -72,9 +73,15 @@ function messageOf({ keyword, params, message = 'is not valid' }: ErrorObject): 
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
   if (keyword === 'type') return `must be ${[params['type']].flat().join(' or ')}`;
   if (keyword === 'format') return 'must be well-formed Unicode';
-  if (keyword === 'pattern') return params['pattern'] === agentNamePattern ? mustBeAgentName : idRule;
+  if (keyword === 'pattern') return patternRules[params['pattern'] as string] ?? idRule;
   return message;
 }
+
+/** What patterns ask for. Every other one is that of ids. */
+const patternRules: Readonly<Record<string, string>> = {
+  [agentNamePattern]: mustBeAgentName,
+  [webhookSecretPattern]: webhookSecretRule,
+};
 
 function typeOf({ keyword, params }: ErrorObject): string {
   if (keyword === 'type') return `${[params['type']].flat().join('_or_')}_type`;

@@ -1,3 +1,4 @@
+import { webhookSecretRule } from '@agent-workflow/protos/webhooks';
 import test from 'ava';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { openReceiver } from '../contract/webhook-receiver.ts';
@@ -62,6 +63,16 @@ test.serial('an address, an event or a secret that cannot be is refused with its
   ];
   for (const [body, place] of bodies)
     t.deepEqual(await refused(t, send('POST', '/v1/webhooks', body), 422, 'VALIDATION_ERROR'), [place]);
+  const url = 'https://example.com';
+  const secretOf = (bytes: number): string => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`;
+  for (const secret of [secretOf(23), secretOf(65), secretOf(66), secretOf(25).replace('==', ''), `${secretOf(24)}A`]) {
+    const reply = await send('POST', '/v1/webhooks', { url, secret });
+    t.like(reply, { status: 422, body: { error: { details: [{ loc: ['body', 'secret'], msg: webhookSecretRule }] } } });
+  }
+  for (const secret of [24, 25, 26, 62, 63, 64].map(secretOf)) {
+    const { webhook_id: id }: Webhook = await data(t, 'createWebhook', send('POST', '/v1/webhooks', { url, secret }));
+    await data(t, 'deleteWebhook', send('DELETE', at(id)));
+  }
   const run = { messages: [user('hello')], webhook: { url: 'file:///etc/passwd' } };
   for (const path of ['/v1/graph/invoke', '/v1/runs'])
     t.deepEqual(await refused(t, send('POST', path, run), 422, 'VALIDATION_ERROR'), [['body', 'webhook', 'url']]);

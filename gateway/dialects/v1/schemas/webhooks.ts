@@ -1,4 +1,4 @@
-import { webhookBounds, webhookEvents } from '@agent-workflow/protos/webhooks';
+import { webhookBounds, webhookEvents, webhookSecretPattern } from '@agent-workflow/protos/webhooks';
 import type { Static } from 'typebox';
 import { Type } from '../../common/builders.ts';
 import {
@@ -29,7 +29,7 @@ const url = Type.String({
 const secretText = 'What signs the events: `whsec_` and the base64 of 24 to 64 bytes';
 
 const secret = Type.String({
-  pattern: '^whsec_[A-Za-z0-9+/]{32,88}={0,2}$',
+  pattern: webhookSecretPattern,
   maxLength: 96,
   description: secretText,
 });
