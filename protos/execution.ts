@@ -125,6 +125,8 @@ export interface StartRequest {
    * `thread_id` is its thread.
    */
   readonly retryOf?: string;
+  /** How early the run is taken among the waiting runs of its owner; absent: 0, the last. */
+  readonly priority?: number;
 }
 
 /** A tool that the caller runs. */

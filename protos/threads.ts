@@ -620,6 +620,8 @@ export interface AcceptRunRequest {
    * that run has not failed, has left nothing to go on from, or is not the last that changed the thread.
    */
   readonly retryOf?: string;
+  /** How early the run is taken among the waiting runs of its owner, which the record keeps for those that enqueue it again. Absent: 0. */
+  readonly priority?: number;
 }
 
 /** The nodes of a graph; those of a sub-graph as `sub/node`. */
@@ -1015,6 +1017,8 @@ export interface Run {
   readonly agent: string;
   /** The revision that serves the run. Absent: any, or not decided, because the run waits for another of its thread. */
   readonly revision?: string;
+  /** How early it is taken among the waiting runs of its owner; absent: 0, the last. */
+  readonly priority?: number;
 }
 
 export interface ListRunsRequest {

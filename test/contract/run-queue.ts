@@ -88,6 +88,47 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     t.deepEqual(await take(queue, 5), ids);
   });
 
+  check('of the runs of one owner the one with the highest priority is taken first, and of these the oldest', async (t, queue) => {
+    for (const id of ['r1', 'r2', 'r3']) await queue.enqueue(run('u:ada', id));
+    for (const id of ['m1', 'm2']) await queue.enqueue({ ...run('u:ada', id), priority: 4 });
+    for (const id of ['h1', 'h2']) await queue.enqueue({ ...run('u:ada', id), priority: 9 });
+    t.deepEqual(await take(queue, 7), ['h1', 'h2', 'm1', 'm2', 'r1', 'r2', 'r3']);
+    t.is(queue.waiting(), 0);
+  });
+
+  check('after eight turns of runs with a higher priority the run that waits for longest has one', async (t, queue) => {
+    await queue.enqueue(run('u:ada', 'first'));
+    await queue.enqueue(run('u:ada', 'second'));
+    const urgent = Array.from({ length: 20 }, (_, index) => `h${String(index)}`);
+    for (const id of urgent) await queue.enqueue({ ...run('u:ada', id), priority: 1 });
+    const order = await take(queue, 22);
+    t.deepEqual([order.indexOf('first'), order.indexOf('second')], [8, 17]);
+    t.deepEqual(
+      order.filter((id) => id.startsWith('h')),
+      urgent,
+    );
+  });
+
+  check('a priority takes no turn from another owner', async (t, queue) => {
+    for (const id of ['a1', 'a2']) await queue.enqueue(run(ada, id));
+    for (const id of ['b1', 'b2', 'b3']) await queue.enqueue(run(bob, id));
+    for (const id of ['a3', 'a4']) await queue.enqueue({ ...run(ada, id), priority: 9 });
+    const order = await take(queue, 7);
+    t.deepEqual(
+      order.filter((id) => id.startsWith('a')),
+      ['a3', 'a4', 'a1', 'a2'],
+    );
+    for (const [turn, id] of ['b1', 'b2', 'b3'].entries()) t.true(order.indexOf(id) <= 2 * turn + 1, order.join());
+  });
+
+  check('a run that waits already has the higher of its priorities', async (t, queue) => {
+    for (const id of ['r1', 'r2', 'r3']) await queue.enqueue(run('u:ada', id));
+    await queue.enqueue({ ...run('u:ada', 'r3'), priority: 2 });
+    const order = new Set<string>();
+    while (order.size < 3) for (const id of await take(queue, 1)) order.add(id);
+    t.deepEqual([...order], ['r3', 'r1', 'r2']);
+  });
+
   check('owners take turns, however many runs one of them has', async (t, queue) => {
     for (const id of ['a1', 'a2', 'a3', 'a4']) await queue.enqueue(run(ada, id));
     for (const id of ['b1', 'b2']) await queue.enqueue(run(bob, id));

@@ -41,6 +41,8 @@ export interface RunRequest {
   readonly response_granularity?: 'low' | 'partial' | 'full';
   /** Tools that the caller runs. */
   readonly tools?: readonly ToolDeclaration[];
+  /** How early the run is taken among the waiting runs of its owner, from 0, the last and default, to 9. */
+  readonly priority?: number;
   /** Nodes before which the run stops, or `*` for every node; any `resume` goes on from there. */
   readonly interrupt_before?: '*' | readonly string[];
   /** The same after nodes. */
@@ -107,6 +109,8 @@ export interface Run {
   readonly deadline?: string;
   /** When a sleeping run continues. */
   readonly wake_at?: string;
+  /** How early it is taken among the waiting runs of its owner, where that is not 0. */
+  readonly priority?: number;
   readonly usage?: Usage;
   /** Of a run that has failed. */
   readonly error?: RunError;

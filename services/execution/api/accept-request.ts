@@ -45,6 +45,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     granularity: request.granularity,
     ...(agent.nodes && { nodes: agent.nodes }),
     ...(request.webhookJson !== undefined && { webhookJson: request.webhookJson }),
+    ...(request.priority !== undefined && { priority: request.priority }),
     ...(agent.checkedRevision === undefined ? {} : { checkedRevision: agent.checkedRevision }),
     ...(request.retryOf === undefined ? {} : { retryOf: request.retryOf }),
     runIdIsNew: request.runIdIsNew === true,

@@ -104,7 +104,7 @@ export function createStart(options: StartOptions): Execution['start'] {
         return offer(request, threadId, chosen, { deadline: call.deadline, signal: never, replicas });
       },
     });
-    if (reply.runnable) void runAside(queue.enqueue(toRunnable(owner, reply, agent)));
+    if (reply.runnable) void runAside(queue.enqueue(toRunnable(request, reply, agent)));
     started.add(owner, reply.runId);
     if (reply.stoppedRunId !== undefined) {
       worker?.forget(owner, reply.threadId);
@@ -120,7 +120,7 @@ export function createStart(options: StartOptions): Execution['start'] {
 }
 
 const toRunnable = (
-  owner: string,
+  { owner, priority }: StartRequest,
   { threadId, runId, revision }: Pick<AcceptRunReply, 'threadId' | 'runId' | 'revision'>,
   agent: string | undefined,
 ): RunnableRun => ({
@@ -128,6 +128,7 @@ const toRunnable = (
   threadId,
   runId,
   ...named(agent, revision),
+  ...(priority === undefined ? {} : { priority }),
   trace: toContextHeaders({ requestId: requestContext().requestId, ...traceOfRequest() }),
 });
 

@@ -9,9 +9,18 @@ export interface RunnableRun {
   readonly revision?: string;
   /** Set when the worker of the run counts as dead: the epoch of its claim, which is the only one that may be taken over. */
   readonly takeoverEpoch?: number;
+  /** How early it is taken among the waiting runs of its owner, from 0 to 9. Absent: 0, the last. */
+  readonly priority?: number;
   /** Headers for traces and logs (`traceparent`, `x-request-id`): no decision depends on them. */
   readonly trace?: Readonly<Record<string, string>>;
 }
+
+/** How early a run is taken among the waiting runs of its owner. */
+export const priorityOf = ({ priority = 0 }: Pick<RunnableRun, 'priority'>): number => priority;
+export const highestPriority = 9;
+
+/** So many turns of an owner in a row may go to runs with a higher priority than that of the run that waits for longest; the next is its own. */
+export const mostPasses = 8;
 
 /** The agents that a worker holds. */
 export interface HeldAgents {
@@ -49,13 +58,14 @@ export interface TakenRun {
 export interface RunQueue extends AsyncDisposable {
   /**
    * A run that waits already with the same `takeoverEpoch`, or with none, is not added a second time. A run that waits with an
-   * older epoch is delivered with the newer one, instead or besides.
+   * older epoch, or a lower priority, is delivered with the newer one, or the higher, instead or besides.
    */
   readonly enqueue: (run: RunnableRun) => Promise<void>;
   /**
    * The next run of an agent that is held, as soon as there is one: a run without a revision, or of the held one. Owners take turns,
    * and several owners may share one turn: however many runs an owner has, the runs of another wait for a bounded number of them.
-   * Agents take turns likewise.
+   * Agents take turns likewise. An owner's turn goes to its run with the highest priority, and of these to the one that waits for longest; after
+   * {@link mostPasses} turns to the run that waits for longest. A queue that many replicas share may see a priority a moment late.
    * @throws the signal's reason when it fires first.
    */
   readonly take: (held: HeldAgents, signal: AbortSignal) => Promise<TakenRun>;

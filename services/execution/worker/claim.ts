@@ -114,12 +114,13 @@ export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
 
   /** Enqueues the run for the workers that hold its agent at its revision. Nothing was claimed. */
   const giveBack = async ({ run, settle }: TakenRun, { otherAgent, otherRevision }: ClaimedRun): Promise<void> => {
-    const { takeoverEpoch, trace, owner, threadId, runId } = run;
+    const { takeoverEpoch, trace, owner, threadId, runId, priority } = run;
     const agent = otherAgent ?? run.agent;
     const given = { owner, threadId, runId, ...named(agent, otherRevision), ...(trace && { trace }) };
+    const wanted = priority === undefined ? given : { ...given, priority };
     // The queue has it under these names: it would come back here again and again. The sweep enqueues it later.
     if (run.agent !== agent || run.revision !== otherRevision)
-      await queue.enqueue(takeoverEpoch === undefined ? given : { ...given, takeoverEpoch });
+      await queue.enqueue(takeoverEpoch === undefined ? wanted : { ...wanted, takeoverEpoch });
     settle();
   };
 

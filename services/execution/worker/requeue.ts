@@ -66,6 +66,7 @@ export function createRequeue(options: RequeueOptions): Requeue {
     else if (record.runnable)
       await queue.enqueue({
         ...{ ...run, ...named(record.agent, record.revision) },
+        ...(record.priority === undefined ? {} : { priority: record.priority }),
         ...(epoch !== undefined && claimCounts ? { takeoverEpoch: epoch } : {}),
       });
   };

@@ -107,11 +107,11 @@ interface SweepState {
 
 /** The run as it may be claimed; `undefined` where it waits for its thread, is not due, or its worker is alive. */
 async function toRunnable(
-  { owner, threadId, runId, agent, revision, runnable, status, workerId, epoch }: Run,
+  { owner, threadId, runId, agent, revision, priority, runnable, status, workerId, epoch }: Run,
   { worker, isAlive, isDue }: SweepState,
 ): Promise<RunnableRun | undefined> {
   if (!runnable || worker?.has(runId) === true) return undefined;
-  const run = { owner, threadId, runId, ...named(agent, revision) };
+  const run = { owner, threadId, runId, ...named(agent, revision), ...(priority === undefined ? {} : { priority }) };
   if (status !== 'running') return isDue(runId) ? run : undefined;
   if (epoch === undefined || (workerId !== undefined && (await isAlive(workerId)))) return undefined;
   return { ...run, takeoverEpoch: epoch };

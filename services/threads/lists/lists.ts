@@ -226,6 +226,7 @@ export const toProtoRun = (owner: string, run: RunRow, head: OwnRunRow['head']):
   ...driverOf(run, head),
   agent: head.agent ?? defaultAgent,
   ...revisionOf(run, head),
+  ...(run.priority === undefined ? {} : { priority: run.priority }),
 });
 
 /** The revision that serves the run. The head of its thread knows it before the record of the run does. */

@@ -47,6 +47,7 @@ export type RunRow = Pick<
   | 'wakeAt'
   | 'usage'
   | 'revision'
+  | 'priority'
 >;
 
 /** A page of runs begins after this one, in order of creation. */

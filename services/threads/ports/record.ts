@@ -107,6 +107,8 @@ export interface RunRecord {
   readonly usage?: string;
   /** Where its end is delivered to: a JSON text that the record does not read. Absent: only to webhooks of the owner. */
   readonly webhook?: string;
+  /** How early it is taken among the waiting runs of its owner. Absent: 0, the last. */
+  readonly priority?: number;
   /** A JSON object that the worker reads. The first claim of a run that goes on from an interrupted one adds the tools of that. */
   readonly options: Uint8Array;
   /** A JSON array of the messages that wait for the claim; absent once they are in the log. */

@@ -323,6 +323,7 @@ const newRun = (request: AcceptRunRequest, isNewThread: boolean, now: number): R
   hasNewInput: request.hasNewInput,
   ...(request.resume ? { resume: request.resume.keys } : {}),
   ...(request.webhookJson === undefined ? {} : { webhook: request.webhookJson }),
+  ...(request.priority === undefined ? {} : { priority: request.priority }),
 });
 
 /** What brings a thread back before a run begins. */

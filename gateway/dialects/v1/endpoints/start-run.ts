@@ -108,6 +108,7 @@ export async function toStartRequest(
     ...breakpointsOf(input),
     ...(config?.on_completion === 'delete' && { deletesThread: true }),
     ...(input.webhook && { webhookJson: webhookJsonOf(input.webhook) }),
+    ...(input.priority !== undefined && input.priority > 0 && { priority: input.priority }),
     ...(user && { userJson: jsonBytes(user) }),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };
@@ -218,7 +219,7 @@ export async function startRun(
 /** Starts the run that tries a failed one again. The record gives it the input and the options of that one. */
 export async function startRetry(
   { owner, agent, requestId, newId, idempotency, call }: EndpointRequest,
-  { runId: retryOf, threadId, granularity }: Run,
+  { runId: retryOf, threadId, granularity, priority }: Run,
   { execution }: Pick<Services, 'execution'>,
 ): Promise<StartReply> {
   const start: StartRequest = {
@@ -230,6 +231,7 @@ export async function startRetry(
     recursionLimit: 1,
     multitaskStrategy: 'reject',
     ...(agent !== undefined && { agent }),
+    ...(priority !== undefined && { priority }),
   };
   return execution.start(start, call());
 }

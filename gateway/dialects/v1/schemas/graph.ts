@@ -234,6 +234,14 @@ const RunFields = objectOf('RunRequest', 'What the agent is to do, on which thre
   tools: Type.Optional(
     described(Tools, 'Tools that the caller runs, beside those that were set up: at most 256, together at most 1 MiB'),
   ),
+  priority: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 9,
+      description:
+        'How early the run is taken among the waiting runs of its owner: 9 first, 0 last, which is the default. Runs of one thread keep their order, and other owners wait no longer for it',
+    }),
+  ),
   interrupt_before: Type.Optional(breakpoints('before')),
   interrupt_after: Type.Optional(breakpoints('after')),
   resume: Type.Optional(

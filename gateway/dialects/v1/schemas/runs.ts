@@ -91,6 +91,7 @@ export const Run = objectOf('Run', 'A run.', {
   deadline: Type.Optional(
     time('When an interrupted run goes on without an answer: the first deadline of its questions, while that counts'),
   ),
+  priority: Type.Optional(count('How early it is taken among the waiting runs of its owner; absent when it is 0')),
   wake_at: Type.Optional(time('When a sleeping run continues; absent for any other')),
   usage: Type.Optional(described(Usage, 'The tokens that the run has taken; absent when it took none')),
   iterations: Type.Optional(count('The largest number of times that any one node ran; absent until the run has ended')),

@@ -1,5 +1,13 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import type { AgentBacklog, HeldAgents, RunnableRun, RunQueue, TakenRun } from '../../ports/queue.ts';
+import {
+  mostPasses,
+  priorityOf,
+  type AgentBacklog,
+  type HeldAgents,
+  type RunnableRun,
+  type RunQueue,
+  type TakenRun,
+} from '../../ports/queue.ts';
 
 /** A worker that waits for a run, among the others that do. */
 class Taker {
@@ -79,7 +87,7 @@ const taken = (run: RunnableRun): TakenRun => ({ run, settle: () => undefined })
 
 /** The waiting runs, in the order in which workers get them: agents take turns, and among the runs of an agent its owners do. */
 interface FairQueue {
-  /** A run that waits keeps its position; the newest epoch says which claim of it may be taken over. */
+  /** A run that waits keeps its position; the newest epoch says which claim of it may be taken over, and its highest priority counts. */
   readonly add: (run: RunnableRun) => void;
   /** Removes the run whose turn it is among these pools. */
   readonly next: (pools: readonly string[]) => RunnableRun | undefined;
@@ -103,8 +111,17 @@ export const poolsOf = ({ agents, revision }: HeldAgents): readonly string[] => 
 interface Pool {
   readonly agent: string;
   readonly revision: string | undefined;
-  readonly owners: Map<string, Map<string, RunnableRun>>;
+  readonly owners: Map<string, Lane>;
   waiting: number;
+}
+
+/** The waiting runs of one owner, the oldest first. */
+interface Lane {
+  readonly runs: Map<string, RunnableRun>;
+  /** How many of them have a priority. */
+  urgent: number;
+  /** How many turns in a row have gone to others than the oldest. */
+  passes: number;
 }
 
 function createFairQueue(): FairQueue {
@@ -149,11 +166,14 @@ function createFairQueue(): FairQueue {
 }
 
 function addTo(pool: Pool, run: RunnableRun): void {
-  const lane = pool.owners.get(run.owner) ?? new Map<string, RunnableRun>();
+  const lane = pool.owners.get(run.owner) ?? { runs: new Map<string, RunnableRun>(), urgent: 0, passes: 0 };
   pool.owners.set(run.owner, lane);
-  const known = lane.get(run.runId);
+  const known = lane.runs.get(run.runId);
   if (!known) pool.waiting++;
-  if (!known || epochOf(run) > epochOf(known)) lane.set(run.runId, run);
+  const newest = known && epochOf(known) >= epochOf(run) ? known : run;
+  const priority = Math.max(priorityOf(run), priorityOf(known ?? run));
+  if (priority > 0 && priorityOf(known ?? {}) === 0) lane.urgent++;
+  lane.runs.set(run.runId, priorityOf(newest) === priority ? newest : { ...newest, priority });
 }
 
 /** The pool has at least one run. */
@@ -161,13 +181,25 @@ function nextOf(pool: Pool): RunnableRun | undefined {
   const [first] = pool.owners;
   if (!first) return undefined;
   const [owner, lane] = first;
-  const [run] = lane.values();
+  const run = turnOf(lane);
   pool.owners.delete(owner);
   if (!run) return undefined;
-  lane.delete(run.runId);
-  if (lane.size > 0) pool.owners.set(owner, lane);
+  lane.runs.delete(run.runId);
+  if (priorityOf(run) > 0) lane.urgent--;
+  if (lane.runs.size > 0) pool.owners.set(owner, lane);
   pool.waiting--;
   return run;
+}
+
+/** The run of an owner that has the owner's turn. */
+function turnOf(lane: Lane): RunnableRun | undefined {
+  const [oldest] = lane.runs.values();
+  if (lane.urgent === 0 || !oldest) return oldest;
+  let best = oldest;
+  for (const run of lane.runs.values()) if (priorityOf(run) > priorityOf(best)) best = run;
+  const isPassed = best !== oldest && lane.passes < mostPasses;
+  lane.passes = isPassed ? lane.passes + 1 : 0;
+  return isPassed ? best : oldest;
 }
 
 const epochOf = ({ takeoverEpoch }: RunnableRun): number => takeoverEpoch ?? -1;

@@ -122,6 +122,7 @@ export const runValues = (run: RunRecord): Readonly<Record<string, Param>> => ({
   usage: run.usage ?? null,
   served_by: run.revision ?? null,
   webhook: run.webhook ?? null,
+  priority: run.priority ?? null,
 });
 
 export const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });

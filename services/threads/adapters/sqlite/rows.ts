@@ -150,6 +150,7 @@ export const columnsOfRun = [
   'usage',
   'served_by',
   'webhook',
+  'priority',
 ];
 
 export const selectedRun = columnsOfRun.map((name) => `runs.${name}`).join(', ');
@@ -175,6 +176,7 @@ export const fromRun = (run: RunRecord): (string | number | Uint8Array | null)[]
   run.usage ?? null,
   run.revision ?? null,
   run.webhook ?? null,
+  run.priority ?? null,
 ];
 
 export type ColumnsOfRun = readonly [
@@ -198,11 +200,13 @@ export type ColumnsOfRun = readonly [
   usage: string | null,
   revision: string | null,
   webhook: string | null,
+  priority: number | null,
 ];
 
 export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   const [runId, requestId, status, granularity, isNewThread, createdAt, updatedAt, resumes, end, ...given] = columns;
-  const [options, input, answers, hasNewInput, resume, outputFrom, outputTo, wakeAt, usage, revision, webhook] = given;
+  const [options, input, answers, hasNewInput, resume, outputFrom, outputTo, wakeAt, usage, ...last] = given;
+  const [revision, webhook, priority] = last;
   const run: { -readonly [K in keyof RunRecord]: RunRecord[K] } = {
     runId: fromStoredId(runId),
     threadId,
@@ -226,6 +230,7 @@ export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   if (usage !== null) run.usage = usage;
   if (revision !== null) run.revision = revision;
   if (webhook !== null) run.webhook = webhook;
+  if (priority !== null) run.priority = priority;
   return run;
 }
 

@@ -216,4 +216,5 @@ export const migrations: readonly string[] = [
   'ALTER TABLE runs ADD COLUMN webhook TEXT',
   // The last run that failed while it was the newest; and for how many seconds the thread is kept after its last change.
   'ALTER TABLE threads ADD COLUMN failed_run TEXT; ALTER TABLE threads ADD COLUMN ttl INTEGER',
+  'ALTER TABLE runs ADD COLUMN priority INTEGER',
 ];

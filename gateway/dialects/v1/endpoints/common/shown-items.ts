@@ -71,6 +71,7 @@ export const toRunItem = (run: Run): Record<string, unknown> => ({
   ...(run.wakeAt !== undefined && {
     [run.status === 'interrupted' ? 'deadline' : 'wake_at']: new Date(run.wakeAt).toISOString(),
   }),
+  priority: run.priority,
   ...(run.usageJson === undefined ? {} : { usage: toUsageItem(fromUsageJson(run.usageJson)) }),
   ...(run.end && {
     iterations: run.end.iterations,

@@ -33,3 +33,6 @@ export function hashOf(text: string): number {
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash >>> 0;
 }
+
+/** An owner in the subjects of runs. Two owners may share it. */
+export const wordOfOwner = (owner: string): string => hashOf(owner).toString(36);

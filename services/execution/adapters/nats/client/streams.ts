@@ -9,6 +9,7 @@ import {
   type ConsumerConfig,
   type ConsumerInfo,
   type JetStreamManager,
+  type Msg,
   type StreamConfig,
   type StreamInfo,
 } from 'nats';
@@ -35,12 +36,12 @@ type Wanted = Partial<StreamConfig> & Pick<StreamConfig, 'name'>;
 /** The server delivers nothing more of a lane while so many runs are unsettled. Its default of 1000 would cap all runs under way. */
 const maxUnsettled = 65_536;
 
-/** Waiting runs, `{pool}.{lane}.{owner's hash}.{run}.{epoch}`. A subject holds one message, so that no run waits twice. */
+/** Waiting runs, `{pool}.{lane}.{owner's hash}.{run}.{epoch}`, and a word more where they have a priority. A subject holds one message, so that no run waits twice. */
 const runsStream = ({ prefix, replicas }: StreamSettings): Wanted => {
   const { runs, runSubject } = namesOf(prefix);
   return {
     name: runs,
-    subjects: [`${runSubject}.*.*.*.*.*`],
+    subjects: [`${runSubject}.*.*.*.*.*`, `${runSubject}.*.*.*.*.*.*`],
     retention: RetentionPolicy.Workqueue,
     storage: StorageType.File,
     num_replicas: replicas,
@@ -116,6 +117,12 @@ const streamNotFound = 10_059;
 const streamNameInUse = 10_058;
 const consumerNotFound = 10_014;
 const isApiError = (error: unknown, code: number): boolean => apiErrorOf(error)?.code === code;
+
+/** The sequence of a message that the server returned, in its stream. */
+export const sequenceOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);
+
+/** Whether a reply says that no more messages of a page follow. */
+export const endsPage = (reply: Msg): boolean => sequenceOf(reply) === 0;
 
 /** Whether the stream behind a request does not exist. */
 export const isStreamAway = (error: unknown): boolean => isNoResponder(error) || isApiError(error, streamNotFound);

@@ -1,9 +1,9 @@
 import type { Log } from '@agent-workflow/kit/log';
 import { pause } from '@agent-workflow/kit/retry';
 import type { Msg } from 'nats';
-import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
+import { isStreamAway, readStream, sequenceOf, type Streams } from '../client/streams.ts';
 import type { StoredFrame } from './frame.ts';
-import { sequenceOf, toStored } from './reader.ts';
+import { toStored } from './reader.ts';
 import type { NoteUnreadable } from './unreadable.ts';
 
 export interface LiveOptions {

@@ -1,6 +1,7 @@
 import { ErrorCode, NatsError, type Msg } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
 import type { NatsClient } from '../client/client.ts';
+import { endsPage, sequenceOf } from '../client/streams.ts';
 import { fromPayload, isSliceOrReadable, type StoredFrame } from './frame.ts';
 import type { StreamNames } from '../client/names.ts';
 import type { NoteUnreadable } from './unreadable.ts';
@@ -173,8 +174,6 @@ export function createReader(client: NatsClient, { events }: StreamNames, noteUn
 }
 
 /** What the server sends after a page is no message of the stream, and has no sequence. One of the stream may be without content too. */
-const endsPage = (reply: Msg): boolean => sequenceOf(reply) === 0;
-
 const isReadable = ({ frame }: StoredMessage): boolean => frame !== undefined && isSliceOrReadable(frame);
 
 const toJson = (query: Record<string, unknown>): Uint8Array => Buffer.from(JSON.stringify(query));
@@ -239,9 +238,6 @@ const toMessage = (reply: Msg): StoredMessage => ({
   ...{ subject: subjectOf(reply), streamSeq: sequenceOf(reply), bytes: reply.data.byteLength },
   frame: toStored(reply),
 });
-
-/** The sequence of a message in its stream. */
-export const sequenceOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);
 
 const streamAway = (description = 'the stream is unavailable'): Error =>
   new NatsError(description, ErrorCode.NoResponders);

@@ -1,9 +1,9 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
-import type { RunnableRun } from '../../../ports/queue.ts';
+import { priorityOf, type RunnableRun } from '../../../ports/queue.ts';
 import { steadily } from '../client/client.ts';
 import { consumerOf, hashOfPool, poolOf, type Pool } from '../client/pools.ts';
-import { hashOf } from '../client/names.ts';
+import { wordOfOwner } from '../client/names.ts';
 import { isStreamAway, type Streams } from '../client/streams.ts';
 import type { Backlog } from './backlog.ts';
 import { toRunHeaders } from './headers.ts';
@@ -34,8 +34,10 @@ export function createPut(options: PutOptions): Put {
   const isCalm = (pool: Pool): boolean => backlog.waitingOf(pool) < bulkSize;
   const laneOf = createLanes(isCalm);
 
-  const subjectOf = ({ owner, runId, takeoverEpoch, ...run }: RunnableRun, lane: number): string =>
-    `${names.runSubject}.${hashOfPool(poolOf(run))}.${lane}.${hashOf(owner).toString(36)}.${runId}.${takeoverEpoch ?? 'new'}`;
+  const subjectOf = ({ owner, runId, takeoverEpoch, ...run }: RunnableRun, lane: number): string => {
+    const place = `${names.runSubject}.${hashOfPool(poolOf(run))}.${lane}.${wordOfOwner(owner)}.${runId}.${takeoverEpoch ?? 'new'}`;
+    return priorityOf(run) === 0 ? place : `${place}.${priorityOf(run)}`;
+  };
 
   const publish = async (run: RunnableRun, lane: number): Promise<void> => {
     const pool = poolOf(run);

@@ -14,6 +14,7 @@ import { createPulls, nextSubject, type Delivery } from './pulls.ts';
 import { createPut } from './put.ts';
 import { readRun } from './run-message.ts';
 import { createTakers, poolsHeld } from './takers.ts';
+import { createUrgent, type UrgentRun } from './urgent.ts';
 
 interface NatsQueueOptions {
   readonly streams: Streams;
@@ -60,21 +61,28 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
   const lanes = new Map<string, Lane>();
   /** The consumers of lanes with waiting runs, in the order of their turns. */
   const filled = new Set<string>();
+  /** Lanes that have delivered a run of which it is not decided yet whether it goes, and those to which one is on its way back. */
+  const deciding = new Set<string>();
+  const returning = new Set<string>();
+  const isAsked = (lane: Lane): boolean =>
+    pulls.isOpen(lane) || deciding.has(lane.consumer) || returning.has(lane.consumer);
   const backlog = ofPool ? uncounted : createBacklog(streams);
+  // A worker of a pool may not read what waits: its runs come in the order of arrival.
+  const urgent = ofPool ? undefined : createUrgent({ streams, log });
   let hasLeft = false;
 
   /** Requests runs from as many filled lanes as there are takers, in turn, and the next run from every other lane. */
   const pullAll = (): void => {
     if (takers.count() === 0 || hasLeft || closing.signal.aborted || !client.isConnected()) return;
     const turns = [...filled].flatMap((consumer) => lanes.get(consumer) ?? []);
-    let wanted = takers.count() - turns.filter(pulls.isOpen).length;
+    let wanted = takers.count() - deciding.size - turns.filter(pulls.isOpen).length;
     for (const lane of turns) {
       if (wanted <= 0) break;
-      if (pulls.isOpen(lane)) continue;
+      if (isAsked(lane)) continue;
       pulls.pullNow(lane);
       wanted--;
     }
-    for (const lane of lanes.values()) if (!filled.has(lane.consumer) && !pulls.isOpen(lane)) pulls.pullNext(lane);
+    for (const lane of lanes.values()) if (!filled.has(lane.consumer) && !isAsked(lane)) pulls.pullNext(lane);
   };
 
   /** What is held here, whose consumers exist or are being created. */
@@ -118,7 +126,7 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
       });
   };
 
-  const toTaken = (message: Msg, run: RunnableRun): TakenRun => {
+  const toTaken = (run: RunnableRun, remove: () => void): TakenRun => {
     let isOpen = true;
     const pool = poolOf(run);
     backlog.take(pool);
@@ -128,23 +136,55 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
         if (!isOpen || client.connection.isClosed()) return;
         isOpen = false;
         backlog.settle(pool);
-        message.respond(ack);
+        remove();
       },
     };
   };
 
-  const deliver = ({ consumer, message, left }: Delivery): void => {
+  const deliver = (delivery: Delivery): void => {
+    const { consumer, message, left } = delivery;
     consumers.addDelivery(consumer);
     filled.delete(consumer);
     unanswered.delete(consumer);
     const run = readRun(message);
-    const give = run && takers.next(run);
+    // Where nothing else waits there is no better run.
+    if (!run || !urgent || (left === 0 && filled.size === 0)) {
+      hand(delivery, run);
+      return;
+    }
+    deciding.add(consumer);
+    void urgent.insteadOf(run, message.subject).then((better) => {
+      deciding.delete(consumer);
+      hand(delivery, run, better);
+    });
+  };
+
+  /** Puts a run back that has given its turn away. The server is asked for the next run of the lane once it has that one again. */
+  const giveTurn = (consumer: string, message: Msg): void => {
+    returning.add(consumer);
+    void client
+      .request(message.reply ?? '', Buffer.from(nak))
+      .catch(() => undefined)
+      .finally(() => {
+        returning.delete(consumer);
+        pullAll();
+      });
+  };
+
+  /** Gives a taker the delivered run, or the better one that has its turn. */
+  const hand = ({ consumer, message, left }: Delivery, run?: RunnableRun, better?: UrgentRun): void => {
+    const next = better?.run ?? run;
+    const give = next && takers.next(next);
     // A run that is not taken stays the lane's next one.
-    if (left > 0 || !give) filled.add(consumer);
+    if (left > 0 || !give || better) filled.add(consumer);
     if (!run) {
       log.error({ subject: message.subject }, 'a message of the queue is not a run; it is deleted');
       message.respond(term);
-    } else if (give) give(toTaken(message, run));
+    } else if (better) {
+      giveTurn(consumer, message);
+      if (give) give(toTaken(better.run, better.remove));
+      else better.release();
+    } else if (give) give(toTaken(run, () => message.respond(ack)));
     // Another replica may have a free slot. Names of pools may share a hash: then the run is one of the other pool's.
     else message.respond(takers.count() === 0 ? nak : nakForLater);
     pullAll();

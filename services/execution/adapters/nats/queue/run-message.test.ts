@@ -11,6 +11,7 @@ const run = {
   agent: 'support',
   revision: 'v1.2@x',
   takeoverEpoch: 3,
+  priority: 9,
 };
 
 const messageOf = (value: unknown): Msg => ({ json: () => JSON.parse(JSON.stringify(value)) as unknown }) as Msg;
@@ -29,6 +30,7 @@ test('a message with a field that no run of the service has is no run', (t) => {
     ...['', 'A', 'a b', 'x'.repeat(64), 7, null].map((agent) => ({ agent })),
     ...['', '..', 'a b', 'x'.repeat(129), 7, null].map((revision) => ({ revision })),
     ...[-1, 1.5, '1 2', 'new', null].map((takeoverEpoch) => ({ takeoverEpoch })),
+    ...[-1, 1.5, 10, '9', null].map((priority) => ({ priority })),
   ];
   for (const fault of faults)
     t.is(readRun(messageOf({ ...run, ...fault })), undefined, JSON.stringify(fault).slice(0, 60));

@@ -1,7 +1,7 @@
 import { isAgentName, isRevision } from '@agent-workflow/kit/agents';
 import { idFault } from '@agent-workflow/protos/message';
 import type { Msg } from 'nats';
-import type { RunnableRun } from '../../../ports/queue.ts';
+import { highestPriority, type RunnableRun } from '../../../ports/queue.ts';
 import { isRunId } from '../client/subject-text.ts';
 import { readTrace } from './headers.ts';
 
@@ -25,16 +25,20 @@ const maxOwnerBytes = 1024;
 type Unchecked = Readonly<Partial<Record<keyof RunnableRun, unknown>>>;
 
 const isRun = (run: RunnableRun): boolean => {
-  const { owner, threadId, runId, agent, revision, takeoverEpoch }: Unchecked = run;
+  const { owner, threadId, runId, agent, revision, takeoverEpoch, priority }: Unchecked = run;
   return (
     isOwner(owner) &&
     isThreadId(threadId) &&
     isRunId(runId) &&
     (agent === undefined || (typeof agent === 'string' && isAgentName(agent))) &&
     (revision === undefined || (typeof revision === 'string' && isRevision(revision))) &&
-    (takeoverEpoch === undefined || (Number.isSafeInteger(takeoverEpoch) && Number(takeoverEpoch) >= 0))
+    (takeoverEpoch === undefined || (Number.isSafeInteger(takeoverEpoch) && Number(takeoverEpoch) >= 0)) &&
+    (priority === undefined || isPriority(priority))
   );
 };
+
+const isPriority = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= highestPriority;
 
 const isOwner = (owner: unknown): boolean =>
   typeof owner === 'string' &&
@@ -45,13 +49,22 @@ const isOwner = (owner: unknown): boolean =>
 
 const isThreadId = (id: unknown): boolean => typeof id === 'string' && idFault(id) === undefined;
 
-const withoutTrace = ({ owner, threadId, runId, agent, revision, takeoverEpoch }: RunnableRun): RunnableRun => ({
+const withoutTrace = ({
+  owner,
+  threadId,
+  runId,
+  agent,
+  revision,
+  takeoverEpoch,
+  priority = 0,
+}: RunnableRun): RunnableRun => ({
   owner,
   threadId,
   runId,
   ...(agent === undefined ? {} : { agent }),
   ...(revision === undefined ? {} : { revision }),
   ...(takeoverEpoch === undefined ? {} : { takeoverEpoch }),
+  ...(priority === 0 ? {} : { priority }),
 });
 
 function parsed(message: Msg): RunnableRun | undefined {
