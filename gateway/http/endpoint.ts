@@ -1,8 +1,9 @@
 import type { Call } from '@agent-workflow/protos/call';
-import type { FollowRequest } from '@agent-workflow/protos/execution';
+import type { FollowRequest, RunEvents } from '@agent-workflow/protos/execution';
 import type { TSchema } from 'typebox';
 import type { Access } from './access.ts';
 import type { FileContent } from './content.ts';
+import type { StreamEvents } from './framing.ts';
 import type { IncomingFile } from './form.ts';
 import type { JsonParts } from './json.ts';
 import type { ReceivedBytes } from './received-bytes.ts';
@@ -37,6 +38,8 @@ export interface Row extends Route {
   readonly takesBytes?: number;
   /** It starts a run, whose id is made from an `Idempotency-Key`. */
   readonly startsRun?: boolean;
+  /** What the authorization backend is asked besides, for what the input asks for. No ticket gives it. */
+  readonly alsoAccess?: (input: never) => Access | undefined;
   /** It is about an agent: the one that it names, else the default. */
   readonly isOfAgent?: true;
   /** A ticket is accepted in place of credentials. */
@@ -116,6 +119,15 @@ export interface Received {
 export interface RunStream {
   readonly follow: FollowRequest;
   readonly call: Call;
+  /** What stands between the events; absent: nothing. */
+  readonly extras?: StreamExtras | undefined;
+}
+
+/** What a stream has beside the events of its run. */
+export interface StreamExtras {
+  /** Streams of one run and one name have the same bytes. */
+  readonly name: string;
+  readonly add: (events: AsyncIterable<RunEvents>, call: Call) => AsyncIterable<StreamEvents>;
 }
 
 /** Gives the JSON of the reply's `data`, a run to follow, or the bytes of a file. */

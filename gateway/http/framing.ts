@@ -1,4 +1,17 @@
-import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
+import type { RunEvent, RunEvents, RunScope } from '@agent-workflow/protos/execution';
+
+/** What a reader may have asked for beside the events of a run. It has no number. */
+export const extraKinds = ['tasks', 'values'] as const;
+export type ExtraKind = (typeof extraKinds)[number];
+
+/** An event of a run, and what stands before it for a reader who asked for that. */
+export interface StreamEvent extends RunEvent {
+  readonly extras?: readonly RunEvent[];
+}
+
+export interface StreamEvents extends Omit<RunEvents, 'events'> {
+  readonly events: readonly StreamEvent[];
+}
 
 /** The JSON of one event, as callers read it: its bytes as consecutive views. */
 export interface EventJson {
@@ -15,6 +28,7 @@ export interface Framing {
   readonly name: string;
   /** The `Content-Type` of the reply. */
   readonly type: string;
+  /** What has the number 0 has no id: a reader resumes after the event before it. */
   readonly head: (runId: string, event: Pick<RunEvent, 'seq' | 'kind'>) => string;
   readonly toEventJson: (scope: RunScope) => ToEventJson;
   readonly tail: string;

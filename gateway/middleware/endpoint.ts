@@ -43,8 +43,22 @@ async function checkAccess(
   subject?: Subject,
 ): Promise<void> {
   if (state.byTicket || (await authorize(state.principal, resource, action, subject))) return;
-  throw new ServiceError('PermissionDenied', `${action} on ${resource} is not allowed`);
+  throw notAllowed({ resource, action });
 }
+
+/** The same for what the input of a request asks for besides. A ticket gives nothing but the events that it was made for. */
+async function checkMore(
+  ctx: Context,
+  authorize: Authorize | undefined,
+  access: Access,
+  subject: Subject | undefined,
+): Promise<void> {
+  if (ctx.state.byTicket) throw notAllowed(access);
+  if (authorize) await checkAccess(ctx, authorize, access, subject);
+}
+
+const notAllowed = ({ resource, action }: Access): ServiceError =>
+  new ServiceError('PermissionDenied', `${action} on ${resource} is not allowed`);
 
 interface RunAuthorization {
   readonly authorize: Authorize | undefined;
@@ -260,11 +274,14 @@ export function endpointSteps<Services>(
       if (!(await readBody(ctx))) return;
     }
     checkInput(ctx);
+    let subject: Subject | undefined;
     if (authorize?.needsAgent && access && !ctx.state.byTicket) {
-      const subject = await subjectOf(ctx.state, row);
+      subject = await subjectOf(ctx.state, row);
       await checkAccess(ctx, authorize, access, subject);
       ctx.state.agent = subject.agent;
     }
+    const more = row.alsoAccess?.(ctx.state.input as never);
+    if (more) await checkMore(ctx, authorize, more, subject);
     if (!isStream) {
       await answer(ctx);
       return;

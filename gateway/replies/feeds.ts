@@ -1,8 +1,9 @@
 import { fromUnknown, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Execution, FollowRequest, RunEvent, RunEvents } from '@agent-workflow/protos/execution';
+import type { Execution, FollowRequest } from '@agent-workflow/protos/execution';
 import { locate, toSegments, type Segment, type ReadOffset } from './segments.ts';
-import type { Framing, ToEventJson } from '../http/framing.ts';
+import type { StreamExtras } from '../http/endpoint.ts';
+import type { Framing, StreamEvent, StreamEvents, ToEventJson } from '../http/framing.ts';
 
 /**
  * Reads runs for the streams of this process. Readers of one run in one framing with nearly the same offset share a feed: one
@@ -12,7 +13,7 @@ import type { Framing, ToEventJson } from '../http/framing.ts';
  */
 export interface Feeds {
   /** A reader of the run from after event `after`. It must be disposed when its caller has disconnected. */
-  readonly open: (request: FollowRequest, framing: Framing, call: Call) => Reader;
+  readonly open: (request: FollowRequest, framing: Framing, call: Call, extras?: StreamExtras) => Reader;
   /** The bytes of all buffers of all feeds. */
   readonly bufferedBytes: () => number;
 }
@@ -46,15 +47,23 @@ const defaultBounds: FeedBounds = { segmentBytes: 64 * 1024, feedBytes: 1024 * 1
 export function createFeeds(execution: Pick<Execution, 'follow'>, bounds: FeedBounds = defaultBounds): Feeds {
   const feeds = createFeedSet(execution, bounds);
   return {
-    open: (request, framing, call) => openReader(feeds, request, framing, call),
+    open: (request, framing, call, extras) => openReader(feeds, { request, framing, call, extras }),
     bufferedBytes: feeds.bufferedBytes,
   };
+}
+
+/** How a run is read. */
+interface Reading {
+  readonly request: FollowRequest;
+  readonly framing: Framing;
+  readonly call: Call;
+  readonly extras: StreamExtras | undefined;
 }
 
 /** The feeds of this process and their readers, within the bounds. */
 interface FeedSet {
   /** Begins to read a run, for readers of one key. */
-  readonly openFeed: (key: string, request: FollowRequest, framing: Framing, call: Call) => Feed;
+  readonly openFeed: (key: string, reading: Reading) => Feed;
   /** Another feed that has the offset of the reader. */
   readonly find: (key: string, state: ReaderState) => Found | undefined;
   /** The reader continues with the feed's segment of this index. */
@@ -78,9 +87,11 @@ function createFeedSet({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds
     bufferedBytes += bytes;
   };
 
-  const openFeed = (key: string, request: FollowRequest, framing: Framing, call: Call): Feed => {
+  const openFeed = (key: string, { request, framing, call: { deadline }, extras }: Reading): Feed => {
     const controller = new AbortController();
-    const events = follow(request, { deadline: call.deadline, signal: controller.signal });
+    const call = { deadline, signal: controller.signal };
+    const followed = follow(request, call);
+    const events = extras ? extras.add(followed, call) : followed;
     const feed: Feed = {
       key,
       framing,
@@ -184,7 +195,7 @@ function createFeedSet({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds
     }
   };
 
-  const take = (feed: Feed, { events, scope }: RunEvents): void => {
+  const take = (feed: Feed, { events, scope }: StreamEvents): void => {
     const batchBytes = memoryOf(events);
     if (scope) feed.toEventJson ??= feed.framing.toEventJson(scope);
     const { framing, toEventJson, runId, head: after } = feed;
@@ -252,10 +263,11 @@ function createFeedSet({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds
   return { openFeed, find, enter, leave, pull, advance, bufferedBytes: () => bufferedBytes };
 }
 
-function openReader(feeds: FeedSet, request: FollowRequest, framing: Framing, call: Call): Reader {
+function openReader(feeds: FeedSet, reading: Reading): Reader {
+  const { request, framing, call, extras } = reading;
   const { find, enter, leave, advance } = feeds;
   const { owner, runId } = request;
-  const key = JSON.stringify([framing.name, owner, runId]);
+  const key = JSON.stringify([framing.name, owner, runId, extras?.name]);
   const state: ReaderState = {
     feed: undefined,
     index: 0,
@@ -279,7 +291,8 @@ function openReader(feeds: FeedSet, request: FollowRequest, framing: Framing, ca
       enter(state, found.feed, found.index);
     }
     const feed =
-      state.feed ?? feeds.openFeed(key, first ?? { owner, runId, after: state.position.after }, framing, call);
+      state.feed ??
+      feeds.openFeed(key, { ...reading, request: first ?? { owner, runId, after: state.position.after } });
     if (!state.feed) enter(state, feed, feed.base);
     first = undefined;
     return feed;
@@ -351,7 +364,7 @@ interface Feed {
   readonly runId: string;
   /** Set by the first reply. */
   toEventJson: ToEventJson | undefined;
-  readonly source: AsyncIterator<RunEvents, unknown>;
+  readonly source: AsyncIterator<StreamEvents, unknown>;
   readonly controller: AbortController;
   /** The number of the last event that was read. */
   head: number;
@@ -391,10 +404,11 @@ function release({ segments }: Feed, at: number): void {
 const sharedBufferBytes = 128 * 1024;
 
 /** The memory that these events keep alive: for an event that is a view of a larger buffer, the whole buffer. */
-function memoryOf(events: readonly RunEvent[]): number {
+function memoryOf(events: readonly StreamEvent[]): number {
   let bytes = 0;
   let last: ArrayBufferLike | undefined;
-  for (const { data, message, state } of events) {
+  for (const { data, message, state, extras } of events) {
+    if (extras) bytes += memoryOf(extras);
     for (const text of [data, message, state]) {
       if (!text) continue;
       const { buffer, byteLength } = text;

@@ -1,5 +1,5 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import type { EventJson, Framing, ToEventJson } from '../http/framing.ts';
+import type { EventJson, Framing, StreamEvent, ToEventJson } from '../http/framing.ts';
 
 /** The offset of a reader in a run's event log: after event `after`, and `offset` bytes into the next encoded event. */
 export interface ReadOffset {
@@ -41,7 +41,7 @@ interface SegmentOptions {
 }
 
 /** Encodes events into segments. */
-export function toSegments(options: SegmentOptions, events: readonly RunEvent[]): Segment[] {
+export function toSegments(options: SegmentOptions, events: readonly StreamEvent[]): Segment[] {
   const { framing, toEventJson, runId, after, segmentBytes } = options;
   const segments: Segment[] = [];
   let before = after;
@@ -54,8 +54,9 @@ export function toSegments(options: SegmentOptions, events: readonly RunEvent[])
     bytes = 0;
   };
   for (const event of events) {
-    const head = framing.head(runId, event);
-    const body = toEventJson(event);
+    const { head, body } = event.extras
+      ? withExtras(options, event, event.extras)
+      : { head: framing.head(runId, event), body: toEventJson(event) };
     const size = head.length + body.size + framing.tail.length;
     if (bytes > 0 && bytes + size > segmentBytes) flush();
     if (size > Math.min(segmentBytes, largeBytes)) {
@@ -68,6 +69,21 @@ export function toSegments(options: SegmentOptions, events: readonly RunEvent[])
   }
   flush();
   return segments;
+}
+
+/** An event with what stands before it, as one event: its reader gets both or, after a cut within, both again. */
+function withExtras(
+  { framing, toEventJson, runId }: SegmentOptions,
+  event: RunEvent,
+  extras: readonly RunEvent[],
+): Pick<Part, 'head' | 'body'> {
+  const parts = extras.flatMap((extra) => [
+    Buffer.from(framing.head(runId, extra)),
+    ...toEventJson(extra).parts,
+    Buffer.from(framing.tail),
+  ]);
+  parts.push(Buffer.from(framing.head(runId, event)), ...toEventJson(event).parts);
+  return { head: '', body: { parts, size: parts.reduce((sum, { byteLength }) => sum + byteLength, 0) } };
 }
 
 /** A larger event is not encoded as a whole. In bytes. */

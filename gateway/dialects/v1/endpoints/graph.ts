@@ -16,6 +16,7 @@ import {
   InvokeResult,
   RunInput,
   StreamChunk,
+  StreamInput,
   SetUp,
   SetupInput,
 } from '../schemas/graph.ts';
@@ -26,6 +27,7 @@ import { resultOfRun } from './run-result.ts';
 import { keeping, streamMs, stopMessage, toReceipt, type Stopping } from './runs.ts';
 import { stopOnDisconnect, startRun, boundedTools, toRemoteTool } from './start-run.ts';
 import { readState } from './state.ts';
+import { accessOfModes, streamExtras } from './stream-modes.ts';
 
 /** The thread that a body names: `thread_id`, else `config.thread_id`. */
 function threadOf(input: Static<typeof StopInput>): string {
@@ -174,15 +176,21 @@ export const streamGraph = endpoint({
   startsRun: true,
   answer: 'events',
   access: { resource: 'graph', action: 'stream' },
-  input: RunInput,
+  alsoAccess: accessOfModes,
+  input: StreamInput,
   reply: StreamChunk,
   handle: async (request, services) => {
-    const { owner } = request;
+    const { owner, input } = request;
+    const { stream_modes: modes } = input;
     const { runId, status } = await startRun(request, 'low', services);
     stopOnDisconnect(request, runId, services);
     request.releaseInput();
     await request.markAccepted();
-    return { follow: { owner, runId, after: 0, justStarted: isOpen(status) }, call: request.call(streamMs) };
+    return {
+      follow: { owner, runId, after: 0, justStarted: isOpen(status) },
+      call: request.call(streamMs),
+      extras: streamExtras(services, { owner, runId, modes }),
+    };
   },
 });
 

@@ -32,6 +32,7 @@ import { toRunItem, toRunItems } from './common/shown-items.ts';
 import { cancelDelayed, delayedItem, delayedRun, runOnRecord } from './delayed-runs.ts';
 import { resultOfRun } from './run-result.ts';
 import { startRetry, startRun } from './start-run.ts';
+import { accessOfModes, streamExtras } from './stream-modes.ts';
 
 /** The `message` of a reply to a stop request. */
 export const stopMessage = (stoppedNow: boolean, status: EndStatus): string =>
@@ -221,13 +222,15 @@ export const streamRun = endpoint({
   params: RunParams,
   takesTicket: true,
   takesLastEventId: true,
+  alsoAccess: accessOfModes,
   input: StreamQuery,
   reply: StreamChunk,
-  handle: async ({ owner, params, input, call, lastEventId }, { threads }) => {
+  handle: async ({ owner, params, input, call, lastEventId }, services) => {
     const runId = params.run_id;
-    await runOnRecord(threads, { owner, runId }, call());
+    await runOnRecord(services.threads, { owner, runId }, call());
     const after = lastEventId === undefined ? (input.after ?? 0) : seqOf(lastEventId, runId);
-    return { follow: { owner, runId, after }, call: call(streamMs) };
+    const extras = streamExtras(services, { owner, runId, modes: input.stream_modes });
+    return { follow: { owner, runId, after }, call: call(streamMs), extras };
   },
 });
 

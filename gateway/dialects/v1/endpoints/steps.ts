@@ -71,8 +71,20 @@ export const getRunStep = endpoint({
   },
 });
 
-const stepText = ({ step, checkpointId, nodes, next, at, fields, messagesJson, removedFromContext, work }: RunStep) =>
-  jsonObject({
+const stepText = (step: RunStep): string => jsonObject(stepMembers(step));
+
+/** A step as replies show it, each member as JSON. */
+export const stepMembers = ({
+  step,
+  checkpointId,
+  nodes,
+  next,
+  at,
+  fields,
+  messagesJson,
+  removedFromContext,
+  work,
+}: RunStep): Readonly<Record<string, string>> => ({
     step: JSON.stringify(step),
     checkpoint_id: JSON.stringify(checkpointId),
     nodes: JSON.stringify(nodes),
@@ -82,4 +94,4 @@ const stepText = ({ step, checkpointId, nodes, next, at, fields, messagesJson, r
     removed: JSON.stringify(removedFromContext),
     ended_at: timeText(at),
     ...workTexts(work),
-  });
+});

@@ -1,10 +1,12 @@
 import { partsOfData, type EventKind } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
-import type { ToEventJson } from '../../../http/framing.ts';
+import type { ExtraKind, ToEventJson } from '../../../http/framing.ts';
 
-const beforeData = (kind: EventKind): Buffer => Buffer.from(`{"event":"${kind}","data":`);
+type Kind = EventKind | ExtraKind;
 
-const beginnings: Readonly<Record<EventKind, Buffer>> = {
+const beforeData = (kind: Kind): Buffer => Buffer.from(`{"event":"${kind}","data":`);
+
+const beginnings: Readonly<Record<Kind, Buffer>> = {
   metadata: beforeData('metadata'),
   on_chain_start: beforeData('on_chain_start'),
   on_chain_stream: beforeData('on_chain_stream'),
@@ -14,6 +16,8 @@ const beginnings: Readonly<Record<EventKind, Buffer>> = {
   summary_chunk: beforeData('summary_chunk'),
   on_chain_end: beforeData('on_chain_end'),
   error: beforeData('error'),
+  tasks: beforeData('tasks'),
+  values: beforeData('values'),
 };
 
 const beforeMessage = Buffer.from(',"message":');
@@ -56,7 +60,7 @@ export function createToEventJson(scope: RunScope): ToEventJson {
 
   return (event) => {
     const { kind, data, repeat, message, state } = event;
-    const parts: Uint8Array[] = [beginnings[kind as EventKind]];
+    const parts: Uint8Array[] = [beginnings[kind as Kind]];
     if (repeat) parts.push(...partsOfData(event));
     else parts.push(data);
     if (message) parts.push(beforeMessage, message);

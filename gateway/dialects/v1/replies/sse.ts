@@ -5,7 +5,7 @@ import { createToEventJson } from './event-json.ts';
 export const sse: Framing = {
   name: 'sse',
   type: 'text/event-stream; charset=utf-8',
-  head: (runId, { seq, kind }) => `id: ${runId}:${String(seq)}\nevent: ${kind}\ndata: `,
+  head: (runId, { seq, kind }) => `${seq === 0 ? '' : `id: ${runId}:${String(seq)}\n`}event: ${kind}\ndata: `,
   toEventJson: createToEventJson,
   tail: '\n\n',
   // Keeps proxies from closing an idle stream; readers ignore comments.

@@ -1,7 +1,30 @@
 import type { EventKind } from '@agent-workflow/protos/event-parts';
+import { Type } from '../../common/builders.ts';
+import type { ExtraKind } from '../../../http/framing.ts';
+import { words } from './common.ts';
+
+const streamModes = ['tasks', 'values', 'debug'] as const;
+export type StreamMode = (typeof streamModes)[number];
+
+/** What a stream has beside the events of its run. */
+export const StreamModes = Type.Array(
+  words(streamModes, {
+    description: 'What is sent beside the events',
+    meanings: {
+      tasks: 'how each step begins and ends, and what it changed',
+      values: 'the whole state after each step, at most 1 MiB',
+      debug: 'both',
+    },
+  }),
+  {
+    maxItems: streamModes.length,
+    description:
+      'What this stream has beside the events, from the record: `tasks` and `values` stand before the event that they belong to, and have no number. The caller may also need `checkpointer:read`. Default: nothing',
+  },
+);
 
 /** What each kind of event means to a caller. */
-export const eventMeanings: Readonly<Record<EventKind, string>> = {
+export const eventMeanings: Readonly<Record<EventKind | ExtraKind, string>> = {
   metadata: 'the first event: which run and thread this is',
   on_chain_start: 'the run has started',
   on_chain_stream: 'a node has started, ended, or started again, or published its progress',
@@ -11,6 +34,8 @@ export const eventMeanings: Readonly<Record<EventKind, string>> = {
   summary_chunk: 'the new summary; only at granularity `full`',
   on_chain_end: 'the last event of a run that did not fail: its result',
   error: 'the last event of a run that failed',
+  tasks: 'a step begins or has ended; only with `stream_modes`, and without a number',
+  values: 'the whole state after a step; only with `stream_modes`, and without a number',
 };
 
 interface EventForm {
@@ -21,7 +46,7 @@ interface EventForm {
 }
 
 /** The `data` of each kind of event. */
-export const eventForms: Readonly<Record<EventKind, EventForm>> = {
+export const eventForms: Readonly<Record<EventKind | ExtraKind, EventForm>> = {
   metadata: {
     data: 'An object with `request_id`, `thread_id`, `run_id` and `is_new_thread`. `rebuilt: true` when the events were lost or have expired and were made again from the record: their numbers are others, and messages come whole.',
     example: {
@@ -69,5 +94,13 @@ export const eventForms: Readonly<Record<EventKind, EventForm>> = {
   error: {
     data: 'An object with `code`, `message`, and `node` when a node failed.',
     example: { code: 'NODE_ERROR', message: 'the node "agent" failed', node: 'agent' },
+  },
+  tasks: {
+    data: 'Before a node runs: `step`, `node`, `status` (`started` or `restarted`), `attempt`, and `triggers`, the nodes of the step before. Before the end of a step: `status: "completed"` and the step, as `GET /v1/runs/{run_id}/steps/{step}` has it. Before `error`: `node`, `status: "failed"` and `error`.',
+    example: { step: 1, node: 'agent', status: 'started', triggers: ['tools'] },
+  },
+  values: {
+    data: 'An object with `step`, `checkpoint_id` and `state`. In place of the state stands `unavailable`: `too_large` (with `bytes`) over 1 MiB, or `not_kept`.',
+    example: { step: 0, checkpoint_id: '1767268800000001', state: { rounds: 1, context: [], context_summary: '' } },
   },
 };

@@ -28,7 +28,8 @@ import {
   ttl,
   words,
 } from './common.ts';
-import { eventMeanings } from './events.ts';
+import { eventMeanings, StreamModes } from './events.ts';
+import { extraKinds } from '../../../http/framing.ts';
 import { Message, RunMessages } from './messages.ts';
 import { runStatusMeanings } from './runs.ts';
 import { Usage } from './usage.ts';
@@ -266,6 +267,16 @@ export const RunInput = {
   ],
 };
 export type RunInput = Static<typeof RunInput>;
+
+/** The body of `POST /v1/graph/stream`. */
+export const StreamInput = {
+  ...objectOf('StreamRun', 'What the agent is to do, on which thread, and what is streamed of it.', {
+    ...RunInput.properties,
+    stream_modes: Type.Optional(StreamModes),
+  }),
+  allOf: RunInput.allOf,
+};
+export type StreamInput = Static<typeof StreamInput>;
 
 /** The body of `POST /v1/runs`. */
 export const CreateRunInput = {
@@ -567,7 +578,7 @@ function endMeanings() {
 }
 
 export const StreamChunk = objectOf('StreamChunk', 'One event of a run.', {
-  event: words(eventKinds, {
+  event: words([...eventKinds, ...extraKinds], {
     description: 'The kind of the event; the last one is `on_chain_end` or `error`',
     meanings: eventMeanings,
   }),

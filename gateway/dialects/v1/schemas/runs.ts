@@ -21,6 +21,7 @@ import {
   words,
   type Meanings,
 } from './common.ts';
+import { StreamModes } from './events.ts';
 import { Usage } from './usage.ts';
 import { Type } from '../../common/builders.ts';
 
@@ -145,6 +146,7 @@ export const OwnRunsQuery = Type.Object({
 
 /** The event after which a stream continues, when there is no `Last-Event-ID`. */
 export const StreamQuery = Type.Object({
+  stream_modes: Type.Optional(StreamModes),
   after: Type.Optional(
     Type.Integer({
       minimum: 0,
