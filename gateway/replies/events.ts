@@ -31,7 +31,11 @@ interface EventsOptions {
  * Streams the events of a run as fast as the caller reads them. The stream ends after the terminal event. It ends without one
  * when the process drains or the log cannot be read, which means to the caller: resume.
  */
-export async function writeEvents(ctx: Context, { follow, call, extras }: RunStream, options: EventsOptions): Promise<void> {
+export async function writeEvents(
+  ctx: Context,
+  { follow, call, extras }: RunStream,
+  options: EventsOptions,
+): Promise<void> {
   const framing = ctx.state.dialect.framingFor(ctx.req.headers.accept);
   using pipe = openPipe(ctx, framing, options);
   using reader = options.feeds.open(follow, framing, call, extras);

@@ -15,7 +15,7 @@ interface RunOptions extends RequestOptions {
   readonly maxRounds?: number;
 }
 
-interface StreamOptions extends RunOptions, Pick<FollowOptions, 'onConnection'> {}
+interface StreamOptions extends RunOptions, Pick<FollowOptions, 'onConnection' | 'modes'> {}
 
 export function graphOf(connection: Connection) {
   /** Runs the graph to its end, or to where it waits; calls of the tools given are answered on the way. */
@@ -46,12 +46,17 @@ export function graphOf(connection: Connection) {
 
   /** The events of a run, and of those that go on with it after the calls of the tools given. */
   async function* stream(body: RunRequest, options: StreamOptions = {}): RunEvents {
-    const { tools = [], maxRounds = 25, signal, idempotencyKey, onConnection } = options;
+    const { tools = [], maxRounds = 25, signal, idempotencyKey, onConnection, modes } = options;
     let next = withTools(body, tools);
     let key = idempotencyKey;
     for (let round = 1; ; round++) {
       let result: RunResult | undefined;
-      for await (const event of startAndFollow(connection, next, { signal, idempotencyKey: key, onConnection })) {
+      for await (const event of startAndFollow(connection, next, {
+        signal,
+        idempotencyKey: key,
+        onConnection,
+        modes,
+      })) {
         if (event.event === 'on_chain_end') result = event.data as RunResult;
         yield event;
       }

@@ -48,6 +48,31 @@ test('a cut is announced once, and its end with the next event', async (t) => {
   t.deepEqual(seen, ['metadata', 'lost', 'resumed', 'on_chain_end']);
 });
 
+test('what a mode adds has the id of the event before it, and a connection that is made again asks for it, too', async (t) => {
+  const frames = [
+    'id: r:1\ndata: {"event":"metadata","run_id":"r"}\n\n',
+    'data: {"event":"values","run_id":"r","data":{"step":0}}\n\n',
+    'id: r:2\ndata: {"event":"on_chain_end","run_id":"r"}\n\n',
+  ];
+  const replies = [frames.slice(0, 2).join(''), frames[1], frames.slice(1).join('')];
+  const asked: string[] = [];
+  const client = createClient({
+    url: 'http://service.test',
+    fetch: (url) => {
+      asked.push(String(url).replace('http://service.test', ''));
+      return Promise.resolve(new Response(replies.shift()));
+    },
+  });
+  const seen: string[] = [];
+  for await (const { id, event } of client.runs.follow('r', { modes: ['values'] })) seen.push(`${id} ${event}`);
+  t.deepEqual(seen, ['r:1 metadata', 'r:1 values', 'r:1 values', 'r:1 values', 'r:2 on_chain_end']);
+  t.deepEqual(asked, [
+    '/v1/runs/r/stream?stream_modes=values',
+    '/v1/runs/r/stream?after=1&stream_modes=values',
+    '/v1/runs/r/stream?after=1&stream_modes=values',
+  ]);
+});
+
 test('a cut of a run that is started here is announced, too', async (t) => {
   const replies = [
     'id: r:1\ndata: {"event":"metadata","run_id":"r"}\n\n',

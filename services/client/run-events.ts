@@ -4,7 +4,7 @@ import { isJson, isPage, RequestError, toCut, toForeign } from './errors.ts';
 import { send, type Connection, type RequestOptions } from './request.ts';
 import { createRetries, type Retries } from './retries.ts';
 import { readEvents } from '@agent-workflow/kit/sse';
-import type { RunEvent } from './shapes/results.ts';
+import type { RunEvent, StreamMode } from './shapes/results.ts';
 import type { RunRequest } from './shapes/runs.ts';
 import { isTimeout } from './within.ts';
 
@@ -17,6 +17,8 @@ export type ConnectionChange = 'lost' | 'resumed';
 export interface FollowOptions extends Pick<RequestOptions, 'signal'> {
   /** The whole `id` of the last event that came before, `{run_id}:{number}`; all events come without it. Behind the last event there is none. */
   readonly after?: string | undefined;
+  /** What comes beside the events, from the record: how steps begin and end, the state after each, or both. Nothing unless given. */
+  readonly modes?: readonly StreamMode[] | undefined;
   /** Called at each cut, and when it is over. No event is missing then. */
   readonly onConnection?: ((change: ConnectionChange) => void) | undefined;
 }
@@ -39,9 +41,10 @@ interface Position {
 export async function* startAndFollow(
   connection: Connection,
   body: RunRequest,
-  { idempotencyKey = randomUuid(), ...options }: RequestOptions & Pick<FollowOptions, 'onConnection'>,
+  { idempotencyKey = randomUuid(), ...options }: RequestOptions & Pick<FollowOptions, 'onConnection' | 'modes'>,
 ): RunEvents {
-  const start = { method: 'POST', path: '/v1/graph/stream', body, idempotencyKey };
+  const asked = options.modes ? { ...body, stream_modes: options.modes } : body;
+  const start = { method: 'POST', path: '/v1/graph/stream', body: asked, idempotencyKey };
   yield* followFrom(connection, {}, { ...options, start });
 }
 
@@ -60,13 +63,13 @@ function requireValidAfter(after: unknown): void {
   throw new TypeError(`after must be the id of an event, as "{run_id}:7", and is of the type ${typeof after}`);
 }
 
-interface Following extends Pick<FollowOptions, 'signal' | 'onConnection'> {
+interface Following extends Pick<FollowOptions, 'signal' | 'onConnection' | 'modes'> {
   /** The request that starts the run, for as long as its id is not known. */
   readonly start?: Omit<Parameters<typeof send>[1], 'headers' | 'signal' | 'head'> | undefined;
 }
 
 /** What the connections of a reader have in common. */
-interface Reading extends Pick<Following, 'signal' | 'start'> {
+interface Reading extends Pick<Following, 'signal' | 'start' | 'modes'> {
   readonly connection: Connection;
   readonly retries: Retries;
 }
@@ -77,13 +80,13 @@ interface Reading extends Pick<Following, 'signal' | 'start'> {
  * @throws RequestError when the run is refused or the service stays unavailable; the signal's reason.
  */
 async function* followFrom(connection: Connection, from: Position, options: Following): RunEvents {
-  const { signal, start, onConnection } = options;
+  const { signal, start, onConnection, modes } = options;
   const setLost = createAnnouncer(onConnection);
   const onRetry = ({ status }: RequestError): void => {
     if (status === 0) setLost(true);
   };
   const retries = createRetries(connection, { signal, onRetry });
-  const reading = { connection, retries, signal, start };
+  const reading = { connection, retries, signal, start, modes };
   for (let position = from; ;) {
     const body = await connect(reading, position);
     const connectedAt = performance.now();
@@ -92,8 +95,10 @@ async function* followFrom(connection: Connection, from: Position, options: Foll
       for await (const event of eventsOf(body, reading)) {
         setLost(false);
         retries.reset();
-        position = { runId: event.run_id, after: event.id };
-        yield event;
+        // What stands between the events has no id: it belongs to the event after it.
+        const id = event.id || (position.after ?? '');
+        position = { runId: event.run_id, after: id };
+        yield { ...event, id };
         if (isLast(event)) return;
       }
     } catch (error) {
@@ -103,7 +108,7 @@ async function* followFrom(connection: Connection, from: Position, options: Foll
     const silentMs = isTimeout(cut?.cause) ? connection.silenceMs : 0;
     if (performance.now() - connectedAt - silentMs >= servedMs) retries.reset();
     // The reader has no event of this run yet: the one that it named may be the last.
-    if (!cut && position === from && (await isBehindLast(reading, position))) {
+    if (!cut && position === from && (await isBehindLast({ ...reading, modes: undefined }, position))) {
       setLost(false);
       return;
     }
@@ -154,11 +159,14 @@ const numberOf = (id: string): number => Number(id.slice(id.lastIndexOf(':') + 1
 type Body = Response['body'];
 
 /** A connection that the service has taken. */
-function connect({ connection, retries, signal, start }: Reading, { runId, after }: Position): Promise<Body> {
+function connect({ connection, retries, signal, start, modes }: Reading, { runId, after }: Position): Promise<Body> {
   const sent =
     runId === undefined && start ? start : { method: 'GET', path: '/v1/runs/{runId}/stream', ids: { runId } };
   const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) };
-  const query = after === undefined ? {} : placeOf(after);
+  const query = {
+    ...(after !== undefined && placeOf(after)),
+    ...(runId !== undefined && modes && { stream_modes: modes.join(',') }),
+  };
   return send(connection, { ...sent, headers, query, signal, head: 'stream' }, bodyOf, retries);
 }
 

@@ -88,13 +88,16 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     t.deepEqual(await take(queue, 5), ids);
   });
 
-  check('of the runs of one owner the one with the highest priority is taken first, and of these the oldest', async (t, queue) => {
-    for (const id of ['r1', 'r2', 'r3']) await queue.enqueue(run('u:ada', id));
-    for (const id of ['m1', 'm2']) await queue.enqueue({ ...run('u:ada', id), priority: 4 });
-    for (const id of ['h1', 'h2']) await queue.enqueue({ ...run('u:ada', id), priority: 9 });
-    t.deepEqual(await take(queue, 7), ['h1', 'h2', 'm1', 'm2', 'r1', 'r2', 'r3']);
-    t.is(queue.waiting(), 0);
-  });
+  check(
+    'of the runs of one owner the one with the highest priority is taken first, and of these the oldest',
+    async (t, queue) => {
+      for (const id of ['r1', 'r2', 'r3']) await queue.enqueue(run('u:ada', id));
+      for (const id of ['m1', 'm2']) await queue.enqueue({ ...run('u:ada', id), priority: 4 });
+      for (const id of ['h1', 'h2']) await queue.enqueue({ ...run('u:ada', id), priority: 9 });
+      t.deepEqual(await take(queue, 7), ['h1', 'h2', 'm1', 'm2', 'r1', 'r2', 'r3']);
+      t.is(queue.waiting(), 0);
+    },
+  );
 
   check('after eight turns of runs with a higher priority the run that waits for longest has one', async (t, queue) => {
     await queue.enqueue(run('u:ada', 'first'));

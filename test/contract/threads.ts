@@ -640,32 +640,35 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     ]);
   });
 
-  check('the priority of a run is kept for those that enqueue it, and is shown wherever the run is', async (t, threads) => {
-    await accept(threads, 'r1', { priority: 9 });
-    await accept(threads, 'r2', { priority: 3 });
-    await accept(threads, 'other', { threadId: 't2' });
-    const open = async (): Promise<unknown> =>
-      (await threads.listOpenRuns({ limit: 10 }, call())).runs.map(({ runId, priority }) => [runId, priority]);
-    t.deepEqual(await open(), [
-      ['other', undefined],
-      ['r1', 9],
-      ['r2', 3],
-    ]);
-    const { epoch } = await claim(threads, 'r1');
-    await commit(threads, 'r1', epoch, { end: completed });
-    t.is((await threads.getRun({ owner, runId: 'r1' }, call())).priority, 9);
-    t.deepEqual(await open(), [
-      ['other', undefined],
-      ['r2', 3],
-    ]);
-    const { runs } = await threads.listRuns({ ...thread1, limit: 10, offset: 0 }, call());
-    t.deepEqual(
-      runs.map(({ priority }) => priority),
-      [3, 9],
-    );
-    const own = await threads.listOwnRuns({ owner, limit: 10, statuses: [] }, call());
-    t.deepEqual(own.runs.map(({ priority }) => priority).toSorted(), [3, 9, undefined]);
-  });
+  check(
+    'the priority of a run is kept for those that enqueue it, and is shown wherever the run is',
+    async (t, threads) => {
+      await accept(threads, 'r1', { priority: 9 });
+      await accept(threads, 'r2', { priority: 3 });
+      await accept(threads, 'other', { threadId: 't2' });
+      const open = async (): Promise<unknown> =>
+        (await threads.listOpenRuns({ limit: 10 }, call())).runs.map(({ runId, priority }) => [runId, priority]);
+      t.deepEqual(await open(), [
+        ['other', undefined],
+        ['r1', 9],
+        ['r2', 3],
+      ]);
+      const { epoch } = await claim(threads, 'r1');
+      await commit(threads, 'r1', epoch, { end: completed });
+      t.is((await threads.getRun({ owner, runId: 'r1' }, call())).priority, 9);
+      t.deepEqual(await open(), [
+        ['other', undefined],
+        ['r2', 3],
+      ]);
+      const { runs } = await threads.listRuns({ ...thread1, limit: 10, offset: 0 }, call());
+      t.deepEqual(
+        runs.map(({ priority }) => priority),
+        [3, 9],
+      );
+      const own = await threads.listOwnRuns({ owner, limit: 10, statuses: [] }, call());
+      t.deepEqual(own.runs.map(({ priority }) => priority).toSorted(), [3, 9, undefined]);
+    },
+  );
 
   // Deleting
 

@@ -1,5 +1,6 @@
 import { createFeeds, type Feeds } from '@agent-workflow/gateway/replies/feeds';
 import { ndjson } from '@agent-workflow/gateway/replies/ndjson';
+import type { StreamExtras } from '@agent-workflow/gateway/http/endpoint';
 import { sse } from '@agent-workflow/gateway/replies/sse';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { unavailable } from '@agent-workflow/kit/errors';
@@ -19,7 +20,10 @@ const scope = scopeOf(runId);
 
 const inSse = (events: readonly RunEvent[]): string =>
   events
-    .map((each) => `id: ${runId}:${String(each.seq)}\nevent: ${each.kind}\ndata: ${chunkText(each, scope)}\n\n`)
+    .map(
+      (each) =>
+        `${each.seq === 0 ? '' : `id: ${runId}:${String(each.seq)}\n`}event: ${each.kind}\ndata: ${chunkText(each, scope)}\n\n`,
+    )
     .join('');
 
 /** An event log, and how often and how far it was read. */
@@ -130,10 +134,22 @@ test('an event that is a part of a larger read is kept at the cost of all of tha
   t.is(feeds.bufferedBytes(), 0);
 });
 
+/** What stands before every other event of a reader that asks for more. */
+const extraOf = ({ seq, data }: RunEvent): readonly RunEvent[] =>
+  seq % 2 === 0 ? [{ seq: 0, kind: 'values', at: 0, data }] : [];
+
+const extras: StreamExtras = {
+  name: 'values',
+  add: async function* (source) {
+    for await (const { events, ...rest } of source)
+      yield { ...rest, events: events.map((each) => ({ ...each, extras: extraOf(each) })) };
+  },
+};
+
 const tiny = { segmentBytes: 50, feedBytes: 200, totalBytes: 600 };
 
 test('every reader has every event once and in order, wherever it begins and however slow it is', async (t) => {
-  const pace = fc.record({ after: fc.nat(12), turns: fc.nat(6), framing: fc.constantFrom(sse, ndjson) });
+  const pace = fc.record({ after: fc.nat(12), turns: fc.nat(6), framing: fc.constantFrom(sse, ndjson), wantsMore: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.string({ maxLength: 400 }), { minLength: 1, maxLength: 12 }),
@@ -143,11 +159,11 @@ test('every reader has every event once and in order, wherever it begins and how
         const feeds = createFeeds({ follow }, tiny);
         const events = [...texts.map((text, index) => eventOf(index + 1, text))];
         events.push(eventOf(events.length + 1, 'over', 'on_chain_end'));
-        const reading = paces.map(async ({ after, turns: count, framing }) => {
+        const reading = paces.map(async ({ after, turns: count, framing, wantsMore }) => {
           const from = Math.min(after, texts.length);
-          const reader = feeds.open(request(from), framing, within(byLoad(20_000)));
+          const reader = feeds.open(request(from), framing, within(byLoad(20_000)), wantsMore ? extras : undefined);
           const text = await readAll(reader, async () => turns(count));
-          const wanted = events.slice(from);
+          const wanted = events.slice(from).flatMap((each) => (wantsMore ? [...extraOf(each), each] : [each]));
           const expected =
             framing === sse ? inSse(wanted) : wanted.map((each) => `${chunkText(each, scope)}\n`).join('');
           t.is(text, expected);

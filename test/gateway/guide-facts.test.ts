@@ -25,6 +25,7 @@ const found = (text: string, pattern: RegExp): string[] => [...text.matchAll(pat
 const lists: readonly (readonly [page: string, words: readonly string[]])[] = [
   ['threads', [...runStatuses, ...granularities, ...roles, ...Object.keys(blockRules)]],
   ['streaming', eventKinds],
+  ['runs', ['tasks', 'values', 'debug']],
   ['multitask', multitaskStrategies],
   ['memory', [...memoryTypes, ...retrievalStrategies, ...distanceMetrics]],
 ];

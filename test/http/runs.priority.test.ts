@@ -30,21 +30,25 @@ const beganAt = async ({ run_id: id }: Accepted): Promise<number> => {
   return Date.parse(first?.started_at ?? '');
 };
 
-embeddedOnly(test.serial, 'of the waiting runs of an owner the one with the highest priority begins first', async (t) => {
-  await using gate = await openGate();
-  const config = { gate: gate.url };
-  await start('holds the one slot', { config });
-  await gate.visited(1);
-  const waiting = [];
-  for (const priority of [0, 1, 9, 5]) waiting.push(await start('waits', { config, priority }));
-  gate.open();
-  const began = await Promise.all(waiting.map(beganAt));
-  const order = began.map((at, index) => ({ at, index })).toSorted((one, other) => one.at - other.at);
-  t.deepEqual(
-    order.map(({ index }) => index),
-    [2, 3, 1, 0],
-  );
-});
+embeddedOnly(
+  test.serial,
+  'of the waiting runs of an owner the one with the highest priority begins first',
+  async (t) => {
+    await using gate = await openGate();
+    const config = { gate: gate.url };
+    await start('holds the one slot', { config });
+    await gate.visited(1);
+    const waiting = [];
+    for (const priority of [0, 1, 9, 5]) waiting.push(await start('waits', { config, priority }));
+    gate.open();
+    const began = await Promise.all(waiting.map(beganAt));
+    const order = began.map((at, index) => ({ at, index })).toSorted((one, other) => one.at - other.at);
+    t.deepEqual(
+      order.map(({ index }) => index),
+      [2, 3, 1, 0],
+    );
+  },
+);
 
 embeddedOnly(test.serial, 'runs of one thread keep their order, whatever their priorities', async (t) => {
   await using gate = await openGate();
@@ -52,7 +56,8 @@ embeddedOnly(test.serial, 'runs of one thread keep their order, whatever their p
   await start('holds the one slot', { config });
   await gate.visited(1);
   const runs = [];
-  for (const priority of [0, 9]) runs.push(await start('turn', { config: { ...config, thread_id: 'ordered' }, priority }));
+  for (const priority of [0, 9])
+    runs.push(await start('turn', { config: { ...config, thread_id: 'ordered' }, priority }));
   gate.open();
   const [first = 0, second = 0] = await Promise.all(runs.map(beganAt));
   t.true(first < second);

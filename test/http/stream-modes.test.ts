@@ -17,7 +17,13 @@ interface Frame {
 }
 
 /** The frames of a stream as they stand in it, from the one after `after`. */
-async function framesOf(service: Service, method: string, path: string, body?: object, after?: string): Promise<Frame[]> {
+async function framesOf(
+  service: Service,
+  method: string,
+  path: string,
+  body?: object,
+  after?: string,
+): Promise<Frame[]> {
   const response = await fetch(`${service.url()}${path}`, {
     method,
     headers: { 'content-type': 'application/json', ...(after !== undefined && { 'last-event-id': after }) },
@@ -81,7 +87,11 @@ test('tasks say how each step begins, what triggered it, and what it changed', a
 
 test('a step that fails says so before the run does', async (t) => {
   const frames = await streamed(obedient, { messages: [user('fail')], stream_modes: ['tasks'] });
-  t.like(frames.at(-2), { id: '', event: 'tasks', data: { node: 'obey', status: 'failed', error: { code: 'NODE_ERROR' } } });
+  t.like(frames.at(-2), {
+    id: '',
+    event: 'tasks',
+    data: { node: 'obey', status: 'failed', error: { code: 'NODE_ERROR' } },
+  });
   t.is(frames.at(-1)?.event, 'error');
 });
 

@@ -71,11 +71,16 @@ export type EventKind =
   | 'state_chunk'
   | 'context_chunk'
   | 'summary_chunk'
-  | 'error';
+  | 'error'
+  | 'tasks'
+  | 'values';
+
+/** What a stream may have beside the events: `debug` is both others. */
+export type StreamMode = 'tasks' | 'values' | 'debug';
 
 /** An event of a run's stream, with the id after which a stream can be resumed. */
 export interface RunEvent {
-  /** `{run_id}:{seq}`. */
+  /** `{run_id}:{seq}`; of `tasks` and `values`, which have no number, that of the event before. */
   readonly id: string;
   readonly event: EventKind;
   readonly data: Json;

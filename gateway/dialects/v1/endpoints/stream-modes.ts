@@ -23,7 +23,9 @@ const largestState = 1024 * 1024;
 const partBytes = 256 * 1024;
 
 /** The steps of a run are read by `checkpointer:read`, wherever they stand. */
-export const accessOfModes = ({ stream_modes: modes = [] }: {
+export const accessOfModes = ({
+  stream_modes: modes = [],
+}: {
   readonly stream_modes?: readonly StreamMode[];
 }): Access | undefined => (modes.length === 0 ? undefined : { resource: 'checkpointer', action: 'read' });
 

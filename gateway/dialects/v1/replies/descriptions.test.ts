@@ -4,6 +4,7 @@ import { endpoints } from '../endpoints/table.ts';
 import { errorCodes as domainCodes } from '@agent-workflow/kit/errors';
 import { wireCodeOf } from './errors.ts';
 import { errorCodes } from '../schemas/errors.ts';
+import { extraKinds } from '../../../http/framing.ts';
 import { eventKinds } from '@agent-workflow/protos/event-parts';
 import { toOpenApi } from './openapi.ts';
 
@@ -92,7 +93,7 @@ test('the table of error codes has every code that a reply can have', (t) => {
 
 test('every kind of event is described with a form and an example', (t) => {
   const events = read(false)['x-events'] as Readonly<Record<string, Value>>;
-  t.deepEqual(Object.keys(events).sort(), [...eventKinds].sort());
+  t.deepEqual(Object.keys(events).sort(), [...eventKinds, ...extraKinds].sort());
   for (const [kind, { data: form, example }] of Object.entries(events)) {
     t.true(typeof form === 'string' && form.length > 10, kind);
     t.not(example, undefined, kind);
