@@ -141,24 +141,6 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     };
   };
 
-  const deliver = (delivery: Delivery): void => {
-    const { consumer, message, left } = delivery;
-    consumers.addDelivery(consumer);
-    filled.delete(consumer);
-    unanswered.delete(consumer);
-    const run = readRun(message);
-    // Where nothing else waits there is no better run.
-    if (!run || !urgent || (left === 0 && filled.size === 0)) {
-      hand(delivery, run);
-      return;
-    }
-    deciding.add(consumer);
-    void urgent.insteadOf(run, message.subject).then((better) => {
-      deciding.delete(consumer);
-      hand(delivery, run, better);
-    });
-  };
-
   /** Puts a run back that has given its turn away. The server is asked for the next run of the lane once it has that one again. */
   const giveTurn = (consumer: string, message: Msg): void => {
     returning.add(consumer);
@@ -188,6 +170,24 @@ export async function openNatsRunQueue(options: NatsQueueOptions): Promise<RunQu
     // Another replica may have a free slot. Names of pools may share a hash: then the run is one of the other pool's.
     else message.respond(takers.count() === 0 ? nak : nakForLater);
     pullAll();
+  };
+
+  const deliver = (delivery: Delivery): void => {
+    const { consumer, message, left } = delivery;
+    consumers.addDelivery(consumer);
+    filled.delete(consumer);
+    unanswered.delete(consumer);
+    const run = readRun(message);
+    // Where nothing else waits there is no better run.
+    if (!run || !urgent || (left === 0 && filled.size === 0)) {
+      hand(delivery, run);
+      return;
+    }
+    deciding.add(consumer);
+    void urgent.insteadOf(run, message.subject).then((better) => {
+      deciding.delete(consumer);
+      hand(delivery, run, better);
+    });
   };
 
   const pulls = createPulls({
