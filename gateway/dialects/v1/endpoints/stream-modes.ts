@@ -19,7 +19,7 @@ interface Wanted {
 
 /** A larger state is named and not sent, in bytes. */
 const largestState = 1024 * 1024;
-/** After so many bytes of what is added, what was read of a run is passed on. */
+/** After so many bytes of what is added, what was read of a run is given to its readers. */
 const partBytes = 256 * 1024;
 
 /** The steps of a run are read by `checkpointer:read`, wherever they stand. */
@@ -90,8 +90,8 @@ function createStepReader({ services, owner, runId, call }: Adding): StepReader 
   };
 }
 
-/** What an event of `on_chain_stream` or `error` says. */
-interface Said {
+/** What `data` of `on_chain_stream` and `error` may have. */
+interface Content {
   readonly status?: string;
   readonly attempt?: number;
   readonly node?: string;
@@ -100,20 +100,20 @@ interface Said {
 async function extrasOf(adding: Adding, steps: StepReader, event: RunEvent): Promise<readonly RunEvent[]> {
   const { kind, step, node } = event;
   if (kind !== 'on_chain_stream' && kind !== 'error') return [];
-  const said = JSON.parse(jsonText(event.data)) as Said;
+  const content = JSON.parse(jsonText(event.data)) as Content;
   const extra = (extraKind: ExtraKind, members: Readonly<Record<string, string>>): RunEvent => ({
     ...{ seq: 0, kind: extraKind, at: event.at, data: Buffer.from(jsonObject(members)) },
     ...(step === undefined ? {} : { step }),
     ...(node === undefined ? {} : { node }),
   });
   if (kind === 'error')
-    return adding.tasks && said.node !== undefined
-      ? [extra('tasks', { ...membersOf({ node: said.node, status: 'failed' }), error: jsonText(event.data) })]
+    return adding.tasks && content.node !== undefined
+      ? [extra('tasks', { ...membersOf({ node: content.node, status: 'failed' }), error: jsonText(event.data) })]
       : [];
   if (step === undefined || node === undefined) return [];
-  if (said.status === 'completed') return endOf(adding, steps, { step, node, extra });
-  if (!adding.tasks || (said.status !== 'started' && said.status !== 'restarted')) return [];
-  const { status, attempt } = said;
+  if (content.status === 'completed') return endOf(adding, steps, { step, node, extra });
+  if (!adding.tasks || (content.status !== 'started' && content.status !== 'restarted')) return [];
+  const { status, attempt } = content;
   const before = step === 0 ? { nodes: [] } : await steps.at(step - 1);
   return [extra('tasks', membersOf({ step, node, status, attempt, triggers: before?.nodes ?? null }))];
 }
