@@ -56,16 +56,9 @@ export function createUrgent({ streams, log }: UrgentOptions): Urgent {
     return replies.filter((reply) => !endsPage(reply));
   };
 
-  const hasAny = async (pool: Pool): Promise<boolean> => (await read(`${placeOf(pool)}.*.*.*.*.*`, 1)).length > 0;
-
   const placeOf = (pool: Pool): string => `${names.runSubject}.${hashOfPool(pool)}`;
 
-  const toWaiting = (message: Msg): readonly Waiting[] => {
-    const run = readRun(message);
-    const subject = message.headers?.get('Nats-Subject') ?? '';
-    const release = (): void => void taken.delete(subject);
-    return run ? [{ run, subject, release, remove: () => remove(sequenceOf(message), subject) }] : [];
-  };
+  const hasAny = async (pool: Pool): Promise<boolean> => (await read(`${placeOf(pool)}.*.*.*.*.*`, 1)).length > 0;
 
   const remove = (seq: number, subject: string): void => {
     const query = JSON.stringify({ seq, no_erase: true });
@@ -73,6 +66,13 @@ export function createUrgent({ streams, log }: UrgentOptions): Urgent {
       // It is delivered in a turn of its own, and the record refuses it.
       log.debug({ err: error, subject }, 'a run that was taken could not be removed from the queue');
     });
+  };
+
+  const toWaiting = (message: Msg): readonly Waiting[] => {
+    const run = readRun(message);
+    const subject = message.headers?.get('Nats-Subject') ?? '';
+    const release = (): void => void taken.delete(subject);
+    return run ? [{ run, subject, release, remove: () => remove(sequenceOf(message), subject) }] : [];
   };
 
   /** The best first. */
