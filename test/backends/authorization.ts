@@ -5,6 +5,11 @@ export const readsOnly: AuthorizationBackend = {
   authorize: async (_user, _resource, action) => action === 'read',
 };
 
+/** Lets everyone stream, and nobody anything else. */
+export const streamsOnly: AuthorizationBackend = {
+  authorize: async (_user, _resource, action) => action === 'stream',
+};
+
 interface Asked {
   readonly user: UserContext;
   readonly resource: string;

@@ -78,6 +78,20 @@ test('a refusal says what is not allowed, and comes before anything of the reque
   t.is((await createClient(url, as({ sub: 'ada' })).send('GET', '/v1/ping')).status, 200);
 });
 
+test('whoever asks for what the record holds beside the events of a stream needs the right to read it, too', async (t) => {
+  const url = await openService(t, withAuthorization('streamsOnly'));
+  const client = createClient(url, as({ sub: 'ada' }));
+  const body = { messages: [user('x')] };
+  let id = '';
+  for await (const chunk of client.stream(body)) id = chunk.run_id;
+  t.not(id, '');
+  const refused = { error: { code: 'PERMISSION_DENIED', message: 'read on checkpointer is not allowed' } };
+  const started = await client.send('POST', '/v1/graph/stream', { ...body, stream_modes: ['values'] });
+  t.like([started.status, started.body], [403, refused]);
+  const followed = await client.send('GET', `/v1/runs/${id}/stream?stream_modes=tasks`);
+  t.like([followed.status, followed.body], [403, refused]);
+});
+
 test('it is asked about each row with the claims of the caller', async (t) => {
   const url = await openService(t, withAuthorization('byUser'));
   const claims = { sub: 'an editor', may: 'all', roles: ['editor'], exp: inSeconds(300) };

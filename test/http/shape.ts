@@ -30,7 +30,11 @@ export async function openShape(...options: Shape): Promise<Embedded> {
 export const oneByOne = (test: TestFn): TestFn | TestFn['serial'] => (isCluster ? test.serial : test);
 
 /** Declares a test of the one process with its data folder. A run against a cluster skips it. */
-export function embeddedOnly(test: TestFn, title: string, work: (t: ExecutionContext) => Promise<void>): void {
+export function embeddedOnly(
+  test: TestFn | TestFn['serial'],
+  title: string,
+  work: (t: ExecutionContext) => Promise<void>,
+): void {
   if (isCluster) test.skip(`${title} (embedded only)`, work);
   else test(title, work);
 }

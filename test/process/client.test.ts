@@ -339,7 +339,7 @@ test("the closed lists of the client's types are the service's", (t) => {
     Same<NonNullable<RunRequest['response_granularity']>, Granularity>,
     Same<NonNullable<NonNullable<RunRequest['config']>['multitask_strategy']>, MultitaskStrategy>,
     Same<ClientRunStatus, RunStatus>,
-    Same<ClientEventKind, EventKind>,
+    Same<ClientEventKind, EventKind | 'tasks' | 'values'>,
     Same<ClientFailureReason, FailureReason>,
     Same<NewMemory['memory_type'], MemoryType>,
     Same<NonNullable<MemoryQuery['retrieval_strategy']>, RetrievalStrategy>,
