@@ -87,7 +87,14 @@ const accept: Whole<AcceptRunRequest> = {
     resume: { keys: ids },
     nodes: { names: ids, first: ids },
   },
-  ...{ agent: id, agentIsGuess: true, checkedRevision: id, retryOf: id, webhookJson: 'x'.repeat(sizes.webhookTarget) },
+  ...{
+    agent: id,
+    agentIsGuess: true,
+    checkedRevision: id,
+    retryOf: id,
+    priority: 9,
+    webhookJson: 'x'.repeat(sizes.webhookTarget),
+  },
 };
 
 const work: Whole<StepWork> = {
@@ -136,7 +143,14 @@ const start: Whole<StartRequest> = {
   resumeJson: json(sizes.resume),
   breakpointsJson: json(sizes.breakpoints),
   tools: [tool],
-  ...{ agent: id, awaitEndMs: large, deletesThread: true, retryOf: id, webhookJson: 'x'.repeat(sizes.webhookTarget) },
+  ...{
+    agent: id,
+    awaitEndMs: large,
+    deletesThread: true,
+    retryOf: id,
+    priority: 9,
+    webhookJson: 'x'.repeat(sizes.webhookTarget),
+  },
 };
 
 /** A message of this many bytes as JSON. */
