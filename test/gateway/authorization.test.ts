@@ -83,7 +83,7 @@ test('whoever asks for what the record holds beside the events of a stream needs
   const client = createClient(url, as({ sub: 'ada' }));
   const body = { messages: [user('x')] };
   let id = '';
-  for await (const chunk of client.stream(body)) id = chunk.run_id;
+  for await (const chunk of client.stream(body)) id = chunk.id.split(':')[0] ?? '';
   t.not(id, '');
   const refused = { error: { code: 'PERMISSION_DENIED', message: 'read on checkpointer is not allowed' } };
   const started = await client.send('POST', '/v1/graph/stream', { ...body, stream_modes: ['values'] });
