@@ -18,6 +18,8 @@ const kindTitles: Readonly<Record<EventKind, string>> = {
   summary_chunk: 'summary',
   on_chain_end: 'end',
   error: 'error',
+  tasks: 'tasks',
+  values: 'values',
 };
 
 const rowHeight = 31;
