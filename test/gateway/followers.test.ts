@@ -149,7 +149,12 @@ const extras: StreamExtras = {
 const tiny = { segmentBytes: 50, feedBytes: 200, totalBytes: 600 };
 
 test('every reader has every event once and in order, wherever it begins and however slow it is', async (t) => {
-  const pace = fc.record({ after: fc.nat(12), turns: fc.nat(6), framing: fc.constantFrom(sse, ndjson), wantsMore: fc.boolean() });
+  const pace = fc.record({
+    after: fc.nat(12),
+    turns: fc.nat(6),
+    framing: fc.constantFrom(sse, ndjson),
+    wantsMore: fc.boolean(),
+  });
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.string({ maxLength: 400 }), { minLength: 1, maxLength: 12 }),
