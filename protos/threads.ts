@@ -1143,7 +1143,8 @@ export interface ListOpenRunsReply {
 }
 
 export interface ListSleepingRunsRequest {
-  readonly until: number;
+  /** Absent: until now, by the clock of the record. */
+  readonly until?: number;
   readonly limit: number;
   /** Only runs after this one in the order of the list. */
   readonly after?: WakeMark;
@@ -1159,6 +1160,8 @@ export interface WakeMark {
 export interface ListSleepingRunsReply {
   readonly runs: readonly SleepingRun[];
   readonly hasMore: boolean;
+  /** The clock of the record. */
+  readonly now: number;
 }
 
 export interface SleepingRun {

@@ -93,7 +93,7 @@ export const executionSettings = {
   ),
   WAIT_TTL: integer(
     2_592_000,
-    'Seconds that `THREAD_TTL` spares a thread that waits for an answer or for results of tools; 0 spares it for ever',
+    'Seconds that `THREAD_TTL` spares a thread that waits for an answer or for results of tools, from the deadline of its question on if it has one; 0 spares it for ever',
     { max: 10 ** 10 },
   ),
   QUEUE_TTL: integer(

@@ -34,6 +34,7 @@ import { createSweep } from './worker/sweep.ts';
 import { createSweepPace } from './worker/sweep-pace.ts';
 import { createUnservedPools } from './worker/unserved-pools.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
+import { createRecordClock } from './worker/record-clock.ts';
 import { openWakes } from './worker/wakes.ts';
 import type { OnDelivery } from './webhooks/deliver.ts';
 import { openWebhooks } from './webhooks/open.ts';
@@ -73,7 +74,7 @@ interface OpenExecutionOptions {
   readonly sweepMs: number;
   /** How often a waiting run is enqueued again, in case the queue lost it, in milliseconds; absent: every half minute. */
   readonly waitingMs?: number | undefined;
-  /** The clock by which runs sleep, threads are idle and events old, in milliseconds since 1970. */
+  /** The clock of this process, in milliseconds since 1970: by it threads are idle and events old. Runs go by that of the record. */
   readonly now?: () => number;
   /** Absent: nothing is watched. */
   readonly watchdog?: Watchdog;
@@ -132,6 +133,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     ? createRegisteredAgents({ threads, defaultName: agents.defaultName, log })
     : heldAgents(agents);
   const closing = new AbortController();
+  const clock = createRecordClock({ now, log });
   const logSweepError = logFailures({ log, text: 'the sweep failed; the next one tries again' });
   const onSweepError = (error: unknown): void => {
     if (!closing.signal.aborted) logSweepError(error);
@@ -196,7 +198,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
           onClaimed: options.onClaimed,
           onDriven: options.onDriven,
           isSwept: housekeeps,
-          now,
+          clock,
           onUsage: options.onUsage,
         });
   if (worker) {
@@ -219,7 +221,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     const sweepMs = accepts ? options.sweepMs : Math.max(options.sweepMs, waitingMs);
     opening.use(every(sweepMs, async () => (pace.isDue() ? sweep(worker) : undefined), onSweepError));
     opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
-    opening.use(openWakes({ threads, queue, now, log }));
+    opening.use(openWakes({ threads, queue, clock, log }));
     opening.use(await openHousekeeping({ ...parts, log, values, now }));
     const { WEBHOOK_HOSTS: hosts, WEBHOOK_NETWORKS: networks } = values;
     const { onDelivery, onDeliveriesDue: onDue } = options;

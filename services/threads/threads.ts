@@ -259,7 +259,7 @@ const createSweepCalls = (store: ThreadReads & ThreadSweeps, routings: Routings,
     return { runs, ...(hasMore && last ? { cursor: last.runId } : {}) };
   },
 
-  listSleepingRuns: async ({ until, limit, after }) => {
+  listSleepingRuns: async ({ until = now(), limit, after }) => {
     const rows = await store.listSleepingRuns({ until, after, limit: limit + 1 });
     const { items, hasMore } = toPage(rows, { limit, sizeOf: keyBytes });
     const known = await routings.get();
@@ -267,7 +267,7 @@ const createSweepCalls = (store: ThreadReads & ThreadSweeps, routings: Routings,
     await eachOf([...items.entries()], sleepersAtOnce, async ([index, run]) => {
       runs[index] = { ...run, ...servedBy(await store.getHead(run), known) };
     });
-    return { runs, hasMore };
+    return { runs, hasMore, now: now() };
   },
 
   listIdle: async ({ before, waitingBefore, limit }) => ({

@@ -20,6 +20,7 @@ import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { createThreads } from '@agent-workflow/threads/threads';
 
 const silentLog = createLog('test', 'silent');
@@ -39,6 +40,8 @@ export interface ReplicaOptions {
   readonly graph: CompiledGraph | Agents;
   /** How often it looks for runs that nobody drives, in milliseconds; absent: at its start only. */
   readonly sweepMs?: number;
+  /** How often a run that waits is enqueued again, in milliseconds. */
+  readonly waitingMs?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => number;
   /** Called with what the replica logs as a warning. */
@@ -62,10 +65,19 @@ export interface Replicas extends Ground, AsyncDisposable {
   readonly open: (options: ReplicaOptions) => Promise<Replica>;
 }
 
-/** `now` is the clock of the record. */
-export async function openReplicas({ now = Date.now }: { readonly now?: () => number } = {}): Promise<Replicas> {
+interface GroundOptions {
+  /** The clock of the record. */
+  readonly now?: () => number;
+  /** Absent: one in memory. */
+  readonly store?: ThreadStore;
+}
+
+export async function openReplicas({
+  now = Date.now,
+  store: given = openSqliteThreadStore({ path: ':memory:' }),
+}: GroundOptions = {}): Promise<Replicas> {
   await using opening = new AsyncDisposableStack();
-  const store = opening.use(openSqliteThreadStore({ path: ':memory:' }));
+  const store = opening.use(given);
   const memory = opening.use(await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) }));
   const ground: Ground = {
     threads: link(createThreads({ store, now })),
@@ -98,7 +110,7 @@ const never = new Promise<never>(() => undefined);
 
 async function openReplica(
   ground: Ground,
-  { graph, sweepMs = 3_600_000, env = {}, now = Date.now, through = () => ({}), onWarning }: ReplicaOptions,
+  { graph, sweepMs = 3_600_000, waitingMs, env = {}, now = Date.now, through = () => ({}), onWarning }: ReplicaOptions,
   opened: AsyncDisposableStack,
 ): Promise<Replica> {
   const death = new AbortController();
@@ -133,8 +145,7 @@ async function openReplica(
     },
     log: onWarning ? warning(onWarning) : silentLog,
     values: readEnv(executionSettings, { LEASE_MS: '60000', ...env }),
-    sweepMs,
-    now,
+    ...{ sweepMs, waitingMs, now },
   });
   opened.defer(async () => {
     if (isDead()) return;

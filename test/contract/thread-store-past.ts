@@ -294,6 +294,26 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
     },
   );
 
+  check('a thread whose question has a deadline is idle since that, and not before', async (t, store) => {
+    const idle = async (waitingBefore: number): Promise<string[]> =>
+      (await store.listIdle({ before: 100, waitingBefore }, 10)).map(({ threadId }) => threadId).toSorted();
+    for (const [threadId, runId, parts] of [
+      ['uuid', '01a22716-d103-7000-aa36-559f6a623eaa', { wakeAt: 50 }],
+      ['named', 'r1', { wakeAt: 50 }],
+      ['without', 'r2', {}],
+    ] as const) {
+      const asking = run(runId, { threadId, status: 'interrupted', ...parts });
+      const head = { ...newHead, updatedAt: 3, openInterrupts: ['i1'], interruptedRun: runId };
+      await put(store, { head, runs: [asking] }, { owner, threadId });
+      // A fork waits for the same answer, without the deadline.
+      await put(store, { head }, { owner, threadId: `fork of ${threadId}` });
+    }
+    const forks = ['fork of named', 'fork of uuid', 'fork of without'];
+    t.deepEqual(await idle(3), []);
+    t.deepEqual(await idle(50), [...forks, 'without']);
+    t.deepEqual(await idle(51), [...forks, 'named', 'uuid', 'without']);
+  });
+
   if (ages) return;
 
   check(

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SweepCalls } from '@agent-workflow/protos/threads';
 import type { RunLog } from '../ports/log.ts';
 import { openRuns } from './open-runs.ts';
-import { sleepingRuns } from './wakes.ts';
+import { allSleepers, sleepingRuns } from './wakes.ts';
 
 interface ExpiringParts {
   readonly eventLog: RunLog;
@@ -34,7 +34,7 @@ export async function expireLogs({ eventLog, threads, time, signal }: ExpiringPa
   const orphans = new Set(await eventLog.unended(time));
   if (orphans.size === 0) return;
   for await (const runs of openRuns(threads)) for (const { runId } of runs) orphans.delete(runId);
-  for await (const runs of sleepingRuns(threads)) for (const { runId } of runs) orphans.delete(runId);
+  for await (const { runs } of sleepingRuns(threads, allSleepers)) for (const { runId } of runs) orphans.delete(runId);
   const runIds = [...orphans];
   for (let first = 0; first < runIds.length; first += logsAtOnce)
     await eventLog.drop(runIds.slice(first, first + logsAtOnce));

@@ -3,7 +3,7 @@ import type { SweepCalls } from '@agent-workflow/protos/threads';
 import { named } from '../record/agents.ts';
 import type { Registry } from '../record/registry.ts';
 import type { RunQueue } from '../ports/queue.ts';
-import { sleepingRuns } from './wakes.ts';
+import { allSleepers, sleepingRuns } from './wakes.ts';
 
 interface RetiredSleepersParts {
   readonly threads: Pick<SweepCalls, 'listSleepingRuns'>;
@@ -30,7 +30,7 @@ export function createRetiredSleepers(parts: RetiredSleepersParts): () => Promis
 
   const pass = async (): Promise<number> => {
     let found = 0;
-    for await (const runs of sleepingRuns(threads)) {
+    for await (const { runs } of sleepingRuns(threads, allSleepers)) {
       const lost = runs.filter(({ isRetired, isAsking }) => isRetired && !isAsking);
       await eachOf(lost, enqueuedAtOnce, ({ owner, threadId, runId, agent }) =>
         queue.enqueue({ owner, threadId, runId, ...named(agent) }),

@@ -1,18 +1,25 @@
 import { eachOf } from '@agent-workflow/kit/each';
-import { canBeRetried } from '@agent-workflow/kit/errors';
+import { canBeRetried, fromUnknown } from '@agent-workflow/kit/errors';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import type { RunCalls, SleepingRun, SweepCalls, WakeMark } from '@agent-workflow/protos/threads';
+import type {
+  ListSleepingRunsReply,
+  RunCalls,
+  SleepingRun,
+  SweepCalls,
+  WakeMark,
+} from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { named } from '../record/agents.ts';
 import type { RunQueue } from '../ports/queue.ts';
+import type { RecordClock } from './record-clock.ts';
 
 interface WakesOptions {
   readonly threads: Pick<SweepCalls, 'listSleepingRuns'> & Pick<RunCalls, 'passDeadline'>;
   readonly queue: Pick<RunQueue, 'enqueue'>;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
+  /** Is read here twice a second, so that it is known also where a run is claimed by its acceptance. */
+  readonly clock: Pick<RecordClock, 'read'>;
   readonly log: Log;
 }
 
@@ -53,8 +60,11 @@ export function openWakes(options: WakesOptions): AsyncDisposable {
   );
 }
 
-function createWakes({ threads, queue, now, log }: WakesOptions): () => Promise<void> {
+function createWakes({ threads, queue, clock, log }: WakesOptions): () => Promise<void> {
   const enqueued = new LRUCache<string, true>({ maxSize: remembered, sizeCalculation: () => 1 });
+  const timed: Pick<SweepCalls, 'listSleepingRuns'> = {
+    listSleepingRuns: (request, call) => clock.read(() => threads.listSleepingRuns(request, call)),
+  };
   /** Up to where the list has been read; absent until it was read once from its start. */
   let readTo: number | undefined;
   let readAllAt = -Infinity;
@@ -64,6 +74,13 @@ function createWakes({ threads, queue, now, log }: WakesOptions): () => Promise<
     await queue.enqueue({ owner, threadId, runId, ...named(agent, revision) });
     enqueued.set(nameOf(run), true);
   };
+
+  /** What fails stops no other; the next sweep begins again where this one began. */
+  let failed: unknown;
+  const handle = async (run: SleepingRun): Promise<void> =>
+    (run.isAsking ? passDeadline(run) : enqueue(run)).catch((error: unknown) => {
+      failed ??= error;
+    });
 
   const passDeadline = async ({ owner, threadId, runId, ...asking }: SleepingRun): Promise<void> => {
     try {
@@ -80,33 +97,44 @@ function createWakes({ threads, queue, now, log }: WakesOptions): () => Promise<
   };
 
   return async () => {
-    const until = now();
     const started = performance.now();
+    let until: number | undefined;
+    failed = undefined;
     const isAgain = readTo === undefined || started - readAllAt >= againMs;
     const after = isAgain || readTo === undefined ? undefined : { wakeAt: readTo - lateMs, runId: '' };
-    for await (const runs of sleepingRuns(threads, until, after)) {
+    for await (const { runs, now } of sleepingRuns(timed, { after })) {
+      until ??= now;
       const due = runs.filter((run) => isAgain || !enqueued.has(nameOf(run)));
-      await eachOf(due, enqueuedAtOnce, (run) => (run.isAsking ? passDeadline(run) : enqueue(run)));
+      await eachOf(due, enqueuedAtOnce, handle);
     }
     if (isAgain) readAllAt = started;
-    readTo = until;
+    readTo = failed === undefined ? until : (readTo ?? 0);
+    if (failed !== undefined) throw fromUnknown(failed);
   };
 }
 
-/** The runs that sleep until `until` or less, after `first`, page by page. Without these bounds all of them. */
+interface Sleepers {
+  /** Absent: until now, by the clock of the record. */
+  readonly until?: number;
+  readonly after?: WakeMark | undefined;
+}
+
+/** The runs that sleep until then or less, after a mark, page by page. */
 export async function* sleepingRuns(
   threads: Pick<SweepCalls, 'listSleepingRuns'>,
-  until = Number.MAX_SAFE_INTEGER,
-  first?: WakeMark,
-): AsyncGenerator<readonly SleepingRun[]> {
+  { until, after: first }: Sleepers,
+): AsyncGenerator<ListSleepingRunsReply> {
   for (let after = first; ;) {
-    const request = { until, limit: runsAtOnce, ...(after && { after }) };
-    const { runs, hasMore } = await threads.listSleepingRuns(request, within(callTimeoutMs));
-    yield runs;
-    const last = runs.at(-1);
-    if (!hasMore || !last) return;
+    const request = { limit: runsAtOnce, ...(until !== undefined && { until }), ...(after && { after }) };
+    const reply = await threads.listSleepingRuns(request, within(callTimeoutMs));
+    yield reply;
+    const last = reply.runs.at(-1);
+    if (!reply.hasMore || !last) return;
     after = { wakeAt: last.wakeAt, runId: last.runId };
   }
 }
+
+/** All runs that sleep, and all questions that have deadlines. */
+export const allSleepers: Sleepers = { until: Number.MAX_SAFE_INTEGER };
 
 const nameOf = ({ owner, runId, wakeAt }: SleepingRun): string => JSON.stringify([owner, runId, wakeAt]);

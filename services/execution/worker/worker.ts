@@ -26,10 +26,11 @@ import type { RunLog } from '../ports/log.ts';
 import type { RunQueue, TakenRun } from '../ports/queue.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
 import { countDriven, createActiveRuns, type ActiveRun, type ActiveRuns } from './active-runs.ts';
-import { createClaimAndDrive, createRecordClock, intentOf } from './claim.ts';
+import { createClaimAndDrive, intentOf } from './claim.ts';
 import { createDriveClaimed, type DriveClaimed } from './drive-claimed.ts';
 import { createLastClaims } from './last-claims.ts';
 import type { Lease } from './lease.ts';
+import type { RecordClock } from './record-clock.ts';
 import { createRequeue } from './requeue.ts';
 import { createRunEnds } from './run-ends.ts';
 import { createThreadCache } from './thread-cache.ts';
@@ -54,8 +55,8 @@ export interface WorkerOptions {
   readonly contextBytes: number;
   /** Bound of the thread states that are cached between runs, in bytes of JSON. */
   readonly threadCacheBytes: number;
-  /** The clock of this process, in milliseconds since 1970. Runs go by that of the record. */
-  readonly now: () => number;
+  /** Runs go by it. */
+  readonly clock: RecordClock;
   /** Called with each claimed run and its options: for metrics. */
   readonly onClaimed?: ((claimed: ClaimedRun, options: RunOptions) => void) | undefined;
   /** Called when a run is not driven here any more. */
@@ -105,7 +106,7 @@ interface Reservation {
 const retakeMs = 500;
 
 export function createWorker(options: WorkerOptions): Worker {
-  const { workerId, queue, log } = options;
+  const { workerId, queue, log, clock, threads } = options;
   const slots = new Slots(options.concurrency);
   const cache = createThreadCache(options.threadCacheBytes);
   const active = createActiveRuns();
@@ -116,7 +117,6 @@ export function createWorker(options: WorkerOptions): Worker {
   const held = { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
   const ends = createRunEnds(options);
   const requeue = createRequeue({ ...options, active, ends, signal });
-  const clock = createRecordClock(options);
   const driveClaimed = createDriveClaimed({ ...options, now: clock.now, active, cache, contexts, ends, requeue });
   const { onDriven } = options;
   const drive: DriveClaimed = onDriven
@@ -124,7 +124,15 @@ export function createWorker(options: WorkerOptions): Worker {
     : driveClaimed;
   const claimAndDrive = createClaimAndDrive({
     ...options,
-    ...{ claimRun: clock.claimRun, active, cache, ends, requeue, drive, signal },
+    ...{
+      claimRun: (request, call) => clock.read(() => threads.claimRun(request, call)),
+      active,
+      cache,
+      ends,
+      requeue,
+      drive,
+      signal,
+    },
   });
 
   /** Claims and drives a run in a slot that is taken already, and frees the slot. Resolves with what `claimAndDrive` does; never rejects. */

@@ -9,6 +9,7 @@ import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import { toJson } from '../record/json.ts';
+import { dropDeadlines } from '../runs/commit.ts';
 import { versionConflict, writableHead } from '../state/write.ts';
 import { absent, checkpointOf } from '../history/checkpoints.ts';
 import { entriesBetween } from '../history/fork.ts';
@@ -78,6 +79,10 @@ export async function restoringChange(
   const { mark } = overlay;
   if (!mark) return undefined;
   const fields = await store.getFields(key);
+  const { interruptedRun = '' } = mark;
+  const asking = interruptedRun === '' ? undefined : await store.getRun(key.owner, interruptedRun);
+  const hasDeadlines =
+    asking?.threadId === key.threadId && asking.end?.interruptsJson?.includes('"deadline":') === true;
   const after: Head = {
     ...marked(head, mark),
     nextPosition: head.nextPosition,
@@ -86,7 +91,7 @@ export async function restoringChange(
   };
   const rows = restored(overlay);
   const change: Change = {
-    head: after,
+    ...(hasDeadlines ? dropDeadlines(after, asking) : { head: after }),
     ...rows,
     deletedFrom: mark.nextPosition,
     checkpoint: {

@@ -17,7 +17,7 @@ import type { ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
 import { agentOf } from '../record/head.ts';
-import { fromJson, fromQuestions, toJson } from '../record/json.ts';
+import { fromJson, withoutShownDeadlines } from '../record/json.ts';
 import { threadBytes } from '../record/row-sizes.ts';
 import { sizeOfFields } from '../record/size.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
@@ -381,7 +381,7 @@ async function valuesOf({ store, texts }: Searched, key: ThreadKey): Promise<Uin
   return Buffer.from(`{${members.join(',')}}`);
 }
 
-/** The questions that the thread waits to be answered, and the run that asked them. */
+/** The questions that the thread waits to be answered, with the deadlines that count, and the run that asked them. */
 async function questionsOf(
   store: ThreadReads,
   { owner, threadId }: ThreadKey,
@@ -391,12 +391,7 @@ async function questionsOf(
   const asking = await store.getRun(owner, interruptedRun);
   const json = asking?.end?.interruptsJson;
   if (json === undefined) return { askedBy: interruptedRun };
-  // A fork, and a thread that was brought back after the deadline had passed, wait without one.
-  const counts = asking?.threadId === threadId && asking.wakeAt !== undefined;
-  return { askedBy: interruptedRun, interruptsJson: counts ? Buffer.from(json) : withoutDeadlines(json) };
-}
-
-function withoutDeadlines(json: string): Uint8Array {
-  if (!json.includes('"deadline":')) return Buffer.from(json);
-  return toJson(fromQuestions(json).map(({ deadline: _, default: _default, ...question }) => question));
+  // A fork waits without one.
+  const counts = asking?.wakeAt !== undefined && asking.threadId === threadId;
+  return { askedBy: interruptedRun, interruptsJson: Buffer.from(counts ? json : withoutShownDeadlines(json)) };
 }

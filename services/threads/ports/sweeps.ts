@@ -51,7 +51,8 @@ export interface ThreadSweeps {
   }) => Promise<readonly SleepingRun[]>;
   /**
    * At most `limit` threads of every owner that were last updated before `before`, that no run holds, that have no `ttl` and that are not being deleted. Those
-   * with open questions or open calls were last updated before `waitingBefore`, too; none of them when it is absent.
+   * with open questions or open calls were last updated before `waitingBefore`, too, and the deadline of their questions is before it; none of
+   * them when it is absent.
    */
   readonly listIdle: (times: IdleTimes, limit: number) => Promise<readonly ThreadKey[]>;
   /** At most `limit` threads of every owner that are marked deleting. */

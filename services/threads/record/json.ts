@@ -40,6 +40,12 @@ export function fromQuestions(interruptsJson: string | undefined): readonly Ques
   }
 }
 
+/** The questions without their deadlines, and the answers that count from these on. */
+export const withoutShownDeadlines = (interruptsJson: string): string =>
+  interruptsJson.includes('"deadline":')
+    ? JSON.stringify(fromQuestions(interruptsJson).map(({ deadline: _at, default: _answer, ...rest }) => rest))
+    : interruptsJson;
+
 const isQuestion = (value: unknown): value is Question =>
   typeof value === 'object' && value !== null && typeof (value as Partial<Question>).id === 'string';
 

@@ -21,7 +21,7 @@ import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fixNextRevision, isOfRetired, servedRun, committedIterations, type Serving } from './revision.ts';
 import { endedRetry, leftByCommit, leftByEnd } from './retry.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
-import { fromQuestions } from '../record/json.ts';
+import { withoutShownDeadlines } from '../record/json.ts';
 import { isOpen } from '@agent-workflow/protos/lists';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
@@ -284,15 +284,17 @@ export function decideEnd(
   };
 }
 
-/** Who stops an interrupted run takes the deadlines from its questions, which stay open. */
-function dropDeadlines(head: Head, { wakeAt: _, ...run }: RunRecord): Change {
+/** Takes the deadlines from the questions of an interrupted run, which stay open: who stops it does so, and who restores the thread. */
+export function dropDeadlines(head: Head, { wakeAt: _, ...run }: RunRecord): Change {
   const { end } = run;
-  const questions = fromQuestions(end?.interruptsJson).map(({ deadline: _at, default: _answer, ...rest }) => rest);
   const { progress } = head;
   const isWaiting = progress !== undefined && head.interruptedRun === run.runId;
+  const shown = end?.interruptsJson;
   return {
     head: isWaiting ? { ...head, progress: withoutDeadlines(progress) } : head,
-    runs: [{ ...run, ...(end && { end: { ...end, interruptsJson: JSON.stringify(questions) } }) }],
+    runs: [
+      { ...run, ...(end && shown !== undefined && { end: { ...end, interruptsJson: withoutShownDeadlines(shown) } }) },
+    ],
   };
 }
 

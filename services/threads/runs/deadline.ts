@@ -41,8 +41,9 @@ export function decidePassDeadline(
   if (!head || head.deleting || asking?.wakeAt === undefined || asking.status !== 'interrupted')
     return { reply: startedBy(head, runs, asking) };
   if (head.interruptedRun !== asking.runId) return over(head, asking);
+  if (asking.wakeAt > now) return { reply: { isEarly: true } };
   // The run that holds the thread may leave it as it was: then the questions are open again.
-  if (asking.wakeAt > now || head.activeRun !== undefined) return { reply: { isEarly: true } };
+  if (head.activeRun !== undefined) return { reply: { isEarly: false } };
   const open = questionsWithDeadline(asking).filter(({ id }) => head.openInterrupts.includes(id));
   const [first] = open;
   if (!first) return over(head, asking);

@@ -200,7 +200,7 @@ export const stopThread = endpoint({
   tag: 'runs',
   summary: 'Stop the run of a thread at once',
   description:
-    'Stops the run of a thread at once, also in the middle of a node. The steps that were committed stay. Without a run under way the reply is `idle`.',
+    'Stops the run of a thread at once, also in the middle of a node. The steps that were committed stay. Without a run under way the reply is `idle`; the questions of a thread that waits for an answer have no deadline from then on.',
   example: examples.stopThread,
   method: 'POST',
   path: '/v1/graph/stop',
@@ -215,8 +215,8 @@ export const stopThread = endpoint({
     const stopped = await undefinedIfNotFound(
       execution.stopRun({ owner, runId, ...idempotency, ...keeping(input) }, call()),
     );
-    // The thread was deleted in the meantime, which ended the run.
-    if (!stopped) return idleText(threadId, input);
+    // The thread was deleted in the meantime, which ended the run; or it waits for an answer.
+    if (!stopped || stopped.status === 'interrupted') return idleText(threadId, input);
     const { status, stoppedNow, partial } = stopped;
     const message = stopMessage(stoppedNow, status);
     return JSON.stringify({
@@ -226,17 +226,18 @@ export const stopThread = endpoint({
   },
 });
 
-/** The running run of the thread; for a repeated idempotent request, the one that was running at the first attempt. */
+/** The running run of the thread, or the one that waits for an answer, whose deadline ends; for a repeated idempotent request, the one that was running at the first attempt. */
 async function runToStop(
   request: EndpointRequest<unknown, Static<typeof StopInput>>,
   threads: ThreadReadCalls & IdempotencyCalls,
 ): Promise<string | undefined> {
   const { owner, input, call, idempotency, newId } = request;
-  const { activeRunId } = await threads.getThread({ owner, threadId: threadOf(input) }, call());
-  if (idempotency.onceKey === undefined) return activeRunId;
-  const record = { owner, onceKey: newId('run to stop'), bodyHash: '', replyJson: jsonBytes({ runId: activeRunId }) };
+  const thread = await threads.getThread({ owner, threadId: threadOf(input) }, call());
+  const runId = thread.activeRunId ?? (thread.waitsFor === 'answer' ? thread.runId : undefined);
+  if (idempotency.onceKey === undefined) return runId;
+  const record = { owner, onceKey: newId('run to stop'), bodyHash: '', replyJson: jsonBytes({ runId }) };
   const { isNew, replyJson } = await threads.beginOnce(record, call());
-  if (isNew || !replyJson) return activeRunId;
+  if (isNew || !replyJson) return runId;
   return (JSON.parse(jsonText(replyJson)) as { runId?: string }).runId;
 }
 

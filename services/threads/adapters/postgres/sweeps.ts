@@ -62,7 +62,8 @@ const selectIdle = `WITH RECURSIVE owners (owner) AS (
   SELECT t.owner, t.thread_id FROM owners CROSS JOIN LATERAL (
     SELECT t.owner, t.thread_id FROM threads AS t
     WHERE t.owner = owners.owner AND NOT t.deleting AND t.updated_at < $1 AND t.active_run IS NULL AND t.ttl IS NULL
-      AND (t.updated_at < $3 OR (t.open_interrupts = '${noList}' AND t.open_calls = '${noList}')) LIMIT $2
+      AND (t.updated_at < $3 OR (t.open_interrupts = '${noList}' AND t.open_calls = '${noList}'))
+      AND NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.ref = t.ref AND r.run_id = t.interrupted_run AND r.wake_at >= $3) LIMIT $2
   ) AS t
   LIMIT $2`;
 

@@ -309,9 +309,11 @@ function createSweeps(db: Sqlite): ThreadSweeps {
            UNION ALL SELECT (SELECT min(owner) FROM threads WHERE owner > owners.owner) FROM owners WHERE owner IS NOT NULL
          )
          SELECT t.owner, t.thread_id FROM owners CROSS JOIN threads AS t
-           ON t.owner = owners.owner AND t.deleting = 0 AND t.updated_at < ? AND t.active_run IS NULL AND t.ttl IS NULL
-             AND (t.updated_at < ? OR (t.open_interrupts = '${noList}' AND t.open_calls = '${noList}'))
-         LIMIT ?`,
+           ON t.owner = owners.owner AND t.deleting = 0 AND t.updated_at < ?1 AND t.active_run IS NULL AND t.ttl IS NULL
+             AND (t.updated_at < ?2 OR (t.open_interrupts = '${noList}' AND t.open_calls = '${noList}'))
+             AND NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.owner = t.owner AND r.ref = t.ref AND r.wake_at >= ?2
+               AND r.run_id IN (t.interrupted_run, unhex(t.interrupted_run, '-')))
+         LIMIT ?3`,
       ).all(before, waitingBefore, limit);
       return Promise.resolve(rows.map(toKey));
     },

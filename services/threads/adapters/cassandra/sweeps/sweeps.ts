@@ -76,7 +76,9 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     if (head ? layout?.noted !== noted.bucket : noted.isOld) idle.settle(noted);
     if (!head || head.deleting || head.activeRun !== undefined || head.ttl !== undefined) return false;
     const waits = head.openInterrupts.length > 0 || head.openCalls.length > 0;
-    return head.updatedAt < (waits ? Math.min(before, waitingBefore) : before);
+    if (head.updatedAt >= (waits ? Math.min(before, waitingBefore) : before)) return false;
+    const asking = head.interruptedRun === undefined ? undefined : await readRun(noted, head.interruptedRun);
+    return (asking?.wakeAt ?? -Infinity) < waitingBefore;
   };
 
   const checkSleeping = async (noted: Noted, { wakeAt, runId }: WakeMark): Promise<SleepingRun | undefined> => {
