@@ -14,6 +14,13 @@ interface Result {
   };
 }
 
+/** Whether it is done or refused for good. Refusals of other kinds are of a request that is under way, or of a service that is busy or away. */
+const isFinal = ({ status, body }: Reply): boolean => {
+  const { message = '' } = (body.error as { readonly message?: string } | undefined) ?? {};
+  if (status === 400 || status === 404 || status === 422) throw new Error(message);
+  return status < 400 || (status === 409 && message.includes('the deadline of question'));
+};
+
 withCluster(test, { agent: 'deadlines', threads: 3, gateways: 3, env: { LEASE_MS: '1500' } }, (cluster) => {
   const oneOf = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)] as T;
 
@@ -24,7 +31,7 @@ withCluster(test, { agent: 'deadlines', threads: 3, gateways: 3, env: { LEASE_MS
       const reply = await createClient(oneOf(cluster().urls))
         .send(method, path, body, method === 'POST' ? key : {})
         .catch(() => undefined);
-      if (reply && reply.status < 500) return reply;
+      if (reply && isFinal(reply)) return reply;
     }
   };
 
