@@ -1,7 +1,8 @@
 import test from 'ava';
 import { END, field, interrupt, START, StateGraph } from '@agent-workflow/graph';
-import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { canBeRetried, isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { idFrom, newId } from '@agent-workflow/kit/ids';
+import { retry, serverAway } from '@agent-workflow/kit/retry';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Run } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
@@ -29,6 +30,9 @@ const graph = new StateGraph({
   .addEdge(START, 'ask')
   .addEdge('ask', END)
   .compile();
+
+/** A server of a busy machine does not always answer in time. */
+const untilAvailable = <T>(work: () => Promise<T>): Promise<T> => retry(work, { ...serverAway, mayHelp: canBeRetried });
 
 /** Three replicas of the execution service, each with a threads service of its own on one store. Any may be killed, and is replaced. */
 class Mortals {
@@ -58,6 +62,10 @@ class Mortals {
 
   /** Calls one of them, and another one when that is killed meanwhile. */
   async call<T>(work: (execution: Execution) => Promise<T>): Promise<T> {
+    return untilAvailable(async () => this.#call(work));
+  }
+
+  async #call<T>(work: (execution: Execution) => Promise<T>): Promise<T> {
     for (;;) {
       const one = this.#alive[Math.floor(Math.random() * this.#alive.length)];
       if (!one) throw new Error('none is alive');
@@ -76,14 +84,12 @@ class Mortals {
 
   async answer({ threadId, id }: Question): Promise<Told> {
     const request = { threadId, runId: newId(), messages: [], resumeJson: json({ [id]: 'answer' }) };
-    for (;;) {
-      try {
-        await this.call((execution) => start(execution, request));
-        return { runId: request.runId };
-      } catch (error) {
-        if (isServiceError(error, 'Conflict')) return { refusal: error.message };
-        if (!isServiceError(error, 'Unavailable')) throw error;
-      }
+    try {
+      await this.call((execution) => start(execution, request));
+      return { runId: request.runId };
+    } catch (error) {
+      if (isServiceError(error, 'Conflict')) return { refusal: error.message };
+      throw error;
     }
   }
 }
@@ -104,9 +110,13 @@ for (const { withStore } of testedStores) {
         const mortals = new Mortals(replicas, store);
         for (let count = 0; count < 3; count++) await mortals.add();
         const runsOf = async (threadId: string): Promise<readonly Run[]> =>
-          (await replicas.threads.listRuns({ owner, threadId, limit: 10 }, call())).runs;
+          (await untilAvailable(() => replicas.threads.listRuns({ owner, threadId, limit: 10, offset: 0 }, call())))
+            .runs;
         const service = {
-          ...{ runsOf, answersOf: (threadId: string) => fieldOf(replicas.threads, threadId, 'answers') },
+          ...{
+            runsOf,
+            answersOf: (threadId: string) => untilAvailable(() => fieldOf(replicas.threads, threadId, 'answers')),
+          },
           ask: (threadId: string, deadline: number) => mortals.ask(threadId, deadline),
           answer: (question: Question) => mortals.answer(question),
           killOne: () => mortals.killOne(),

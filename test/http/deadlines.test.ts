@@ -160,7 +160,7 @@ test.serial(
       ['restored after', byLoad(300)],
     ] as const) {
       const { meta } = await askedOn(t, thread, { deadline, default: 'late' });
-      const [{ id = '' } = {}] = meta.interrupts ?? [];
+      const id = meta.interrupts?.[0]?.id ?? '';
       const checkpoint = { checkpoint_id: await newestOf(thread) };
       if (deadline === hour) await invoke(t, thread, { resume: 'first' });
       const [went] = await untilRuns(thread, 2);
@@ -249,7 +249,7 @@ test.serial(
   async (t) => {
     const failsUntil = Date.now() + byLoad(2000);
     const { meta } = await askedOn(t, 'retried', { deadline: 1, default: 'late', failsUntil });
-    const [{ id = '' } = {}] = meta.interrupts ?? [];
+    const id = meta.interrupts?.[0]?.id ?? '';
     const [failed] = await untilRuns('retried', 2);
     const failedId = failed?.run_id ?? '';
     await until(async () => (await runOf(failedId)).status === 'failed');
