@@ -16,7 +16,11 @@ interface Result {
 
 /** Whether it is done or refused for good. Refusals of other kinds are of a request that is under way, or of a service that is busy or away. */
 const isFinal = ({ status, body }: Reply): boolean => {
-  const { message = '' } = body.error ?? {};
+  if (status < 400) return true;
+  const { message } = body.error as { readonly message: string };
+  if (status === 400 || status === 404 || status === 422) throw new Error(message);
+  return status === 409 && message.includes('the deadline of question');
+};
   if (status === 400 || status === 404 || status === 422) throw new Error(message);
   return status < 400 || (status === 409 && message.includes('the deadline of question'));
 };
