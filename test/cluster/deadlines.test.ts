@@ -21,9 +21,6 @@ const isFinal = ({ status, body }: Reply): boolean => {
   if (status === 400 || status === 404 || status === 422) throw new Error(message);
   return status === 409 && message.includes('the deadline of question');
 };
-  if (status === 400 || status === 404 || status === 422) throw new Error(message);
-  return status < 400 || (status === 409 && message.includes('the deadline of question'));
-};
 
 withCluster(test, { agent: 'deadlines', threads: 3, gateways: 3, env: { LEASE_MS: '1500' } }, (cluster) => {
   const oneOf = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)] as T;
