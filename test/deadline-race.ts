@@ -16,7 +16,7 @@ export interface Question {
 }
 
 /** What its sender is told of an answer: which run it started, or why it is refused. */
-export interface Told {
+export interface Outcome {
   readonly runId?: string;
   readonly refusal?: string;
 }
@@ -24,9 +24,9 @@ export interface Told {
 /** A service on which deadlines and answers meet, one replica of which can be killed. */
 interface Service {
   /** Asks on a new thread. The question has this deadline, or one that is soon after it, and `default`. */
-  readonly ask: (threadId: string, deadline: number) => Promise<Question>;
+  readonly pose: (threadId: string, deadline: number) => Promise<Question>;
   /** Sends `answer` until it is known what became of it. */
-  readonly answer: (question: Question) => Promise<Told>;
+  readonly answer: (question: Question) => Promise<Outcome>;
   readonly runsOf: (threadId: string) => Promise<readonly { readonly runId: string; readonly status: string }[]>;
   readonly answersOf: (threadId: string) => Promise<unknown>;
   /** Kills one replica, and starts another in its place. */
@@ -47,16 +47,19 @@ const askedAtOnce = 20;
 export async function raceDeadlines(t: ExecutionContext, service: Service, questions: number): Promise<void> {
   t.timeout(byLoad(600_000));
   /** Longer than it took to ask the questions before. */
-  let leadMs = 1000;
+  let leadMs = byLoad(1000);
   let kills = 0;
   let failed = 0;
   const counted = { answer: 0, default: 0 };
   for (let from = 0; from < questions; from += wave) {
     const begun = Date.now();
-    const asks = Array.from({ length: Math.min(wave, questions - from) }, (_, index) => `race-${String(from + index)}`);
+    const threadIds = Array.from(
+      { length: Math.min(wave, questions - from) },
+      (_, index) => `race-${String(from + index)}`,
+    );
     const open: Question[] = [];
-    await eachOf(asks, askedAtOnce, async (threadId) => {
-      open.push(await service.ask(threadId, begun + leadMs + Math.floor(Math.random() * 1000)));
+    await eachOf(threadIds, askedAtOnce, async (threadId) => {
+      open.push(await service.pose(threadId, begun + leadMs + Math.floor(Math.random() * 1000)));
     });
     leadMs = 2 * (Date.now() - begun);
     const answering = new AbortController();
@@ -71,14 +74,14 @@ export async function raceDeadlines(t: ExecutionContext, service: Service, quest
       open.map(async (question) => {
         // A deadline counts from its moment to half a second later, when a replica finds it.
         await delay(Math.max(0, question.deadline - Date.now() - 200 + Math.random() * 900));
-        return { question, told: await service.answer(question) };
+        return { question, outcome: await service.answer(question) };
       }),
     );
     answering.abort();
     await killing;
-    for (const { question, told } of all) {
-      if (await checkOne(t, service, question, told)) failed++;
-      counted[told.refusal === undefined ? 'answer' : 'default']++;
+    for (const { question, outcome } of all) {
+      if (await checkOne(t, service, question, outcome)) failed++;
+      counted[outcome.refusal === undefined ? 'answer' : 'default']++;
     }
   }
   const { answer, default: passed } = counted;
@@ -90,9 +93,9 @@ export async function raceDeadlines(t: ExecutionContext, service: Service, quest
 }
 
 /** @returns whether the run that went on has failed. */
-async function checkOne(t: ExecutionContext, service: Service, question: Question, told: Told): Promise<boolean> {
+async function checkOne(t: ExecutionContext, service: Service, question: Question, outcome: Outcome): Promise<boolean> {
   const { threadId, runId: asking, id, deadline } = question;
-  const { runId: goesOn = idFrom(id, 'deadline'), refusal } = told;
+  const { runId: goesOn = idFrom(id, 'deadline'), refusal } = outcome;
   let runs = await service.runsOf(threadId);
   while (runs.some(({ status }) => status === 'queued' || status === 'running')) {
     await delay(20);

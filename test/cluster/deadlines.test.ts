@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { questionsGiven, raceDeadlines, type Question, type Told } from '../deadline-race.ts';
+import { questionsGiven, raceDeadlines, type Question, type Outcome } from '../deadline-race.ts';
 import { createClient, user, type Reply } from '../servers/client.ts';
 import type { Replica } from '../servers/cluster-replica.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
@@ -36,7 +36,7 @@ withCluster(test, { agent: 'deadlines', threads: 3, gateways: 3, env: { LEASE_MS
     }
   };
 
-  const ask = async (threadId: string, deadline: number): Promise<Question> => {
+  const pose = async (threadId: string, deadline: number): Promise<Question> => {
     const asking = { deadline: Math.max(0, deadline - Date.now()), default: 'default' };
     const body = { messages: [user(JSON.stringify(asking))], config: { thread_id: threadId } };
     const { meta } = (await send('POST', '/v1/graph/invoke', body)).body.data as Result;
@@ -44,7 +44,7 @@ withCluster(test, { agent: 'deadlines', threads: 3, gateways: 3, env: { LEASE_MS
     return { threadId, runId: meta.run_id, id, deadline: Date.parse(shown) };
   };
 
-  const answer = async ({ threadId, id }: Question): Promise<Told> => {
+  const answer = async ({ threadId, id }: Question): Promise<Outcome> => {
     const body = { messages: [], resume: { [id]: 'answer' }, config: { thread_id: threadId } };
     const { status, body: reply } = await send('POST', '/v1/runs', body);
     if (status === 409) return { refusal: (reply.error as { readonly message: string }).message };
@@ -74,6 +74,6 @@ withCluster(test, { agent: 'deadlines', threads: 3, gateways: 3, env: { LEASE_MS
 
   test.serial(
     'of a deadline and an answer that come in the same second one counts, over kills, and both sides are told which',
-    async (t) => raceDeadlines(t, { ask, answer, runsOf, answersOf, killOne }, questionsGiven || some),
+    async (t) => raceDeadlines(t, { pose, answer, runsOf, answersOf, killOne }, questionsGiven || some),
   );
 });

@@ -8,7 +8,7 @@ import type { Run } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { createThreads } from '@agent-workflow/threads/threads';
-import { questionsGiven, raceDeadlines, type Question, type Told } from '../deadline-race.ts';
+import { questionsGiven, raceDeadlines, type Question, type Outcome } from '../deadline-race.ts';
 import { until } from '../until.ts';
 import { call, endOf, fieldOf, owner, start } from './execution/calls.ts';
 import { resultOf, type Chunk } from './execution/chunks.ts';
@@ -74,7 +74,7 @@ class Mortals {
     }
   }
 
-  async ask(threadId: string, deadline: number): Promise<Question> {
+  async pose(threadId: string, deadline: number): Promise<Question> {
     const runId = newId();
     const messages = [user(String(deadline))];
     await this.call((execution) => start(execution, { threadId, runId, messages }));
@@ -82,7 +82,7 @@ class Mortals {
     return { threadId, runId, id, deadline: Date.parse(shown) };
   }
 
-  async answer({ threadId, id }: Question): Promise<Told> {
+  async answer({ threadId, id }: Question): Promise<Outcome> {
     const request = { threadId, runId: newId(), messages: [], resumeJson: json({ [id]: 'answer' }) };
     try {
       await this.call((execution) => start(execution, request));
@@ -117,7 +117,7 @@ for (const { withStore } of testedStores) {
             runsOf,
             answersOf: (threadId: string) => untilAvailable(() => fieldOf(replicas.threads, threadId, 'answers')),
           },
-          ask: (threadId: string, deadline: number) => mortals.ask(threadId, deadline),
+          pose: (threadId: string, deadline: number) => mortals.pose(threadId, deadline),
           answer: (question: Question) => mortals.answer(question),
           killOne: () => mortals.killOne(),
         };

@@ -75,13 +75,6 @@ function createWakes({ threads, queue, clock, log }: WakesOptions): () => Promis
     enqueued.set(nameOf(run), true);
   };
 
-  /** What fails stops no other; the next sweep begins again where this one began. */
-  let failed: unknown;
-  const handle = async (run: SleepingRun): Promise<void> =>
-    (run.isAsking ? passDeadline(run) : enqueue(run)).catch((error: unknown) => {
-      failed ??= error;
-    });
-
   const passDeadline = async ({ owner, threadId, runId, ...asking }: SleepingRun): Promise<void> => {
     try {
       const reply = await threads.passDeadline({ owner, threadId, runId }, within(callTimeoutMs));
@@ -95,6 +88,13 @@ function createWakes({ threads, queue, clock, log }: WakesOptions): () => Promis
       log.error({ err: error, runId }, 'the deadline of a question could not be passed; it is tried again');
     }
   };
+
+  /** What fails stops no other; the next sweep begins again where this one began. */
+  let failed: unknown;
+  const handle = async (run: SleepingRun): Promise<void> =>
+    (run.isAsking ? passDeadline(run) : enqueue(run)).catch((error: unknown) => {
+      failed ??= error;
+    });
 
   return async () => {
     const started = performance.now();
