@@ -268,21 +268,3 @@ test.serial('a deadline is at most ten years ahead, and a default comes with one
   for (const asking of [{ deadline: 11 * 365 * 24 * hour }, { default: 1 }, { deadline: -1 }])
     t.is((await service.send('POST', '/v1/graph/invoke', { messages: [user(JSON.stringify(asking))] })).status, 500);
 });
-
-test('the inbox shows the deadline of a question where it counts, and none in a fork, which has none', async (t) => {
-  await askedOn(t, 'forked', { deadline: hour, default: 'no' });
-  const listed = await service.send('GET', '/v1/threads/forked/checkpoints?limit=1');
-  const [checkpoint] = (listed.body.data as { checkpoints: { checkpoint_id: string }[] }).checkpoints;
-  const forked = await service.send('POST', '/v1/threads/forked/fork', { checkpoint_id: checkpoint?.checkpoint_id });
-  t.is(forked.status, 200, JSON.stringify(forked.body));
-  const { items } = (await service.send('GET', '/v1/inbox')).body.data as {
-    items: { thread_id: string; run_id: string; interrupts: Question[] }[];
-  };
-  const own = items.find(({ thread_id }) => thread_id === 'forked');
-  const copies = items.filter(({ thread_id, run_id }) => thread_id !== 'forked' && run_id === own?.run_id);
-  t.like(own?.interrupts, [{ default: 'no' }]);
-  t.is(typeof own?.interrupts[0]?.deadline, 'string');
-  t.is(copies.length, 1);
-  const [{ deadline: _, default: _default, ...question }] = own?.interrupts as [Question];
-  t.deepEqual(copies[0]?.interrupts, [question]);
-});
