@@ -15,7 +15,10 @@ const { lookup } = dns;
 Object.assign(dns, {
   lookup: (hostname: string, options: LookupAllOptions, answered: (error: null, found: LookupAddress[]) => void) => {
     const answers = names.get(hostname);
-    if (!answers) return void lookup(hostname, options, answered as never);
+    if (!answers) {
+      lookup(hostname, options, answered as never);
+      return;
+    }
     const found = (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
     answered(
       null,
