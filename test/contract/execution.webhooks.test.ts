@@ -236,12 +236,40 @@ test('a webhook whose receiver is gone is disabled, and what waits for it is kep
   const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
   const id = await register(ground.replicas, { url: receiver.url });
   await endOf(execution, (await start(execution)).runId);
-  await until(async () => (await deliveriesOf(ground.replicas))[0]?.attempts === 1);
+  await until(async () => (await deliveriesOf(ground.replicas))[0]?.state === 'dead');
+  t.like((await deliveriesOf(ground.replicas))[0], { attempts: 1, last: { status: 410 } });
   const webhook = readWebhook((await ground.replicas.threads.getResource({ kind: 'webhook', owner, id }, call())).json);
   t.like(webhook, { isEnabled: false, disabledBecause: 'its receiver replied that it is gone' });
+  await start(execution, sentTo({ url: receiver.url }));
+  await until(async () => (await deliveriesOf(ground.replicas)).length === 2);
+  t.deepEqual(
+    (await deliveriesOf(ground.replicas)).map(({ state, last }) => [state, last?.status]),
+    [
+      ['dead', 410],
+      ['dead', 410],
+    ],
+  );
+  t.is(receiver.got.length, 2);
+});
+
+test('what waits for a webhook that is disabled is dead, and says how its last attempt ended', async (t) => {
+  await using receiver = await openReceiver((_, response) => void response.writeHead(500).end());
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
+  const id = await register(ground.replicas, { url: receiver.url });
+  await endOf(execution, (await start(execution)).runId);
+  await until(async () => (await deliveriesOf(ground.replicas))[0]?.attempts === 1);
+  const { json } = await ground.replicas.threads.getResource({ kind: 'webhook', owner, id }, call());
+  const disabled = { ...readWebhook(json), isEnabled: false };
+  const version = 2;
+  await ground.replicas.threads.putResource(
+    { kind: 'webhook', owner, id, version, json: toWebhookJson(disabled) },
+    call(),
+  );
   ground.pass(60_000);
   await until(async () => (await deliveriesOf(ground.replicas))[0]?.state === 'dead');
-  t.is(receiver.got.length, 1);
+  const [dead] = await deliveriesOf(ground.replicas);
+  t.like(dead, { last: { status: 500, reason: 'the webhook is disabled' } });
 });
 
 test('what waits for a webhook that is deleted goes with it', async (t) => {

@@ -185,7 +185,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const failed: Delivery = { ...delivery, attempts: delivery.attempts + 1, last };
     if (reply?.verdict === 'gone' && delivery.webhookId !== undefined)
       await disable(kept.owner, delivery.webhookId, call);
-    const next = nextAttempt(failed, { now: now(), retryAfterMs: reply?.retryAfterMs });
+    const next =
+      reply?.verdict === 'gone' ? undefined : nextAttempt(failed, { now: now(), retryAfterMs: reply?.retryAfterMs });
     if (next === undefined) await bury({ ...kept, delivery: failed }, last, call);
     else await write(kept, failed, next, call);
   };
@@ -224,7 +225,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
     const why = typeof address === 'string' ? address : refusalOf(address.url, options.hosts);
     if (typeof address === 'string' || why !== undefined) {
-      await bury(kept, { at: now(), reason: why ?? '' }, call);
+      await bury(kept, { ...kept.delivery.last, at: now(), reason: why ?? '' }, call);
       return;
     }
     if (kept.version === 0 && !(await room.hasRoom('delivery', kept.owner, call))) {

@@ -11,6 +11,7 @@ import type { RunInput } from '../schemas/graph.ts';
 import { boundedTools, declaredTools, toRemoteTool } from './start-run.ts';
 import { boundedBytes, tooLarge } from './common/bounded.ts';
 import { agentOf } from './common/named-agent.ts';
+import { webhookJsonOf } from './webhooks.ts';
 
 const kind = 'schedule';
 type Threads = Services['threads'];
@@ -34,6 +35,7 @@ export async function checkRun(
   // A repeated slot would make such a thread again.
   if (run.config?.on_completion === 'delete')
     throw invalidAt([...loc, 'config', 'on_completion'], 'must be keep: keep_threads of a schedule removes threads');
+  if (run.webhook) webhookJsonOf(run.webhook, loc);
   const tools = boundedTools(declaredTools(run).map(({ tool }) => toRemoteTool(tool)));
   await execution.checkTools({ tools, ...agentOf(run.config ?? {}) }, call);
   return run;

@@ -321,8 +321,8 @@ export const receiveEvent = endpoint({
     const text = textOf(body);
     const value = valueOf(text, body);
     const fields = value as { readonly type?: unknown; readonly challenge?: unknown } | null;
-    if (trigger.format === 'slack' && fields?.type === 'url_verification')
-      return JSON.stringify({ challenge: String(fields.challenge).slice(0, 1024) });
+    if (trigger.format === 'slack' && fields?.type === 'url_verification' && typeof fields.challenge === 'string')
+      return JSON.stringify({ challenge: fields.challenge.slice(0, 1024) });
     if (!trigger.enabled) throw conflict(`trigger "${trigger.id}" is disabled`);
     const type = typeOf(trigger.format, fields?.type, header);
     const { events = [] } = trigger;

@@ -29,6 +29,7 @@ import {
   type RunWebhook,
 } from '../schemas/webhooks.ts';
 import { endpoint } from './common/endpoint.ts';
+import { shownItems } from './common/shown-items.ts';
 
 const secretBytes = 32;
 /** How long a secret signs beside its successor, in milliseconds. */
@@ -46,10 +47,10 @@ function urlOf(given: string, loc: Loc): string {
   return url.href;
 }
 
-/** The webhook of a run as the record keeps it. */
-export function webhookJsonOf({ url, secret, events }: RunWebhook): string {
+/** The webhook of a run as the record keeps it. `loc` is the place of the run. @throws Invalid */
+export function webhookJsonOf({ url, secret, events }: RunWebhook, loc: Loc = ['body']): string {
   const target: WebhookTarget = {
-    url: urlOf(url, ['body', 'webhook', 'url']),
+    url: urlOf(url, [...loc, 'webhook', 'url']),
     ...(secret !== undefined && { secret }),
     ...(events && events.length > 0 && { events }),
   };
@@ -147,10 +148,11 @@ export const listWebhooks = endpoint({
   path: '/v1/webhooks',
   access: { resource: 'webhooks', action: 'read' },
   reply: WebhookList,
-  handle: async ({ owner, call }, { threads }) => {
+  handle: async ({ owner, call }, { threads, log }) => {
     const page = { kind: 'webhook', owner, limit: maxLimit } as const;
     const { resources } = await threads.listResources(page, call());
-    return JSON.stringify({ webhooks: resources.map(webhookItem) });
+    const idsOf = ({ id }: Resource) => ({ webhookId: id });
+    return JSON.stringify({ webhooks: shownItems(resources, { kind: 'webhook', show: webhookItem, idsOf, log }) });
   },
 });
 
@@ -309,13 +311,14 @@ export const listDeliveries = endpoint({
   access: { resource: 'webhooks', action: 'read' },
   input: DeliveriesQuery,
   reply: DeliveryList,
-  handle: async ({ owner, input: { state, limit, cursor }, call }, { threads }) => {
+  handle: async ({ owner, input: { state, limit, cursor }, call }, { threads, log }) => {
     const after = cursor === undefined ? {} : { cursor };
     const kind = state === 'dead' ? 'dead_letter' : 'delivery';
     const page = { kind, owner, limit: Math.min(limit, maxLimit), ...after } as const;
     const { resources, cursor: next } = await threads.listResources(page, call());
+    const idsOf = ({ id }: Resource) => ({ deliveryId: id });
     return JSON.stringify({
-      deliveries: resources.map(deliveryItem),
+      deliveries: shownItems(resources, { kind: 'delivery', show: deliveryItem, idsOf, log }),
       has_more: next !== undefined,
       ...(next !== undefined && { cursor: next }),
     });
