@@ -186,6 +186,9 @@ export function applyEvent(conversation: Conversation, event: RunEvent): void {
     case 'summary_chunk':
       conversation.run = { ...now, summary: String(event.data) };
       break;
+    // The page asks for no more than the events.
+    case 'tasks':
+    case 'values':
     case 'context_chunk':
       break;
     case 'on_chain_end':
