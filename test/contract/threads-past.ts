@@ -734,6 +734,18 @@ export function threadsPastContract(
     t.like(await claim(threads, 'r3'), { next: ['tools'], openCalls: [], resumes: 'r1' });
   });
 
+  check('an answer that names the checkpoint at which the thread stands is one like any other', async (t, threads) => {
+    const version = await interruptedTurn(threads, 'r1');
+    const checkpointId = String(version);
+    const { claimed } = await accept(threads, 'r2', {
+      ...answering('c1', 'c2'),
+      checkpointId,
+      claim: { workerId: 'w1' },
+    });
+    t.like(claimed, { next: ['tools'], openCalls: [], resumes: 'r1' });
+    t.false((await allCheckpoints(threads)).some(({ source }) => source === 'restore'));
+  });
+
   check('a run is rolled back to where its restore left the thread', async (t, threads) => {
     await finishedTurn(threads, 'r1');
     const checkpointId = await newestId(threads);
