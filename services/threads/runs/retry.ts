@@ -128,7 +128,9 @@ function retried(
   if (head.newestRun !== id) throw conflict(`run "${id}" cannot be tried again: thread "${threadId}" has a later run`);
   const point = failedPoint(head);
   if (point?.run !== id)
-    throw conflict(`run "${id}" cannot be tried again: it failed before a step began. Send its input again`);
+    throw conflict(
+      `run "${id}" cannot be tried again: it failed before a step began, or thread "${threadId}" was cleared or brought back since. Send its input again`,
+    );
   if (point.version !== head.version)
     throw conflict(`run "${id}" cannot be tried again: thread "${threadId}" was changed since`);
   if (point.hasRecords !== false && now - point.since > recordsMs)
