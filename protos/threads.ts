@@ -982,7 +982,7 @@ export interface PassDeadlineReply {
   /** The agent and the revision of that run. */
   readonly agent?: string;
   readonly revision?: string;
-  /** The deadline is still to come, or another run holds the thread. */
+  /** The deadline is still to come. */
   readonly isEarly: boolean;
 }
 

@@ -59,7 +59,7 @@ test('what a mode adds has the id of the event before it, and a connection that 
   const client = createClient({
     url: 'http://service.test',
     fetch: (url) => {
-      asked.push((url as string).replace('http://service.test', ''));
+      asked.push((url as URL).href.replace('http://service.test', ''));
       return Promise.resolve(new Response(replies.shift()));
     },
   });
