@@ -49,7 +49,7 @@ export function filesOf(connection: Connection) {
   };
 }
 
-interface NamedBlob {
+export interface NamedBlob {
   readonly data: Blob;
   readonly filename: string;
 }

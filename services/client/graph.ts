@@ -8,14 +8,14 @@ import type { NewMessage, ToolDeclaration } from './shapes/messages.ts';
 import type { RunResult } from './shapes/results.ts';
 import type { RunRequest, StoppedThread } from './shapes/runs.ts';
 
-interface RunOptions extends RequestOptions {
+export interface RunOptions extends RequestOptions {
   /** Tools that run here: their calls are answered, and the run goes on, until none of theirs is open. */
   readonly tools?: readonly RemoteTool[];
   /** Requests at most, the first and those that bring answers: 25 unless given. Calls that are open then leave the result `interrupted`. */
   readonly maxRounds?: number;
 }
 
-interface StreamOptions extends RunOptions, Pick<FollowOptions, 'onConnection' | 'modes'> {}
+export interface StreamOptions extends RunOptions, Pick<FollowOptions, 'onConnection' | 'modes'> {}
 
 export function graphOf(connection: Connection) {
   /** Runs the graph to its end, or to where it waits; calls of the tools given are answered on the way. */

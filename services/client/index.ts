@@ -2,6 +2,8 @@ export { createClient, type Client, type ClientOptions } from './client.ts';
 export { RequestError, type ErrorDetail } from './errors.ts';
 export { answerCall, remoteCallsIn, type RemoteCall, type RemoteTool } from './remote-tools.ts';
 export type { ConnectionChange, FollowOptions } from './run-events.ts';
+export type { NamedBlob } from './files.ts';
+export type { RunOptions, StreamOptions } from './graph.ts';
 export { textOf } from './messages.ts';
 export type * from './shapes/agents.ts';
 export type * from './shapes/assistants.ts';

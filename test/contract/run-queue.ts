@@ -104,7 +104,10 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     await queue.enqueue(run('u:ada', 'second'));
     const urgent = Array.from({ length: 20 }, (_, index) => `h${String(index)}`);
     for (const id of urgent) await queue.enqueue({ ...run('u:ada', id), priority: 1 });
-    const order = await take(queue, 22);
+    // On NATS one that has had its turn may be delivered once more, which the record refuses.
+    const taken = new Set<string>();
+    while (taken.size < 22) for (const id of await take(queue, 1)) taken.add(id);
+    const order = [...taken];
     t.deepEqual([order.indexOf('first'), order.indexOf('second')], [8, 17]);
     t.deepEqual(
       order.filter((id) => id.startsWith('h')),
