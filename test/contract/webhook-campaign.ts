@@ -35,8 +35,8 @@ function atFirst(treat: (response: ServerResponse) => void) {
   };
 }
 
-/** How long a delivery may take whose attempt died with its process: the rest of its lease, and what two busy cores take. */
-const sentWithinMs = 60_000;
+/** How long a delivery may take that failed and whose attempts died with their process: leases, waits after failures, and what two busy cores take. */
+const sentWithinMs = 150_000;
 
 export async function openCampaign(): Promise<Campaign> {
   await using opening = new AsyncDisposableStack();

@@ -11,7 +11,7 @@ const kills = Number(processEnv()['KILLS'] ?? 3);
 const runsPerKill = 12;
 
 test('an end reaches its receivers at least once, under one id with the same bytes and nobody else, whenever the process dies', async (t) => {
-  t.timeout(byLoad(120_000 + kills * 15_000));
+  t.timeout(byLoad(240_000 + kills * 15_000));
   await using workspace = await makeWorkspace('echo');
   await using campaign = await openCampaign();
   const env = { ...workspace.env, ...campaignEnv };
