@@ -37,7 +37,7 @@ test('one invoke, one streamed event, one search and one ping pass no more files
 
   for (const [name, work] of Object.entries({ invoke, search, ping })) {
     const trips: Trip[] = [];
-    for (let turn = 0; turn < 5; turn += 1) trips.push(await tripDuring(service, work));
+    for (let turn = 0; turn < 20; turn += 1) trips.push(await tripDuring(service, work));
     holds(t, name as keyof typeof bounds, shortest(trips));
   }
   await using gates = new AsyncDisposableStack();
