@@ -8,6 +8,8 @@ const senders = 2;
 /** How often a receiver does not take what is sent to it first. */
 const refusing = 0.2;
 const hanging = 0.05;
+/** Each holds one of four places for ten seconds: more of them, and a receiver is sent less than ends. */
+const mostHanging = 3;
 
 /** Has the ends of runs sent to receivers that refuse some and leave some without a reply: each comes at last, under one id and as the same bytes. */
 export async function startWebhookLoad(means: Means): Promise<Load> {
@@ -55,6 +57,7 @@ class Inbox {
   readonly #ids = new Map<string, Set<string>>();
   readonly #taken = new Set<string>();
   readonly #counts = { 'not taken first': 0, 'sent again': 0 };
+  #hung = 0;
   readonly #faults: string[] = [];
 
   constructor(random: () => number) {
@@ -78,7 +81,9 @@ class Inbox {
     const chance = this.#bodies.size === 1 ? 0 : this.#random();
     if (chance < refusing + hanging) {
       this.#counts['not taken first'] += 1;
-      return chance < refusing ? 503 : undefined;
+      if (chance < refusing || this.#hung === mostHanging) return 503;
+      this.#hung += 1;
+      return undefined;
     }
     this.#taken.add(id);
     return 204;
