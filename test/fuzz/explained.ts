@@ -71,6 +71,18 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 422,
+    message: /^query\.stream_modes\.0: must be one of /,
+    why: 'in an address an empty list and one of an empty text are the same',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /^body\.secret: must be 16 to 256 visible ASCII characters$/,
+    why: 'what a secret looks like depends on its format',
+  },
+  {
+    code: 'ST202',
+    status: 422,
     message: /^body\.content: must not be empty$/,
     why: 'blanks alone are no content',
   },
@@ -113,7 +125,7 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST201',
     status: 202,
-    message: /^body\.messages\.\d+\.timestamp: must be an ISO 8601 time/,
+    message: /^body\.(messages\.\d+\.timestamp|start_at): must be an ISO 8601 time/,
     why: 'a run of a batch is refused by itself: the reply that accepts the others says why',
   },
   {

@@ -247,7 +247,7 @@ const maxVersionsPage = 50;
 const isVersion = /^[1-9]\d{0,8}$/;
 
 function readCursor(cursor: string): number {
-  if (!isVersion.test(cursor)) throw invalidAt(['query', 'cursor'], 'is no cursor of this list', 'value_error');
+  if (!isVersion.test(cursor)) throw invalidAt(['query', 'cursor'], 'is not a cursor that this list gave', 'cursor');
   return Number(cursor);
 }
 
