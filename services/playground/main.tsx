@@ -1,157 +1,70 @@
 import './styles/index.css';
-import { render } from 'preact';
-import { followAddress, route, toHash, views, type View } from './session/route.ts';
-import { isReachable, signInReason, token, signIn } from './session/session.ts';
+import { render, type ComponentType } from 'preact';
+import { followKeys, useKeys } from './session/keys.ts';
+import { followAddress, go, route, type View } from './session/route.ts';
+import { isReachable, signInReason } from './session/session.ts';
+import { followTheme } from './session/theme.ts';
+import { Deferred } from './shell/deferred.tsx';
+import { isKeyTableOpen, isPaletteOpen } from './shell/dialogs.ts';
+import { NoPage } from './shell/no-page.tsx';
+import { places, titleOf } from './shell/places.ts';
+import { Rail } from './shell/rail.tsx';
+import { SignIn } from './shell/sign-in.tsx';
 import { RawOnFault } from './ui/raw-on-fault.tsx';
-import { AgentsView } from './views/agents/agents-view.tsx';
+import { Toasts } from './ui/toasts.tsx';
 import { ChatView } from './views/chat/chat-view.tsx';
-import { MemoryView } from './views/memory/memory-view.tsx';
-import { ThreadsView } from './views/threads/threads-view.tsx';
-import { useTitle } from './ui/title.ts';
-import { useState } from 'preact/hooks';
-import { Modal } from './ui/modal.tsx';
-import { RunList } from './views/runs/run-list.tsx';
-import { RunPage } from './views/runs/run-page.tsx';
 
 followAddress();
+followKeys();
+followTheme();
 
-const titles: Readonly<Record<View, string>> = {
-  chat: 'Chat',
-  threads: 'Threads',
-  runs: 'Runs',
-  memory: 'Memory',
-  agents: 'Agents',
+/** The first view comes with the page; each other, and each dialog of the shell, when it is first wanted. */
+const others: Readonly<Record<Exclude<View, 'chat'>, () => Promise<ComponentType>>> = {
+  threads: async () => (await import('./views/threads/threads-view.tsx')).ThreadsView,
+  runs: async () => (await import('./views/runs/runs-view.tsx')).RunsView,
+  memory: async () => (await import('./views/memory/memory-view.tsx')).MemoryView,
+  schedules: async () => (await import('./views/schedules/schedules-view.tsx')).SchedulesView,
+  webhooks: async () => (await import('./views/webhooks/webhooks-view.tsx')).WebhooksView,
+  agents: async () => (await import('./views/agents/agents-view.tsx')).AgentsView,
 };
-const contents: Readonly<Record<View, () => preact.JSX.Element>> = {
-  chat: ChatView,
-  threads: ThreadsView,
-  runs: RunsView,
-  memory: MemoryView,
-  agents: AgentsView,
-};
+const loadPalette = async (): Promise<ComponentType> => (await import('./shell/palette.tsx')).Palette;
+const loadKeyTable = async (): Promise<ComponentType> => (await import('./shell/key-table.tsx')).KeyTable;
 
-/** The whole page: its navigation, the view that the address names, and the dialog that asks for a token. */
+/** The whole page: its navigation, the view that the address names, and the dialogs of the shell. */
 function App() {
   const { view, unknown } = route.value;
-  const Content = contents[view];
+  useKeys([
+    ...[
+      { keys: 'mod+k', text: 'Find or do', run: () => void (isPaletteOpen.value = !isPaletteOpen.peek()) },
+      { keys: '?', text: 'List the keys', isAction: true, run: () => void (isKeyTableOpen.value = true) },
+      { keys: 'c', text: 'New chat', isAction: true, run: () => go({ view: 'chat' }) },
+    ].map((each) => ({ ...each, group: 'Everywhere' })),
+    ...places.map(({ view: to, title, key }) => ({
+      ...{ keys: `g ${key}`, text: title, group: 'Go to' },
+      run: () => go({ view: to }),
+    })),
+  ]);
   return (
     <>
-      <header>
-        <a class="skip" href={toHash(route.value)} onClick={focusMain}>
-          Skip to the content
-        </a>
-        <strong>Playground</strong>
-        <nav aria-label="Views">
-          {views.map((each) => (
-            <a
-              key={each}
-              href={toHash({ view: each })}
-              aria-current={each === view && unknown === undefined ? 'page' : undefined}
-            >
-              {titles[each]}
-            </a>
-          ))}
-          <a href="/docs">Docs</a>
-        </nav>
-        {token.value !== '' && (
-          <button
-            type="button"
-            aria-label="Change token"
-            onClick={() => {
-              signInReason.value = 'wanted';
-            }}
-          >
-            Token
-          </button>
-        )}
-      </header>
+      <Rail />
       <p class="connection" role="status">
         {isReachable.value ? '' : 'The connection is lost. Trying again …'}
       </p>
-      <main id="content" tabIndex={-1} aria-label={unknown === undefined ? titles[view] : 'No such page'}>
-        <RawOnFault key={view}>{unknown === undefined ? <Content /> : <NoPage name={unknown} />}</RawOnFault>
+      <main id="content" tabIndex={-1} aria-label={unknown === undefined ? titleOf(view) : 'No such page'}>
+        <RawOnFault key={view}>
+          {unknown === undefined ? <Content view={view} /> : <NoPage name={unknown} />}
+        </RawOnFault>
       </main>
+      <Toasts />
+      {isPaletteOpen.value && <Deferred load={loadPalette} />}
+      {isKeyTableOpen.value && <Deferred load={loadKeyTable} />}
       {signInReason.value && <SignIn reason={signInReason.value} />}
     </>
   );
 }
 
-function focusMain(event: Event): void {
-  event.preventDefault();
-  document.getElementById('content')?.focus();
-}
-
-/** Says that the address names no page, so that a link that is out of date is not taken for a new chat. */
-function NoPage({ name }: { readonly name: string }) {
-  useTitle('No such page');
-  return (
-    <div class="stack">
-      <h1>No such page</h1>
-      <p class="note note-error" role="alert">
-        There is no page “{name}”.
-      </p>
-      <p>
-        <a href={toHash({ view: 'chat' })}>Begin a new chat</a>
-      </p>
-    </div>
-  );
-}
-
-/** Asks for the bearer token that the service wants, and keeps it for this tab. A reader who asked for it may leave, or sign out. */
-function SignIn({ reason }: { readonly reason: 'refused' | 'wanted' }) {
-  const [given, setGiven] = useState('');
-  const onSubmit = (event: Event): void => {
-    event.preventDefault();
-    signIn(given);
-  };
-  const close = (): void => {
-    signInReason.value = undefined;
-  };
-  return (
-    <Modal title="Sign in" {...(reason === 'wanted' && { onClose: close })}>
-      <p>{sentenceOf(reason)}</p>
-      <form class="stack" onSubmit={onSubmit}>
-        <label>
-          Bearer token
-          <input
-            type="password"
-            autocomplete="off"
-            required
-            value={given}
-            onInput={(event) => setGiven(event.currentTarget.value)}
-          />
-        </label>
-        <p class="hint">It stays in this tab and goes with it.</p>
-        <div class="row">
-          <button type="submit">Sign in</button>
-          {reason === 'wanted' && (
-            <>
-              <button type="button" onClick={() => signIn('')}>
-                Sign out
-              </button>
-              <button type="button" onClick={close}>
-                Cancel
-              </button>
-            </>
-          )}
-        </div>
-      </form>
-    </Modal>
-  );
-}
-
-function sentenceOf(reason: 'refused' | 'wanted'): string {
-  if (reason === 'wanted') return 'Another token takes the place of the one of this tab.';
-  return token.value === ''
-    ? 'The service asks for a bearer token.'
-    : 'The service has refused the token of this tab: it is wrong, or its time is over.';
-}
-
-/** All runs of the reader, or the one that the address names. */
-function RunsView() {
-  const { id } = route.value;
-  return <RawOnFault key={id}>{id === undefined ? <RunList /> : <RunPage id={id} />}</RawOnFault>;
-}
+const Content = ({ view }: { readonly view: View }) =>
+  view === 'chat' ? <ChatView /> : <Deferred key={view} load={others[view]} />;
 
 const root = document.getElementById('app');
 if (root) render(<App />, root);

@@ -219,7 +219,7 @@ for (const size of ['desktop', 'phone'] as const) {
       if (size === 'phone') {
         const state = await page.getByRole('heading', { name: 'State at Step 0' }).boundingBox();
         t.true(state !== null && state.y < 422, 'the reader is brought to the state');
-        await page.getByRole('link', { name: 'All threads' }).click();
+        await page.getByRole('link', { name: 'Back to Threads' }).click();
         await links(page).filter({ hasText: 'Looked at' }).waitFor();
       }
     });

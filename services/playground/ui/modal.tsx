@@ -5,11 +5,13 @@ interface ModalProps {
   readonly title: string;
   /** Called when the reader leaves it by Escape; absent where it cannot be left. */
   readonly onClose?: () => void;
+  /** For its looks. */
+  readonly class?: string;
   readonly children: ComponentChildren;
 }
 
 /** A dialog above the page. The browser keeps the keyboard inside it and gives the focus back when it goes. */
-export function Modal({ title, onClose, children }: ModalProps) {
+export function Modal({ title, onClose, class: name, children }: ModalProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -22,7 +24,7 @@ export function Modal({ title, onClose, children }: ModalProps) {
     onClose?.();
   };
   return (
-    <dialog ref={element} aria-labelledby={id} onCancel={onCancel}>
+    <dialog ref={element} class={name} aria-labelledby={id} onCancel={onCancel}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>

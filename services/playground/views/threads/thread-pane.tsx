@@ -1,7 +1,6 @@
 import type { Thread, Checkpoint } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useId } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import { useAction } from '../../session/action.ts';
 import { useLoaded } from '../../session/loaded.ts';
 import { useSeveralAgents, useAgents } from '../../session/agents.ts';
@@ -10,6 +9,9 @@ import { route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
+import { Failure } from '../../ui/patterns/failure.tsx';
+import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { FoldedJson } from '../../ui/folded-json.tsx';
 import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { RunLink } from '../../ui/run-link.tsx';
@@ -48,62 +50,56 @@ export function ThreadPane({ id, search, onDeleted }: ThreadPaneProps) {
     turn.value++;
     again();
   };
-  const heading = useHeadingFocus();
   const { value: thread, error } = state.value;
-  useTitle(thread?.thread_name ?? id);
+  const title = thread?.thread_name ?? id;
+  useTitle(title);
   const { at, from } = route.value.query;
   return (
-    <article class="browse-pane" aria-label="Thread">
-      <a class="browse-back" href={toHash({ view: 'threads', query: { ...(search && { search }) } })}>
-        All threads
-      </a>
-      <div class="pane-head">
-        <h1 ref={heading} tabIndex={-1}>
-          {thread?.thread_name ?? id}
-        </h1>
-        <a class="button" href={toHash({ view: 'chat', id })}>
-          Open the chat
-        </a>
-        <button type="button" onClick={refresh}>
-          Refresh
-        </button>
-        {thread && <DeleteThread thread={thread} onDeleted={onDeleted} />}
-      </div>
-      {error !== undefined && <ErrorNote error={error} again={refresh} />}
-      {thread && (
-        <>
+    <DetailPane
+      label="Thread"
+      crumb="Threads"
+      backHref={toHash({ view: 'threads', query: { ...(search && { search }) } })}
+      id={id}
+      title={title}
+      facts={
+        thread && (
           <RawOnFault raw={thread}>
             <Facts thread={thread} />
           </RawOnFault>
-          <div class="pane-columns">
-            <div class="stack">
-              <RawOnFault raw={versions.state.value.items}>
-                <Versions versions={versions} openId={at} />
-              </RawOnFault>
-              <RunsOfThread id={id} turn={turn.value} />
-            </div>
-            <RawOnFault key={at}>
-              {at === undefined ? (
-                <StateNow id={id} agent={thread.agent} turn={turn.value} onWritten={refresh} />
-              ) : (
-                <PastState id={id} at={at} from={from} versions={versions.state.value.items} />
-              )}
-            </RawOnFault>
-          </div>
+        )
+      }
+      actions={
+        <>
+          <a class="button" href={toHash({ view: 'chat', id })}>
+            Open the chat
+          </a>
+          <button type="button" onClick={refresh}>
+            Refresh
+          </button>
+          {thread && <DeleteThread thread={thread} onDeleted={onDeleted} />}
         </>
+      }
+    >
+      {error !== undefined && <Failure error={error} retry={refresh} />}
+      {thread && (
+        <div class="pane-columns">
+          <div class="stack">
+            <RawOnFault raw={versions.state.value.items}>
+              <Versions versions={versions} openId={at} />
+            </RawOnFault>
+            <RunsOfThread id={id} turn={turn.value} />
+          </div>
+          <RawOnFault key={at}>
+            {at === undefined ? (
+              <StateNow id={id} agent={thread.agent} turn={turn.value} onWritten={refresh} />
+            ) : (
+              <PastState id={id} at={at} from={from} versions={versions.state.value.items} />
+            )}
+          </RawOnFault>
+        </div>
       )}
-    </article>
+    </DetailPane>
   );
-}
-
-/** On a phone the link that was followed is out of sight with its list: the keyboard goes on at the heading. */
-function useHeadingFocus() {
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    const { activeElement } = document;
-    if (activeElement === document.body || activeElement?.checkVisibility() === false) heading.current?.focus();
-  }, []);
-  return heading;
 }
 
 function Facts({ thread }: { readonly thread: Thread }) {
@@ -111,35 +107,22 @@ function Facts({ thread }: { readonly thread: Thread }) {
   const hasSeveral = useSeveralAgents().length > 0;
   return (
     <>
-      <dl class="facts">
-        <Fact name="Id">
-          <code>{id}</code>
-        </Fact>
-        <Fact name="Owner">{thread.user_id ?? 'anonymous'}</Fact>
-        {hasSeveral && <Fact name="Agent">{thread.agent ?? 'none yet'}</Fact>}
-        <Fact name="Made">
-          <Time at={thread['created_at'] as string | null} />
-        </Fact>
-        <Fact name="Changed">
-          <Time at={thread.updated_at} />
-        </Fact>
-        <Fact name="Newest run">{typeof runId === 'string' ? <RunLink id={runId} /> : 'none'}</Fact>
-        {metadata !== null && (
-          <Fact name="Metadata">
-            <FoldedJson label="Metadata of the thread" value={metadata} />
-          </Fact>
-        )}
-      </dl>
+      {hasSeveral && thread.agent !== null && <span>{thread.agent}</span>}
+      <span>
+        made <RelativeTime at={thread['created_at'] as string | null} isInSentence />
+      </span>
+      <span>
+        changed <RelativeTime at={thread.updated_at} isInSentence />
+      </span>
+      {typeof runId === 'string' && (
+        <span>
+          newest <RunLink id={runId} />
+        </span>
+      )}
+      {thread.user_id !== null && <span>of {thread.user_id}</span>}
+      {thread.thread_name !== null && <code>{id}</code>}
+      {metadata !== null && <FoldedJson label="Metadata of the thread" value={metadata} />}
     </>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -1,16 +1,23 @@
-import { useSignal } from '@preact/signals';
-import { usePages, type PagedList } from '../../session/pages.ts';
-import { go, route, toHash } from '../../session/route.ts';
-import { client } from '../../session/session.ts';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
-import { useTitle } from '../../ui/title.ts';
-import { ThreadPane } from './thread-pane.tsx';
 import type { Thread } from '@agent-workflow/client';
 import { useEffect, useRef } from 'preact/hooks';
 import { useSeveralAgents } from '../../session/agents.ts';
+import { usePages, type PagedList } from '../../session/pages.ts';
+import { go, route, toHash } from '../../session/route.ts';
+import { client } from '../../session/session.ts';
+import { grouped } from '../../ui/format.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Blank } from '../../ui/patterns/blank.tsx';
+import { Failure } from '../../ui/patterns/failure.tsx';
+import { ListPane } from '../../ui/patterns/list-pane.tsx';
+import { Panes } from '../../ui/patterns/panes.tsx';
+import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
+import { Row } from '../../ui/patterns/row.tsx';
+import { Skeleton } from '../../ui/patterns/skeleton.tsx';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { toast } from '../../ui/toasts.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
+import { ThreadPane } from './thread-pane.tsx';
 
 const pageSize = 200;
 
@@ -18,7 +25,6 @@ const pageSize = 200;
 export function ThreadsView() {
   const { id, query } = route.value;
   const search = query['search'] ?? '';
-  const notice = useSignal('');
   const threads = usePages(
     async (cursor, signal) => {
       const page = await client.threads.list(
@@ -31,67 +37,90 @@ export function ThreadsView() {
   );
   const onDeleted = (deleted: string): void => {
     threads.edit((listed) => listed.filter((thread) => thread.thread_id !== deleted));
-    notice.value = `The thread ${deleted} is deleted.`;
+    toast({ text: `The thread ${deleted} is deleted.` });
     go({ view: 'threads', query: { ...(search && { search }) } });
   };
   return (
-    <div class={id === undefined ? 'browse' : 'browse browse-open'}>
-      <ThreadList threads={threads} search={search} openId={id} notice={notice.value} />
-      <RawOnFault key={id}>
-        {id === undefined ? <NoThread /> : <ThreadPane id={id} search={search} onDeleted={onDeleted} />}
-      </RawOnFault>
-    </div>
+    <Panes
+      hasDetail={id !== undefined}
+      list={<ThreadList threads={threads} search={search} openId={id} />}
+      detail={
+        <RawOnFault key={id}>
+          {id === undefined ? <NoThread /> : <ThreadPane id={id} search={search} onDeleted={onDeleted} />}
+        </RawOnFault>
+      }
+    />
   );
 }
 
 function NoThread() {
   useTitle('Threads');
-  return <p class="hint browse-none">Choose a thread to see its state and its versions.</p>;
+  return <Blank title="No thread is open" text="Choose one to see its state, and what changed it at each step." />;
 }
 
 interface ThreadListProps {
   readonly threads: PagedList<Thread>;
   readonly search: string;
   readonly openId: string | undefined;
-  /** What happened last. */
-  readonly notice: string;
 }
 
 /** The box to search in, and the threads that hold the text in their name, id or metadata. */
-function ThreadList({ threads, search, openId, notice }: ThreadListProps) {
-  const { items, isLoading, error } = threads.state.value;
+function ThreadList({ threads, search, openId }: ThreadListProps) {
+  const { items, cursor, isLoading, error } = threads.state.value;
   const showsAgent = useSeveralAgents().length > 0;
   const isEmpty = items.length === 0 && !isLoading && error === undefined;
   return (
-    <div class="browse-list">
-      <h1>Threads</h1>
-      <SearchBox search={search} />
-      <p class="notice" role="status">
-        {notice}
-      </p>
-      {isEmpty ? (
-        <p class="hint">
-          {search === ''
-            ? 'There is no thread yet. One is made by each first message of a '
-            : 'No thread holds this text. '}
-          {search === '' && <a href={toHash({ view: 'chat' })}>chat</a>}
-        </p>
-      ) : (
+    <ListPane
+      title="Threads"
+      count={items.length > 0 && `${grouped(items.length)}${cursor === undefined ? '' : '+'}`}
+      filters={<SearchBox search={search} />}
+    >
+      {items.length === 0 && isLoading && <Skeleton rows={8} />}
+      {isEmpty && (search === '' ? <NoThreads /> : <NothingFound />)}
+      {items.length > 0 && (
         <VirtualList
           label="List of threads"
           items={items}
-          estimate={57}
+          estimate={52}
           isEven
           keyOf={(thread) => thread.thread_id}
-          render={(thread) => <ThreadLink {...{ thread, search, showsAgent }} isOpen={thread.thread_id === openId} />}
+          render={(thread) => <ThreadRow {...{ thread, search, showsAgent }} isOpen={thread.thread_id === openId} />}
         />
       )}
-      <LoadMore pages={threads.state.value} thing="thread" more={threads.more} again={threads.again} />
-    </div>
+      {error !== undefined && items.length === 0 ? (
+        <Failure error={error} retry={threads.again} />
+      ) : (
+        <LoadMore pages={threads.state.value} thing="thread" more={threads.more} again={threads.again} />
+      )}
+    </ListPane>
   );
 }
 
-interface ThreadLinkProps {
+const NoThreads = () => (
+  <Blank
+    title="No thread yet"
+    text="A thread holds the messages and the state of one conversation. Each first message of a chat makes one."
+    action={
+      <a class="button button-first" href={toHash({ view: 'chat' })}>
+        Begin a chat
+      </a>
+    }
+    docs="/docs"
+  />
+);
+
+const NothingFound = () => (
+  <Blank
+    title="No thread holds this text."
+    action={
+      <a class="button" href={toHash({ view: 'threads' })}>
+        Show all threads
+      </a>
+    }
+  />
+);
+
+interface ThreadRowProps {
   readonly thread: Thread;
   readonly search: string;
   /** Whether threads are of several agents. */
@@ -99,21 +128,16 @@ interface ThreadLinkProps {
   readonly isOpen: boolean;
 }
 
-function ThreadLink({ thread, search, showsAgent, isOpen }: ThreadLinkProps) {
+function ThreadRow({ thread, search, showsAgent, isOpen }: ThreadRowProps) {
   const { thread_id: id, thread_name: name } = thread;
   return (
-    <a
-      class="entry"
+    <Row
       href={toHash({ view: 'threads', id, query: { ...(search && { search }) } })}
-      aria-current={isOpen ? 'true' : undefined}
-    >
-      <span class="entry-name">{name ?? id}</span>
-      <span class="hint">
-        <Time at={thread.updated_at} />
-        {showsAgent && thread.agent !== null && ` · ${thread.agent}`}
-        {name !== null && <span class="entry-id"> {id}</span>}
-      </span>
-    </a>
+      title={name ?? id}
+      facts={[showsAgent && thread.agent, name !== null && id].filter((fact) => typeof fact === 'string')}
+      time={<RelativeTime at={thread.updated_at} />}
+      isSelected={isOpen}
+    />
   );
 }
 
@@ -147,10 +171,14 @@ function SearchBox({ search }: { readonly search: string }) {
   };
   return (
     <form role="search" aria-label="Threads" onSubmit={onSubmit}>
-      <label>
-        Search
-        <input ref={box} type="search" defaultValue={search} onInput={onInput} placeholder="Name, id or metadata" />
-      </label>
+      <input
+        ref={box}
+        type="search"
+        aria-label="Search"
+        defaultValue={search}
+        onInput={onInput}
+        placeholder="Name, id or metadata"
+      />
     </form>
   );
 }

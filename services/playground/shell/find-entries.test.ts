@@ -1,0 +1,18 @@
+import test from 'ava';
+import { findEntries, type Entry } from './find-entries.ts';
+
+const entry = (kind: string, text: string): Entry => ({ kind, text, run: () => undefined });
+const entries = [entry('Go to', 'Runs'), entry('Thread', 'Which runs failed?'), entry('Do', 'New chat')];
+const textsOf = (text: string, max?: number): string[] => findEntries(entries, text, max).map((each) => each.text);
+
+test('an entry is found by words of its text and its kind, in any order and case', (t) => {
+  t.deepEqual(textsOf('FAILED which'), ['Which runs failed?']);
+  t.deepEqual(textsOf('thread runs'), ['Which runs failed?']);
+  t.deepEqual(textsOf('nothing like it'), []);
+});
+
+test('what begins with the text comes first, and no text finds all, up to the bound', (t) => {
+  t.deepEqual(textsOf('runs'), ['Runs', 'Which runs failed?']);
+  t.is(textsOf('').length, 3);
+  t.is(textsOf('', 2).length, 2);
+});

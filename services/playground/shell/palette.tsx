@@ -1,0 +1,107 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { useLoaded } from '../session/loaded.ts';
+import { shortcuts } from '../session/keys.ts';
+import { signsOf } from '../session/key-names.ts';
+import { go } from '../session/route.ts';
+import { client } from '../session/session.ts';
+import { Modal } from '../ui/modal.tsx';
+import { isPaletteOpen } from './dialogs.ts';
+import { findEntries, type Entry } from './find-entries.ts';
+import { places } from './places.ts';
+import { isMac } from './platform.ts';
+
+/** How many of the newest threads and runs it offers, of each. */
+const recent = 20;
+
+/** Finds views, actions, recent threads and runs by what is typed, and opens or does the chosen one. */
+export function Palette() {
+  const text = useSignal('');
+  const at = useSignal(0);
+  const id = useId();
+  const list = useRef<HTMLUListElement>(null);
+  const { state } = useLoaded(readRecent, []);
+  const found = findEntries([...placeEntries(), ...actionEntries(), ...(state.value.value ?? [])], text.value);
+  const close = (): void => {
+    isPaletteOpen.value = false;
+  };
+  const choose = (entry: Entry | undefined): void => {
+    if (entry === undefined) return;
+    close();
+    entry.run();
+  };
+  useEffect(() => list.current?.children[at.value]?.scrollIntoView({ block: 'nearest' }), [at.value]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by !== undefined) at.value = Math.max(0, Math.min(found.length - 1, at.value + by));
+    else if (event.key === 'Enter' && !event.isComposing) choose(found[at.value]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Modal title="Find or do" class="palette" onClose={close}>
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Find or do"
+        aria-expanded="true"
+        aria-controls={id}
+        aria-activedescendant={found.length > 0 ? `${id}-${String(at.value)}` : undefined}
+        autocomplete="off"
+        placeholder="A view, an action, a thread, a run"
+        autofocus
+        onKeyDown={onKeyDown}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+          at.value = 0;
+        }}
+      />
+      <ul id={id} role="listbox" aria-label="Found" ref={list}>
+        {found.map((entry, index) => (
+          <li
+            key={`${entry.kind} ${entry.text} ${String(index)}`}
+            id={`${id}-${String(index)}`}
+            role="option"
+            aria-selected={index === at.value}
+            onClick={() => choose(entry)}
+          >
+            <span dir="auto">{entry.text}</span>
+            {entry.keys !== undefined && <kbd>{signsOf(entry.keys, isMac).join(' ')}</kbd>}
+            <span class="entry-kind">{entry.kind}</span>
+          </li>
+        ))}
+      </ul>
+      {found.length === 0 && <p role="status">Nothing here has these words.</p>}
+    </Modal>
+  );
+}
+
+const placeEntries = (): Entry[] =>
+  places.map(({ view, title, key }) => ({ text: title, kind: 'Go to', keys: `g ${key}`, run: () => go({ view }) }));
+
+const actionEntries = (): Entry[] =>
+  shortcuts.value
+    .filter(({ isAction }) => isAction === true)
+    .map(({ text, keys, run }) => ({ text, kind: 'Do', run: () => void run(), ...(keys !== '' && { keys }) }));
+
+/** The newest threads and runs. What cannot be read is not offered: the views say why. */
+async function readRecent(signal: AbortSignal): Promise<readonly Entry[]> {
+  const [threads, runs] = await Promise.allSettled([
+    client.threads.list({ limit: recent }, { signal }),
+    client.runs.list({ limit: recent }, { signal }),
+  ]);
+  return [
+    ...(threads.status === 'fulfilled' ? threads.value.threads : []).map(
+      ({ thread_id: id, thread_name: name }): Entry => ({
+        text: name ?? id,
+        kind: 'Thread',
+        run: () => go({ view: 'threads', id }),
+      }),
+    ),
+    ...(runs.status === 'fulfilled' ? runs.value.runs : []).map(({ run_id: id, status, agent }): Entry => ({
+      text: `${agent} ${status} ${id}`,
+      kind: 'Run',
+      run: () => go({ view: 'runs', id }),
+    })),
+  ];
+}
