@@ -1019,6 +1019,10 @@ export interface Run {
   readonly revision?: string;
   /** How early it is taken among the waiting runs of its owner; absent: 0, the last. */
   readonly priority?: number;
+  /** When its first claim was made. Absent before it, and of runs that began before this was noted. */
+  readonly startedAt?: number;
+  /** What its thread is called, as in Thread. */
+  readonly threadTitle?: string;
 }
 
 export interface ListRunsRequest {
@@ -1203,6 +1207,8 @@ export interface Thread {
   readonly waitsFor?: WaitsFor;
   /** For how many seconds it is kept after its last change; not set in the reply of ListThreads. Absent: as the service is set. */
   readonly ttlSeconds?: number;
+  /** What it is called: its name, else the first message of a user; one line of at most 120 characters and 512 bytes. Absent without either. */
+  readonly title?: string;
 }
 
 export interface UpdateThreadRequest {

@@ -29,6 +29,7 @@ export const newHead: Head = {
 export const fullHead: Head = {
   ...newHead,
   name: 'Tea',
+  title: 'Which tea?',
   metadata: bytes('{"k":1}'),
   updatedAt: 1_790_000_000_123,
   version: 1_790_000_000_123_004,

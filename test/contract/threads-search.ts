@@ -11,8 +11,10 @@ import type {
 import {
   accept,
   acceptAndClaim,
+  assistant,
   bytes,
   call,
+  claim,
   commit,
   completed,
   finishedTurn,
@@ -98,6 +100,51 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     t.like((await threads.listThreads({ owner, limit: 1, offset: 0 }, call())).threads, {
       0: { threadId: 't1', threadName: undefined, metadataJson: undefined },
     });
+  });
+
+  check('a thread is called by its name, else by the first message of a user', async (t, threads) => {
+    const titleOf = async (): Promise<unknown[]> => {
+      const [listed] = (await threads.listThreads({ owner, limit: 1, offset: 0 }, call())).threads;
+      const [found] = (await search(threads)).threads;
+      const [run] = (await threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call())).runs;
+      const [ofThread] = (await threads.listRuns({ ...thread1, limit: 1, offset: 0 }, call())).runs;
+      const titles = [(await threads.getThread(thread1, call())).title, listed?.title, found?.thread.title];
+      return [...new Set([...titles, run?.threadTitle, ofThread?.threadTitle])];
+    };
+    await accept(threads, 'r1', { messages: [assistant('a1')] });
+    t.deepEqual(await titleOf(), [undefined]);
+    await accept(threads, 'r2', { messages: [user('m2', ' Was it\ncharged twice? ')] });
+    t.deepEqual(await titleOf(), ['Was it charged twice?']);
+    await accept(threads, 'r3', { messages: [user('m3', 'later')] });
+    t.deepEqual(await titleOf(), ['Was it charged twice?']);
+    t.deepEqual(idsOf(await search(threads, { search: 'CHARGED' })), ['t1']);
+    await update(threads, { threadName: 'named' });
+    t.deepEqual(await titleOf(), ['named']);
+    await update(threads, { dropName: true });
+    t.deepEqual(await titleOf(), ['Was it charged twice?']);
+  });
+
+  check('a message that is deleted or replaced is not shown as a title', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [user('m1', 'secret')] });
+    const titleOf = async (): Promise<unknown> => (await threads.getThread(thread1, call())).title;
+    t.is(await titleOf(), 'secret');
+    await threads.addMessages({ ...thread1, messages: [user('m1', 'public')] }, call());
+    t.is(await titleOf(), 'public');
+    await threads.deleteMessage({ ...thread1, messageId: 'm1' }, call());
+    t.is(await titleOf(), undefined);
+    await threads.addMessages({ ...thread1, messages: [user('m2', 'next')] }, call());
+    t.is(await titleOf(), 'next');
+  });
+
+  check('a run says when a worker began with it', async (t, threads) => {
+    await accept(threads, 'r1');
+    t.false('startedAt' in (await threads.getRun({ owner, runId: 'r1' }, call())));
+    const { epoch } = await claim(threads, 'r1');
+    const { startedAt = 0, createdAt } = await threads.getRun({ owner, runId: 'r1' }, call());
+    t.true(startedAt >= createdAt);
+    await commit(threads, 'r1', epoch, { end: completed });
+    const [run] = (await threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call())).runs;
+    t.is(run?.startedAt, startedAt);
   });
 
   check('a thread is renamed while a worker commits, and the run goes on', async (t, threads) => {

@@ -96,6 +96,8 @@ export interface RunError {
 export interface Run {
   readonly run_id: string;
   readonly thread_id: string;
+  /** What to call its thread; absent in a reply that accepts a run. */
+  readonly thread_title?: string | null;
   /** The agent that runs it: `default` where agents have no names. A reply that accepts a run leaves it out. */
   readonly agent?: string;
   /** The revision of the agent that serves it, where the agent has revisions. */
@@ -103,6 +105,12 @@ export interface Run {
   readonly status: ShownRunStatus;
   /** When a scheduled run starts. */
   readonly start_at?: string;
+  readonly created_at?: string;
+  readonly updated_at?: string;
+  /** When a worker began with it; absent before that. */
+  readonly started_at?: string;
+  /** When it ended. */
+  readonly ended_at?: string;
   /** The interrupted run that this one continues, or the failed one that it tries again. */
   readonly resumes?: string;
   /** Of an interrupted run: the first deadline of its questions, while that counts. */

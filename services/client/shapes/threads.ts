@@ -5,6 +5,8 @@ import type { Interrupt, Tokens } from './results.ts';
 export interface Thread {
   readonly thread_id: string;
   readonly thread_name: string | null;
+  /** Its name, else the first message of a user, on one line of at most 120 characters. */
+  readonly title: string | null;
   readonly user_id: string | null;
   readonly metadata: JsonObject | null;
   readonly updated_at: string | null;
@@ -70,6 +72,7 @@ export interface InboxQuery extends Omit<Page, 'search'> {
 export interface InboxItem {
   readonly thread_id: string;
   readonly thread_name: string | null;
+  readonly title: string | null;
   readonly agent: string | null;
   readonly metadata: JsonObject | null;
   readonly run_id: string | null;

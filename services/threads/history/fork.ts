@@ -140,7 +140,8 @@ const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head,
     now,
   );
   const agent = agentOf(source);
-  return { ...head, ...(agent === undefined ? {} : { agent }), deleting: true };
+  const { title } = source;
+  return { ...head, ...(agent !== undefined && { agent }), ...(title !== undefined && { title }), deleting: true };
 };
 
 /** The metadata of a fork's checkpoint: the thread and checkpoint that it was made from. */

@@ -33,8 +33,9 @@ import { fromJson, jsonArray } from '../record/json.ts';
 import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
 import type { MessagesPage, OwnRunRow, RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
-import { messageBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
+import { messageBytes, ownRunBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
+import { titleOf } from '../record/title.ts';
 
 /** The rows of lists, and what is left out of them. */
 interface Listed {
@@ -172,12 +173,12 @@ export async function listOwnRuns(
         (agent === undefined || agent === (head.agent ?? defaultAgent)),
     );
     found.push(...matching);
-    bytes += matching.reduce((sum, run) => sum + runBytes(run), 0);
+    bytes += matching.reduce((sum, run) => sum + ownRunBytes(run), 0);
     after = next;
     if (!next || found.length > limit || bytes > pageBytes) break;
     await yielder.yield();
   }
-  const { items, hasMore } = toPage(found, { limit, sizeOf: runBytes });
+  const { items, hasMore } = toPage(found, { limit, sizeOf: ownRunBytes });
   const last = items.at(-1);
   const end = hasMore && last ? last : after;
   return {
@@ -227,7 +228,14 @@ export const toProtoRun = (owner: string, run: RunRow, head: OwnRunRow['head']):
   agent: head.agent ?? defaultAgent,
   ...revisionOf(run, head),
   ...(run.priority === undefined ? {} : { priority: run.priority }),
+  ...(run.startedAt === undefined ? {} : { startedAt: run.startedAt }),
+  ...threadTitle(head),
 });
+
+const threadTitle = (head: OwnRunRow['head']): Pick<Run, 'threadTitle'> => {
+  const title = titleOf(head);
+  return title === undefined ? {} : { threadTitle: title };
+};
 
 /** The revision that serves the run. The head of its thread knows it before the record of the run does. */
 function revisionOf(
@@ -256,13 +264,15 @@ export function toThread(row: ThreadRow): Thread {
   if (metadata !== undefined) thread.metadataJson = metadata;
   if (newestRun !== undefined) thread.runId = newestRun;
   if (agent !== undefined) thread.agent = agent;
+  const title = titleOf(row);
+  if (title !== undefined) thread.title = title;
   return thread;
 }
 
 export function matchesThread(search: string, texts: StoredTexts): (row: ThreadRow) => boolean {
   const isFound = finding(search);
-  return ({ threadId, name = '', metadata }) => {
-    if (isFound(threadId) || isFound(name)) return true;
+  return ({ threadId, name = '', title = '', metadata }) => {
+    if (isFound(threadId) || isFound(name) || isFound(title)) return true;
     const isIn = (json: Uint8Array): boolean => valuesOf(fromJson(json)).some(isFound);
     return metadata !== undefined && texts.read({ threadId, column: 'thread.metadata' }, () => isIn(metadata)) === true;
   };

@@ -12,6 +12,7 @@ import type { AddMessagesReply, AddMessagesRequest } from '@agent-workflow/proto
 import { refuseMessages, refuseMetadata } from '../record/bounds.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { withoutTitleOf, withTitle } from '../record/title.ts';
 import { notFound } from '@agent-workflow/kit/errors';
 
 /** What is wrong with a context: messages with a call that has no answer, and answers to the other calls of those messages. */
@@ -116,7 +117,8 @@ export function decideAddMessages(
   const given = withKnownData(request.messages, snapshot.entries);
   const { messages, nextPosition } = placeMessages(given, head.nextPosition, snapshot.entries);
   const version = head.version + 1;
-  const written = { ...withoutCalls(head, answersIn(request.messages)), version, updatedAt: now, nextPosition };
+  const titled = withTitle(head, request.messages, snapshot.entries);
+  const written = { ...withoutCalls(titled, answersIn(request.messages)), version, updatedAt: now, nextPosition };
   const change = withCheckpoint({ head: written, messages }, head, snapshot, {
     ...directWrite,
     at: now,
@@ -136,7 +138,7 @@ export function decideDeleteMessage(
   const head = writableHead(snapshot, threadId);
   const entry = snapshot.entries.get(messageId);
   if (!entry) throw notFound(`message "${messageId}" does not exist in thread "${threadId}"`);
-  const left = withoutCalls(head, callsIn(entry.json));
+  const left = withoutCalls(withoutTitleOf(head, entry), callsIn(entry.json));
   const change = {
     head: { ...left, version: head.version + 1, updatedAt: now },
     deleted: [entry.position],

@@ -20,7 +20,7 @@ interface ListPage<Mark> extends PageLimits {
 /** A thread as lists show it, without what decides who may write. */
 export interface ThreadRow extends Pick<
   Head,
-  'name' | 'metadata' | 'createdAt' | 'updatedAt' | 'newestRun' | 'version' | 'agent'
+  'name' | 'title' | 'metadata' | 'createdAt' | 'updatedAt' | 'newestRun' | 'version' | 'agent'
 > {
   readonly threadId: string;
 }
@@ -48,6 +48,7 @@ export type RunRow = Pick<
   | 'usage'
   | 'revision'
   | 'priority'
+  | 'startedAt'
 >;
 
 /** A page of runs begins after this one, in order of creation. */
@@ -56,9 +57,12 @@ export interface RunMark {
   readonly runId: string;
 }
 
-/** A run beside what the head of its thread says about who drives it. */
+/** A run beside what the head of its thread says about who drives it, and how the thread is called. */
 export interface OwnRunRow extends RunRow {
-  readonly head: Pick<Head, 'activeRun' | 'activeStatus' | 'worker' | 'epoch' | 'agent' | 'revision'>;
+  readonly head: Pick<
+    Head,
+    'activeRun' | 'activeStatus' | 'worker' | 'epoch' | 'agent' | 'revision' | 'name' | 'title'
+  >;
 }
 
 /** A part of the list of an owner's runs. */

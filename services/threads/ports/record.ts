@@ -12,6 +12,8 @@ export interface ThreadKey {
 /** All of a thread but its fields, messages and runs. It decides who may write. */
 export interface Head {
   readonly name?: string;
+  /** The first message of a user that was accepted, as one line of at most 120 characters. Absent: none was, or it was deleted. */
+  readonly title?: string;
   /** A JSON object. */
   readonly metadata?: Uint8Array;
   readonly createdAt: number;
@@ -123,6 +125,8 @@ export interface RunRecord {
   readonly outputFrom?: number;
   /** The log position after the run's output. Absent before the end. */
   readonly outputTo?: number;
+  /** When its first claim was made. Absent before it. */
+  readonly startedAt?: number;
   /** When its sleep ends: of a sleeping run, or its last sleep. Of an interrupted one: the first deadline of its questions, while that counts. */
   readonly wakeAt?: number;
   /** The revision that serves it, as of the last write of this record; while the run holds its thread, the head's counts. */

@@ -1,7 +1,7 @@
 import type { UndoRow } from '../ports/changes.ts';
 import type { CheckpointRow } from '../ports/history.ts';
-import type { RunRow, ThreadRow } from '../ports/lists.ts';
-import type { LogEntry, ThreadKey } from '../ports/record.ts';
+import type { OwnRunRow, RunRow, ThreadRow } from '../ports/lists.ts';
+import type { Head, LogEntry, ThreadKey } from '../ports/record.ts';
 
 // How many bytes the rows of each list take in a reply. Stores and the pages made of what they give count alike.
 
@@ -27,13 +27,23 @@ export const messageBytes = ({ json, version }: Pick<LogEntry, 'json' | 'version
 
 export const keyBytes = ({ owner, threadId }: ThreadKey): number => frameBytes + textBytes(owner) + textBytes(threadId);
 
-export const threadBytes = ({ threadId, name, metadata, newestRun, agent }: ThreadRow): number =>
+export const threadBytes = ({ threadId, name, title, metadata, newestRun, agent }: ThreadRow): number =>
   frameBytes +
   textBytes(threadId) +
   textBytes(name) +
+  titleBytes({ name, title }) +
   textBytes(newestRun) +
   textBytes(agent) +
   (metadata?.byteLength ?? 0);
+
+/** What replies call the thread: its name, cut, or its title. */
+const titleBytes = ({ name, title }: Pick<Head, 'name' | 'title'>): number =>
+  name === undefined ? textBytes(title) : Math.min(textBytes(name), longestTitle);
+
+/** Of 512 bytes, each of which may be escaped. */
+const longestTitle = 1026;
+
+export const ownRunBytes = (run: OwnRunRow): number => runBytes(run) + titleBytes(run.head);
 
 export const runBytes = ({ runId, threadId, requestId, resumes, end, usage, revision }: RunRow): number =>
   frameBytes +

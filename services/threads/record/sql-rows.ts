@@ -5,7 +5,7 @@ import type { CheckpointRow } from '../ports/history.ts';
 import type { OwnRunRow, OwnRunsPart, RunRow } from '../ports/lists.ts';
 import type { LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { SleepingRun } from '../ports/sweeps.ts';
-import { runBytes } from './row-sizes.ts';
+import { ownRunBytes } from './row-sizes.ts';
 
 /** A row of a table by the names of its columns. The stores that keep tables name them alike. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -86,7 +86,7 @@ export const toRun = (row: Row): RunRecord => ({
 /** The columns of {@link toRunRow}. */
 export const runColumns =
   'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end", usage, ' +
-  "CASE WHEN status = 'sleeping' THEN wake_at END AS wake_at, served_by, priority";
+  "CASE WHEN status = 'sleeping' THEN wake_at END AS wake_at, served_by, priority, started_at";
 
 export const toRunRow = (row: Row): RunRow => ({
   runId: row['run_id'] as string,
@@ -103,11 +103,12 @@ export const toRunRow = (row: Row): RunRow => ({
   ...optional('wakeAt', row['wake_at'] as number | null),
   ...optional('revision', row['served_by'] as string | null),
   ...optional('priority', row['priority'] as number | null),
+  ...optional('startedAt', row['started_at'] as number | null),
 });
 
 /** What {@link toOwnRunRow} needs of a thread beside {@link runColumns}, for a join on `thread_ref`. */
 export const headOfRunColumns =
-  'ref AS thread_ref, deleting, active_run, active_status, worker, epoch, agent, revision';
+  'ref AS thread_ref, deleting, active_run, active_status, worker, epoch, agent, revision, name, title';
 
 /** The columns of such a join. */
 export const ownRunColumns = `${runColumns}, ${headOfRunColumns.replace('ref AS ', '')}`;
@@ -121,6 +122,8 @@ const toOwnRunRow = (row: Row): OwnRunRow => ({
     ...optional('worker', row['worker'] as string | null),
     ...optional('agent', row['agent'] as string | null),
     ...optional('revision', row['revision'] as string | null),
+    ...optional('name', row['name'] as string | null),
+    ...optional('title', row['title'] as string | null),
   },
 });
 
@@ -136,7 +139,7 @@ export function toOwnRunsPart(
     places += 1;
     const run = toOwnRunRow(row);
     if (!toBoolean(row['deleting'])) runs.push(run);
-    if (places === limit || isEnough(runBytes(run)))
+    if (places === limit || isEnough(ownRunBytes(run)))
       return { runs, next: { createdAt: run.createdAt, runId: run.runId } };
   }
   return { runs };

@@ -10,6 +10,7 @@ import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
 import { agentOf, newHead } from '../record/head.ts';
+import { withTitle } from '../record/title.ts';
 import { claim, goneNode, matchesInterrupts, namesQuestion, waitsAtGone } from './claim.ts';
 import { endRun, withoutRun } from './commit.ts';
 import { versionConflict } from '../state/write.ts';
@@ -54,7 +55,8 @@ export function decideAccept(
   if (otherAgent !== undefined) return { reply: { ...replyFor(newRun(request, false, now), undefined), otherAgent } };
 
   const isNewThread = snapshot.head === undefined;
-  const head = ofAgent(snapshot.head ?? newHead(request, now), request);
+  const owned = ofAgent(snapshot.head ?? newHead(request, now), request);
+  const head = withTitle(owned, request.messages, snapshot.entries);
   const made = newRun(request, isNewThread, now);
   const run = request.retryOf === undefined ? made : retryOf(request.retryOf, made, request, snapshot);
   const held = isNewThread ? callsIn(head.version, []) : snapshot.held;

@@ -264,6 +264,7 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
     status: 'running',
     updatedAt: now,
     outputFrom: nextPosition,
+    startedAt: run.startedAt ?? now,
     ...(resumes === undefined ? {} : { resumes }),
   };
   const written = { head: claimed, runs: [record], messages, ...(!retried && leftBehind(head)) };

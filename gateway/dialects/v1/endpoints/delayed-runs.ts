@@ -92,6 +92,7 @@ export async function delayedItem(
   return {
     run_id: key.runId,
     thread_id: slotOf(key.runId, schedule).threadId,
+    thread_title: null,
     agent,
     status: refused ? 'failed' : 'scheduled',
     created_at: new Date(resource.createdAt).toISOString(),

@@ -118,6 +118,7 @@ const inboxText = ({ thread, interruptsJson, askedBy }: ThreadMatch): string =>
   jsonObject({
     thread_id: JSON.stringify(thread.threadId),
     thread_name: textOrNull(thread.threadName),
+    title: textOrNull(thread.title),
     agent: textOrNull(thread.agent),
     metadata: thread.metadataJson ? jsonText(thread.metadataJson) : 'null',
     run_id: textOrNull(askedBy),

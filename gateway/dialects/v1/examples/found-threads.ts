@@ -23,6 +23,7 @@ export const listInbox: Example = {
       {
         thread_id: exampleIds.thread,
         thread_name: 'Refund',
+        title: 'Refund',
         agent: 'default',
         metadata: null,
         run_id: exampleIds.run,

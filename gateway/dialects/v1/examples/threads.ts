@@ -8,6 +8,7 @@ export const listThreads: Example = {
       {
         thread_id: exampleIds.thread,
         thread_name: 'Support',
+        title: 'Support',
         user_id: null,
         metadata: null,
         created_at: '2026-02-05T12:00:00.000Z',
@@ -23,6 +24,7 @@ export const listThreads: Example = {
 const thread = {
   thread_id: exampleIds.thread,
   thread_name: 'Support',
+  title: 'Support',
   user_id: null,
   metadata: null as object | null,
   created_at: '2026-02-05T12:00:00.000Z',
@@ -39,7 +41,7 @@ export const getThread: Example = { params: { thread_id: exampleIds.thread }, re
 export const updateThread: Example = {
   params: { thread_id: exampleIds.thread },
   body: { thread_name: 'Refund', metadata: { team: 'billing' } },
-  reply: detailsOf({ ...thread, thread_name: 'Refund', metadata: { team: 'billing' } }),
+  reply: detailsOf({ ...thread, thread_name: 'Refund', title: 'Refund', metadata: { team: 'billing' } }),
 };
 
 export const deleteThread: Example = { params: { thread_id: exampleIds.thread }, reply: { success: true } };
@@ -50,6 +52,7 @@ export const forkThread: Example = {
   reply: {
     thread_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30',
     thread_name: 'Another way',
+    title: 'Another way',
     user_id: null,
     metadata: null,
     created_at: '2026-02-05T12:00:00.000Z',
@@ -60,6 +63,7 @@ export const forkThread: Example = {
       thread: {
         thread_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30',
         thread_name: 'Another way',
+        title: 'Another way',
         user_id: null,
         metadata: null,
         created_at: '2026-02-05T12:00:00.000Z',
@@ -77,6 +81,7 @@ export const restoreThread: Example = {
   reply: {
     thread_id: exampleIds.thread,
     thread_name: 'Support',
+    title: 'Support',
     user_id: null,
     metadata: null,
     created_at: '2026-02-05T12:00:00.000Z',
@@ -88,6 +93,7 @@ export const restoreThread: Example = {
       thread: {
         thread_id: exampleIds.thread,
         thread_name: 'Support',
+        title: 'Support',
         user_id: null,
         metadata: null,
         created_at: '2026-02-05T12:00:00.000Z',

@@ -12,6 +12,7 @@ import {
   JsonObject,
   paged,
   paging,
+  nullable,
   objectOf,
   oneOfNeeded,
   runId,
@@ -74,6 +75,10 @@ export const AcceptedRuns = objectOf('AcceptedRuns', 'What became of the runs of
 export const Run = objectOf('Run', 'A run.', {
   run_id: runId,
   thread_id: threadId,
+  thread_title: described(
+    nullable(Type.String()),
+    'What to call its thread: `title` of the thread; `null` without one',
+  ),
   agent: text('The agent that runs it; `default` where agents have no names'),
   revision: Type.Optional(
     text(
@@ -84,6 +89,10 @@ export const Run = objectOf('Run', 'A run.', {
   start_at: startAt,
   created_at: time('When the run was accepted'),
   updated_at: time('When the run changed last'),
+  started_at: Type.Optional(
+    time('When a worker began with it; absent before that, and of runs of releases that did not note it'),
+  ),
+  ended_at: Type.Optional(time('When it ended; absent until then')),
   resumes: Type.Optional(
     text(
       'The interrupted run that this one continues, or the failed one that it tries again; absent when there is none',

@@ -28,7 +28,7 @@ export const ThreadParams = Type.Object({ thread_id: pathThreadId });
 export const ThreadsQuery = Type.Object({
   search: Type.Optional(
     text(
-      "Only threads whose name, id or metadata values hold this text, in upper or lower case, among the owner's 10,000 most recent",
+      "Only threads whose name, title, id or metadata values hold this text, in upper or lower case, among the owner's 10,000 most recent",
     ),
   ),
   ...pagingByChange,
@@ -81,6 +81,10 @@ const threadFields = {
   thread_name: described(
     nullable(Type.String()),
     'The name: `config.thread_name` of the run that made the thread, or that of a later change; `null` without one',
+  ),
+  title: described(
+    nullable(Type.String()),
+    'What to call the thread: its name, else the first message of a user, on one line of at most 120 characters; `null` without either',
   ),
   user_id: described(nullable(Type.String()), 'The id of the owner; `null` for the anonymous one'),
   metadata: described(
@@ -195,7 +199,7 @@ const filterFields = {
   search: Type.Optional(
     Type.String({
       maxLength: 1024,
-      description: 'Only threads whose name, id or metadata values hold this text, in upper or lower case',
+      description: 'Only threads whose name, title, id or metadata values hold this text, in upper or lower case',
     }),
   ),
   agent: Type.Optional(text('Only threads of this agent')),
@@ -316,6 +320,7 @@ export const Inbox = objectOf('Inbox', 'A page of what waits for a person.', {
     objectOf('InboxItem', 'A thread with the questions that wait for an answer.', {
       thread_id: threadFields.thread_id,
       thread_name: threadFields.thread_name,
+      title: threadFields.title,
       agent: threadFields.agent,
       metadata: threadFields.metadata,
       run_id: described(nullable(Type.String()), 'The run that asked; `null` where it is no longer on record'),

@@ -156,7 +156,7 @@ async function putRun({ write }: Transaction, { owner, ref, agent }: ThreadOfRun
      ON CONFLICT (owner, run_id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,
        resumes = excluded.resumes, "end" = excluded."end", options = excluded.options, input = excluded.input, output_from = excluded.output_from,
        output_to = excluded.output_to, wake_at = excluded.wake_at, usage = excluded.usage,
-       served_by = excluded.served_by
+       served_by = excluded.served_by, started_at = excluded.started_at
        WHERE runs.ref = excluded.ref`,
     Object.values(values),
   );

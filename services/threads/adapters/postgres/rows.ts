@@ -25,7 +25,7 @@ export const toUndoRow = (row: Row): UndoRow => ({
 export const toFields = (rows: readonly Row[]): Record<string, Uint8Array> =>
   Object.fromEntries(rows.map((row) => [row['name'] as string, row['json'] as Uint8Array]));
 
-export const threadColumns = 'thread_id, name, metadata, created_at, updated_at, newest_run, version, agent';
+export const threadColumns = 'thread_id, name, metadata, created_at, updated_at, newest_run, version, agent, title';
 
 export const toThreadRow = (row: Row): ThreadRow => ({
   threadId: row['thread_id'] as string,
@@ -36,6 +36,7 @@ export const toThreadRow = (row: Row): ThreadRow => ({
   ...optional('metadata', row['metadata'] as Uint8Array | null),
   ...optional('newestRun', row['newest_run'] as string | null),
   ...optional('agent', row['agent'] as string | null),
+  ...optional('title', row['title'] as string | null),
 });
 
 /** The columns of a head that every change writes, with their values. */
@@ -54,6 +55,7 @@ export const headValues = (head: Head): Readonly<Record<string, Param>> => ({
   last_revision: head.lastRevision ?? null,
   failed_run: head.failedRun ?? null,
   ttl: head.ttl ?? null,
+  title: head.title ?? null,
   queue: toList(head.queue),
   next_position: head.nextPosition,
   open_calls: toList(head.openCalls),
@@ -93,6 +95,7 @@ export function toHead(row: Row): Head {
     ...optional('lastRevision', row['last_revision'] as string | null),
     ...optional('failedRun', row['failed_run'] as string | null),
     ...optional('ttl', row['ttl'] as number | null),
+    ...optional('title', row['title'] as string | null),
     ...optional('interruptedRun', row['interrupted_run'] as string | null),
     ...optional('progress', row['progress'] as Uint8Array | null),
     size: { fields: row['field_bytes'] as number, context: row['context_bytes'] as number },
@@ -123,6 +126,7 @@ export const runValues = (run: RunRecord): Readonly<Record<string, Param>> => ({
   served_by: run.revision ?? null,
   webhook: run.webhook ?? null,
   priority: run.priority ?? null,
+  started_at: run.startedAt ?? null,
 });
 
 export const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });

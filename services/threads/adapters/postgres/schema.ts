@@ -211,4 +211,5 @@ export const migrations: readonly string[] = [
   // The last run that failed while it was the newest; and for how many seconds the thread is kept after its last change.
   'ALTER TABLE threads ADD COLUMN failed_run text COLLATE "C", ADD COLUMN ttl bigint',
   'ALTER TABLE runs ADD COLUMN priority smallint',
+  'ALTER TABLE threads ADD COLUMN title text; ALTER TABLE runs ADD COLUMN started_at bigint',
 ];

@@ -186,7 +186,8 @@ const newRun = `INSERT INTO runs (owner, ref, agent, ${columnsOfRun.join(', ')})
   VALUES (?, ?, ?, ${columnsOfRun.map(() => '?').join(', ')})
   ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
     "end" = excluded."end", options = excluded.options, input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to,
-    wake_at = excluded.wake_at, usage = excluded.usage, served_by = excluded.served_by
+    wake_at = excluded.wake_at, usage = excluded.usage, served_by = excluded.served_by,
+    started_at = excluded.started_at
     WHERE ref = excluded.ref`;
 
 function putRun(db: Sqlite, { ref, owner, agent }: ThreadOfRun, run: RunRecord): void {

@@ -39,7 +39,7 @@ export const toPlacedEntry = (row: Row, contextNumber: number): PlacedEntry => (
 
 /** What a list reads of a thread; the metadata where they have at most so many bytes as the first value says. */
 export const listed = `thread_id, name, CASE WHEN length(metadata) <= ? THEN CAST(metadata AS TEXT) END, metadata IS NULL,
-  created_at, updated_at, newest_run, version, agent`;
+  created_at, updated_at, newest_run, version, agent, title`;
 
 /** The columns of `listed`, in their order. */
 export type ListedRow = [
@@ -52,6 +52,7 @@ export type ListedRow = [
   newestRun: string | null,
   version: number,
   agent: string | null,
+  title: string | null,
 ];
 
 /** Rows as arrays: a list is read in two thirds of the time that named columns take. */
@@ -62,7 +63,7 @@ export function arraysOf(statement: StatementSync): StatementSync {
 
 /** A thread of a list; `readMetadata` reads those that the row does not have because they are long. */
 export function toThreadRow(
-  [threadId, name, metadata, hasNoMetadata, createdAt, updatedAt, newestRun, version, agent]: ListedRow,
+  [threadId, name, metadata, hasNoMetadata, createdAt, updatedAt, newestRun, version, agent, title]: ListedRow,
   readMetadata: (threadId: string) => Uint8Array,
 ): ThreadRow {
   const row: { -readonly [K in keyof ThreadRow]: ThreadRow[K] } = { threadId, createdAt, updatedAt, version };
@@ -71,6 +72,7 @@ export function toThreadRow(
   else if (hasNoMetadata === 0) row.metadata = readMetadata(threadId);
   if (newestRun !== null) row.newestRun = newestRun;
   if (agent !== null) row.agent = agent;
+  if (title !== null) row.title = title;
   return row;
 }
 
@@ -99,6 +101,7 @@ export const headColumns = [
   'last_revision',
   'failed_run',
   'ttl',
+  'title',
 ] as const;
 
 /** Values for `headColumns`. */
@@ -126,6 +129,7 @@ export const fromHead = (head: Head): (string | number | Uint8Array | null)[] =>
   head.lastRevision ?? null,
   head.failedRun ?? null,
   head.ttl ?? null,
+  head.title ?? null,
 ];
 
 /** The columns of a run, in the order of {@link fromRun}. */
@@ -151,6 +155,7 @@ export const columnsOfRun = [
   'served_by',
   'webhook',
   'priority',
+  'started_at',
 ];
 
 export const selectedRun = columnsOfRun.map((name) => `runs.${name}`).join(', ');
@@ -177,6 +182,7 @@ export const fromRun = (run: RunRecord): (string | number | Uint8Array | null)[]
   run.revision ?? null,
   run.webhook ?? null,
   run.priority ?? null,
+  run.startedAt ?? null,
 ];
 
 export type ColumnsOfRun = readonly [
@@ -201,12 +207,13 @@ export type ColumnsOfRun = readonly [
   revision: string | null,
   webhook: string | null,
   priority: number | null,
+  startedAt: number | null,
 ];
 
 export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   const [runId, requestId, status, granularity, isNewThread, createdAt, updatedAt, resumes, end, ...given] = columns;
   const [options, input, answers, hasNewInput, resume, outputFrom, outputTo, wakeAt, usage, ...last] = given;
-  const [revision, webhook, priority] = last;
+  const [revision, webhook, priority, startedAt] = last;
   const run: { -readonly [K in keyof RunRecord]: RunRecord[K] } = {
     runId: fromStoredId(runId),
     threadId,
@@ -231,6 +238,7 @@ export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   if (revision !== null) run.revision = revision;
   if (webhook !== null) run.webhook = webhook;
   if (priority !== null) run.priority = priority;
+  if (startedAt !== null) run.startedAt = startedAt;
   return run;
 }
 
@@ -274,6 +282,7 @@ export type HeadColumns = [
   lastRevision: string | null,
   failedRun: string | null,
   ttl: number | null,
+  title: string | null,
 ];
 
 /** Written out, for every change begins with it: an object built key by key takes a third of the time of one spread together. */
@@ -282,7 +291,7 @@ export function toHead(row: HeadColumns): Head {
   const [activeRun, activeStatus, worker, foundVersion, newestRun, queue, nextPosition, ...waits] = held;
   const [openCalls, next, interruptedRun, openInterrupts, claims, progress, fieldBytes, contextBytes, ...served] =
     waits;
-  const [agent, revision, lastRevision, failedRun, ttl] = served;
+  const [agent, revision, lastRevision, failedRun, ttl, title] = served;
   const head: { -readonly [K in keyof Head]: Head[K] } = {
     createdAt,
     updatedAt,
@@ -312,5 +321,6 @@ export function toHead(row: HeadColumns): Head {
   if (lastRevision !== null) head.lastRevision = lastRevision;
   if (failedRun !== null) head.failedRun = failedRun;
   if (ttl !== null) head.ttl = ttl;
+  if (title !== null) head.title = title;
   return head;
 }

@@ -217,4 +217,5 @@ export const migrations: readonly string[] = [
   // The last run that failed while it was the newest; and for how many seconds the thread is kept after its last change.
   'ALTER TABLE threads ADD COLUMN failed_run TEXT; ALTER TABLE threads ADD COLUMN ttl INTEGER',
   'ALTER TABLE runs ADD COLUMN priority INTEGER',
+  'ALTER TABLE threads ADD COLUMN title TEXT; ALTER TABLE runs ADD COLUMN started_at INTEGER',
 ];

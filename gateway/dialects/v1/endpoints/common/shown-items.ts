@@ -11,8 +11,9 @@ export function threadText(owner: string): (thread: Thread) => string {
   const user = textOrNull(userIdOf(owner));
   return (thread) => {
     const { threadId, threadName = null, metadataJson, createdAt, updatedAt, runId = null, agent = null } = thread;
+    const { title = null } = thread;
     return (
-      `{"thread_id":${JSON.stringify(threadId)},"thread_name":${JSON.stringify(threadName)},` +
+      `{"thread_id":${JSON.stringify(threadId)},"thread_name":${JSON.stringify(threadName)},"title":${JSON.stringify(title)},` +
       `"user_id":${user},"metadata":${metadataJson ? jsonText(metadataJson) : 'null'},` +
       `"created_at":${timeText(createdAt)},"updated_at":${timeText(updatedAt)},"run_id":${JSON.stringify(runId)},"agent":${JSON.stringify(agent)}${statusText(thread)}}`
     );
@@ -62,11 +63,14 @@ export function workTexts(work: ThreadCheckpoint['work']): Record<string, string
 export const toRunItem = (run: Run): Record<string, unknown> => ({
   run_id: run.runId,
   thread_id: run.threadId,
+  thread_title: run.threadTitle ?? null,
   agent: run.agent,
   revision: run.revision,
   status: run.status,
   created_at: new Date(run.createdAt).toISOString(),
   updated_at: new Date(run.updatedAt).toISOString(),
+  ...(run.startedAt !== undefined && { started_at: new Date(run.startedAt).toISOString() }),
+  ...(run.end && { ended_at: new Date(run.updatedAt).toISOString() }),
   resumes: run.resumes,
   ...(run.wakeAt !== undefined && {
     [run.status === 'interrupted' ? 'deadline' : 'wake_at']: new Date(run.wakeAt).toISOString(),

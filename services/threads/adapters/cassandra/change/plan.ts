@@ -167,6 +167,7 @@ function listingOf(before: Head | undefined, head: Head): Plan['listing'] {
     before &&
     !before.deleting &&
     before.name === head.name &&
+    before.title === head.title &&
     before.newestRun === head.newestRun &&
     isSame(before.metadata, head.metadata);
   if (!isAsListed) return 'put';

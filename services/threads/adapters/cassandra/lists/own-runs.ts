@@ -2,7 +2,7 @@ import { types } from 'cassandra-driver';
 import { createQuota } from '@agent-workflow/kit/pages';
 import type { OwnRunRow, OwnRunsPart, RunMark, ThreadLists } from '../../../ports/lists.ts';
 import type { Head, RunRecord, ThreadKey } from '../../../ports/record.ts';
-import { runBytes } from '../../../record/row-sizes.ts';
+import { ownRunBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Row, Session, Statement } from '../client/client.ts';
 import { chunksOf, mapConcurrently } from '../rows/log.ts';
 import { long, toHead, toRunRow } from '../rows/rows.ts';
@@ -83,7 +83,7 @@ export function createOwnRuns({ session, now }: OwnRunsOptions): OwnRuns {
           const run = runs.get(nameOf(place));
           if (!run) continue;
           part.push(run);
-          if (isEnough(runBytes(run))) return endingAt(part, place);
+          if (isEnough(ownRunBytes(run))) return endingAt(part, place);
         }
       }
       return endingAt(part, places[limit - 1]);

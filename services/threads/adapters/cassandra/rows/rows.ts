@@ -172,8 +172,8 @@ export function toListed(row: Row): Listed | undefined {
 export const toListedMetadata = (row: Row): Uint8Array | undefined =>
   isNothing(row['metadata']) ? undefined : fromBlob(row['metadata']);
 
-export function fromListed({ name, createdAt, updatedAt, newestRun, agent, version, metadata }: Head): string {
-  const thread = { name, createdAt, updatedAt, newestRun, agent, version } satisfies Readonly<
+export function fromListed({ name, title, createdAt, updatedAt, newestRun, agent, version, metadata }: Head): string {
+  const thread = { name, title, createdAt, updatedAt, newestRun, agent, version } satisfies Readonly<
     Record<keyof Listed['thread'] & keyof Head, unknown>
   >;
   return JSON.stringify({ ...thread, metadataBytes: metadata?.byteLength ?? 0 });
