@@ -24,6 +24,7 @@ const marks = {
       ...['listFilesToRemove', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns', 'listRunMessages'],
       ...['getRegisteredAgent', 'getRevision', 'listRegisteredAgents', 'listRunSteps', 'listRuns', 'listSleepingRuns'],
       ...[
+        'countRuns',
         'countThreads',
         'listThreads',
         'noteToolResult',

@@ -76,6 +76,11 @@ export interface RunReadCalls {
    * hold fewer than `limit`, or none, and still have a cursor.
    */
   readonly listOwnRuns: (request: ListOwnRunsRequest, call: Call) => Promise<ListOwnRunsReply>;
+  /**
+   * How many of an owner's newest 10,000 runs pass the filters of ListOwnRuns, by day and status, and how long they took. Invalid for an
+   * unknown time zone.
+   */
+  readonly countRuns: (request: CountRunsRequest, call: Call) => Promise<CountRunsReply>;
   /** The messages that the run's steps added to the log, in order, page by page; without the run's input. */
   readonly listRunMessages: (request: ListRunMessagesRequest, call: Call) => Promise<ListRunMessagesReply>;
   /**
@@ -338,6 +343,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   getRun: { retry: 'safe', takesLong: false },
   listRuns: { retry: 'safe', takesLong: false },
   listOwnRuns: { retry: 'safe', takesLong: false },
+  countRuns: { retry: 'safe', takesLong: false },
   listRunMessages: { retry: 'safe', takesLong: false },
   listRunSteps: { retry: 'safe', takesLong: false },
   noteToolStarted: { retry: 'attempt', takesLong: false },
@@ -400,6 +406,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   getRun: 'run',
   listRuns: 'never',
   listOwnRuns: 'never',
+  countRuns: 'never',
   listRunMessages: 'run',
   listRunSteps: 'run',
   noteToolStarted: 'run',
@@ -1023,6 +1030,10 @@ export interface Run {
   readonly startedAt?: number;
   /** What its thread is called, as in Thread. */
   readonly threadTitle?: string;
+  /** The nodes that run or come next while it holds its thread, or at which its thread waits; at most ten. */
+  readonly nodes: readonly string[];
+  /** The first question that its thread waits to be answered; one line of at most 120 characters and 512 bytes. Absent where it asks in no words. */
+  readonly question?: string;
 }
 
 export interface ListRunsRequest {
@@ -1043,10 +1054,55 @@ export interface ListOwnRunsRequest {
   readonly owner: string;
   readonly limit: number;
   readonly cursor?: string;
-  /** Only runs of this agent; absent: of all. */
-  readonly agent?: string;
+  readonly filter: RunFilter;
+}
+
+/** Which runs are listed: those that pass all that is given. Times are in milliseconds since 1970. */
+export interface RunFilter {
   /** Only runs with one of these statuses; empty: all. */
   readonly statuses: readonly RunStatus[];
+  readonly agent?: string;
+  readonly revision?: string;
+  /** Only runs that were accepted from this time on, and before that one. */
+  readonly from?: number;
+  readonly to?: number;
+  /** The node that failed, or at which the run stands; that of a sub-graph is found by the names of those around it, too. */
+  readonly node?: string;
+  /** A text of the error; case does not count. */
+  readonly error?: string;
+  /** A text of the error, of the title of the thread, or of an id; case does not count. */
+  readonly search?: string;
+  /** How long they took, or have taken so far, in milliseconds. */
+  readonly minDurationMs?: number;
+  readonly maxDurationMs?: number;
+}
+
+export interface CountRunsRequest {
+  readonly owner: string;
+  readonly filter: RunFilter;
+  /** Whose days they are: a name of the IANA database. */
+  readonly timeZone: string;
+}
+
+export interface CountRunsReply {
+  /** The days on which runs were accepted, the oldest first. */
+  readonly days: readonly RunDay[];
+  /** How long half of those that have ended took at most, and 95 of 100, in milliseconds; absent where none has. */
+  readonly medianMs?: number;
+  readonly p95Ms?: number;
+  /** Whether older runs were not looked at. */
+  readonly atLeast: boolean;
+}
+
+export interface RunDay {
+  /** As 2026-11-28. */
+  readonly day: string;
+  readonly counts: readonly RunStatusCount[];
+}
+
+export interface RunStatusCount {
+  readonly status: RunStatus;
+  readonly count: number;
 }
 
 export interface ListOwnRunsReply {
@@ -1243,6 +1299,11 @@ export interface ThreadFilter {
   readonly metadataJson?: Uint8Array;
   /** A JSON object of texts, numbers, booleans and nulls: each field is stored with that value. */
   readonly valuesJson?: Uint8Array;
+  /** Made, or changed last, from a time on and before another, in milliseconds since 1970. */
+  readonly createdFrom?: number;
+  readonly createdTo?: number;
+  readonly updatedFrom?: number;
+  readonly updatedTo?: number;
 }
 
 export interface SearchThreadsRequest {
@@ -1763,7 +1824,12 @@ export const threadsLists: MessageLists = {
   EndRunReply: { status: 'EndStatus' },
   Run: { status: 'RunStatus', granularity: 'Granularity', end: { of: 'RunEnd' } },
   ListRunsReply: { runs: { of: 'Run' } },
-  ListOwnRunsRequest: { statuses: 'RunStatus' },
+  ListOwnRunsRequest: { filter: { of: 'RunFilter' } },
+  RunFilter: { statuses: 'RunStatus' },
+  CountRunsRequest: { filter: { of: 'RunFilter' } },
+  CountRunsReply: { days: { of: 'RunDay' } },
+  RunDay: { counts: { of: 'RunStatusCount' } },
+  RunStatusCount: { status: 'RunStatus' },
   ListOwnRunsReply: { runs: { of: 'Run' } },
   ListOpenRunsReply: { runs: { of: 'Run' } },
   Thread: { status: 'ThreadStatus', waitsFor: 'WaitsFor' },

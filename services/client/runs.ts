@@ -3,7 +3,24 @@ import { request, type Connection, type RequestOptions } from './request.ts';
 import { follow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type { Paged } from './shapes/lists.ts';
 import type { RunResult } from './shapes/results.ts';
-import type { BatchRun, NewRun, PastStep, Run, RunsQuery, Step, StoppedRun } from './shapes/runs.ts';
+import type {
+  BatchRun,
+  NewRun,
+  PastStep,
+  Run,
+  RunCounts,
+  RunCountsQuery,
+  RunFilter,
+  RunsQuery,
+  Step,
+  StoppedRun,
+} from './shapes/runs.ts';
+
+/** Several statuses stand in one parameter. */
+const withStatuses = <Q extends RunFilter>({ status, ...query }: Q) => ({
+  ...query,
+  status: [status ?? []].flat().join(',') || undefined,
+});
 
 export function runsOf(connection: Connection) {
   const at = (runId: string, rest = '') => ({ path: `/v1/runs/{runId}${rest}`, ids: { runId } });
@@ -24,17 +41,20 @@ export function runsOf(connection: Connection) {
       }),
     get: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'GET', ...at(runId), ...options }),
-    /** The runs of all threads, newest first, of any status where `status` names none (it is one, or a list), and of any agent unless one is given. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
+    /** The runs of all threads that pass every filter given, newest first. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
     list: (
-      { status, ...query }: RunsQuery = {},
+      query: RunsQuery = {},
       options: RequestOptions = {},
     ): Promise<Paged & { readonly runs: readonly Run[] }> =>
       request(connection, {
         method: 'GET',
         path: '/v1/runs',
-        query: { ...query, status: [status ?? []].flat().join(',') || undefined },
+        query: withStatuses(query),
         ...options,
       }),
+    /** How many there are by day and status, of the newest 10,000. */
+    counts: (query: RunCountsQuery = {}, options: RequestOptions = {}): Promise<RunCounts> =>
+      request(connection, { method: 'GET', path: '/v1/runs/counts', query: withStatuses(query), ...options }),
     /** The result, once the run has ended. */
     wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
       request(connection, { method: 'GET', ...at(runId, '/wait'), ...options, head: 'late' }),

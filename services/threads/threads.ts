@@ -89,7 +89,7 @@ export function createThreads({
   const declared = createDeclaredFields(store, elapsed);
   return {
     ...createRunCalls({ store, states, texts, changing, references, routings, declared, now, onClockAhead }),
-    ...createRunReadCalls({ store, texts }),
+    ...createRunReadCalls({ store, texts, now }),
     ...createGrantCalls(store),
     ...createToolRecordCalls(changing),
     ...createStateCalls({ store, states, texts, changing, references, now }),

@@ -39,16 +39,16 @@ export function threadsAgentsContract(test: TestFn, name: string, open: OpenThre
     const found: string[] = [];
     let cursor: string | undefined;
     do {
-      const request = { owner, limit: 2, statuses: [], agent: 'billing', ...(cursor === undefined ? {} : { cursor }) };
+      const request = { owner, limit: 2, filter: { statuses: [], agent: 'billing' }, ...(cursor === undefined ? {} : { cursor }) };
       const page = await threads.listOwnRuns(request, call());
       found.push(...page.runs.map(({ runId }) => runId));
       ({ cursor } = page);
     } while (cursor !== undefined);
     t.deepEqual(found.toSorted(), ['b1', 'b2', 'b3']);
-    const { cursor: other = '' } = await threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call());
+    const { cursor: other = '' } = await threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [] } }, call());
     await refused(
       t,
-      threads.listOwnRuns({ owner, limit: 1, statuses: [], agent: 'billing', cursor: other }, call()),
+      threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [], agent: 'billing' }, cursor: other }, call()),
       'Invalid',
     );
   });

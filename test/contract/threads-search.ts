@@ -22,6 +22,7 @@ import {
   interruptedTurn,
   owner,
   parse,
+  passMillisecond,
   refused,
   text,
   thread1,
@@ -106,7 +107,7 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     const titleOf = async (): Promise<unknown[]> => {
       const [listed] = (await threads.listThreads({ owner, limit: 1, offset: 0 }, call())).threads;
       const [found] = (await search(threads)).threads;
-      const [run] = (await threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call())).runs;
+      const [run] = (await threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [] } }, call())).runs;
       const [ofThread] = (await threads.listRuns({ ...thread1, limit: 1, offset: 0 }, call())).runs;
       const titles = [(await threads.getThread(thread1, call())).title, listed?.title, found?.thread.title];
       return [...new Set([...titles, run?.threadTitle, ofThread?.threadTitle])];
@@ -143,7 +144,7 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     const { startedAt = 0, createdAt } = await threads.getRun({ owner, runId: 'r1' }, call());
     t.true(startedAt >= createdAt);
     await commit(threads, 'r1', epoch, { end: completed });
-    const [run] = (await threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call())).runs;
+    const [run] = (await threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [] } }, call())).runs;
     t.is(run?.startedAt, startedAt);
   });
 
@@ -236,6 +237,33 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
       't0',
     ]);
     t.deepEqual(await found({ statuses: ['failed', 'running'] }), []);
+  });
+
+  check('threads are found by the times at which they were made and changed', async (t, threads) => {
+    for (const threadId of ['t1', 't2', 't3']) {
+      await finishedTurn(threads, threadId, { threadId });
+      await passMillisecond();
+    }
+    await update(threads, { threadName: 'changed last' });
+    const { createdAt: made, updatedAt: changed } = await threads.getThread({ owner, threadId: 't2' }, call());
+    const found = async (filter: Partial<ThreadFilter>): Promise<unknown> => {
+      const ids = idsOf(await search(threads, filter, { limit: 1 }));
+      for (let { cursor } = await search(threads, filter, { limit: 1 }); cursor !== undefined;) {
+        const page = await search(threads, filter, { limit: 1, cursor });
+        ids.push(...idsOf(page));
+        ({ cursor } = page);
+      }
+      t.deepEqual(await count(threads, filter), { count: ids.length, atLeast: false });
+      t.deepEqual(idsOf(await search(threads, filter, { sortBy: 'thread_id' })), ids.toSorted().reverse());
+      return ids;
+    };
+    t.deepEqual(await found({ createdFrom: made }), ['t3', 't2']);
+    t.deepEqual(await found({ createdFrom: made, createdTo: made + 1 }), ['t2']);
+    t.deepEqual(await found({ createdTo: made }), ['t1']);
+    t.deepEqual(await found({ updatedFrom: changed }), ['t1', 't3', 't2']);
+    t.deepEqual(await found({ updatedFrom: changed + 1 }), ['t1', 't3']);
+    t.deepEqual(await found({ updatedTo: changed + 1 }), ['t2']);
+    t.deepEqual(await found({ updatedTo: changed }), []);
   });
 
   check('pages of every order hold each thread once, also by cursor', async (t, threads) => {

@@ -41,6 +41,7 @@ import { threadsAgentsContract } from './threads-agents.ts';
 import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
+import { threadsFoundRunsContract } from './threads-found-runs.ts';
 import { threadsFusedContract } from './threads-fused.ts';
 import { threadsFilesContract } from './threads-files.ts';
 import { threadsRacesContract } from './threads-races.ts';
@@ -665,7 +666,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
         runs.map(({ priority }) => priority),
         [3, 9],
       );
-      const own = await threads.listOwnRuns({ owner, limit: 10, statuses: [] }, call());
+      const own = await threads.listOwnRuns({ owner, limit: 10, filter: { statuses: [] } }, call());
       t.deepEqual(own.runs.map(({ priority }) => priority).toSorted(), [3, 9, undefined]);
     },
   );
@@ -1062,5 +1063,6 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsFilesContract(test, name, open);
   threadsResourcesContract(test, name, open);
   threadsSearchContract(test, name, open);
+  threadsFoundRunsContract(test, name, open);
   threadsOutboxContract(test, name, open);
 }

@@ -120,6 +120,10 @@ export interface Run {
   /** How early it is taken among the waiting runs of its owner, where that is not 0. */
   readonly priority?: number;
   readonly usage?: Usage;
+  /** Where it stands: the nodes that run or come next, or at which its thread waits. */
+  readonly nodes?: readonly string[];
+  /** The first question that its thread waits to be answered, on one line. */
+  readonly question?: string;
   /** Of a run that has failed. */
   readonly error?: RunError;
   readonly [field: string]: Json;
@@ -173,10 +177,47 @@ export interface PastStep extends Omit<PastState, 'checkpoint'> {
   readonly step: Step;
 }
 
-/** Which of the caller's runs are listed: those of one status, of any of several, or of all. */
-export interface RunsQuery {
+/** Which of the caller's runs are listed and counted: those that pass all that is given. Times are ISO 8601. */
+export interface RunFilter {
+  /** One status, or any of several. */
   readonly status?: RunStatus | readonly RunStatus[];
   readonly agent?: string;
+  readonly revision?: string;
+  /** Accepted at this time or later, and before that one. */
+  readonly from?: string;
+  readonly to?: string;
+  /** The node that failed, or at which the run stands. */
+  readonly node?: string;
+  /** A text of the error; case does not count. */
+  readonly error?: string;
+  /** A text of the error, of the title of the thread, or of an id. */
+  readonly search?: string;
+  /** How long they took, or have taken so far. */
+  readonly min_duration_ms?: number;
+  readonly max_duration_ms?: number;
+}
+
+export interface RunsQuery extends RunFilter {
   readonly limit?: number;
   readonly cursor?: string | undefined;
+}
+
+export interface RunCountsQuery extends RunFilter {
+  /** Whose days are counted, as `Europe/Berlin`; UTC unless given. */
+  readonly timezone?: string;
+}
+
+/** How many runs there are by status; one without any is absent. */
+export type RunsByStatus = Readonly<Partial<Record<RunStatus, number>>>;
+
+export interface RunCounts {
+  readonly total: number;
+  readonly counts: RunsByStatus;
+  /** The days on which runs were accepted, as `2026-11-28`, the oldest first. */
+  readonly days: readonly { readonly day: string; readonly total: number; readonly counts: RunsByStatus }[];
+  readonly timezone: string;
+  /** Of the runs that have ended. */
+  readonly duration_ms?: { readonly median: number; readonly p95: number };
+  /** There are more than 10,000, and older ones were not looked at. */
+  readonly at_least?: true;
 }

@@ -40,6 +40,11 @@ export interface ThreadFilter {
   readonly agent?: string;
   readonly status?: ThreadStatus | readonly ThreadStatus[];
   readonly waits_for?: WaitsFor;
+  /** Made, or changed last, at this time or later, and before that one. */
+  readonly created_from?: string | number;
+  readonly created_to?: string | number;
+  readonly updated_from?: string | number;
+  readonly updated_to?: string | number;
   /** Each key of the metadata with an equal value. */
   readonly metadata?: JsonObject;
   /** Each field of the state with this value. */

@@ -38,7 +38,8 @@ import { getCheckpoint } from '../history/checkpoints.ts';
 import type { Changing } from './changing.ts';
 import { readsTried, restoringChange } from './restore-thread.ts';
 import { idsOf, keyOf, knownRun, liveHead } from './found.ts';
-import { listOwnRuns, listRunMessages, listRuns, toProtoRun } from '../lists/lists.ts';
+import { listRunMessages, listRuns, toProtoRun } from '../lists/lists.ts';
+import { countRuns, listOwnRuns } from '../lists/own-runs.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import { listRunSteps } from '../runs/steps.ts';
@@ -319,9 +320,10 @@ const withState = (claimed: ClaimedRun, state: State): ClaimedRun => ({
 interface RunReadCallsOptions {
   readonly store: ThreadReads & ThreadLists & ThreadHistory;
   readonly texts: StoredTexts;
+  readonly now: () => number;
 }
 
-export const createRunReadCalls = ({ store, texts }: RunReadCallsOptions): RunReadCalls => ({
+export const createRunReadCalls = ({ store, texts, now }: RunReadCallsOptions): RunReadCalls => ({
   getRun: async ({ owner, runId }) => {
     const run = await knownRun(store, owner, runId);
     const head = await liveHead(store, { owner, threadId: run.threadId });
@@ -330,7 +332,9 @@ export const createRunReadCalls = ({ store, texts }: RunReadCallsOptions): RunRe
 
   listRuns: async (request, call) => listRuns(store, request, await liveHead(store, keyOf(request)), call),
 
-  listOwnRuns: (request, call) => listOwnRuns(store, request, call),
+  listOwnRuns: (request, call) => listOwnRuns(store, request, call, now()),
+  // A refusal is a rejection, as that of every call.
+  countRuns: async (request, call) => countRuns(store, request, call, now()),
 
   listRunMessages: async (request, call) => {
     const run = await knownRun(store, request.owner, request.runId);

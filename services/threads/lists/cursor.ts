@@ -8,6 +8,7 @@ import type {
   ListRunMessagesRequest,
   ListRunsRequest,
   ListThreadsRequest,
+  RunFilter,
   SearchThreadsRequest,
 } from '@agent-workflow/protos/threads';
 import type { DueMark } from '../ports/files.ts';
@@ -71,15 +72,16 @@ const runMarks = {
 export const runsCursors = ({ owner, threadId }: Pick<ListRunsRequest, 'owner' | 'threadId'>): Cursors<RunMark> =>
   cursorsByTime(['runs', owner, threadId], runMarks);
 
-export const ownRunsCursors = ({
-  owner,
-  statuses,
-  agent,
-}: Pick<ListOwnRunsRequest, 'owner' | 'statuses' | 'agent'>): Cursors<RunMark> =>
-  cursorsByTime(
-    ['runs of an owner', owner, [...new Set(statuses)].toSorted(), ...(agent === undefined ? [] : [agent])],
-    runMarks,
-  );
+export const ownRunsCursors = ({ owner, filter }: Pick<ListOwnRunsRequest, 'owner' | 'filter'>): Cursors<RunMark> =>
+  cursorsByTime(['runs of an owner', owner, filterParts(filter)], runMarks);
+
+/** The same for filters that select the same, whatever the order of their parts. */
+const filterParts = ({ statuses, ...rest }: RunFilter): readonly unknown[] => [
+  [...new Set(statuses)].toSorted(),
+  Object.entries(rest)
+    .filter(([, value]) => value !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+];
 
 export const dueCursors: Cursors<DueMark> = cursorsByTime(['due files'], {
   toParts: ({ dueAt, fileId }) => [dueAt, fileId],

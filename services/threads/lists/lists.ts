@@ -2,8 +2,6 @@ import type { Call } from '@agent-workflow/protos/call';
 import type {
   ListMessagesReply,
   ListMessagesRequest,
-  ListOwnRunsReply,
-  ListOwnRunsRequest,
   ListRunMessagesReply,
   ListRunMessagesRequest,
   ListRunsReply,
@@ -16,13 +14,11 @@ import type {
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { textOf, type Message } from '@agent-workflow/protos/message';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
-import { pageBytes, toPage, type Page } from '@agent-workflow/kit/pages';
-import { createYielder } from '@agent-workflow/kit/yielder';
+import type { Page } from '@agent-workflow/kit/pages';
 import { finding } from './contains.ts';
 import {
   messagesCursors,
   nextOf,
-  ownRunsCursors,
   runMessagesCursors,
   runsCursors,
   startOf,
@@ -30,10 +26,12 @@ import {
 } from './cursor.ts';
 import { agentOf, toCheckpointId } from '../record/head.ts';
 import { fromJson, jsonArray } from '../record/json.ts';
+import { revisionOf } from './run-filter.ts';
+import { nodesOf, questionOf } from './run-place.ts';
 import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
 import type { MessagesPage, OwnRunRow, RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
-import { messageBytes, ownRunBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
+import { messageBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import { titleOf } from '../record/title.ts';
 
@@ -144,49 +142,6 @@ export async function listRuns(
   return { runs: page.items.map((run) => toProtoRun(owner, run, head)), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
-/** Runs that one page reads at most, and those that one request to the store reads. */
-const runsOfPage = 2000;
-const runsAtOnce = 500;
-
-/**
- * A page of an owner's runs. It ends when it is full, or when it has read its share of runs of which few match: then its cursor is
- * after the last run that was read.
- */
-export async function listOwnRuns(
-  store: ThreadLists,
-  { owner, limit, statuses, agent, cursor }: ListOwnRunsRequest,
-  { signal }: Call,
-): Promise<ListOwnRunsReply> {
-  const yielder = createYielder({ signal });
-  const found: OwnRunRow[] = [];
-  let bytes = 0;
-  const { toCursor, fromCursor } = ownRunsCursors({ owner, statuses, ...(agent === undefined ? {} : { agent }) });
-  let after = cursor === undefined ? undefined : fromCursor(cursor);
-  // A store knows the threads of `default` by having no agent.
-  const agentFilter = agent === defaultAgent ? undefined : agent;
-  for (let left = Math.max(runsOfPage, limit + 1), size = limit + 1; left > 0; left -= size, size *= 2) {
-    size = Math.min(Math.max(1, size), left, Math.max(runsAtOnce, limit + 1));
-    const { runs, next } = await store.listOwnRuns(owner, { limit: size, after, bytes: pageBytes, agent: agentFilter });
-    const matching = runs.filter(
-      ({ status, head }) =>
-        (statuses.length === 0 || statuses.includes(status)) &&
-        (agent === undefined || agent === (head.agent ?? defaultAgent)),
-    );
-    found.push(...matching);
-    bytes += matching.reduce((sum, run) => sum + ownRunBytes(run), 0);
-    after = next;
-    if (!next || found.length > limit || bytes > pageBytes) break;
-    await yielder.yield();
-  }
-  const { items, hasMore } = toPage(found, { limit, sizeOf: ownRunBytes });
-  const last = items.at(-1);
-  const end = hasMore && last ? last : after;
-  return {
-    runs: items.map((run) => toProtoRun(owner, run, run.head)),
-    ...(end ? { cursor: toCursor(end) } : {}),
-  };
-}
-
 /** Messages of a run that one page holds at most. */
 const messagesAtOnce = 1000;
 
@@ -226,10 +181,12 @@ export const toProtoRun = (owner: string, run: RunRow, head: OwnRunRow['head']):
     : {}),
   ...driverOf(run, head),
   agent: head.agent ?? defaultAgent,
-  ...revisionOf(run, head),
+  ...servedBy({ ...run, head }),
   ...(run.priority === undefined ? {} : { priority: run.priority }),
   ...(run.startedAt === undefined ? {} : { startedAt: run.startedAt }),
   ...threadTitle(head),
+  nodes: nodesOf(run, head),
+  ...questionOf(run, head),
 });
 
 const threadTitle = (head: OwnRunRow['head']): Pick<Run, 'threadTitle'> => {
@@ -237,14 +194,10 @@ const threadTitle = (head: OwnRunRow['head']): Pick<Run, 'threadTitle'> => {
   return title === undefined ? {} : { threadTitle: title };
 };
 
-/** The revision that serves the run. The head of its thread knows it before the record of the run does. */
-function revisionOf(
-  { runId, revision: noted }: RunRow,
-  { activeRun, revision: held }: OwnRunRow['head'],
-): Pick<Run, 'revision'> {
-  const revision = activeRun === runId ? held : noted;
+const servedBy = (run: OwnRunRow): Pick<Run, 'revision'> => {
+  const revision = revisionOf(run);
   return revision === undefined ? {} : { revision };
-}
+};
 
 /** Who drives the run, while somebody does, and by which claim; of a sleeping run, after which claims. */
 function driverOf(

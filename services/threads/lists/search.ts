@@ -70,7 +70,7 @@ function testsOf(
   { filter, reading }: { readonly filter: ThreadFilter; readonly reading: Reading },
 ): readonly Test[] {
   const { search, agent, statuses, waitsFor, metadataJson, valuesJson } = filter;
-  const tests: Test[] = [];
+  const tests = timeTests(filter);
   if (agent !== undefined) tests.push((row) => agentOf(row) === agent);
   if (search) tests.push(matchesThread(search, texts));
   if (metadataJson) tests.push(hasMetadata(fromJson(metadataJson) as Values, texts));
@@ -83,6 +83,15 @@ function testsOf(
       return statuses.length === 0 || statuses.includes(statusOf(head));
     });
   if (valuesJson) tests.push(hasValues({ store, texts }, owner, { asked: fromJson(valuesJson) as Values, reading }));
+  return tests;
+}
+
+function timeTests({ createdFrom, createdTo, updatedFrom, updatedTo }: ThreadFilter): Test[] {
+  const tests: Test[] = [];
+  if (createdFrom !== undefined) tests.push(({ createdAt }) => createdAt >= createdFrom);
+  if (createdTo !== undefined) tests.push(({ createdAt }) => createdAt < createdTo);
+  if (updatedFrom !== undefined) tests.push(({ updatedAt }) => updatedAt >= updatedFrom);
+  if (updatedTo !== undefined) tests.push(({ updatedAt }) => updatedAt < updatedTo);
   return tests;
 }
 
@@ -165,7 +174,10 @@ async function* passing(searched: Searched, { owner, filter, after, signal }: Pa
   }
   let batch: ThreadRow[] = [];
   let seen = 0;
-  for await (const row of rowsOf(threadsOf(searched.store, owner), after)) {
+  const { updatedFrom = 0 } = filter;
+  for await (const row of rowsOf(threadsOf(searched.store, owner), after ?? beginOf(filter))) {
+    // The order is that of the last change: none of those that follow passes.
+    if (row.updatedAt < updatedFrom) break;
     if (seen++ === searchedThreads) {
       yield { rows: await test(batch), atLeast: true };
       return;
@@ -179,6 +191,10 @@ async function* passing(searched: Searched, { owner, filter, after, signal }: Pa
   }
   yield { rows: await test(batch), atLeast: false };
 }
+
+/** The list begins with what changed last: what changed after the time asked for need not be read. */
+const beginOf = ({ updatedTo }: ThreadFilter): Passing['after'] =>
+  updatedTo === undefined ? undefined : { updatedAt: updatedTo, threadId: '' };
 
 interface Passing {
   readonly owner: string;

@@ -57,11 +57,20 @@ export interface RunMark {
   readonly runId: string;
 }
 
-/** A run beside what the head of its thread says about who drives it, and how the thread is called. */
+/** A run beside what the head of its thread says: who drives it, where it stands, and how the thread is called. */
 export interface OwnRunRow extends RunRow {
   readonly head: Pick<
     Head,
-    'activeRun' | 'activeStatus' | 'worker' | 'epoch' | 'agent' | 'revision' | 'name' | 'title'
+    | 'activeRun'
+    | 'activeStatus'
+    | 'worker'
+    | 'epoch'
+    | 'agent'
+    | 'revision'
+    | 'name'
+    | 'title'
+    | 'next'
+    | 'interruptedRun'
   >;
 }
 

@@ -25,6 +25,7 @@ export const fromJson = (json: Uint8Array): unknown =>
 /** A question, as the end of an interrupted run shows it. */
 interface Question {
   readonly id: string;
+  readonly value?: unknown;
   readonly deadline?: unknown;
   readonly default?: unknown;
 }

@@ -108,7 +108,7 @@ export const toRunRow = (row: Row): RunRow => ({
 
 /** What {@link toOwnRunRow} needs of a thread beside {@link runColumns}, for a join on `thread_ref`. */
 export const headOfRunColumns =
-  'ref AS thread_ref, deleting, active_run, active_status, worker, epoch, agent, revision, name, title';
+  'ref AS thread_ref, deleting, active_run, active_status, worker, epoch, agent, revision, name, title, next, interrupted_run';
 
 /** The columns of such a join. */
 export const ownRunColumns = `${runColumns}, ${headOfRunColumns.replace('ref AS ', '')}`;
@@ -117,6 +117,8 @@ const toOwnRunRow = (row: Row): OwnRunRow => ({
   ...toRunRow(row),
   head: {
     epoch: row['epoch'] as number,
+    next: fromList(row['next']) as readonly string[],
+    ...optional('interruptedRun', row['interrupted_run'] as string | null),
     ...optional('activeRun', row['active_run'] as string | null),
     ...optional('activeStatus', row['active_status'] as OpenStatus | null),
     ...optional('worker', row['worker'] as string | null),

@@ -1,4 +1,4 @@
-import { idText } from '@agent-workflow/protos/message';
+import { idText, readTime } from '@agent-workflow/protos/message';
 import type { ThreadFilter, ThreadMatch } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
 import { jsonObject, jsonText, textOrNull, timeText } from '../../../http/json.ts';
@@ -29,9 +29,26 @@ function filterOf(input: Static<typeof CountThreads>): ThreadFilter {
     ...(search && { search }),
     ...(agent !== undefined && { agent }),
     ...(waitsFor !== undefined && { waitsFor }),
+    ...timesOf(input),
     ...(metadata && { metadataJson: boundedBytes(metadata, ['body', 'metadata'], comparedBytes) }),
     ...(values && { valuesJson: boundedBytes(values, ['body', 'values'], comparedBytes) }),
   };
+}
+
+const timeNames = {
+  createdFrom: 'created_from',
+  createdTo: 'created_to',
+  updatedFrom: 'updated_from',
+  updatedTo: 'updated_to',
+} as const;
+
+/** The times of a request in milliseconds: those of threads have no smaller part. */
+function timesOf(input: Static<typeof CountThreads>): Partial<Record<keyof typeof timeNames, number>> {
+  const times = Object.entries(timeNames).flatMap(([name, field]) => {
+    const at = readTime(input[field], ['body', field]);
+    return at === undefined ? [] : [[name, Math.ceil(at)] as const];
+  });
+  return Object.fromEntries(times);
 }
 
 const unlessWhole = (atLeast: boolean): Record<string, string> => (atLeast ? { at_least: 'true' } : {});

@@ -24,13 +24,13 @@ import {
   updateMemory,
 } from './memories.ts';
 import { countThreads, listInbox, searchThreads } from './found-threads.ts';
+import { countRuns, listOwnRuns } from './found-runs.ts';
 import { addMessages, deleteMessage, getMessage, listMessages } from './messages.ts';
 import {
   cancelRun,
   createRun,
   createRuns,
   getRun,
-  listOwnRuns,
   listRuns,
   streamRun,
   makeRunTicket,
@@ -92,7 +92,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[createAssistant, listAssistants, getAssistant, updateAssistant, deleteAssistant],
   ...[listAssistantVersions, getAssistantVersion, setAssistantVersion],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
-  ...[createRun, createRuns, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, retryRun, listRuns],
+  ...[createRun, createRuns, listOwnRuns, countRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, retryRun, listRuns],
   ...[listRunSteps, getRunStep],
   ...[createTrigger, listTriggers, getTrigger, updateTrigger, rotateTriggerSecret, deleteTrigger, receiveEvent],
   ...[createSchedule, listSchedules, getSchedule, updateSchedule, deleteSchedule],

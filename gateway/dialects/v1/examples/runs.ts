@@ -142,7 +142,7 @@ export const retryRun: Example = {
 };
 
 export const listOwnRuns: Example = {
-  query: { status: ['completed', 'failed'], limit: 10 },
+  query: { status: ['completed', 'failed'], from: '2026-02-01T00:00:00Z', limit: 10 },
   reply: {
     runs: [
       {
@@ -160,6 +160,20 @@ export const listOwnRuns: Example = {
       },
     ],
     has_more: false,
+  },
+};
+
+export const countRuns: Example = {
+  query: { from: '2026-02-01T00:00:00Z', agent: 'default', timezone: 'Europe/Berlin' },
+  reply: {
+    total: 3,
+    counts: { completed: 2, failed: 1 },
+    days: [
+      { day: '2026-02-04', total: 1, counts: { completed: 1 } },
+      { day: '2026-02-05', total: 2, counts: { completed: 1, failed: 1 } },
+    ],
+    timezone: 'Europe/Berlin',
+    duration_ms: { median: 4200, p95: 38_000 },
   },
 };
 

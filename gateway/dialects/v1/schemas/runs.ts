@@ -108,6 +108,17 @@ export const Run = objectOf('Run', 'A run.', {
   recursion_limit_reached: Type.Optional(
     flag('Whether the run ended because it needed more iterations than `recursion_limit`; absent until it has ended'),
   ),
+  nodes: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Where it stands: the nodes that run or come next, or at which its thread waits; at most ten. Absent at the start, and when it has ended otherwise',
+    }),
+  ),
+  question: Type.Optional(
+    text(
+      'The first question that its thread waits to be answered, on one line of at most 120 characters; absent without one that is asked in words',
+    ),
+  ),
   error: Type.Optional(
     described(
       objectOf('RunError', 'Why a run failed.', {
@@ -134,15 +145,15 @@ export const OwnRunList = objectOf('OwnRunList', 'A page of the runs of all thre
   cursor: paged.cursor,
 });
 
-/** Without `offset`: what it leaves out would have to be read, and a page reads a bounded number of runs. */
-export const OwnRunsQuery = Type.Object({
-  limit: paging.limit,
-  cursor: Type.Optional(
-    described(
-      Cursor,
-      'The `cursor` of the page before. It continues after the last run of that page, also when others start runs. It belongs to the list of the same `status` and `agent`: elsewhere it is 422.',
-    ),
-  ),
+/** A text by which runs are found, in characters. */
+const soughtLength = 1024;
+
+const sought = (description: string) => Type.String({ minLength: 1, maxLength: soughtLength, description });
+const duration = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: `${description}, in milliseconds` });
+
+/** Which runs are listed, and counted. */
+const runFilters = {
   agent: Type.Optional(described(AgentName, 'Only runs of this agent. Default: of all')),
   status: Type.Optional(
     Type.Array(status, {
@@ -151,6 +162,77 @@ export const OwnRunsQuery = Type.Object({
       description: 'Only runs with one of these statuses: `status=queued,running`. Default: all',
     }),
   ),
+  from: Type.Optional(time('Only runs that were accepted at this time or later')),
+  to: Type.Optional(time('Only runs that were accepted before this time')),
+  revision: Type.Optional(sought('Only runs that this revision of their agent serves')),
+  node: Type.Optional(
+    sought('Only runs that failed at this node, or stand at it: it runs, comes next, or waits for an answer'),
+  ),
+  error: Type.Optional(sought('Only failed runs whose `error.message` holds this text, in upper or lower case')),
+  search: Type.Optional(
+    sought(
+      'Only runs with this text in the error, in the title of the thread, or in the id of run or thread, in upper or lower case',
+    ),
+  ),
+  min_duration_ms: Type.Optional(
+    duration('Only runs that took this long or longer, or have taken so far, from `started_at`, else from `created_at`'),
+  ),
+  max_duration_ms: Type.Optional(duration('Only runs that took no longer than this')),
+};
+
+/** Without `offset`: what it leaves out would have to be read, and a page reads a bounded number of runs. */
+export const OwnRunsQuery = Type.Object({
+  limit: paging.limit,
+  cursor: Type.Optional(
+    described(
+      Cursor,
+      'The `cursor` of the page before. It continues after the last run of that page, also when others start runs. It belongs to the list of the same filters: elsewhere it is 422.',
+    ),
+  ),
+  ...runFilters,
+});
+
+export const RunCountsQuery = Type.Object({
+  ...runFilters,
+  timezone: Type.String({
+    maxLength: 64,
+    default: 'UTC',
+    description: 'Whose days are counted: the name of a time zone, as `Europe/Berlin`',
+  }),
+});
+
+/** Counts by status: one that no run has is absent. */
+const countsOf = (title: string, description: string) =>
+  objectOf(
+    title,
+    description,
+    Object.fromEntries(
+      runStatuses.map((name) => [name, Type.Optional(count(`Runs that are \`${name}\`; absent without any`))]),
+    ),
+  );
+
+export const RunCounts = objectOf('RunCounts', "How many of the owner's newest 10,000 runs pass the filters.", {
+  total: count('How many there are'),
+  counts: countsOf('RunCountsByStatus', 'How many there are of each status.'),
+  days: Type.Array(
+    objectOf('RunDay', 'A day on which runs were accepted.', {
+      day: text('The day in `timezone`, as `2026-11-28`'),
+      total: count('How many were accepted on this day'),
+      counts: countsOf('RunCountsOfDay', 'How many of these are of each status.'),
+    }),
+    { description: 'The days that have runs, the oldest first' },
+  ),
+  timezone: text('The time zone of the days'),
+  duration_ms: Type.Optional(
+    described(
+      objectOf('RunDurations', 'How long the runs took that have ended, in milliseconds.', {
+        median: count('Half of them took no longer than this'),
+        p95: count('95 of 100 took no longer than this'),
+      }),
+      'How long the runs took; absent while none has ended',
+    ),
+  ),
+  at_least: Type.Optional(flag('`true` when older runs were not looked at; else absent')),
 });
 
 /** The event after which a stream continues, when there is no `Last-Event-ID`. */

@@ -4,6 +4,7 @@ import {
   idGiven,
   described,
   flag,
+  givenTime,
   Json,
   JsonObject,
   nullable,
@@ -212,6 +213,10 @@ const filterFields = {
   waits_for: Type.Optional(
     words(waitsFor, { description: 'Only interrupted threads that wait for this', meanings: waitsForMeanings }),
   ),
+  created_from: Type.Optional(givenTime('Only threads made at this time or later', 'any')),
+  created_to: Type.Optional(givenTime('Only threads made before this time', 'any')),
+  updated_from: Type.Optional(givenTime('Only threads that changed last at this time or later', 'any')),
+  updated_to: Type.Optional(givenTime('Only threads that changed last before this time', 'any')),
   metadata: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
       type: 'object',

@@ -82,6 +82,8 @@ export const toRunItem = (run: Run): Record<string, unknown> => ({
     recursion_limit_reached: run.end.recursionLimitReached,
     error: run.end.error && { ...run.end.error, code: wireCodeOf(run.end.error.code) },
   }),
+  ...(run.nodes.length > 0 && { nodes: run.nodes }),
+  question: run.question,
 });
 
 export const toRunItems = (runs: readonly Run[], log: Pick<Log, 'error'>): readonly Record<string, unknown>[] =>
