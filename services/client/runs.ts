@@ -42,10 +42,7 @@ export function runsOf(connection: Connection) {
     get: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'GET', ...at(runId), ...options }),
     /** The runs of all threads that pass every filter given, newest first. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
-    list: (
-      query: RunsQuery = {},
-      options: RequestOptions = {},
-    ): Promise<Paged & { readonly runs: readonly Run[] }> =>
+    list: (query: RunsQuery = {}, options: RequestOptions = {}): Promise<Paged & { readonly runs: readonly Run[] }> =>
       request(connection, {
         method: 'GET',
         path: '/v1/runs',

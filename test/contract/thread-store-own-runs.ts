@@ -78,20 +78,30 @@ export function threadStoreOwnRunsContract(check: CheckStore): void {
     t.deepEqual(await idsOfAgent(store, 'billing', 2), ['r6', 'r0']);
   });
 
-  check('a run of the owner is listed as it stands, beside who drives it and how its thread is called', async (t, store) => {
-    const end = { status: 'completed', iterations: 1, recursionLimitReached: false } as const;
-    await put(store, { head: newHead, runs: [run('r1'), run('r2', { createdAt: 2 })] });
-    const driven = { activeRun: 'r2', activeStatus: 'running', worker: 'w', epoch: 7, name: 'n', title: 't' } as const;
-    const runs = [
-      run('r1', { status: 'completed', startedAt: 5, updatedAt: 9, end, usage: '[]' }),
-      run('r2', { createdAt: 2, status: 'running' }),
-    ];
-    await put(store, { head: { ...newHead, ...driven }, runs });
-    const part = await store.listOwnRuns(owner, { limit: 10 });
-    t.like(part.runs[0], { runId: 'r2', threadId: 't1', status: 'running', head: driven });
-    t.like(part.runs[1], { runId: 'r1', status: 'completed', startedAt: 5, updatedAt: 9, end, usage: '[]' });
-    t.is(part.next, undefined);
-  });
+  check(
+    'a run of the owner is listed as it stands, beside who drives it and how its thread is called',
+    async (t, store) => {
+      const end = { status: 'completed', iterations: 1, recursionLimitReached: false } as const;
+      await put(store, { head: newHead, runs: [run('r1'), run('r2', { createdAt: 2 })] });
+      const driven = {
+        activeRun: 'r2',
+        activeStatus: 'running',
+        worker: 'w',
+        epoch: 7,
+        name: 'n',
+        title: 't',
+      } as const;
+      const runs = [
+        run('r1', { status: 'completed', startedAt: 5, updatedAt: 9, end, usage: '[]' }),
+        run('r2', { createdAt: 2, status: 'running' }),
+      ];
+      await put(store, { head: { ...newHead, ...driven }, runs });
+      const part = await store.listOwnRuns(owner, { limit: 10 });
+      t.like(part.runs[0], { runId: 'r2', threadId: 't1', status: 'running', head: driven });
+      t.like(part.runs[1], { runId: 'r1', status: 'completed', startedAt: 5, updatedAt: 9, end, usage: '[]' });
+      t.is(part.next, undefined);
+    },
+  );
 
   check("pages of an owner's runs skip and repeat nothing while runs are accepted", async (t, store) => {
     const ids = Array.from({ length: 10 }, (_, index) => `r${String(index)}`);

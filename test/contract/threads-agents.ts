@@ -39,7 +39,12 @@ export function threadsAgentsContract(test: TestFn, name: string, open: OpenThre
     const found: string[] = [];
     let cursor: string | undefined;
     do {
-      const request = { owner, limit: 2, filter: { statuses: [], agent: 'billing' }, ...(cursor === undefined ? {} : { cursor }) };
+      const request = {
+        owner,
+        limit: 2,
+        filter: { statuses: [], agent: 'billing' },
+        ...(cursor === undefined ? {} : { cursor }),
+      };
       const page = await threads.listOwnRuns(request, call());
       found.push(...page.runs.map(({ runId }) => runId));
       ({ cursor } = page);

@@ -1,6 +1,17 @@
 import type { TestFn } from 'ava';
 import type { RunFilter, Threads } from '@agent-workflow/protos/threads';
-import { accept, call, claim, commit, completed, finishedTurn, interrupted, owner, refused, user } from './thread-calls.ts';
+import {
+  accept,
+  call,
+  claim,
+  commit,
+  completed,
+  finishedTurn,
+  interrupted,
+  owner,
+  refused,
+  user,
+} from './thread-calls.ts';
 import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
 /** The ids of the runs that pass, the newest first, read in pages of so many. */
@@ -40,7 +51,9 @@ export function threadsFoundRunsContract(test: TestFn, name: string, open: OpenT
   const check = checkOn(test, name, open);
 
   check('runs are found by status, agent, node, error, title and id', async (t, threads) => {
-    await finishedTurn(threads, 'done', { threadId: 'done', agent: 'billing' });
+    await accept(threads, 'done', { threadId: 'done', agent: 'billing' });
+    const { epoch } = await claim(threads, 'done', { threadId: 'done', agent: 'billing' });
+    await commit(threads, 'done', epoch, { threadId: 'done', end: completed });
     await failedTurn(threads, 'broken', 'The price feed did not answer');
     await askingTurn(threads, 'asking');
     t.deepEqual(await found(threads, {}, 1), ['asking', 'broken', 'done']);
@@ -62,7 +75,7 @@ export function threadsFoundRunsContract(test: TestFn, name: string, open: OpenT
       ...{ threadId: 'asking', messages: [], hasNewInput: false },
       resume: { keys: ['i1'] },
     });
-    t.deepEqual(await found(threads, { node: 'ask' }), []);
+    t.deepEqual(await found(threads, { node: 'ask' }), ['answering']);
     const asked = await threads.getRun({ owner, runId: 'asking' }, call());
     t.deepEqual([asked.nodes, asked.question], [[], undefined]);
   });

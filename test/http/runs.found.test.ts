@@ -42,7 +42,10 @@ test.serial('a run that waits says what it asks, what its thread is called, and 
   t.like(run, { thread_id: 'first', thread_title: 'Was order A-1042 charged twice?', question: 'What is your name?' });
   t.is(run?.nodes?.length, 1);
   const times = [run?.created_at, run?.started_at, run?.ended_at].map((time) => Date.parse(time ?? ''));
-  t.deepEqual(times, times.toSorted((a, b) => a - b));
+  t.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+  );
   t.is((await list(t, `node=${run?.nodes?.[0] ?? ''}`)).runs.length, 1);
   const thread = await data(t, 'getThread', send('GET', '/v1/threads/first'));
   t.like(thread, { thread_name: null, title: 'Was order A-1042 charged twice?' });

@@ -111,6 +111,7 @@ test('runs that were claimed since the queue was counted are counted once, also 
             ...times,
             runId: `r${String(index)}`,
             granularity: 'full',
+            nodes: [],
             optionsJson: new Uint8Array(),
           } as const),
           status: index < 40 - queue.waiting ? ('running' as const) : ('queued' as const),
@@ -164,7 +165,7 @@ test('what workers show replaces what the last sweep found with them, until they
   const runs = ['silent', 'shows', 'shows'].map((workerId, index) => ({
     ...({ runId: `r${String(index)}`, owner: 'u:ada', threadId: 't1', agent: 'support', revision: 'v1' } as const),
     ...({ createdAt: 0, updatedAt: 0, workerId, epoch: 1, requestId: '', isNewThread: false } as const),
-    ...({ status: 'running', granularity: 'full', optionsJson: new Uint8Array(), runnable: true } as const),
+    ...({ status: 'running', granularity: 'full', optionsJson: new Uint8Array(), runnable: true, nodes: [] } as const),
   }));
   const { sweep, counts } = createCounting({
     ...replicas,

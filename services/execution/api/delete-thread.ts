@@ -55,5 +55,6 @@ async function publishStop(
     updatedAt: now,
     end: ended,
     runnable: false,
+    nodes: [],
   });
 }

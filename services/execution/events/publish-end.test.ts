@@ -11,7 +11,16 @@ const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 const end = { status: 'completed', iterations: 1, recursionLimitReached: false } as const;
 const run: Run = {
   ...{ runId: 'r1', threadId: 't1', owner: 'u:ada', requestId: 'q1', status: 'completed', granularity: 'full' },
-  ...{ createdAt: 1, updatedAt: 2, isNewThread: true, runnable: false, agent: 'support', revision: 'a', end },
+  ...{
+    createdAt: 1,
+    updatedAt: 2,
+    isNewThread: true,
+    runnable: false,
+    agent: 'support',
+    revision: 'a',
+    end,
+    nodes: [],
+  },
 };
 const state = { version: 1, fields: { title: json('kept') }, contextJson: json([]) };
 

@@ -1,5 +1,6 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RunStatus } from '@agent-workflow/protos/lists';
+import type { RunFilter } from '@agent-workflow/protos/threads';
 import test from 'ava';
 import fc from 'fast-check';
 import {
@@ -41,6 +42,8 @@ interface List {
 const time = 1_790_000_000_000;
 const searched = ({ search = '' }: Request): string => search.toLowerCase();
 
+const filterOf = ({ statuses, search }: Request): RunFilter => ({ statuses, ...(search !== undefined && { search }) });
+
 /** Every list of the service, with a request to each. */
 const lists: Readonly<Record<string, List>> = {
   threads: {
@@ -69,9 +72,9 @@ const lists: Readonly<Record<string, List>> = {
     identity: (of) => [of.owner, of.id],
   },
   ownRuns: {
-    give: (of) => ownRunsCursors(of).toCursor({ createdAt: time, runId: 'r' }),
-    take: (of, cursor) => ownRunsCursors(of).fromCursor(cursor),
-    identity: (of) => [of.owner, of.statuses.toSorted()],
+    give: (of) => ownRunsCursors({ ...of, filter: filterOf(of) }).toCursor({ createdAt: time, runId: 'r' }),
+    take: (of, cursor) => ownRunsCursors({ ...of, filter: filterOf(of) }).fromCursor(cursor),
+    identity: (of) => [of.owner, of.statuses.toSorted(), of.search ?? null],
   },
   dueFiles: {
     give: () => dueCursors.toCursor({ dueAt: time, fileId: 'f' }),

@@ -16,14 +16,7 @@ import { textOf, type Message } from '@agent-workflow/protos/message';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import type { Page } from '@agent-workflow/kit/pages';
 import { finding } from './contains.ts';
-import {
-  messagesCursors,
-  nextOf,
-  runMessagesCursors,
-  runsCursors,
-  startOf,
-  threadsCursors,
-} from './cursor.ts';
+import { messagesCursors, nextOf, runMessagesCursors, runsCursors, startOf, threadsCursors } from './cursor.ts';
 import { agentOf, toCheckpointId } from '../record/head.ts';
 import { fromJson, jsonArray } from '../record/json.ts';
 import { revisionOf } from './run-filter.ts';

@@ -44,7 +44,10 @@ async function walk(threads: Threads, limit: number, statuses: readonly RunStatu
   const ids: string[] = [];
   const pages: number[] = [];
   for (let cursor: string | undefined; pages.length === 0 || cursor !== undefined;) {
-    const page = await threads.listOwnRuns({ owner, limit, filter: { statuses }, ...(cursor !== undefined && { cursor }) }, call());
+    const page = await threads.listOwnRuns(
+      { owner, limit, filter: { statuses }, ...(cursor !== undefined && { cursor }) },
+      call(),
+    );
     ids.push(...page.runs.map(({ runId }) => runId));
     pages.push(page.runs.length);
     ({ cursor } = page);

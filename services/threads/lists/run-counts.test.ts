@@ -23,7 +23,10 @@ function countsIn(timeZone: string, runs: readonly RunRow[]) {
 test('runs are counted by the days of a time zone, also those on which its clocks are set', (t) => {
   const times = ['2026-03-28T23:30:00Z', '2026-03-29T21:59:59.999Z', '2026-03-29T22:00:00Z', '2026-10-25T22:30:00Z'];
   const daysIn = (zone: string): unknown =>
-    countsIn(zone, times.map((at) => run(at))).days.map(({ day, counts }) => [day, counts[0]?.count]);
+    countsIn(
+      zone,
+      times.map((at) => run(at)),
+    ).days.map(({ day, counts }) => [day, counts[0]?.count]);
   t.deepEqual(daysIn('Europe/Berlin'), [
     ['2026-03-29', 2],
     ['2026-03-30', 1],

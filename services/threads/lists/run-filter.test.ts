@@ -12,11 +12,11 @@ const run = (parts: Partial<OwnRunRow> = {}, head: Partial<OwnRunRow['head']> = 
   head: { epoch: 1, next: [], ...head },
 });
 
-const failed = (message: string, node?: string): Partial<OwnRunRow> => ({
-  status: 'failed',
+const failed = (message: string, node?: string) => ({
+  status: 'failed' as const,
   end: {
-    ...{ status: 'failed', iterations: 1, recursionLimitReached: false },
-    error: { code: 'NodeFailed', message, ...(node !== undefined && { node }) },
+    ...{ status: 'failed' as const, iterations: 1, recursionLimitReached: false },
+    error: { code: 'NodeFailed' as const, message, ...(node !== undefined && { node }) },
   },
 });
 

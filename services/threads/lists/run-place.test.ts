@@ -20,7 +20,16 @@ test('the question of a run is shown while its thread waits for the answer', (t)
 });
 
 test('what asks in no words, or cannot be read, shows no question', (t) => {
-  const texts = ['', '{', '{}', '[]', '[1]', '[{"id":"i1"}]', '[{"id":"i1","value":7}]', '[{"id":"i1","value":{"question":7}}]'];
+  const texts = [
+    '',
+    '{',
+    '{}',
+    '[]',
+    '[1]',
+    '[{"id":"i1"}]',
+    '[{"id":"i1","value":7}]',
+    '[{"id":"i1","value":{"question":7}}]',
+  ];
   for (const text of texts) t.deepEqual(questionOf(asked(text), waiting), {}, text);
 });
 

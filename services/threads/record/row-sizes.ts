@@ -27,14 +27,14 @@ export const messageBytes = ({ json, version }: Pick<LogEntry, 'json' | 'version
 
 export const keyBytes = ({ owner, threadId }: ThreadKey): number => frameBytes + textBytes(owner) + textBytes(threadId);
 
-export const threadBytes = ({ threadId, name, title, metadata, newestRun, agent }: ThreadRow): number =>
+export const threadBytes = (row: ThreadRow): number =>
   frameBytes +
-  textBytes(threadId) +
-  textBytes(name) +
-  titleBytes({ name, title }) +
-  textBytes(newestRun) +
-  textBytes(agent) +
-  (metadata?.byteLength ?? 0);
+  textBytes(row.threadId) +
+  textBytes(row.name) +
+  titleBytes(row) +
+  textBytes(row.newestRun) +
+  textBytes(row.agent) +
+  (row.metadata?.byteLength ?? 0);
 
 /** What replies call the thread: its name, cut, or its title. */
 const titleBytes = ({ name, title }: Pick<Head, 'name' | 'title'>): number =>

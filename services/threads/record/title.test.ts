@@ -24,7 +24,13 @@ test('a long text is cut between two characters as people see them', (t) => {
 });
 
 test('a title has at most 512 bytes and 120 characters, whatever the text is', (t) => {
-  const texts = ['a'.repeat(4e6), '\u0301'.repeat(1e6), `e${'\u0301'.repeat(1e6)}`, '\u200d'.repeat(1e6), '\ud800'.repeat(1e6)];
+  const texts = [
+    'a'.repeat(4e6),
+    '\u0301'.repeat(1e6),
+    `e${'\u0301'.repeat(1e6)}`,
+    '\u200d'.repeat(1e6),
+    '\ud800'.repeat(1e6),
+  ];
   texts.push(' '.repeat(2e6), '語'.repeat(1e6), '👩‍'.repeat(1e6), 'x\n'.repeat(1e6));
   for (const text of texts) {
     const title = toTitle(text) ?? '';

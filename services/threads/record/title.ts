@@ -33,7 +33,10 @@ function cut(line: string): string {
   }
   const whole = characters.join('');
   if (whole.length === line.length) return whole;
-  return `${characters.slice(0, maxCharacters - 1).join('').toWellFormed()}${ellipsis}`;
+  return `${characters
+    .slice(0, maxCharacters - 1)
+    .join('')
+    .toWellFormed()}${ellipsis}`;
 }
 
 const ellipsisBytes = Buffer.byteLength(ellipsis);

@@ -4,9 +4,9 @@ import type { Static } from 'typebox';
 import { invalidAt } from '../../../http/fields.ts';
 import { zoneOf } from '../../../schedules/zone.ts';
 import * as examples from '../examples/runs.ts';
+import { maxLimit } from '../schemas/common.ts';
 import { OwnRunList, OwnRunsQuery, RunCounts, RunCountsQuery } from '../schemas/runs.ts';
 import { endpoint } from './common/endpoint.ts';
-import { pageOf } from './common/page.ts';
 import { toRunItems } from './common/shown-items.ts';
 
 type Filters = Omit<Static<typeof RunCountsQuery>, 'timezone'>;
@@ -30,9 +30,9 @@ function filterOf(input: Filters): RunFilter {
   };
 }
 
-/** A time of the query in milliseconds: times of runs have no smaller part. */
+/** A time of the query in milliseconds: times of runs have no smaller part. What stands in the body elsewhere stands in the query of a GET. */
 function timeAt(input: Filters, name: 'from' | 'to'): number | undefined {
-  const at = readTime(input[name], ['query', name]);
+  const at = readTime(input[name], ['body', name]);
   return at === undefined ? undefined : Math.ceil(at);
 }
 
@@ -50,8 +50,9 @@ export const listOwnRuns = endpoint({
   input: OwnRunsQuery,
   reply: OwnRunList,
   handle: async ({ owner, input, call }, { threads, log }) => {
-    const { limit, cursor: after } = pageOf({ limit: input.limit, offset: 0, cursor: input.cursor });
-    const request = { owner, limit, filter: filterOf(input), ...(after !== undefined && { cursor: after }) };
+    const { limit, cursor: after } = input;
+    const page = { limit: Math.min(limit, maxLimit), ...(after !== undefined && { cursor: after }) };
+    const request = { owner, filter: filterOf(input), ...page };
     const { runs, cursor } = await threads.listOwnRuns(request, call());
     return JSON.stringify({ runs: toRunItems(runs, log), has_more: cursor !== undefined, cursor });
   },
@@ -87,8 +88,7 @@ export const countRuns = endpoint({
   reply: RunCounts,
   handle: async ({ owner, input, call }, { threads }) => {
     const { timezone } = input;
-    if (!zoneOf(timezone))
-      throw invalidAt(['query', 'timezone'], 'must be the name of a time zone, as Europe/Berlin');
+    if (!zoneOf(timezone)) throw invalidAt(['query', 'timezone'], 'must be the name of a time zone, as Europe/Berlin');
     const request = { owner, filter: filterOf(input), timeZone: timezone };
     const { days, medianMs, p95Ms, atLeast } = await threads.countRuns(request, call());
     const counts = countsOf(days);

@@ -175,7 +175,9 @@ const runFilters = {
     ),
   ),
   min_duration_ms: Type.Optional(
-    duration('Only runs that took this long or longer, or have taken so far, from `started_at`, else from `created_at`'),
+    duration(
+      'Only runs that took this long or longer, or have taken so far, from `started_at`, else from `created_at`',
+    ),
   ),
   max_duration_ms: Type.Optional(duration('Only runs that took no longer than this')),
 };
@@ -201,24 +203,22 @@ export const RunCountsQuery = Type.Object({
   }),
 });
 
-/** Counts by status: one that no run has is absent. */
-const countsOf = (title: string, description: string) =>
-  objectOf(
-    title,
-    description,
-    Object.fromEntries(
-      runStatuses.map((name) => [name, Type.Optional(count(`Runs that are \`${name}\`; absent without any`))]),
-    ),
-  );
+const RunsByStatus = objectOf(
+  'RunsByStatus',
+  'How many runs there are of each status.',
+  Object.fromEntries(
+    runStatuses.map((name) => [name, Type.Optional(count(`Runs that are \`${name}\`; absent without any`))]),
+  ),
+);
 
 export const RunCounts = objectOf('RunCounts', "How many of the owner's newest 10,000 runs pass the filters.", {
   total: count('How many there are'),
-  counts: countsOf('RunCountsByStatus', 'How many there are of each status.'),
+  counts: described(RunsByStatus, 'How many there are of each status'),
   days: Type.Array(
     objectOf('RunDay', 'A day on which runs were accepted.', {
       day: text('The day in `timezone`, as `2026-11-28`'),
       total: count('How many were accepted on this day'),
-      counts: countsOf('RunCountsOfDay', 'How many of these are of each status.'),
+      counts: described(RunsByStatus, 'How many of these are of each status'),
     }),
     { description: 'The days that have runs, the oldest first' },
   ),

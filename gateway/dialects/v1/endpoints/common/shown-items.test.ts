@@ -42,7 +42,7 @@ test('what is left out is logged once in a while, each item by its ids', (t) => 
 
 const run: Run = {
   ...{ runId: 'r1', threadId: 't1', owner: 'anon', requestId: 'q', status: 'completed', granularity: 'low' },
-  ...{ agent: 'default', createdAt: 1, updatedAt: 1, runnable: false, isNewThread: false },
+  ...{ agent: 'default', createdAt: 1, updatedAt: 1, runnable: false, isNewThread: false, nodes: [] },
 };
 
 test('a run that cannot be shown is left out of a list and named in the log; the others are shown', (t) => {
