@@ -78,9 +78,7 @@ export const ownRunsCursors = ({ owner, filter }: Pick<ListOwnRunsRequest, 'owne
 /** The same for filters that select the same, whatever the order of their parts. */
 const filterParts = ({ statuses, ...rest }: RunFilter): readonly unknown[] => [
   [...new Set(statuses)].toSorted(),
-  Object.entries(rest)
-    .filter(([, value]) => value !== undefined)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1)),
 ];
 
 export const dueCursors: Cursors<DueMark> = cursorsByTime(['due files'], {
