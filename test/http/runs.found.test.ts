@@ -33,11 +33,11 @@ const list = (t: Parameters<typeof data>[0], query: string): Promise<List> =>
 const counts = (t: Parameters<typeof data>[0], query: string): Promise<Counts> =>
   data(t, 'countRuns', send('GET', `/v1/runs/counts?${query}`));
 
-const ask = (thread_id: string, text: string) =>
+const runOn = (thread_id: string, text: string) =>
   send('POST', '/v1/graph/invoke', { messages: [user(text)], config: { thread_id } });
 
 test.serial('a run that waits says what it asks, what its thread is called, and its times', async (t) => {
-  t.is((await ask('first', 'Was order A-1042\ncharged twice?')).status, 200);
+  t.is((await runOn('first', 'Was order A-1042\ncharged twice?')).status, 200);
   const [run] = (await list(t, 'status=interrupted&search=a-1042')).runs;
   t.like(run, { thread_id: 'first', thread_title: 'Was order A-1042 charged twice?', question: 'What is your name?' });
   t.is(run?.nodes?.length, 1);
@@ -54,7 +54,7 @@ test.serial('a run that waits says what it asks, what its thread is called, and 
 });
 
 test.serial('runs are found by time, duration and text, and counted by the same filters', async (t) => {
-  t.is((await ask('second', 'another')).status, 200);
+  t.is((await runOn('second', 'another')).status, 200);
   const { runs } = await list(t, '');
   t.is(runs.length, 2);
   const [newest, oldest] = runs;

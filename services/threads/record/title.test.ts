@@ -1,6 +1,6 @@
 import test from 'ava';
 import { newHead } from './head.ts';
-import { titleIn, titleOf, toTitle, withoutTitleOf, withTitle } from './title.ts';
+import { titleOf, toTitle, withoutTitleOf, withTitle } from './title.ts';
 
 const message = (role: string, text: string, messageId = 'm1') => ({
   messageId,
@@ -52,8 +52,8 @@ test('the first message of a user that has a text gives the title, and one that 
   const broken = { messageId: 'm0', json: Buffer.from('{') };
   const odd = { messageId: 'm0', json: Buffer.from('{"role":"user"}') };
   const messages = [broken, odd, message('system', 'be kind'), message('user', ' '), message('user', 'hello')];
-  t.is(titleIn(messages), 'hello');
-  t.is(titleIn([]), undefined);
+  t.is(withTitle(newHead({}, 1), messages, new Map()).title, 'hello');
+  t.false('title' in withTitle(newHead({}, 1), [], new Map()));
 });
 
 test('a head keeps its title until that message is replaced or deleted', (t) => {

@@ -8,15 +8,15 @@ import { fromJson } from './json.ts';
 const maxCharacters = 120;
 const maxBytes = 512;
 
-/** How much of a text is looked at, in code units. */
-const lookedAt = 4096;
+/** How much of a text is read, in code units. */
+const maxScanned = 4096;
 
 const spaces = /[\p{Cc}\s]+/gu;
 const ellipsis = '…';
 
 /** A text on one line, cut to the length of a title between two characters; `undefined` where nothing can be seen of it. */
 export function toTitle(text: string): string | undefined {
-  const line = text.trimStart().slice(0, lookedAt).replace(spaces, ' ').trim().toWellFormed();
+  const line = text.trimStart().slice(0, maxScanned).replace(spaces, ' ').trim().toWellFormed();
   return line.length <= maxCharacters ? line || undefined : cut(limitMarks(line));
 }
 
@@ -46,7 +46,7 @@ export const titleOf = ({ name, title }: Pick<Head, 'name' | 'title'>): string |
   (name === undefined ? undefined : toTitle(name)) ?? title;
 
 /** The title that a user's messages give; a message that cannot be read gives none. */
-export function titleIn(messages: readonly Pick<MessageEntry, 'json'>[]): string | undefined {
+function titleIn(messages: readonly Pick<MessageEntry, 'json'>[]): string | undefined {
   for (const { json } of messages) {
     const title = titleOfMessage(json);
     if (title !== undefined) return title;
