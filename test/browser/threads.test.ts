@@ -21,7 +21,7 @@ async function open(t: ExecutionContext, hash: string, options: Parameters<typeo
 }
 
 const links = (page: Page): Locator => page.getByRole('region', { name: 'List of threads' }).getByRole('link');
-const versions = (page: Page): Locator => page.getByRole('table').first().getByRole('link');
+const versions = (page: Page): Locator => page.getByRole('navigation', { name: /^Versions/ }).getByRole('link');
 
 browserTest('threads are found by the text of their names, ids and metadata', async (t) => {
   await runTurn('found-1', 'hello', { thread_name: 'A trip', metadata: { city: 'Lisbon' } });
@@ -33,13 +33,13 @@ browserTest('threads are found by the text of their names, ids and metadata', as
   await page.waitForURL((url) => url.hash === '#/threads?search=porto');
   await page.getByRole('status').getByText('1 thread', { exact: true }).waitFor();
   await page.getByRole('searchbox', { name: 'Search' }).fill('nowhere at all');
-  await page.getByText('No thread holds this text.').waitFor();
+  await page.getByRole('heading', { name: 'No thread is as you ask' }).waitFor();
   await page.goto(`${service.url()}/playground#/threads?search=found-1`);
   await page.reload();
   await links(page).filter({ hasText: 'A trip' }).click();
   await page.getByRole('heading', { name: 'A trip', level: 1 }).waitFor();
   t.true(await page.getByText('{"city":"Lisbon"}').isVisible());
-  t.is(await page.getByRole('link', { name: 'Open the chat' }).getAttribute('href'), '#/chat/found-1');
+  t.is(await page.getByRole('link', { name: 'Open in chat' }).getAttribute('href'), '#/chat/found-1');
   const run = (await clientOf().threads.get('found-1')).run_id ?? '';
   const runs = page.getByRole('region', { name: 'Runs' });
   t.is(await runs.getByRole('link').first().getAttribute('href'), `#/runs/${run}`);
@@ -51,17 +51,20 @@ browserTest('each version shows the state as it was, and what it has changed sin
   const page = await open(t, 'threads/past');
   await page.getByRole('heading', { name: 'State now' }).waitFor();
   await versions(page).filter({ hasText: 'Direct write' }).waitFor();
-  t.deepEqual(await versions(page).allTextContents(), ['Now', 'Direct write', 'Step 0', 'Input']);
+  const titles = page.locator('.version-title');
+  t.deepEqual(await titles.allTextContents(), ['Now', 'Direct write', 'obey', 'Input']);
   await versions(page).filter({ hasText: 'Direct write' }).click();
   const changes = page.getByRole('table', { name: /from the earlier state to the later one/ });
   await changes.getByRole('row', { name: 'Added notes[0] "an umbrella"' }).waitFor();
 
   await versions(page).filter({ hasText: 'Step 0' }).click();
-  await page.getByRole('heading', { name: 'State at Step 0' }).waitFor();
+  await page.getByRole('heading', { name: 'State at obey' }).waitFor();
   await changes.getByRole('row', { name: 'Changed rounds 0 1' }).waitFor();
-  await page.getByRole('combobox', { name: 'Compare with' }).selectOption('the state now');
+  await page.getByRole('combobox', { name: 'Compared with' }).selectOption('the state now');
   await changes.getByRole('row', { name: 'Added notes[0] "an umbrella"' }).waitFor();
   t.is(await changes.getByRole('row', { name: 'Changed rounds' }).count(), 0);
+  await page.getByText(/^\d+ fields? did not change$/).click();
+  await page.getByRole('tab', { name: 'Whole state' }).click();
   const whole = await page.getByRole('region', { name: 'State at this version' }).textContent();
   t.like(JSON.parse(whole ?? ''), { rounds: 1, notes: [] });
 });
@@ -100,7 +103,7 @@ browserTest(
   'a field is written by a box of its type, several as JSON, and a refusal leaves the text in its box',
   async (t) => {
     await runTurn('written', 'hello');
-    const page = await open(t, 'threads/written', { expected: [/422/] });
+    const page = await open(t, 'threads/written?tab=state', { expected: [/422/] });
     await page.getByText('Write a field').click();
     const form = page.getByRole('form', { name: 'Write a field' });
     await form.getByRole('spinbutton', { name: 'Value of rounds' }).fill('7');
@@ -129,18 +132,22 @@ browserTest(
 browserTest('a thread goes only when the dialog is confirmed, and the focus comes back when it is not', async (t) => {
   await runTurn('doomed', 'hello', { thread_name: 'A doomed thread' });
   const page = await open(t, 'threads/doomed');
-  const button = page.getByRole('button', { name: 'Delete …' });
+  const button = page.getByRole('button', { name: 'More of this thread' });
+  const openDialog = async (): Promise<void> => {
+    await button.click();
+    await page.getByRole('menuitem', { name: 'Delete …' }).click();
+  };
   const dialog = page.getByRole('dialog', { name: 'Delete this thread?' });
-  await button.click();
+  await openDialog();
   await dialog.waitFor();
   t.is(await page.evaluate(() => document.activeElement?.textContent), 'Cancel');
   t.deepEqual(await violationsIn(page), []);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  t.is(await page.evaluate(() => document.activeElement?.textContent), 'Delete …');
-  await button.click();
+  t.is(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'More of this thread');
+  await openDialog();
   await dialog.getByRole('button', { name: 'Delete the thread' }).click();
-  await page.getByText('The thread doomed is deleted.').waitFor();
+  await page.getByText('“A doomed thread” is deleted.').waitFor();
   t.is(await links(page).filter({ hasText: 'A doomed thread' }).count(), 0);
   await t.throwsAsync(clientOf().threads.get('doomed'), { message: /does not exist/ });
 });
@@ -154,16 +161,16 @@ browserTest('a thread that is not there says so', async (t) => {
 
 browserTest('a list of 1,000 threads is read page by page and answers the keyboard at once', async (t) => {
   const client = clientOf(large);
-  await runTurn('seed', 'hello', {}, large);
+  await runTurn('seed', 'hello', { thread_name: 'seed' }, large);
   const [first] = (await client.threads.checkpoints('seed')).checkpoints;
   for (let made = 1; made < 1000; made += 50)
     await Promise.all(
       Array.from({ length: Math.min(50, 1000 - made) }, async () =>
-        client.threads.fork('seed', first?.checkpoint_id ?? ''),
+        client.threads.fork('seed', first?.checkpoint_id ?? '', { config: { thread_name: 'fork' } }),
       ),
     );
   const { page } = await openPage(t, `${large.url()}/playground#/threads`);
-  for (let shown = 200; shown < 1000; shown += 200) {
+  for (let shown = 100; shown < 1000; shown += 100) {
     await page.getByText(`The first ${String(shown)} threads`).waitFor();
     await page.getByRole('button', { name: 'Load more threads' }).click();
   }
@@ -204,20 +211,57 @@ async function slowestOf(page: Page, work: () => Promise<void>): Promise<Slowest
   return await page.evaluate(() => (globalThis as unknown as { slowest: Slowest }).slowest);
 }
 
+browserTest(
+  'a version is restored, and a thread is renamed, copied and loses older versions by its menu',
+  async (t) => {
+    await runTurn('managed', 'hello');
+    await clientOf().threads.writeState('managed', { notes: ['later'] });
+    const page = await open(t, 'threads/managed');
+    const menu = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name: 'More of this thread' }).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await versions(page).filter({ hasText: 'Step 0' }).click();
+    await page.getByRole('button', { name: 'Restore …' }).click();
+    t.deepEqual(await violationsIn(page), []);
+    await page.getByRole('button', { name: 'Restore it' }).click();
+    await versions(page).filter({ hasText: 'Restored' }).waitFor();
+    t.like(await clientOf().threads.state('managed'), { state: { notes: [] } });
+
+    await menu('Rename …');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Managed');
+    t.deepEqual(await violationsIn(page), []);
+    await page.getByRole('button', { name: 'Rename', exact: true }).click();
+    await page.getByRole('heading', { name: 'Managed', level: 1 }).waitFor();
+    await links(page).filter({ hasText: 'Managed' }).waitFor();
+
+    await menu('Drop older versions …');
+    await page.getByRole('spinbutton', { name: 'Newest versions that stay' }).fill('1');
+    await page.getByRole('button', { name: 'Drop them' }).click();
+    await versions(page).filter({ hasText: 'Step 0' }).waitFor({ state: 'detached' });
+
+    await menu('Copy …');
+    await page.getByRole('button', { name: 'Copy the thread' }).click();
+    await page.waitForURL((url) => /#\/threads\/[^?]+/.test(url.hash) && !url.hash.includes('managed'));
+    await page.getByRole('heading', { name: 'Managed', level: 1 }).waitFor();
+  },
+);
+
 for (const size of ['desktop', 'phone'] as const) {
   for (const colorScheme of ['light', 'dark'] as const) {
     browserTest(`axe finds nothing in a thread and in a version of it: ${size}, ${colorScheme}`, async (t) => {
       await runTurn('looked-at', 'hello', { thread_name: 'Looked at', metadata: { long: 'x'.repeat(200) } });
-      const page = await open(t, 'threads/looked-at', { size, colorScheme });
+      const page = await open(t, 'threads/looked-at?tab=state', { size, colorScheme });
       await page.getByText('Write a field').click();
       t.deepEqual(await violationsIn(page), []);
       await versions(page).filter({ hasText: 'Step 0' }).first().click();
+      await page.getByRole('tab', { name: 'Changes' }).click();
       await page.getByRole('table', { name: /from the earlier state/ }).waitFor();
       t.deepEqual(await violationsIn(page), []);
       const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       t.true(width <= 0, `the page is ${String(width)} px wider than the window`);
       if (size === 'phone') {
-        const state = await page.getByRole('heading', { name: 'State at Step 0' }).boundingBox();
+        const state = await page.getByRole('heading', { name: 'State at obey' }).boundingBox();
         t.true(state !== null && state.y < 422, 'the reader is brought to the state');
         await page.getByRole('link', { name: 'Back to Threads' }).click();
         await links(page).filter({ hasText: 'Looked at' }).waitFor();

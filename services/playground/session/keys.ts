@@ -62,6 +62,8 @@ export function followKeys(): void {
     clearTimeout(timer);
     before = '';
     if (isSingle(press) && isTaken(event.target)) return;
+    // It closes the dialog, and leaves what is below as it is.
+    if (press === 'Escape' && document.querySelector('dialog[open]') !== null) return;
     const table = shortcuts.peek().toReversed();
     if (table.some(({ keys, run }) => keys === sought && run() !== false)) event.preventDefault();
     else if (table.some(({ keys }) => keys.startsWith(`${sought} `))) {

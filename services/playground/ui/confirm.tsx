@@ -9,11 +9,13 @@ interface ConfirmProps {
   readonly verb: string;
   readonly action: Action<[]>;
   readonly onClose: () => void;
+  /** Whether nothing is lost by it. */
+  readonly isHarmless?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** Asks before something goes for good. The keyboard begins at the button that leaves things as they are. */
-export function Confirm({ title, verb, action, onClose, children }: ConfirmProps) {
+export function Confirm({ title, verb, action, onClose, isHarmless = false, children }: ConfirmProps) {
   return (
     <Modal title={title} onClose={onClose}>
       <div class="stack">
@@ -23,7 +25,12 @@ export function Confirm({ title, verb, action, onClose, children }: ConfirmProps
           <button type="button" autofocus onClick={onClose}>
             Cancel
           </button>
-          <button type="button" class="danger" disabled={action.isBusy.value} onClick={() => action.start()}>
+          <button
+            type="button"
+            class={isHarmless ? 'button-first' : 'danger'}
+            disabled={action.isBusy.value}
+            onClick={() => action.start()}
+          >
             {verb}
           </button>
         </div>

@@ -24,16 +24,18 @@ interface VirtualListProps<T> {
   readonly followsEnd?: boolean;
   /** Called when the reader comes near the start: items that are added there do not move those in sight. */
   readonly onNearStart?: (() => void) | undefined;
+  /** Called when the reader comes near the end. */
+  readonly onNearEnd?: (() => void) | undefined;
 }
 
 /** How near to its end a list counts as read to its end, in pixels. */
 const nearEnd = 80;
-/** How near to its start `onNearStart` is called, in pixels. */
+/** How near to its start `onNearStart` is called, and to its end `onNearEnd`, in pixels. */
 const nearStart = 600;
 
 /** A list that holds only the items in sight and a few around them, of whatever height each is. */
 export function VirtualList<T>({ label, items, keyOf, render, estimate, ...options }: VirtualListProps<T>) {
-  const { isEven = false, version, followsEnd = false, onNearStart } = options;
+  const { isEven = false, version, followsEnd = false, onNearStart, onNearEnd } = options;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const held = useRef<Virtualizer<HTMLDivElement, HTMLLIElement> | undefined>(undefined);
@@ -79,6 +81,7 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, ...optio
     if (isAtEnd || current.scrollTop < lastTop.current) wasAtEnd.current = isAtEnd;
     lastTop.current = current.scrollTop;
     if (!wasAtEnd.current && current.scrollTop < nearStart) onNearStart?.();
+    if (current.scrollHeight - current.scrollTop - current.clientHeight < nearStart) onNearEnd?.();
   };
   return (
     <div

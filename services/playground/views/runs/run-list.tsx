@@ -1,142 +1,86 @@
-import type { Run, RunsQuery, RunStatus } from '@agent-workflow/client';
-import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import type { Run, RunCounts, RunFilter } from '@agent-workflow/client';
+import { useSignal, type Signal } from '@preact/signals';
+import { useMemo, useRef } from 'preact/hooks';
 import { useSeveralAgents } from '../../session/agents.ts';
 import { serviceNow } from '../../session/clock.ts';
-import { usePages, type ListPage } from '../../session/pages.ts';
-import { go, route, toHash } from '../../session/route.ts';
+import { useLiveList, type LiveList } from '../../session/live-list.ts';
+import { useLoaded } from '../../session/loaded.ts';
+import type { ListPage } from '../../session/pages.ts';
+import { useRefresh } from '../../session/refresh.ts';
+import { route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
+import { dayName, dayOf, groupByDay, type DayEntry } from '../../ui/day-groups.ts';
+import { counted, duration, grouped } from '../../ui/format.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
+import { isRead, NewItems } from '../../ui/new-items.tsx';
+import { Blank } from '../../ui/patterns/blank.tsx';
+import { Failure } from '../../ui/patterns/failure.tsx';
+import { ListPane } from '../../ui/patterns/list-pane.tsx';
+import { Row } from '../../ui/patterns/row.tsx';
+import { Skeleton } from '../../ui/patterns/skeleton.tsx';
+import { SaveFilter } from '../../ui/saved-tabs.tsx';
+import { TimeInGroup } from '../../ui/patterns/time-in-group.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
-import { withFirstPage, factsOf } from './listed-runs.ts';
-import { isUnderWay, runStatuses, underWay, Status } from './status.tsx';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { RunChart } from './run-chart.tsx';
+import { RunFilters, savedRunFilters } from './run-filters.tsx';
+import { chartFilterOf, givenFilters, runFilterOf, selectionOf, statusesOf } from './run-selection.ts';
+import { titleOfRun, tokensOf, tookMs, whyOf } from './run-words.ts';
+import { isUnderWay } from './status.tsx';
 import { StopRun } from './stop-run.tsx';
-import { counted, dayTime, duration, grouped } from '../../ui/format.ts';
 
-const pageSize = 50;
-/** How often the newest runs are read again while one of those listed is under way, in milliseconds. */
-const refreshMs = 4000;
+const pageSize = 100;
 
-/** The runs of all threads, newest first, by their status and agent. */
+/** The runs of all threads, newest first, by what the address selects. */
 export function RunList() {
   useTitle('Runs');
-  const { status: chosen = '', agent } = route.value.query;
-  const statuses = statusesOf(chosen);
-  return (
-    <div class="run-list">
-      {statuses ? <ListedRuns {...{ chosen, statuses, agent }} /> : <UnknownStatus chosen={chosen} />}
-    </div>
-  );
+  const { query } = route.value;
+  const selection = selectionOf(query);
+  const word = selection['status'] ?? '';
+  if (!statusesOf(word)) return <UnknownStatus query={selection} word={word} />;
+  return <ListedRuns query={selection} />;
 }
+
+type Query = Readonly<Record<string, string>>;
 
 /** An address that somebody typed may name a status that no run has: a list of other runs would be a wrong answer. */
-function UnknownStatus({ chosen }: { readonly chosen: string }) {
+function UnknownStatus({ query, word }: { readonly query: Query; readonly word: string }) {
   return (
-    <>
-      <div class="pane-head">
-        <h1>Runs</h1>
-        <StatusFilter chosen={chosen} />
-        <AgentFilter />
-      </div>
+    <ListPane title="Runs" filters={<RunFilters query={query} />}>
       <p class="note note-error" role="alert">
-        There is no status “{chosen}”, so no run is listed. Choose one of those that there are.
+        There is no status “{word}”, so no run is listed. Choose one of those that there are.
       </p>
-    </>
+    </ListPane>
   );
 }
 
-interface ListedRunsProps {
-  /** The statuses as the address names them; empty for all. */
-  readonly chosen: string;
-  /** The statuses that are listed; none for all. */
-  readonly statuses: readonly RunStatus[];
-  /** The agent whose runs are listed; `undefined` for all. */
-  readonly agent: string | undefined;
-}
-
-function ListedRuns({ chosen, statuses, agent }: ListedRunsProps) {
-  const showsAgent = useSeveralAgents().length > 0;
-  const selection = { ...(statuses.length > 0 && { status: statuses }), ...(agent !== undefined && { agent }) };
+function ListedRuns({ query }: { readonly query: Query }) {
+  const body = useRef<HTMLDivElement>(null);
   const stopped = useSignal<Run | undefined>(undefined);
-  const notice = useSignal('');
-  const runs = usePages((cursor, signal) => loadPage(selection, cursor, signal), [chosen, agent]);
-  const { items, cursor, isLoading } = runs.state.value;
-  const isMoving = items.some(({ status }) => isUnderWay(status));
-  const refresh = async (signal: AbortSignal): Promise<void> => {
-    const page = await client.runs.list({ ...selection, limit: pageSize }, { signal });
-    if (signal.aborted || runs.state.peek().isLoading) return;
-    const merged = withFirstPage(runs.state.peek().items, { runs: page.runs, isWhole: page.cursor === undefined });
-    if (merged === undefined) runs.again();
-    else runs.edit(() => merged);
-  };
-  useEffect(() => {
-    if (!isMoving) return undefined;
-    const controller = new AbortController();
-    const timer = setInterval(() => {
-      if (document.hidden) return;
-      // The next reading comes soon: one that fails is not worth a word.
-      refresh(controller.signal).catch(() => undefined);
-    }, refreshMs);
-    return () => {
-      clearInterval(timer);
-      controller.abort();
-    };
-  }, [isMoving, chosen, agent]);
-
+  const runs = useLiveList<Run>({
+    load: (cursor, signal) => loadPage(runFilterOf(query, serviceNow()), cursor, signal),
+    inputs: [JSON.stringify(query)],
+    keyOf: ({ run_id: id }) => id,
+    timeOf: createdAt,
+    isMoving: ({ status }) => isUnderWay(status),
+    isReading: () => isRead(body.current),
+  });
+  const charted = useCounts(query);
   const onStopped = (run: Run): void => {
     stopped.value = undefined;
-    notice.value = `The run ${run.run_id} is ${run.status}.`;
     runs.edit((listed) => listed.map((each) => (each.run_id === run.run_id ? { ...each, ...run } : each)));
   };
-  const now = serviceNow();
   return (
-    <>
-      <div class="pane-head">
-        <h1>Runs</h1>
-        <StatusFilter chosen={chosen} />
-        <AgentFilter />
-        <button type="button" disabled={isLoading} onClick={runs.again}>
-          Refresh
-        </button>
+    <ListPane
+      title="Runs"
+      count={<RunningNow items={runs.state.value.items} />}
+      actions={<SaveFilter given={givenFilters} saved={savedRunFilters} query={query} />}
+      filters={<RunFilters query={query} />}
+    >
+      <div class="run-chart-place">{charted && <RunChart {...charted} query={query} />}</div>
+      <div class="run-rows" ref={body}>
+        <Rows runs={runs} query={query} stopped={stopped} days={charted?.counts.days ?? []} />
       </div>
-      <p class="hint said" role="status">
-        {notice.value}
-      </p>
-      {items.length > 0 && (
-        <table class="runs" aria-label="Runs">
-          <thead>
-            <tr>
-              <th scope="col">Status</th>
-              <th scope="col">Run</th>
-              <th scope="col">Thread</th>
-              {showsAgent && <th scope="col">Agent</th>}
-              <th scope="col">Accepted</th>
-              <th scope="col">Took</th>
-              <th scope="col">Tokens</th>
-              <th scope="col">
-                <span class="unseen">Action</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((run) => (
-              <RawOnFault key={run.run_id} raw={run}>
-                <RunRow
-                  run={run}
-                  now={now}
-                  showsAgent={showsAgent}
-                  onStop={() => {
-                    stopped.value = run;
-                  }}
-                />
-              </RawOnFault>
-            ))}
-          </tbody>
-        </table>
-      )}
-      {items.length === 0 && !isLoading && <p class="hint">{emptySentence(chosen, agent, cursor !== undefined)}</p>}
-      <LoadMore pages={runs.state.value} thing="run" more={runs.more} again={runs.again} />
       {stopped.value && (
         <StopRun
           run={stopped.value}
@@ -146,85 +90,113 @@ function ListedRuns({ chosen, statuses, agent }: ListedRunsProps) {
           onStopped={onStopped}
         />
       )}
+    </ListPane>
+  );
+}
+
+const createdAt = (run: Run): number => Date.parse(run.created_at ?? '');
+
+function RunningNow({ items }: { readonly items: readonly Run[] }) {
+  const count = items.filter(({ status }) => status === 'running').length;
+  return count > 0 ? <span class="tone-running">{grouped(count)} running</span> : null;
+}
+
+/** How often runs are counted again, in milliseconds. */
+const countMs = 30_000;
+
+/** What is selected, counted by days. Where runs cannot be counted the list stands without it. */
+function useCounts(query: Query) {
+  const { state, again } = useLoaded(
+    async (signal) => {
+      const now = serviceNow();
+      const filter = chartFilterOf(query, now);
+      const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+      const counts = await client.runs.counts({ ...filter, timezone: timeZone }, { signal });
+      return { counts, now, from: Date.parse(filter.from ?? '') };
+    },
+    [JSON.stringify(query)],
+  );
+  useRefresh(again, countMs);
+  return state.value.value;
+}
+
+interface RowsProps {
+  readonly runs: LiveList<Run>;
+  readonly query: Query;
+  readonly stopped: Signal<Run | undefined>;
+  /** What was counted of each day. */
+  readonly days: RunCounts['days'];
+}
+
+function Rows({ runs, query, stopped, days }: RowsProps) {
+  const { items, cursor, isLoading, error } = runs.state.value;
+  const showsAgent = useSeveralAgents().length > 0;
+  const entries = useMemo(() => groupByDay(items, { keyOf: ({ run_id: id }) => id, timeOf: createdAt }), [items]);
+  const now = serviceNow();
+  if (items.length === 0 && error !== undefined) return <Failure error={error} retry={runs.again} />;
+  if (items.length === 0 && isLoading) return <Skeleton rows={10} />;
+  if (items.length === 0 && cursor === undefined) return <NoRuns query={query} />;
+  const render = (entry: DayEntry<Run>) =>
+    entry.kind === 'day' ? (
+      <DayHeading at={entry.at} now={now} counts={days.find(({ day }) => day === dayOf(entry.at))} />
+    ) : (
+      <RunRow
+        run={entry.item}
+        now={now}
+        showsAgent={showsAgent}
+        onStop={() => {
+          stopped.value = entry.item;
+        }}
+      />
+    );
+  return (
+    <>
+      <NewItems count={runs.waiting.value} onShow={runs.showNew} />
+      <VirtualList
+        label="List of runs"
+        items={entries}
+        estimate={40}
+        keyOf={({ key }) => key}
+        render={render}
+        onNearEnd={runs.more}
+      />
+      <LoadMore pages={runs.state.value} thing="run" more={runs.more} again={runs.again} />
     </>
   );
 }
 
-/** The box that chooses which runs are listed. A status that there is not stands in it, but cannot be chosen. */
-function StatusFilter({ chosen }: { readonly chosen: string }) {
-  return (
-    <label class="inline">
-      Status
-      <select value={chosen} onChange={({ currentTarget: { value } }) => select('status', value)}>
-        {statusesOf(chosen) === undefined && (
-          <option value={chosen} disabled>
-            {chosen} (unknown)
-          </option>
-        )}
-        <option value="">all</option>
-        <option value="under-way">under way</option>
-        {runStatuses.map((status) => (
-          <option key={status} value={status}>
-            {status}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+interface DayHeadingProps {
+  readonly at: number;
+  readonly now: number;
+  /** Absent for a day that is not in the chart. */
+  readonly counts: RunCounts['days'][number] | undefined;
 }
 
-/** The box that chooses an agent, where there are several. One whose runs are still there may be gone. */
-function AgentFilter() {
-  const several = useSeveralAgents().map(({ name }) => name);
-  const { agent: chosen = '' } = route.value.query;
-  if (several.length === 0 && chosen === '') return null;
-  const names = chosen === '' || several.includes(chosen) ? several : [...several, chosen];
+function DayHeading({ at, now, counts }: DayHeadingProps) {
+  const failed = counts?.counts.failed ?? 0;
   return (
-    <label class="inline">
-      Agent
-      <select value={chosen} onChange={({ currentTarget: { value } }) => select('agent', value)}>
-        <option value="">all</option>
-        {names.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <h2 class="group">
+      {dayName(at, now)}
+      {counts && (
+        <span class="hint">
+          {counted(counts.total, 'run')}
+          {failed > 0 && `, ${grouped(failed)} failed`}
+        </span>
+      )}
+    </h2>
   );
-}
-
-/** Lists runs by one value more, or by one less. */
-function select(name: 'status' | 'agent', value: string): void {
-  const { [name]: _, ...others } = route.peek().query;
-  go({ view: 'runs', query: { ...others, ...(value !== '' && { [name]: value }) } }, { replace: true });
 }
 
 /** A page that holds no run is gone on with, as few of many may match; but not for ever without a word. */
 const pagesAtOnce = 5;
 
-async function loadPage(selection: RunsQuery, cursor: string | undefined, signal: AbortSignal): Promise<ListPage<Run>> {
+async function loadPage(filter: RunFilter, cursor: string | undefined, signal: AbortSignal): Promise<ListPage<Run>> {
   let next = cursor;
   for (let count = 0; ; count++) {
-    const query = { ...selection, limit: pageSize, ...(next !== undefined && { cursor: next }) };
-    const page = await client.runs.list(query, { signal });
+    const page = await client.runs.list({ ...filter, limit: pageSize, cursor: next }, { signal });
     next = page.cursor;
     if (page.runs.length > 0 || next === undefined || count === pagesAtOnce) return { items: page.runs, cursor: next };
   }
-}
-
-/** The statuses that the address names: none for all of them, `undefined` where it names one that there is not. */
-function statusesOf(chosen: string): readonly RunStatus[] | undefined {
-  if (chosen === '') return [];
-  if (chosen === 'under-way') return underWay;
-  const known = runStatuses.find((status) => status === chosen);
-  return known && [known];
-}
-
-function emptySentence(chosen: string, agent: string | undefined, hasMore: boolean): string {
-  const whose = agent === undefined ? 'no run' : `no run of the agent ${agent}`;
-  const what = chosen === '' ? whose : `${whose} that is ${chosen.replace('-', ' ')}`;
-  return hasMore ? `There is ${what} among the newest ones. Load more to look further back.` : `There is ${what}.`;
 }
 
 interface RunRowProps {
@@ -236,51 +208,58 @@ interface RunRowProps {
   readonly onStop: () => void;
 }
 
-/** A run in the list of runs. */
 function RunRow({ run, now, showsAgent, onStop }: RunRowProps) {
-  const { createdAt, updatedAt } = factsOf(run);
-  const isOpen = isUnderWay(run.status);
+  const took = tookMs(run, now);
+  const tokens = tokensOf(run);
   return (
-    <tr>
-      <td>
-        <Status status={run.status} />
-        <Reason run={run} now={now} />
-      </td>
-      <td>
-        <a class="id" href={toHash({ view: 'runs', id: run.run_id })}>
-          {run.run_id}
-        </a>
-      </td>
-      <td>
-        <a class="id" href={toHash({ view: 'threads', id: run.thread_id })}>
-          {run.thread_id}
-        </a>
-      </td>
-      {showsAgent && <td class="runs-agent">{run.agent}</td>}
-      <td class="nowrap runs-accepted">{dayTime(createdAt, now)}</td>
-      <td class="nowrap runs-wide">{duration((isOpen ? now : updatedAt) - createdAt)}</td>
-      <td class="nowrap runs-wide" title={tokensTitle(run)}>
-        {run.usage ? grouped(run.usage.input_tokens + run.usage.output_tokens) : ''}
-      </td>
-      <td>
-        {isOpen && (
-          <button type="button" class="small" aria-label={`Stop run ${run.run_id}`} onClick={onStop}>
-            Stop
-          </button>
-        )}
-      </td>
-    </tr>
+    <div class="run-row">
+      <Row
+        href={toHash({ view: 'runs', id: run.run_id })}
+        status={run.status}
+        title={titleOfRun(run)}
+        why={whyOf(run)}
+        facts={[
+          showsAgent && <span class="run-agent">{run.agent}</span>,
+          <span class="run-took">{took !== undefined && duration(took)}</span>,
+          <span class="run-tokens">{tokens !== undefined && counted(tokens, 'token')}</span>,
+        ].filter((fact) => fact !== false)}
+        time={<TimeInGroup at={createdAt(run)} now={now} />}
+      />
+      {isUnderWay(run.status) && (
+        <button type="button" class="run-stop" aria-label={`Stop run ${run.run_id}`} onClick={onStop}>
+          Stop
+        </button>
+      )}
+    </div>
   );
 }
 
-/** Why a run failed, or when it continues. */
-function Reason({ run, now }: { readonly run: Run; readonly now: number }) {
-  const { error } = factsOf(run);
-  if (error) return <p class="reason">{error.message}</p>;
-  if (run.wake_at !== undefined) return <p class="reason">until {dayTime(Date.parse(run.wake_at), now)}</p>;
-  return null;
-}
-
-function tokensTitle({ usage }: Run): string {
-  return usage ? `${counted(usage.input_tokens, 'token')} in, ${grouped(usage.output_tokens)} out` : '';
+/** Nothing found is another case than nothing there. */
+function NoRuns({ query }: { readonly query: Query }) {
+  if (Object.keys(query).length === 0)
+    return (
+      <Blank
+        title="No run yet"
+        text="A run is what an agent does at one time: a message of a chat starts one, so do schedules and callers of the API. What it did, what it cost and why it failed stands here."
+        action={
+          <a class="button button-first" href={toHash({ view: 'chat' })}>
+            Begin a chat
+          </a>
+        }
+        docs="/docs/threads"
+      />
+    );
+  const { days: _, from: _from, to: _to, ...anyTime } = query;
+  const isTimed = Object.keys(anyTime).length < Object.keys(query).length;
+  return (
+    <Blank
+      title="No run is as you ask"
+      text={isTimed ? 'There may be some at another time.' : 'Another filter may find some.'}
+      action={
+        <a class="button" href={toHash({ view: 'runs', query: isTimed ? anyTime : {} })}>
+          {isTimed ? 'Look at any time' : 'Show all runs'}
+        </a>
+      }
+    />
+  );
 }

@@ -1,39 +1,46 @@
-import type { Thread, Checkpoint } from '@agent-workflow/client';
+import type { Thread } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
-import { useAction } from '../../session/action.ts';
+import { useAgents, useSeveralAgents } from '../../session/agents.ts';
 import { useLoaded } from '../../session/loaded.ts';
-import { useSeveralAgents, useAgents } from '../../session/agents.ts';
-import { usePages, type PagedList } from '../../session/pages.ts';
+import { usePages } from '../../session/pages.ts';
+import { useRefresh } from '../../session/refresh.ts';
 import { route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
-import { Confirm } from '../../ui/confirm.tsx';
-import { ErrorNote } from '../../ui/error-note.tsx';
+import { FoldedJson } from '../../ui/folded-json.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
 import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
-import { FoldedJson } from '../../ui/folded-json.tsx';
+import { Skeleton } from '../../ui/patterns/skeleton.tsx';
+import { StatusDot, toneOf } from '../../ui/patterns/status-dot.tsx';
 import { RawOnFault } from '../../ui/raw-on-fault.tsx';
-import { RunLink } from '../../ui/run-link.tsx';
-import { Time } from '../../ui/time.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { PastState } from './past-state.tsx';
-import { LoadMore } from '../../ui/load-more.tsx';
-import { JsonView } from '../../ui/json-view.tsx';
+import { whyOf } from '../runs/run-words.ts';
+import { ThreadMenu } from './thread-menu.tsx';
+import { whyOfThread } from './thread-selection.ts';
+import { VersionList } from './version-list.tsx';
+import { VersionPane } from './version-pane.tsx';
 import { WriteField } from './write-field.tsx';
-import { keepingText, nodesText, versionName } from './version-text.ts';
 
 interface ThreadPaneProps {
   readonly id: string;
-  readonly search: string;
-  readonly onDeleted: (id: string) => void;
+  /** The selection of the list. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly onDeleted: (thread: Thread) => void;
+  readonly onChanged: (thread: Thread) => void;
 }
 
 const versionsAtOnce = 100;
+/** How often the thread is read again, in milliseconds. Its versions are, when it has changed. */
+const againMs = 4000;
 
-/** One thread: what is known of it, its versions, and its state now or at one of them. */
-export function ThreadPane({ id, search, onDeleted }: ThreadPaneProps) {
+/** One thread: its versions, and what changed in the state at one of them. */
+export function ThreadPane({ id, query, onDeleted, onChanged }: ThreadPaneProps) {
   const { state, again } = useLoaded((signal) => client.threads.get(id, { signal }), []);
+  useRefresh(again, againMs);
+  const { value: thread, error } = state.value;
+  useTitle(thread?.title ?? id);
   const turn = useSignal(0);
   const versions = usePages(
     async (cursor, signal) => {
@@ -44,135 +51,100 @@ export function ThreadPane({ id, search, onDeleted }: ThreadPaneProps) {
       );
       return { items: page.checkpoints, cursor: page.cursor };
     },
-    [turn.value],
+    [turn.value, thread?.updated_at],
   );
   const refresh = (): void => {
     turn.value++;
     again();
   };
-  const { value: thread, error } = state.value;
-  const title = thread?.thread_name ?? id;
-  useTitle(title);
-  const { at, from } = route.value.query;
+  const { at, from, tab } = route.value.query;
+  const backHref = toHash({ view: 'threads', query });
+  if (!thread)
+    return (
+      <DetailPane crumb="Threads" backHref={backHref} id={id} title={id} label="Thread">
+        {error === undefined ? <Skeleton rows={6} /> : <Failure error={error} retry={again} />}
+      </DetailPane>
+    );
   return (
     <DetailPane
-      label="Thread"
       crumb="Threads"
-      backHref={toHash({ view: 'threads', query: { ...(search && { search }) } })}
+      backHref={backHref}
       id={id}
-      title={title}
-      facts={
-        thread && (
-          <RawOnFault raw={thread}>
-            <Facts thread={thread} />
-          </RawOnFault>
-        )
-      }
+      title={thread.title ?? id}
+      label="Thread"
+      facts={<Facts thread={thread} />}
       actions={
         <>
           <a class="button" href={toHash({ view: 'chat', id })}>
-            Open the chat
+            Open in chat
           </a>
-          <button type="button" onClick={refresh}>
-            Refresh
-          </button>
-          {thread && <DeleteThread thread={thread} onDeleted={onDeleted} />}
+          <ThreadMenu
+            thread={thread}
+            onDeleted={onDeleted}
+            onChanged={(changed) => {
+              onChanged(changed);
+              again();
+            }}
+            onPruned={refresh}
+          />
         </>
       }
     >
-      {error !== undefined && <Failure error={error} retry={refresh} />}
-      {thread && (
-        <div class="pane-columns">
-          <div class="stack">
-            <RawOnFault raw={versions.state.value.items}>
-              <Versions versions={versions} openId={at} />
-            </RawOnFault>
-            <RunsOfThread id={id} turn={turn.value} />
-          </div>
-          <RawOnFault key={at}>
-            {at === undefined ? (
-              <StateNow id={id} agent={thread.agent} turn={turn.value} onWritten={refresh} />
-            ) : (
-              <PastState id={id} at={at} from={from} versions={versions.state.value.items} />
-            )}
-          </RawOnFault>
-        </div>
-      )}
+      {error !== undefined && <Failure error={error} retry={again} />}
+      <div class="thread-columns">
+        <RawOnFault raw={versions.state.value.items}>
+          <VersionList versions={versions} openId={at} />
+        </RawOnFault>
+        <RunsOfThread id={id} newest={thread.run_id} />
+        <RawOnFault key={`${at ?? ''} ${tab ?? ''}`}>
+          <VersionPane
+            id={id}
+            at={at}
+            from={from}
+            tab={tab === 'state' ? 'state' : 'changes'}
+            versions={versions.state.value.items}
+            areVersionsKnown={!versions.state.value.isLoading || versions.state.value.items.length > 0}
+            turn={thread.updated_at}
+            onRestored={refresh}
+            writing={<Writing key={thread.agent} id={id} agent={thread.agent} onWritten={refresh} />}
+          />
+        </RawOnFault>
+      </div>
     </DetailPane>
   );
 }
 
 function Facts({ thread }: { readonly thread: Thread }) {
-  const { thread_id: id, run_id: runId, metadata } = thread;
+  const { metadata, status = 'idle', agent, run_id: run } = thread;
   const hasSeveral = useSeveralAgents().length > 0;
   return (
     <>
-      {hasSeveral && thread.agent !== null && <span>{thread.agent}</span>}
+      <span class={`thread-status tone-${toneOf(status)}`}>
+        <StatusDot status={status} /> {whyOfThread(thread) ?? status}
+      </span>
+      {hasSeveral && <span>{agent ?? 'no agent yet'}</span>}
       <span>
         made <RelativeTime at={thread['created_at'] as string | null} isInSentence />
       </span>
       <span>
         changed <RelativeTime at={thread.updated_at} isInSentence />
       </span>
-      {typeof runId === 'string' && (
-        <span>
-          newest <RunLink id={runId} />
-        </span>
-      )}
-      {thread.user_id !== null && <span>of {thread.user_id}</span>}
-      {thread.thread_name !== null && <code>{id}</code>}
+      {typeof run === 'string' && <a href={toHash({ view: 'runs', id: run })}>Newest run</a>}
       {metadata !== null && <FoldedJson label="Metadata of the thread" value={metadata} />}
     </>
   );
 }
 
-interface DeleteThreadProps {
-  readonly thread: Thread;
-  readonly onDeleted: (id: string) => void;
-}
-
-function DeleteThread({ thread: { thread_id: id, thread_name: name }, onDeleted }: DeleteThreadProps) {
-  const isAsked = useSignal(false);
-  const deletion = useAction<[]>(async (signal) => {
-    await client.threads.delete(id, { signal });
-    onDeleted(id);
-  });
-  const close = (): void => {
-    isAsked.value = false;
-  };
-  return (
-    <>
-      <button
-        type="button"
-        class="danger"
-        onClick={() => {
-          isAsked.value = true;
-        }}
-      >
-        Delete …
-      </button>
-      {isAsked.value && (
-        <Confirm title="Delete this thread?" verb="Delete the thread" action={deletion} onClose={close}>
-          <p>
-            <strong>{name ?? id}</strong> goes for good, with its messages, its state, its versions, its runs and the
-            memories that were stored with it. A run under way is stopped.
-          </p>
-        </Confirm>
-      )}
-    </>
-  );
-}
-
-const runsAtOnce = 20;
+const runsAtOnce = 10;
 
 interface RunsOfThreadProps {
   readonly id: string;
-  /** Another number reads the list again. */
-  readonly turn: number;
+  /** The newest run: another one reads the list again. */
+  readonly newest: unknown;
 }
 
 /** The runs of a thread, the newest first. */
-function RunsOfThread({ id, turn }: RunsOfThreadProps) {
+function RunsOfThread({ id, newest }: RunsOfThreadProps) {
   const heading = useId();
   const several = useSeveralAgents().length > 0;
   const runs = usePages(
@@ -184,59 +156,39 @@ function RunsOfThread({ id, turn }: RunsOfThreadProps) {
       );
       return { items: page.runs, cursor: page.cursor };
     },
-    [turn],
+    [newest],
   );
+  if (runs.state.value.items.length === 0) return null;
   return (
-    <section aria-labelledby={heading}>
+    <section class="thread-runs" aria-labelledby={heading}>
       <h2 id={heading}>Runs</h2>
       <ul class="plain">
         {runs.state.value.items.map((run) => (
-          <li key={run.run_id} class="line">
-            <a href={toHash({ view: 'runs', id: run.run_id })}>
-              <Time at={run['created_at'] as string} />
+          <li key={run.run_id}>
+            <a class="thread-run" href={toHash({ view: 'runs', id: run.run_id })}>
+              <StatusDot status={run.status} hasWord />
+              <span class="hint">{[whyOf(run), several && run.agent, run.revision].filter(Boolean).join(' · ')}</span>
+              <RelativeTime at={run.created_at} />
             </a>
-            <span class={`status status-${run.status}`}>{run.status}</span>
-            {(several || run.revision !== undefined) && (
-              <span class="hint run-build">{[several && run.agent, run.revision].filter(Boolean).join(' ')}</span>
-            )}
           </li>
         ))}
       </ul>
-      <LoadMore pages={runs.state.value} thing="run" more={runs.more} again={runs.again} />
-    </section>
-  );
-}
-
-interface StateNowProps {
-  readonly id: string;
-  /** The agent of the thread; `null` before its first run. */
-  readonly agent: string | null;
-  /** Another number reads the state again. */
-  readonly turn: number;
-  readonly onWritten: () => void;
-}
-
-/** The state of a thread as it is, and the form that writes a field of it. */
-function StateNow({ id, agent, turn, onWritten }: StateNowProps) {
-  const heading = useId();
-  const { state, again } = useLoaded((signal) => client.threads.state(id, { signal }), [turn]);
-  const { value, error } = state.value;
-  return (
-    <section class="stack" aria-labelledby={heading}>
-      <h2 id={heading}>State now</h2>
-      {error !== undefined && <ErrorNote error={error} again={again} />}
-      {value && (
-        <>
-          <Writing key={agent} id={id} agent={agent} onWritten={onWritten} />
-          <JsonView label="Values of the state" value={value.state} />
-        </>
+      {(runs.state.value.cursor !== undefined || runs.state.value.error !== undefined) && (
+        <LoadMore pages={runs.state.value} thing="run" more={runs.more} again={runs.again} />
       )}
     </section>
   );
 }
 
+interface WritingProps {
+  readonly id: string;
+  /** The agent of the thread; `null` before its first run. */
+  readonly agent: string | null;
+  readonly onWritten: () => void;
+}
+
 /** The form that writes a field. A thread whose first run is to come has the fields of the default agent, if there is one. */
-function Writing(given: Omit<StateNowProps, 'turn'>) {
+function Writing(given: WritingProps) {
   const { list, error } = useAgents();
   if (given.agent === null) {
     if (list === undefined && error === undefined) return null;
@@ -244,72 +196,4 @@ function Writing(given: Omit<StateNowProps, 'turn'>) {
       return <p class="hint">The first run gives this thread its agent, and with it the fields that can be written.</p>;
   }
   return <WriteField {...given} />;
-}
-
-interface VersionsProps {
-  readonly versions: PagedList<Checkpoint>;
-  readonly openId: string | undefined;
-}
-
-/** The checkpoints of a thread, the newest first; each leads to the state as it was. */
-function Versions({ versions, openId }: VersionsProps) {
-  const heading = useId();
-  const { items, cursor } = versions.state.value;
-  return (
-    <section aria-labelledby={heading}>
-      <h2 id={heading}>Versions</h2>
-      <div class="scrolled" tabIndex={0} role="region" aria-label="List of versions">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Made by</th>
-              <th scope="col">Nodes → next</th>
-              <th scope="col">At</th>
-            </tr>
-          </thead>
-          <tbody>
-            <tr class={openId === undefined ? 'open' : ''}>
-              <th scope="row" colSpan={3}>
-                <a href={hashOf(undefined)} aria-current={openId === undefined ? 'true' : undefined}>
-                  Now
-                </a>
-              </th>
-            </tr>
-            {items.map((version) => (
-              <VersionRow key={version.checkpoint_id} version={version} isOpen={version.checkpoint_id === openId} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <LoadMore pages={versions.state.value} thing="version" more={versions.more} again={versions.again} />
-      {cursor === undefined && <p class="hint small">{keepingText}</p>}
-    </section>
-  );
-}
-
-function VersionRow({ version, isOpen }: { readonly version: Checkpoint; readonly isOpen: boolean }) {
-  return (
-    <tr class={isOpen ? 'open' : ''}>
-      <th scope="row">
-        <a
-          href={hashOf(version.checkpoint_id)}
-          title={`Version ${version.checkpoint_id}`}
-          aria-current={isOpen ? 'true' : undefined}
-        >
-          {versionName(version)}
-        </a>
-      </th>
-      <td>{nodesText(version)}</td>
-      <td>
-        <Time at={version.created_at} />
-      </td>
-    </tr>
-  );
-}
-
-/** The address of the open thread at a version. */
-function hashOf(at: string | undefined): string {
-  const { view, id, query } = route.value;
-  const { at: _, from: __, ...rest } = query;
-  return toHash({ view, ...(id !== undefined && { id }), query: { ...rest, ...(at !== undefined && { at }) } });
 }

@@ -9,13 +9,21 @@ const sources: Readonly<Record<Checkpoint['source'], string>> = {
   restore: 'Restored',
 };
 
+/** What made a version, as a list of them has it: the nodes of a step, else where it came from. */
+export const versionTitle = (version: Checkpoint): string =>
+  version.source === 'step' && version.nodes.length > 0 ? version.nodes.join(', ') : versionName(version);
+
+/** What stands below it: the number of a step, and what was to run next. */
+export const versionFacts = (version: Checkpoint): string => {
+  const { next } = version;
+  const name = versionName(version);
+  const isNamed = versionTitle(version) === name;
+  return [isNamed ? '' : name, next.length > 0 ? `next: ${next.join(', ')}` : ''].filter(Boolean).join(' · ');
+};
+
 /** What made a version: `Step 3`. */
 export const versionName = ({ source, step }: Checkpoint): string =>
   step === null ? sources[source] : `${sources[source]} ${String(step)}`;
-
-/** The nodes that ran, and those that were to run next: `look → summarize`. */
-export const nodesText = ({ nodes, next }: Checkpoint): string =>
-  [nodes.join(', '), next.join(', ')].filter((names, at) => at === 0 || names !== '').join(' → ');
 
 /** The version before `at` in a list whose newest is the first. */
 export function versionBefore(versions: readonly Checkpoint[], at: string): string | undefined {
