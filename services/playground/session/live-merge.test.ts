@@ -54,8 +54,9 @@ test('a page that does not reach what is listed asks for another reading', (t) =
   t.is(newer, 2);
 });
 
-test('an empty list takes the page as it is', (t) => {
-  t.is(ids(merge([], listed).arranged), 'cba');
+test('an empty list takes a page that is the whole, and is read again where there is more', (t) => {
+  t.is(ids(merge([], listed, true).arranged), 'cba');
+  t.is(merge([], listed).arranged, undefined);
   t.is(merge([], listed).newer, 3);
 });
 

@@ -29,7 +29,7 @@ export function mergeFirstPage<T>(
   const fresh = new Map(items.map((item) => [keyOf(item), item]));
   const newest = listed[0];
   const oldest = items.at(-1);
-  const isKnown = isWhole || listed.length === 0 || listed.some((item) => fresh.has(keyOf(item)));
+  const isKnown = isWhole || listed.some((item) => fresh.has(keyOf(item)));
   const rest =
     isWhole || oldest === undefined
       ? []

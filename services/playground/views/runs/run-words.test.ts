@@ -7,6 +7,8 @@ const run = (parts: Partial<Run>): Run => ({ run_id: 'r1', thread_id: 't1', stat
 test('a run says why it stands where it stands, and nothing where all is well', (t) => {
   const error = { code: 'NODE_ERROR', message: 'the price\nfeed', node: 'fetch' };
   t.is(whyOf(run({ status: 'failed', error })), 'fetch: the price feed');
+  const named = { ...error, message: 'node "fetch" failed: the price feed' };
+  t.is(whyOf(run({ status: 'failed', error: named })), 'fetch: the price feed');
   t.is(whyOf(run({ status: 'failed', error: { code: 'TIMEOUT', message: 'late' } })), 'late');
   t.is(whyOf(run({ status: 'interrupted', question: 'Refund it?', nodes: ['ask'] })), 'asks: Refund it?');
   t.is(whyOf(run({ status: 'interrupted', nodes: ['ask', 'tools'] })), 'waits at ask, tools');

@@ -1,4 +1,4 @@
-import type { Run } from '@agent-workflow/client';
+import type { Run, RunError } from '@agent-workflow/client';
 
 /** What a run is called: the title of its thread, else that it has none. */
 export const titleOfRun = ({ thread_title: title }: Run): string => title ?? 'Untitled';
@@ -20,7 +20,7 @@ export function whyOf(run: Run): string | undefined {
   const place = nodes.join(', ');
   switch (status) {
     case 'failed':
-      return error && [error.node, oneLine(error.message)].filter(Boolean).join(': ');
+      return error && causeOf(error);
     case 'interrupted':
       if (question !== undefined) return `asks: ${question}`;
       return place === '' ? undefined : `waits at ${place}`;
@@ -36,6 +36,13 @@ export function whyOf(run: Run): string | undefined {
     case 'scheduled':
       return undefined;
   }
+}
+
+/** The node once, though the sentence of the service begins with it, too. */
+function causeOf({ node, message }: RunError): string {
+  if (node === undefined) return oneLine(message);
+  const opening = `node "${node}" failed: `;
+  return `${node}: ${oneLine(message.startsWith(opening) ? message.slice(opening.length) : message)}`;
 }
 
 /** Of an error only so much stands in a row, in characters. */
