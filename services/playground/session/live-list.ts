@@ -40,7 +40,9 @@ export function useLiveList<T>(options: LiveListOptions<T>): LiveList<T> {
   const { items } = pages.state.value;
   const isMoving = items.some(options.isMoving);
 
-  const edit = (arranged: readonly T[]): void => pages.edit(() => arranged);
+  const edit = (arranged: readonly T[]): void => {
+    if (arranged !== pages.state.peek().items) pages.edit(() => arranged);
+  };
 
   const take = (page: ListPage<T>): void => {
     if (pages.state.peek().isLoading) return;
@@ -51,7 +53,7 @@ export function useLiveList<T>(options: LiveListOptions<T>): LiveList<T> {
     const isHeld = !isEmpty && isReading() && (merged.newer > 0 || merged.arranged === undefined);
     held.current = isHeld ? merged.arranged : undefined;
     waiting.value = isHeld ? merged.newer : 0;
-    if (isHeld) pages.edit(() => merged.inPlace);
+    if (isHeld) edit(merged.inPlace);
     else if (merged.arranged) edit(merged.arranged);
     else pages.again();
   };

@@ -30,6 +30,18 @@ test('what is listed is shown as it is now, at its place, and what is newer is c
   t.is(newer, 2);
 });
 
+test('what has not changed stays the same objects, and the same list', (t) => {
+  const { inPlace, arranged } = merge(
+    listed,
+    listed.map((item) => ({ ...item })),
+  );
+  t.is(inPlace, listed);
+  t.is(arranged, listed);
+  const changed = merge(listed, [{ id: 'c', at: 3, word: 'done' }, { ...(listed[1] as Item) }]);
+  t.not(changed.arranged, listed);
+  t.is(changed.arranged?.[1], listed[1]);
+});
+
 test('what has moved to the front is there once, and what lies behind the page stays', (t) => {
   const { arranged, newer } = merge(listed, [
     { id: 'a', at: 9 },

@@ -26,7 +26,10 @@ export function mergeFirstPage<T>(
   { items, isWhole }: FirstPage<T>,
   { keyOf, timeOf }: ListOrder<T>,
 ): Merged<T> {
-  const fresh = new Map(items.map((item) => [keyOf(item), item]));
+  const before = new Map(listed.map((item) => [keyOf(item), item]));
+  // An item that is as it was stays the same object, and a list of such items the same list: what has not changed is not drawn again.
+  const known = items.map((item) => asBefore(item, before.get(keyOf(item))));
+  const fresh = new Map(known.map((item) => [keyOf(item), item]));
   const newest = listed[0];
   const oldest = items.at(-1);
   const isKnown = isWhole || listed.some((item) => fresh.has(keyOf(item)));
@@ -35,8 +38,17 @@ export function mergeFirstPage<T>(
       ? []
       : listed.filter((item) => !fresh.has(keyOf(item)) && timeOf(item) <= timeOf(oldest));
   return {
-    inPlace: listed.map((item) => fresh.get(keyOf(item)) ?? item),
-    arranged: isKnown ? [...items, ...rest] : undefined,
+    inPlace: listAsBefore(
+      listed.map((item) => fresh.get(keyOf(item)) ?? item),
+      listed,
+    ),
+    arranged: isKnown ? listAsBefore([...known, ...rest], listed) : undefined,
     newer: newest === undefined ? items.length : items.filter((item) => timeOf(item) > timeOf(newest)).length,
   };
 }
+
+const asBefore = <T>(item: T, before: T | undefined): T =>
+  before !== undefined && JSON.stringify(item) === JSON.stringify(before) ? before : item;
+
+const listAsBefore = <T>(list: readonly T[], before: readonly T[]): readonly T[] =>
+  list.length === before.length && list.every((item, index) => item === before[index]) ? before : list;
