@@ -2,6 +2,7 @@ import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { ResourceCalls, RunReadCalls } from '@agent-workflow/protos/threads';
+import { readOutboxEntry } from '@agent-workflow/protos/webhooks';
 import type { HandleDue, SweptResource } from '@agent-workflow/runtime/due-sweep';
 import { deleteThread, type DeleteParts } from './api/delete-thread.ts';
 import { readableMs } from './api/note-completion.ts';
@@ -37,9 +38,9 @@ export function createHandleCompletion(parts: CompletionParts): HandleDue {
     if (run && run.status !== 'interrupted') {
       const until = run.updatedAt + readableMs;
       if (until > now()) return wait(note, until, call);
-      // What webhooks are sent of the run is read from its thread.
-      if (await undefinedIfNotFound(threads.getResource({ kind: 'outbox', owner, id: runId }, call)))
-        return wait(note, now() + readableMs, call);
+      // What webhooks are sent of the run is read from its thread, until that is settled.
+      const waiting = await undefinedIfNotFound(threads.getResource({ kind: 'outbox', owner, id: runId }, call));
+      if (waiting && !readOutboxEntry(waiting.json).settled) return wait(note, now() + readableMs, call);
       const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call));
       if (thread?.runId === runId && thread.activeRunId === undefined)
         await deleteThread(parts, { owner, threadId }, call);

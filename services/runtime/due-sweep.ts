@@ -1,8 +1,9 @@
-import { randomInt } from 'node:crypto';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { eachOf } from '@agent-workflow/kit/each';
 import { canBeRetried, isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { createFirstOfKind } from '@agent-workflow/kit/first-of-kind';
 import { every } from '@agent-workflow/kit/life';
+import { limitTime } from './limit-time.ts';
 import type { Log } from '@agent-workflow/kit/log';
 import { backoffMs } from '@agent-workflow/kit/retry';
 import { LRUCache } from 'lru-cache';
@@ -63,6 +64,8 @@ export type HandleDue = (
     readonly call: Call;
     /** The clock of the record, in milliseconds since 1970. */
     readonly now: () => number;
+    /** When the list was there that has the object, by `performance.now()`: what is read after that is read after the object was written. */
+    readonly listedAt: number;
   },
 ) => Promise<void>;
 
@@ -75,6 +78,11 @@ interface DueSweepOptions<Kind extends string> {
   readonly log: Pick<Log, 'error'>;
   /** Between two sweeps, in milliseconds; absent: a second. */
   readonly intervalMs?: number;
+  /**
+   * Whether the handling of a page begins evenly over most of the time between two sweeps, so that much that is due delays what else the process
+   * does by one object at a time; no when absent.
+   */
+  readonly isSpread?: boolean;
   /** Called after each whole sweep with how many objects were due. */
   readonly onSwept?: ((count: number) => void) | undefined;
 }
@@ -82,7 +90,13 @@ interface DueSweepOptions<Kind extends string> {
 const usualIntervalMs = 1000;
 const callTimeoutMs = 30_000;
 const dueAtOnce = 100;
+const spreadAtOnce = 500;
 const handledAtOnce = 8;
+/** So many of a page that is spread begin in one turn of the event loop: a store may write for them at once. */
+const begunTogether = 2;
+/** The longest time between two such turns, in milliseconds, and the part of the interval that all of them take. */
+const longestGapMs = 10;
+const spreadShare = 0.8;
 /** The waits of an object whose handling fails again and again. */
 const afterFailure = { firstMs: 5000, maxMs: 10 * 60_000 };
 /** Objects whose failures are remembered. */
@@ -114,7 +128,8 @@ export function openDueSweep<Kind extends string>(options: DueSweepOptions<Kind>
 export function createDueSweep<Kind extends string>(
   options: DueSweepOptions<Kind>,
 ): (signal: AbortSignal) => Promise<void> {
-  const { threads, kind, handle, handleMs, log, onSwept } = options;
+  const { threads, kind, handle, handleMs, log, onSwept, intervalMs = usualIntervalMs, isSpread = false } = options;
+  const dueInPage = isSpread ? spreadAtOnce : dueAtOnce;
   const isFirst = createFirstOfKind({ ...growingSilence, max: remembered });
   const failures = new LRUCache<string, number>({ max: remembered });
 
@@ -147,17 +162,18 @@ export function createDueSweep<Kind extends string>(
     }
   };
 
-  const handleOne = async (due: DueResource, now: () => number, signal: AbortSignal): Promise<void> => {
+  const handleOne = async (due: DueResource, seen: Seen, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
     const resource = await read(due, signal);
     if (!resource) return;
-    const call = within(handleMs, AbortSignal.any([signal, AbortSignal.timeout(handleMs)]));
+    using time = limitTime(handleMs, signal);
+    const call = within(handleMs, time.signal);
     try {
-      await unlessAborted(call.signal, () => handle(resource, { call, now }));
+      await unlessAborted(call.signal, () => handle(resource, { call, ...seen }));
       failures.delete(nameOf(due));
     } catch (error) {
       if (signal.aborted) return;
-      const isPostponed = await postpone(resource, now());
+      const isPostponed = await postpone(resource, seen.now());
       // Where another replica came first, its write is the one that counts.
       if (isPostponed || !isServiceError(error, 'Conflict')) logFailure(error, due);
     }
@@ -166,11 +182,15 @@ export function createDueSweep<Kind extends string>(
   return async (signal) => {
     let count = 0;
     for (let after: DueResource | undefined; !signal.aborted;) {
-      const request = { kind, limit: dueAtOnce, ...(after && { after }) };
+      const request = { kind, limit: dueInPage, ...(after && { after }) };
       const { due, hasMore, now } = await threads.listDueResources(request, within(callTimeoutMs, signal));
-      const received = performance.now();
-      const recordNow = (): number => now + Math.floor(performance.now() - received);
-      await eachOf(shuffled(due), handledAtOnce, (one) => handleOne(one, recordNow, signal));
+      const listedAt = performance.now();
+      const seen: Seen = { listedAt, now: () => now + Math.floor(performance.now() - listedAt) };
+      const turn = isSpread ? createTurns(due.length, spreadShare * intervalMs) : undefined;
+      await eachOf(shuffled(due), handledAtOnce, async (one) => {
+        await turn?.();
+        await handleOne(one, seen, signal);
+      });
       after = due.at(-1);
       count += due.length;
       if (!hasMore || !after) break;
@@ -179,13 +199,38 @@ export function createDueSweep<Kind extends string>(
   };
 }
 
+type Seen = Pick<Parameters<HandleDue>[1], 'now' | 'listedAt'>;
+
+/** Each call resolves in its turn, some in each; turns are evenly apart over a time in milliseconds, each in a later turn of the event loop. */
+function createTurns(count: number, spreadMs: number): () => Promise<void> {
+  const gapMs = Math.min(longestGapMs, (spreadMs * begunTogether) / count);
+  let next = performance.now();
+  let calls = 0;
+  let turn = Promise.resolve();
+
+  const nextAfter = async (before: Promise<void>): Promise<void> => {
+    await before;
+    const ms = next - performance.now();
+    // Who is late catches up by a few turns.
+    next += Math.max(gapMs, -ms - handledAtOnce * gapMs);
+    await (ms > 0 ? delay(ms) : nextTurn());
+  };
+
+  return async () => {
+    if (calls++ % begunTogether === 0) turn = nextAfter(turn);
+    return turn;
+  };
+}
+
 type Named = Pick<DueResource, 'owner' | 'id'>;
 
 const nameOf = ({ owner, id }: Named): string => JSON.stringify([owner, id]);
 
 function shuffled<T>(items: readonly T[]): readonly T[] {
-  const rest = [...items];
-  return items.flatMap(() => rest.splice(randomInt(rest.length), 1));
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ item }) => item);
 }
 
 /** What the work resolves with, unless the signal fires first: also work that does not heed it is given up. */

@@ -22,6 +22,7 @@ import { sleep } from './sleep.ts';
 import { start } from './start.ts';
 import { stream } from './stream.ts';
 import { toolLoop } from './tool-loop.ts';
+import { webhooks } from './webhooks.ts';
 
 const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   invoke,
@@ -33,6 +34,7 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   memories,
   memory,
   mixed,
+  webhooks,
   agents: manyAgents,
   ping,
   engine,
@@ -56,8 +58,8 @@ const { values } = readCommandLine({
     profile: { type: 'boolean', default: false },
   },
 });
-/** A hundred thousand runs, so many threads twice, and minutes of mixed load, each take longer than all other groups together. */
-const onlyNamed = new Set(['memory', 'mixed', 'agents']);
+/** A hundred thousand runs, so many threads twice, minutes of mixed load, and rounds at a fixed rate: each takes about as long as all other groups together. */
+const onlyNamed = new Set(['memory', 'mixed', 'webhooks', 'agents']);
 const chosen = values.only ?? Object.keys(groups).filter((name) => !onlyNamed.has(name));
 const seconds = Number(values.seconds);
 const minutes = Number(values.minutes);

@@ -28,6 +28,8 @@ interface ServiceOptions {
   readonly keptIn?: string;
   /** Folder that a CPU profile of the process is written to. */
   readonly profileTo?: string | undefined;
+  /** Settings beside those that every service of the benchmark has. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const pathTo = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
@@ -45,7 +47,7 @@ export const removeFolder = (folder: string): void => {
 };
 
 /** Starts the service. Disposal stops it as an operator would and removes the folder that it was given for its data. */
-export async function startService({ agent, agents, profileTo, keptIn }: ServiceOptions = {}): Promise<Server> {
+export async function startService({ agent, agents, profileTo, keptIn, env }: ServiceOptions = {}): Promise<Server> {
   const folder = keptIn ?? makeFolder();
   const profiling =
     profileTo === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval', '250', '--cpu-prof-dir', profileTo];
@@ -64,6 +66,7 @@ export async function startService({ agent, agents, profileTo, keptIn }: Service
       LOG_LEVEL: 'warn',
       RATE_LIMIT_REQUESTS: '0',
       MAX_STREAMS_PER_PRINCIPAL: '0',
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -165,3 +165,29 @@ test('a sweep that is disposed of ends what it handles, which stays due as it wa
   t.is((await record.get('a')).version, 1);
   t.is((await record.threads.listDueResources({ kind, limit: 10 }, call())).due.length, 1);
 });
+
+test('what is due at once begins a few at a time, and other work has its turns in between', async (t) => {
+  await using record = open();
+  for (let index = 0; index < 60; index++) await record.put(`s${String(index)}`);
+  let turn = 0;
+  const turns = new Map<number, number>();
+  const handle: HandleDue = async (resource) => {
+    turns.set(turn, (turns.get(turn) ?? 0) + 1);
+    await settle(record, resource);
+  };
+  const log = { error: t.fail };
+  const sweep = createDueSweep({ threads: record.threads, kind, handle, handleMs: minuteMs, log, isSpread: true });
+  let isOver = false;
+  const count = (): void => {
+    turn += 1;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  await sweep(never);
+  isOver = true;
+  t.is(
+    [...turns.values()].reduce((sum, begun) => sum + begun, 0),
+    60,
+  );
+  t.true([...turns.values()].every((begun) => begun <= 2));
+});

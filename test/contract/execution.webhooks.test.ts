@@ -176,6 +176,54 @@ test('what fails for three days is dead', async (t) => {
   t.is(receiver.got.length, sent);
 });
 
+/** The record, and how often objects of each kind were written and removed through it. */
+function counting(): { readonly counts: Map<string, number>; readonly through: (ground: Ground) => Partial<Ground> } {
+  const counts = new Map<string, number>();
+  const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
+  const through = ({ threads }: Ground): Partial<Ground> => ({
+    threads: {
+      ...threads,
+      putResource: async (request, made) => {
+        count(`put ${request.kind}`);
+        return threads.putResource(request, made);
+      },
+      deleteResource: async (request, made) => {
+        count(`delete ${request.kind}`);
+        return threads.deleteResource(request, made);
+      },
+    },
+  });
+  return { counts, through };
+}
+
+test('an end that is taken at once is written once and removed once, also where many come to one host', async (t) => {
+  await using receiver = await openReceiver((_, response) => void setTimeout(() => response.writeHead(204).end(), 20));
+  await using ground = await openGround();
+  const { counts, through } = counting();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env, through });
+  const ends = 30;
+  for (let times = 0; times < ends; times++) await start(execution, sentTo({ url: receiver.url }));
+  await until(async () => receiver.got.length === ends && (await isDone(ground.replicas)));
+  t.deepEqual(Object.fromEntries(counts), { 'put outbox': ends, 'delete outbox': ends });
+});
+
+test('a first attempt that ends with its process is made again by another, with the same id and bytes', async (t) => {
+  let isHanging = true;
+  await using receiver = await openReceiver((_, response) => isHanging || void response.writeHead(204).end());
+  await using ground = await openGround();
+  const first = await ground.replicas.open({ graph: saying('hello'), env });
+  await endOf(first.execution, (await start(first.execution, sentTo({ url: receiver.url }))).runId);
+  await until(() => receiver.got.length === 1);
+  t.deepEqual(await deliveriesOf(ground.replicas), []);
+  first.kill();
+  isHanging = false;
+  await ground.replicas.open({ graph: saying('hello'), env });
+  ground.pass(60_000);
+  await until(() => isDone(ground.replicas));
+  t.is(receiver.got.length, 2);
+  t.is(new Set(receiver.got.map(({ id, body }) => `${id} ${body}`)).size, 1);
+});
+
 test('an address of the inside is sent nothing, and the delivery says why', async (t) => {
   await using receiver = await openReceiver();
   await using ground = await openGround();

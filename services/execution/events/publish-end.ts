@@ -15,6 +15,7 @@ import type {
   RunReadCalls,
   State,
   StateCalls,
+  ThreadReadCalls,
 } from '@agent-workflow/protos/threads';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
@@ -35,6 +36,11 @@ export interface EndParts {
   readonly threads: RunReadCalls & StateCalls & HistoryCalls;
   readonly eventLog: RunLog;
   readonly known: Pick<KnownAgents, 'find'>;
+}
+
+/** What the result of a run that has ended is read with. */
+export interface ResultParts extends Pick<EndParts, 'known'> {
+  readonly threads: EndParts['threads'] & Pick<ThreadReadCalls, 'getThread'>;
 }
 
 const callTimeoutMs = 30_000;
@@ -215,14 +221,27 @@ const publishedStatuses: Readonly<Record<RunStatus, EndStatus>> = {
 };
 
 /** What a run that has ended came to, as invoke answers it at granularity `low`; `undefined` for one that failed, or whose thread is gone. */
-export async function resultOf(parts: Pick<EndParts, 'threads' | 'known'>, ended: Run): Promise<object | undefined> {
+export async function resultOf(parts: ResultParts, ended: Run): Promise<object | undefined> {
   const run = { ...ended, granularity: 'low' as const };
   const status = publishedStatuses[run.status];
   if (status === 'failed') return undefined;
-  const { added } = await outputOf(parts.threads, run);
-  const ending = { added, steps: [], readState: () => stateOf(parts, run) };
+  const ending = { added: await addedBy(parts.threads, run), steps: [], readState: () => stateOf(parts, run) };
   const { first, last } = await endOf(run, ending, status);
   return { ...first, ...last };
+}
+
+/** What a run added, as it left it. Its steps, which are dear to read, are read only where the thread has changed since. */
+async function addedBy(threads: ResultParts['threads'], run: Run): Promise<readonly Message[]> {
+  const { owner, threadId, runId } = run;
+  try {
+    const messages = await listAdded(threads, run);
+    const thread = await threads.getThread({ owner, threadId }, within(callTimeoutMs));
+    if (thread.runId === runId && thread.updatedAt === run.updatedAt) return messages;
+    return asCommitted(messages, await listSteps(threads, { owner, runId, fromStep: 0 }));
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
 }
 
 const unknownError: RunError = { code: 'Internal', message: 'the run failed' };
@@ -246,10 +265,12 @@ async function outputOf(threads: RunReadCalls, { owner, runId, status }: Run): P
     return { added: asCommitted(messages, steps), steps: published };
   } catch (error) {
     // Neither a run whose thread is gone nor one whose texts cannot be read may keep its followers waiting.
-    if (isServiceError(error, 'NotFound') || isUnreadable(error)) return noOutput;
+    if (isGone(error)) return noOutput;
     throw error;
   }
 }
+
+const isGone = (error: unknown): boolean => isServiceError(error, 'NotFound') || isUnreadable(error);
 
 /** The messages that the run added, as the thread has them now. */
 async function listAdded(threads: RunReadCalls, run: Pick<Run, 'owner' | 'runId'>): Promise<readonly Message[]> {

@@ -1,4 +1,5 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { limitTime } from '@agent-workflow/runtime/limit-time';
 import type { Log } from '@agent-workflow/kit/log';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { ResourceCalls } from '@agent-workflow/protos/threads';
@@ -10,26 +11,44 @@ import {
   type FailedAttempt,
 } from '@agent-workflow/protos/webhooks';
 import type { HandleDue } from '@agent-workflow/runtime/due-sweep';
-import { LRUCache } from 'lru-cache';
-import { Webhook as Signer } from 'standardwebhooks';
-import { post, PostFailure, type PostReply } from './post.ts';
+import { readAddress, refusalOf, type Address } from './addresses.ts';
+import { PostFailure } from './connections.ts';
+import { createPlaces, type FreePlace } from './places.ts';
+import { createPoster, type PostReply } from './post.ts';
 import type { MayReach } from './reachable.ts';
+import { nextAttempt } from './retry-times.ts';
 import type { Room } from './room.ts';
+import { signedHeaders } from './signed-headers.ts';
 
-/** A delivery as it is on record; version 0: it is not yet. */
-interface Kept {
+/** A delivery that is not on record yet. */
+export interface NewDelivery {
   readonly owner: string;
   readonly id: string;
-  readonly version: number;
   readonly delivery: Delivery;
 }
 
-type Handling = Parameters<HandleDue>[1];
+/** A delivery as it is on record; version 0: it is not yet. */
+interface Kept extends NewDelivery {
+  readonly version: number;
+}
+
+/** A delivery with where it goes; a text: why nothing is sent there. */
+interface Addressed extends NewDelivery {
+  readonly address: Address | string;
+}
+
+type Handling = Pick<Parameters<HandleDue>[1], 'call' | 'now'>;
 
 export interface Deliverer extends AsyncDisposable {
-  /** Claims a delivery by its next version and begins an attempt, which goes on after the call. @throws Conflict where another has claimed it. */
-  readonly take: (kept: Kept, handling: Pick<Handling, 'now' | 'call'>) => Promise<void>;
-  /** Makes an attempt of a delivery that is due. */
+  /**
+   * Makes the first attempts of deliveries that are not on record. One that is not taken is put there, as is one for which there is no place: then
+   * `done` is called. Resolves when all have begun, wait in memory, or are on record. `done` is not called where the process stops before, nor where
+   * something could not be written.
+   */
+  readonly begin: (deliveries: readonly Addressed[], done: () => Promise<void>, handling: Handling) => Promise<void>;
+  /** Puts a delivery on record, from where it is sent; does nothing where it is there. */
+  readonly keep: (delivery: NewDelivery, handling: Handling) => Promise<void>;
+  /** Makes an attempt of a delivery on record that is due. */
   readonly handle: HandleDue;
 }
 
@@ -53,96 +72,45 @@ const usualAttemptMs = 10_000;
 /** A claim is over after so long: then another replica makes the attempt again, in milliseconds. */
 const leaseMs = 30_000;
 const callTimeoutMs = 15_000;
-const perHost = 4;
-const attemptsAtOnce = 256;
-const hosts = { max: 10_000, ttl: 10 * 60_000 };
-
-const secondMs = 1000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
-/** The waits after each failed attempt; the last one is repeated. */
-const waits = [
-  5 * secondMs,
-  30 * secondMs,
-  2 * minuteMs,
-  10 * minuteMs,
-  30 * minuteMs,
-  hourMs,
-  2 * hourMs,
-  4 * hourMs,
-  8 * hourMs,
-];
-const longestWaitMs = 8 * hourMs;
-/** Attempts are made for so long, and what was never delivered is kept for so long after. */
-const triedForMs = 3 * 24 * hourMs;
-const deadKeptMs = 30 * 24 * hourMs;
-const jitter = 0.2;
-
-/** When the next attempt follows one that failed; `undefined`: none does. */
-function nextAttempt(
-  { since, attempts }: Pick<Delivery, 'since' | 'attempts'>,
-  { now, retryAfterMs = 0 }: { readonly now: number; readonly retryAfterMs?: number | undefined },
-): number | undefined {
-  const wait = (waits[attempts - 1] ?? longestWaitMs) * (1 + jitter * (2 * Math.random() - 1));
-  const at = Math.ceil(now + Math.max(wait, Math.min(retryAfterMs, longestWaitMs)));
-  return at > since + triedForMs ? undefined : at;
-}
-
-/** Where a delivery goes now, and the secrets that sign it. */
-interface Address {
-  readonly url: string;
-  readonly secrets: readonly string[];
-}
+/** What was never delivered is kept for so long, in milliseconds. */
+const deadKeptMs = 30 * 24 * 3_600_000;
 
 /** Sends deliveries, at most some at a time to one host, so that a host which hangs or fails holds up no other. */
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { threads, room, mayReach, log, onDelivery, attemptMs = usualAttemptMs } = options;
   const closing = new AbortController();
-  const underWay = new Set<Promise<void>>();
-  const busy = new Map<string, number>();
-  let attempts = 0;
-  const queues = new LRUCache<string, Queue>(hosts);
+  const underWay = new Set<Promise<unknown>>();
+  const places = createPlaces();
+  const poster = createPoster(mayReach);
+  /** Those on record that wait in memory for a place. */
+  const held = new Set<string>();
 
-  const write = async (
-    { owner, id, version }: Omit<Kept, 'delivery'>,
-    delivery: Delivery,
-    dueAt: number,
-    call: Call,
-  ) => {
+  const write = async ({ owner, id, version }: Kept, delivery: Delivery, dueAt: number, call: Call): Promise<void> => {
     const json = toWebhookJson(delivery);
     await threads.putResource({ kind: 'delivery', owner, id, version: version + 1, json, dueAt }, call);
   };
 
-  const remove = async ({ owner, id, version }: Omit<Kept, 'delivery'>, call: Call): Promise<void> => {
-    await threads.deleteResource({ kind: 'delivery', owner, id, version }, call);
+  const remove = async ({ owner, id, version }: Kept, call: Call): Promise<void> => {
+    if (version > 0) await threads.deleteResource({ kind: 'delivery', owner, id, version }, call);
   };
 
   /** Moves a delivery to the dead letters of its owner. A process that dies on the way leaves both, and the next attempt ends here again. */
   const bury = async (kept: Kept, last: FailedAttempt, call: Call): Promise<void> => {
-    const { owner, id, version } = kept;
+    const { owner, id } = kept;
     const json = toWebhookJson({ ...kept.delivery, last });
-    if (await room.hasRoom('dead_letter', owner, call))
+    if (await room.takeRoom('dead_letter', owner, call))
       await unlessThere(
         threads.putResource({ kind: 'dead_letter', owner, id, version: 1, json, dueAt: last.at + deadKeptMs }, call),
       );
-    if (version > 0) await remove(kept, call);
+    await remove(kept, call);
     onDelivery?.('dead', kept.delivery);
   };
 
-  /** `undefined`: the webhook is deleted. A text: why nothing is sent there. */
-  const addressOf = async (
-    { owner, delivery }: Kept,
-    now: number,
-    call: Call,
-  ): Promise<Address | string | undefined> => {
-    const { own, webhookId } = delivery;
-    if (own) return { url: own.url, secrets: own.secret === undefined ? [] : [own.secret] };
-    if (webhookId === undefined) return undefined;
-    const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id: webhookId }, call));
-    if (!found) return undefined;
-    const { url, secret, oldSecret, isEnabled } = readWebhook(found.json);
-    if (!isEnabled) return 'the webhook is disabled';
-    return { url, secrets: [secret, ...(oldSecret && oldSecret.until > now ? [oldSecret.secret] : [])] };
+  /** Puts a delivery on record with its next version, due then; one beyond those that its owner may have there is dead. */
+  const putOff = async (kept: Kept, dueAt: number, now: number, call: Call): Promise<void> => {
+    if (kept.version > 0 || (await room.takeRoom('delivery', kept.owner, call)))
+      await write(kept, kept.delivery, dueAt, call);
+    else await bury(kept, { ...kept.delivery.last, at: now, reason: noRoom }, call);
   };
 
   const disable = async (owner: string, id: string, call: Call): Promise<void> => {
@@ -156,181 +124,162 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     await threads.putResource({ kind: 'webhook', owner, id, version: found.version + 1, json }, call);
   };
 
-  const attempt = async (kept: Kept, { url, secrets }: Address, now: () => number): Promise<void> => {
-    const { id, delivery } = kept;
-    const at = new Date(now());
+  /** One request. @returns the reply or why there is none; `undefined` when it ended with this process, which is no failure of the receiver. */
+  const request = async ({ id, delivery }: Kept, { url, secrets }: Address, at: number) => {
     const { body } = delivery;
-    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(attemptMs)]);
-    let reply: PostReply | undefined;
-    let reason: string;
+    using time = limitTime(attemptMs, closing.signal);
     try {
-      const headers = { ...plainHeaders, ...signedHeaders({ id, at, body, secrets }) };
-      reply = await post({ url, headers, body, mayReach, signal });
-      reason = `the reply has the status ${String(reply.status)}`;
+      const headers = signedHeaders({ id, at: new Date(at), body, secrets });
+      const reply = await poster.post({ url, headers, body, signal: time.signal });
+      return { reply, reason: `the reply has the status ${String(reply.status)}` };
     } catch (error) {
+      if (closing.signal.aborted) return undefined;
       // A secret that cannot sign: the schema of requests refuses such a one.
       if (!(error instanceof PostFailure)) log.error({ err: error, id }, 'a delivery cannot be sent');
-      reason = error instanceof PostFailure ? error.message : 'it cannot be sent';
+      return { reply: undefined, reason: error instanceof PostFailure ? error.message : 'it cannot be sent' };
     }
-    // What ends with this process is no failure of the receiver: the claim expires.
-    if (closing.signal.aborted && !reply) return;
-    const call = within(callTimeoutMs);
+  };
+
+  const settleFailure = async (
+    kept: Kept,
+    { reply, reason }: { readonly reply: PostReply | undefined; readonly reason: string },
+    now: number,
+    call: Call,
+  ): Promise<void> => {
+    const { owner, delivery } = kept;
+    const last: FailedAttempt = { at: now, ...(reply && { status: reply.status }), reason };
+    const failed = { ...kept, delivery: { ...delivery, attempts: delivery.attempts + 1, last } };
+    const isGone = reply?.verdict === 'gone';
+    if (isGone && delivery.webhookId !== undefined) await disable(owner, delivery.webhookId, call);
+    const next = isGone ? undefined : nextAttempt(failed.delivery, { now, retryAfterMs: reply?.retryAfterMs });
+    if (next === undefined) await bury(failed, last, call);
+    else await putOff(failed, next, now, call);
+  };
+
+  /** Makes an attempt. @returns whether its outcome is on record. */
+  const attempt = async (kept: Kept, address: Address, free: FreePlace, now: () => number): Promise<boolean> => {
+    const began = performance.now();
+    const outcome = await request(kept, address, now());
+    free(performance.now() - began);
+    if (!outcome) return false;
+    const { reply } = outcome;
     const isTaken = reply?.verdict === 'taken';
-    onDelivery?.(isTaken ? 'taken' : reply ? 'refused' : 'unanswered', delivery);
-    if (isTaken) {
-      await remove(kept, call);
-      return;
-    }
-    const last: FailedAttempt = { at: now(), ...(reply && { status: reply.status }), reason };
-    const failed: Delivery = { ...delivery, attempts: delivery.attempts + 1, last };
-    if (reply?.verdict === 'gone' && delivery.webhookId !== undefined)
-      await disable(kept.owner, delivery.webhookId, call);
-    const next =
-      reply?.verdict === 'gone' ? undefined : nextAttempt(failed, { now: now(), retryAfterMs: reply?.retryAfterMs });
-    if (next === undefined) await bury({ ...kept, delivery: failed }, last, call);
-    else await write(kept, failed, next, call);
+    onDelivery?.(isTaken ? 'taken' : reply ? 'refused' : 'unanswered', kept.delivery);
+    const call = within(callTimeoutMs);
+    if (isTaken) await remove(kept, call);
+    else await settleFailure(kept, outcome, now(), call);
+    return true;
   };
 
-  /** Takes a place for an attempt at this host; the function that it gives frees it. `undefined`: there is none. */
-  const reserve = (host: string): (() => void) | undefined => {
-    const taken = busy.get(host) ?? 0;
-    if (taken >= perHost || attempts >= attemptsAtOnce || closing.signal.aborted) return undefined;
-    attempts += 1;
-    busy.set(host, taken + 1);
-    return () => {
-      attempts -= 1;
-      const left = (busy.get(host) ?? 1) - 1;
-      if (left === 0) busy.delete(host);
-      else busy.set(host, left);
-    };
-  };
-
-  const begin = (kept: Kept, address: Address, now: () => number): Promise<void> => {
-    const going = attempt(kept, address, now)
+  /** Lets work go on after its caller has gone. @returns whether all that it was to write is on record. */
+  const track = async (id: string, work: () => Promise<boolean>): Promise<boolean> => {
+    const going = work()
       .catch((error: unknown) => {
         // Another replica took it over, or its owner removed it.
-        if (!isServiceError(error, 'Conflict') && !isServiceError(error, 'NotFound'))
-          log.error({ err: error, id: kept.id }, 'the outcome of a delivery could not be written; it is sent again');
+        if (isServiceError(error, 'Conflict') || isServiceError(error, 'NotFound')) return true;
+        log.error({ err: error, id }, 'the outcome of a delivery could not be written; it is sent again');
+        return false;
       })
       .finally(() => underWay.delete(going));
     underWay.add(going);
     return going;
   };
 
-  const take: Deliverer['take'] = async (kept, { now, call }) => {
-    const address = await addressOf(kept, now(), call);
-    if (address === undefined) {
-      if (kept.version > 0) await remove(kept, call);
-      return;
-    }
-    const why = typeof address === 'string' ? address : refusalOf(address.url, options.hosts);
+  const take = (host: string, { id, delivery }: Kept): ReturnType<typeof places.take> => {
+    places.forget(host, id);
+    return places.take(host, Buffer.byteLength(delivery.body));
+  };
+
+  /** What could not be sent in time is looked at again later. */
+  const sendLater = async (host: string, kept: Kept, now: number, call: Call): Promise<void> =>
+    putOff(kept, now + places.laterMs(host, kept.id), now, call);
+
+  const beginFirst = async ({ address, ...made }: Addressed, { call, now }: Handling): Promise<Promise<boolean>[]> => {
+    const kept = { ...made, version: 0 };
+    const hasRoom = await room.hasRoom('delivery', kept.owner, call);
+    const why = refusalOf(address, options.hosts) ?? (hasRoom ? undefined : noRoom);
     if (typeof address === 'string' || why !== undefined) {
-      await bury(kept, { ...kept.delivery.last, at: now(), reason: why ?? '' }, call);
-      return;
-    }
-    if (kept.version === 0 && !(await room.hasRoom('delivery', kept.owner, call))) {
-      await bury(kept, { at: now(), reason: 'too many deliveries of the owner wait' }, call);
-      return;
+      await bury(kept, { at: now(), reason: why ?? '' }, call);
+      return [];
     }
     const { host } = new URL(address.url);
-    const queue = queueOf(queues, host);
-    queue.left(kept.id);
-    const free = reserve(host);
-    if (!free) {
-      await write(kept, kept.delivery, now() + queue.joined(kept.id), call);
-      return;
+    const place = take(host, kept);
+    if (!place) {
+      await unlessThere(sendLater(host, kept, now(), call));
+      return [];
     }
+    return [
+      track(kept.id, async () => {
+        const free = await place;
+        if (free) return attempt(kept, address, free, now);
+        if (!closing.signal.aborted) await sendLater(host, kept, now(), within(callTimeoutMs));
+        return !closing.signal.aborted;
+      }),
+    ];
+  };
+
+  /** Claims a delivery by its next version and begins an attempt, which goes on after the call. @throws Conflict where another has claimed it. */
+  const claim = async (kept: Kept, address: Address, free: FreePlace, { now, call }: Handling): Promise<void> => {
     try {
       await write(kept, kept.delivery, now() + leaseMs, call);
     } catch (error) {
       free();
       throw error;
     }
-    const began = performance.now();
-    void begin({ ...kept, version: kept.version + 1 }, address, now).then(() => {
-      free();
-      queue.took(performance.now() - began);
+    void track(kept.id, async () => attempt({ ...kept, version: kept.version + 1 }, address, free, now));
+  };
+
+  const handle: HandleDue = async ({ owner, id, version, json }, handling) => {
+    const name = JSON.stringify([owner, id]);
+    if (held.has(name)) return;
+    const { now, call } = handling;
+    const kept: Kept = { owner, id, version, delivery: readDelivery(json) };
+    const address = await readAddress(threads, kept, { now: now(), call });
+    if (address === undefined) return remove(kept, call);
+    const why = refusalOf(address, options.hosts);
+    if (typeof address === 'string' || why !== undefined)
+      return bury(kept, { ...kept.delivery.last, at: now(), reason: why ?? '' }, call);
+    const { host } = new URL(address.url);
+    const place = take(host, kept);
+    if (!place) return sendLater(host, kept, now(), call);
+    if (typeof place === 'function') return claim(kept, address, place, handling);
+    held.add(name);
+    void track(id, async () => {
+      const free = await place.finally(() => held.delete(name));
+      const later = within(callTimeoutMs);
+      if (free) await claim(kept, address, free, { now, call: later });
+      else if (!closing.signal.aborted) await sendLater(host, kept, now(), later);
+      return true;
     });
   };
 
   return {
-    take,
-    handle: async (resource, handling) => {
-      const { owner, id, version } = resource;
-      await take({ owner, id, version, delivery: readDelivery(resource.json) }, handling);
+    begin: async (deliveries, done, handling) => {
+      const begun: Promise<boolean>[] = [];
+      for (const delivery of deliveries) begun.push(...(await beginFirst(delivery, handling)));
+      if (begun.length === 0) return done();
+      void track(deliveries[0]?.id ?? '', async () => {
+        const outcomes = await Promise.all(begun);
+        if (outcomes.every(Boolean)) await done();
+        return true;
+      });
     },
+    keep: async (made, { now, call }) => unlessThere(putOff({ ...made, version: 0 }, now(), now(), call)),
+    handle,
     [Symbol.asyncDispose]: async () => {
       closing.abort();
-      await Promise.all(underWay);
+      places[Symbol.dispose]();
+      poster[Symbol.dispose]();
+      while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 }
+
+const noRoom = 'too many deliveries of the owner wait';
 
 /** What is on record already, by a process that did the same, is left as it is. */
 async function unlessThere(write: Promise<unknown>): Promise<void> {
   await write.catch((error: unknown) => {
     if (!isServiceError(error, 'Conflict')) throw error;
   });
-}
-
-const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'agent-workflow' };
-
-interface Signed extends Pick<Address, 'secrets'> {
-  readonly id: string;
-  readonly at: Date;
-  readonly body: string;
-}
-
-/** The headers of Standard Webhooks; without a secret there is no signature. */
-function signedHeaders({ id, at, body, secrets }: Signed): Readonly<Record<string, string>> {
-  const signatures = secrets.map((secret) => new Signer(secret).sign(id, at, body));
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-    ...(signatures.length > 0 && { 'webhook-signature': signatures.join(' ') }),
-  };
-}
-
-/** Why the operator lets nothing be sent to this address. */
-function refusalOf(url: string, allowed: readonly string[] | undefined): string | undefined {
-  if (!URL.canParse(url)) return 'the address is none';
-  const { hostname } = new URL(url);
-  const fits = (name: string): boolean =>
-    name.startsWith('*.') ? hostname.endsWith(name.slice(1)) : hostname === name;
-  return !allowed || allowed.some(fits) ? undefined : 'the host is not one of those that the operator allows';
-}
-
-/** What waits for one host, as far as this process has seen it. */
-interface Queue {
-  readonly left: (id: string) => void;
-  /** @returns how long the delivery waits until it is looked at again, in milliseconds: as long as those before it are expected to take. */
-  readonly joined: (id: string) => number;
-  /** Notes how long an attempt took, in milliseconds. */
-  readonly took: (ms: number) => void;
-}
-
-const mostWaiting = 10_000;
-const shareOfLast = 0.2;
-/** How long an attempt is taken to last before one has: a burst of deliveries is looked at again soon. */
-const firstGuessMs = 100;
-
-function createQueue(): Queue {
-  const waiting = new LRUCache<string, true>({ max: mostWaiting });
-  let usualMs = firstGuessMs;
-  return {
-    left: (id) => void waiting.delete(id),
-    joined: (id) => {
-      waiting.set(id, true);
-      return Math.ceil(Math.min(10 * minuteMs, secondMs + (usualMs * waiting.size) / perHost));
-    },
-    took: (ms) => {
-      usualMs += shareOfLast * (ms - usualMs);
-    },
-  };
-}
-
-function queueOf(queues: LRUCache<string, Queue>, host: string): Queue {
-  const queue = queues.get(host) ?? createQueue();
-  queues.set(host, queue);
-  return queue;
 }

@@ -1,14 +1,14 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { ResourceCalls } from '@agent-workflow/protos/threads';
 import { openDueSweep, type HandleDue } from '@agent-workflow/runtime/due-sweep';
-import type { EndParts } from '../events/publish-end.ts';
+import type { ResultParts } from '../events/publish-end.ts';
 import { createDeliverer, type OnDelivery } from './deliver.ts';
 import { createOutboxHandler } from './outbox.ts';
 import { createMayReach, type Network } from './reachable.ts';
 import { createRoom } from './room.ts';
 
-interface WebhooksOptions extends Pick<EndParts, 'known'> {
-  readonly threads: EndParts['threads'] & ResourceCalls;
+interface WebhooksOptions extends ResultParts {
+  readonly threads: ResultParts['threads'] & ResourceCalls;
   readonly log: Log;
   /** The hosts that webhooks may name; `undefined`: all. */
   readonly hosts: readonly string[] | undefined;
@@ -31,8 +31,8 @@ export function openWebhooks({ hosts, networks = [], ...parts }: WebhooksOptions
   const deliverer = opened.use(createDeliverer({ threads, room, log, mayReach, hosts, onDelivery }));
   const handle = createOutboxHandler({ ...parts, deliverer });
   const sweep = { threads, log, handleMs };
-  opened.use(openDueSweep({ ...sweep, kind: 'delivery', handle: deliverer.handle, onSwept }));
-  opened.use(openDueSweep({ ...sweep, kind: 'outbox', handle }));
+  opened.use(openDueSweep({ ...sweep, kind: 'delivery', handle: deliverer.handle, onSwept, isSpread: true }));
+  opened.use(openDueSweep({ ...sweep, kind: 'outbox', handle, isSpread: true }));
   opened.use(openDueSweep({ ...sweep, kind: 'dead_letter', handle: createRemoval(threads), intervalMs: removalMs }));
   return opened;
 }

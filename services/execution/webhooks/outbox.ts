@@ -1,104 +1,134 @@
-import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
-import type { Call } from '@agent-workflow/protos/call';
+import { within, type Call } from '@agent-workflow/protos/call';
 import type { ResourceCalls, Run } from '@agent-workflow/protos/threads';
 import {
   readOutboxEntry,
-  readWebhook,
   toWebhookJson,
-  webhookBounds,
-  type Delivery,
   type DeliveryTarget,
   type OutboxEntry,
   type SettledEvent,
   type WebhookEvent,
 } from '@agent-workflow/protos/webhooks';
 import type { HandleDue, SweptResource } from '@agent-workflow/runtime/due-sweep';
-import { resultOf, type EndParts } from '../events/publish-end.ts';
-import type { Deliverer } from './deliver.ts';
+import { resultOf, type ResultParts } from '../events/publish-end.ts';
+import { addressIn, ownAddress, type Address } from './addresses.ts';
+import type { Deliverer, NewDelivery } from './deliver.ts';
 import { bodyOf, eventOf } from './event-body.ts';
+import { createListWebhooks } from './owner-webhooks.ts';
+import { createTogether } from './together.ts';
 
-interface OutboxOptions extends Pick<EndParts, 'known'> {
-  readonly threads: EndParts['threads'] & ResourceCalls;
-  readonly deliverer: Pick<Deliverer, 'take'>;
+interface OutboxOptions extends ResultParts {
+  readonly threads: ResultParts['threads'] & ResourceCalls;
+  readonly deliverer: Pick<Deliverer, 'begin' | 'keep'>;
 }
 
 /** An entry whose run goes on: the write that was to end the run did not come about. Another may follow, so it is looked at again. */
 const openRun = { firstMs: 1000, maxMs: 60_000 };
 
 /**
- * Makes deliveries of an entry of the outbox. What is sent and to whom is first written into the entry: so a replica that takes over makes the same
- * deliveries with the same bytes. The entry of a run that is gone is dropped: its thread was deleted.
+ * A replica that settled an entry has so long for the first attempts, in milliseconds: they wait for a place for a while, are made, and what became
+ * of them is written. Then another puts all of them on record.
+ */
+const settledForMs = 45_000;
+
+type Handling = Parameters<HandleDue>[1];
+
+/** A delivery of an event, and where it goes now. */
+interface Target extends DeliveryTarget {
+  readonly address: Address | string;
+}
+
+/** What is made of the end of a run. */
+interface Settled {
+  readonly event: SettledEvent;
+  readonly targets: readonly Target[];
+}
+
+/**
+ * Sends what an entry of the outbox says. What is sent and to whom is first written into the entry: so a replica that takes over makes the same
+ * deliveries with the same bytes. The replica that wrote it makes the first attempts while the entry is its own; only what is not taken becomes a
+ * delivery on record. The entry of a run that is gone is dropped: its thread was deleted.
  */
 export function createOutboxHandler(options: OutboxOptions): HandleDue {
   const { threads, deliverer } = options;
+  const listWebhooks = createListWebhooks(threads);
+  const together = createTogether(dropping);
 
-  const settle = async (resource: SweptResource, entry: OutboxEntry, run: Run, call: Call): Promise<SettledEvent> => {
-    const { owner } = resource;
+  const targetsOf = async (owner: string, { webhook }: OutboxEntry, event: WebhookEvent, handling: Handling) => {
+    const { call, now, listedAt } = handling;
+    const isWanted = webhook && (webhook.events?.includes(event) ?? true);
+    const targets: Target[] = isWanted ? [{ id: newId(), own: webhook, address: ownAddress(webhook) }] : [];
+    for (const each of await listWebhooks(owner, listedAt, call))
+      if (each.isEnabled && (each.events.length === 0 || each.events.includes(event)))
+        targets.push({ id: newId(), webhookId: each.id, address: addressIn(each, now()) });
+    return targets;
+  };
+
+  const settle = async (owner: string, entry: OutboxEntry, run: Run, handling: Handling): Promise<Settled> => {
     const event = eventOf(run);
-    const targets = event ? await targetsOf(threads, { owner, event, entry }, call) : [];
+    const targets = event ? await targetsOf(owner, entry, event, handling) : [];
     const body = event && targets.length > 0 ? bodyOf(event, run, await resultOf(options, run)) : '';
-    return { event: event ?? 'run.stopped', at: run.updatedAt, targets, body };
+    const named = targets.map(({ address: _, ...target }) => target);
+    return { event: { event: event ?? 'run.stopped', at: run.updatedAt, targets: named, body }, targets };
   };
 
-  const deliver = async (
-    { owner, id: runId }: SweptResource,
-    { threadId }: OutboxEntry,
-    { event, targets, body }: SettledEvent,
-    { call, now }: Parameters<HandleDue>[1],
-  ): Promise<void> => {
-    for (const { id, ...target } of targets) {
-      const delivery: Delivery = { ...target, event, runId, threadId, since: now(), attempts: 0, body };
-      await deliverer.take({ owner, id, version: 0, delivery }, { call, now }).catch((error: unknown) => {
-        // A replica that settled the same entry has made it.
-        if (!isServiceError(error, 'Conflict')) throw error;
-      });
-    }
+  const drop = async ({ owner, id, version }: Omit<SweptResource, 'kind'>, call: Call): Promise<void> => {
+    await threads.deleteResource({ kind: 'outbox', owner, id, version }, call);
   };
 
-  return async (resource, handling) => {
+  const dropLater = async (entry: SweptResource): Promise<void> =>
+    together.later(async () => drop(entry, within(callTimeoutMs)));
+
+  /** Writes into the entry what is sent, and sends it. @throws Conflict where another replica has done so. */
+  const send = async (found: SweptResource, entry: OutboxEntry, run: Run, handling: Handling): Promise<void> => {
+    const { owner, id } = found;
     const { call, now } = handling;
-    const { owner, id } = resource;
-    const kind = 'outbox';
-    const entry = readOutboxEntry(resource.json);
-    let { version } = resource;
-    let { settled } = entry;
-    if (!settled) {
-      const run = await undefinedIfNotFound(threads.getRun({ owner, runId: id }, call));
-      if (run && !run.end) {
-        const dueAt = now() + Math.min(openRun.maxMs, openRun.firstMs * version);
-        await threads.putResource({ owner, id, kind, version: version + 1, json: resource.json, dueAt }, call);
-        return;
-      }
-      settled = run && (await settle(resource, entry, run, call));
-      if (settled && settled.targets.length > 0) {
-        version += 1;
-        const json = toWebhookJson({ ...entry, settled });
-        await threads.putResource({ owner, id, kind, version, json, dueAt: now() + handledWithinMs }, call);
-      }
-    }
-    if (settled) await deliver(resource, entry, settled, handling);
-    await threads.deleteResource({ owner, id, kind, version }, call);
+    const { event: settled, targets } = await settle(owner, entry, run, handling);
+    if (targets.length === 0) return drop(found, call);
+    const written = { ...found, version: found.version + 1 };
+    const json = toWebhookJson({ ...entry, settled });
+    const dueAt = now() + settledForMs;
+    together.now();
+    await threads.putResource({ kind: 'outbox', owner, id, version: written.version, json, dueAt }, call);
+    const begun = targets.map(({ address, ...target }) => ({
+      ...deliveryOf(found, entry, settled, target, now()),
+      address,
+    }));
+    await deliverer.begin(begun, () => dropLater(written), handling);
+  };
+
+  /** Puts on record what a replica had settled that has not come to the end of it. */
+  const takeOver = async (found: SweptResource, entry: OutboxEntry, settled: SettledEvent, handling: Handling) => {
+    const since = handling.now();
+    for (const target of settled.targets)
+      await deliverer.keep(deliveryOf(found, entry, settled, target, since), handling);
+    await drop(found, handling.call);
+  };
+
+  return async (found, handling) => {
+    const { call, now } = handling;
+    const { owner, id, version, json } = found;
+    const entry = readOutboxEntry(json);
+    if (entry.settled) return takeOver(found, entry, entry.settled, handling);
+    const run = await undefinedIfNotFound(threads.getRun({ owner, runId: id }, call));
+    if (!run) return drop(found, call);
+    if (run.end) return send(found, entry, run, handling);
+    const dueAt = now() + Math.min(openRun.maxMs, openRun.firstMs * version);
+    await threads.putResource({ kind: 'outbox', owner, id, version: version + 1, json, dueAt }, call);
   };
 }
 
-/** A replica that settled an entry has this time for its deliveries; then another makes what is missing, in milliseconds. */
-const handledWithinMs = 60_000;
+const callTimeoutMs = 15_000;
+/** Entries whose ends are sent go with the next one that is settled, or after some milliseconds. A process that dies before sends them again. */
+const dropping = { ms: 100, most: 64 };
 
-async function targetsOf(
-  threads: ResourceCalls,
-  { owner, event, entry }: { readonly owner: string; readonly event: WebhookEvent; readonly entry: OutboxEntry },
-  call: Call,
-): Promise<readonly DeliveryTarget[]> {
-  const listed = await threads.listResources({ kind: 'webhook', owner, limit: webhookBounds.webhooks }, call);
-  const own = listed.resources.filter(({ json }) => {
-    const { events, isEnabled } = readWebhook(json);
-    return isEnabled && (events.length === 0 || events.includes(event));
-  });
-  const { webhook } = entry;
-  const isWanted = webhook && (webhook.events?.includes(event) ?? true);
-  return [
-    ...(isWanted ? [{ id: newId(), own: webhook }] : []),
-    ...own.map(({ id }) => ({ id: newId(), webhookId: id })),
-  ];
+function deliveryOf(
+  { owner, id: runId }: SweptResource,
+  { threadId }: OutboxEntry,
+  { event, body }: SettledEvent,
+  { id, ...target }: DeliveryTarget,
+  since: number,
+): NewDelivery {
+  return { owner, id, delivery: { ...target, event, runId, threadId, since, attempts: 0, body } };
 }

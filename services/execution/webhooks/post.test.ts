@@ -2,12 +2,17 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
-import { post, PostFailure } from './post.ts';
+import { PostFailure } from './connections.ts';
+import { createPoster, type PostReply } from './post.ts';
 import { createMayReach } from './reachable.ts';
 
 interface Receiver extends AsyncDisposable {
   readonly port: number;
   readonly got: string[];
+  /** How many connections were made to it. */
+  readonly connections: () => number;
+  /** Ends the connections that nobody uses. */
+  readonly closeIdle: () => void;
 }
 
 async function receive(answer: RequestListener): Promise<Receiver> {
@@ -20,11 +25,15 @@ async function receive(answer: RequestListener): Promise<Receiver> {
       answer(request, response);
     });
   });
+  let connections = 0;
+  server.on('connection', () => (connections += 1));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     got,
+    connections: () => connections,
+    closeIdle: () => server.closeIdleConnections(),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();
@@ -35,8 +44,12 @@ async function receive(answer: RequestListener): Promise<Receiver> {
 
 const nobody = createMayReach([]);
 const loopback = createMayReach([{ address: '127.0.0.0', bits: 8 }]);
-const send = (url: string, mayReach = loopback, signal = AbortSignal.timeout(60_000)): ReturnType<typeof post> =>
-  post({ url, headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}', mayReach, signal });
+const message = { headers: { 'content-type': 'application/json' }, body: '{"a":"ä"}' };
+
+async function send(url: string, mayReach = loopback, signal = AbortSignal.timeout(60_000)): Promise<PostReply> {
+  using poster = createPoster(mayReach);
+  return await poster.post({ url, ...message, signal });
+}
 
 test('a body is sent once to its address, and the status of the reply read', async (t) => {
   await using receiver = await receive((_, response) => response.writeHead(204).end());
@@ -143,4 +156,57 @@ test('a refused connection, and a protocol that is not spoken, are failures with
   await receiver[Symbol.asyncDispose]();
   const gone = await t.throwsAsync(send(`http://127.0.0.1:${String(port)}/`), { instanceOf: PostFailure });
   t.is(gone.message, 'ECONNREFUSED');
+});
+
+const inTime = (): AbortSignal => AbortSignal.timeout(60_000);
+
+test('a connection is used again, and a new one made where the receiver has closed it', async (t) => {
+  await using receiver = await receive((_, response) => response.writeHead(204).end());
+  using poster = createPoster(loopback);
+  const url = `http://127.0.0.1:${String(receiver.port)}/`;
+  for (let times = 0; times < 3; times++) t.is((await poster.post({ url, ...message, signal: inTime() })).status, 204);
+  t.is(receiver.connections(), 1);
+  receiver.closeIdle();
+  t.is((await poster.post({ url, ...message, signal: inTime() })).status, 204);
+  t.deepEqual([receiver.connections(), receiver.got.length], [2, 4]);
+});
+
+test('a connection that breaks before the reply fails the attempt where it is new, and is replaced where it was kept', async (t) => {
+  let count = 0;
+  await using receiver = await receive((request, response) => {
+    count += 1;
+    if (count === 2 || request.url === '/broken') response.destroy();
+    else response.writeHead(204).end();
+  });
+  using poster = createPoster(loopback);
+  const url = `http://127.0.0.1:${String(receiver.port)}/`;
+  t.is((await poster.post({ url, ...message, signal: inTime() })).status, 204);
+  t.is((await poster.post({ url, ...message, signal: inTime() })).status, 204);
+  t.is(receiver.got.length, 3);
+  const error = await t.throwsAsync(poster.post({ url: `${url}broken`, ...message, signal: inTime() }));
+  t.is(error.message, 'ECONNRESET');
+});
+
+test('each new connection is checked, also to a host to which one was kept', async (t) => {
+  await using receiver = await receive((_, response) => response.writeHead(204).end());
+  let isOpen = true;
+  using poster = createPoster((address) => isOpen && loopback(address));
+  const url = `http://127.0.0.1:${String(receiver.port)}/`;
+  t.is((await poster.post({ url, ...message, signal: inTime() })).status, 204);
+  isOpen = false;
+  receiver.closeIdle();
+  const error = await t.throwsAsync(poster.post({ url, ...message, signal: inTime() }), { instanceOf: PostFailure });
+  t.is(error.message, 'the address is not one of the public internet');
+  t.is(receiver.got.length, 1);
+});
+
+test('requests that are under way when the sender is disposed of end', async (t) => {
+  const { promise: arrived, resolve } = Promise.withResolvers<undefined>();
+  await using receiver = await receive(() => resolve(undefined));
+  const poster = createPoster(loopback);
+  const url = `http://127.0.0.1:${String(receiver.port)}/`;
+  const sent = t.throwsAsync(poster.post({ url, ...message, signal: inTime() }), { instanceOf: PostFailure });
+  await arrived;
+  poster[Symbol.dispose]();
+  await sent;
 });

@@ -13,27 +13,38 @@ const reports = {
   dead_letter: 'an owner has too many dead letters: nothing is kept of its further ones',
 } as const;
 
+type Counted = keyof typeof reports;
+
 /** Bounds what is kept for one owner. */
 export interface Room {
-  /** Whether one more may be kept, which is then counted as if it were. */
-  readonly hasRoom: (kind: 'delivery' | 'dead_letter', owner: string, call: Call) => Promise<boolean>;
+  /** Whether one more may be kept. */
+  readonly hasRoom: (kind: Counted, owner: string, call: Call) => Promise<boolean>;
+  /** The same, and counts it as kept when it may be. */
+  readonly takeRoom: (kind: Counted, owner: string, call: Call) => Promise<boolean>;
 }
 
 export function createRoom(threads: Pick<ResourceCalls, 'countResources'>, log: Pick<Log, 'warn'>): Room {
+  const { pending: atMost } = webhookBounds;
   const counts = new LRUCache<string, { count: number }>({ max: countedOwners, ttl: countedMs });
+
+  const read = async (kind: Counted, owner: string, call: Call): Promise<{ count: number }> => {
+    const name = `${kind} ${owner}`;
+    const known = counts.get(name);
+    if (known) return known;
+    const { count } = await threads.countResources({ kind, owner, atMost }, call);
+    if (count >= atMost) log.warn({ owner }, reports[kind]);
+    const read = { count };
+    counts.set(name, read);
+    return read;
+  };
+
   return {
-    hasRoom: async (kind, owner, call) => {
-      const { pending: atMost } = webhookBounds;
-      const name = `${kind} ${owner}`;
-      let known = counts.get(name);
-      if (!known) {
-        const { count } = await threads.countResources({ kind, owner, atMost }, call);
-        known = { count };
-        counts.set(name, known);
-        if (count >= atMost) log.warn({ owner }, reports[kind]);
-      }
+    hasRoom: async (kind, owner, call) => (await read(kind, owner, call)).count < atMost,
+    takeRoom: async (kind, owner, call) => {
+      const known = await read(kind, owner, call);
+      if (known.count >= atMost) return false;
       known.count += 1;
-      return known.count <= atMost;
+      return true;
     },
   };
 }

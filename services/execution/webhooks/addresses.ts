@@ -1,0 +1,45 @@
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { Call } from '@agent-workflow/protos/call';
+import type { ResourceCalls } from '@agent-workflow/protos/threads';
+import { readWebhook, type Delivery, type Webhook, type WebhookTarget } from '@agent-workflow/protos/webhooks';
+
+/** Where a delivery goes now, and the secrets that sign it. */
+export interface Address {
+  readonly url: string;
+  readonly secrets: readonly string[];
+}
+
+/** The address that a registered webhook has now; a text: why nothing is sent there. `now` is in milliseconds since 1970. */
+export function addressIn({ url, secret, oldSecret, isEnabled }: Webhook, now: number): Address | string {
+  if (!isEnabled) return 'the webhook is disabled';
+  return { url, secrets: [secret, ...(oldSecret && oldSecret.until > now ? [oldSecret.secret] : [])] };
+}
+
+/** The address that a run names. */
+export const ownAddress = ({ url, secret }: WebhookTarget): Address => ({
+  url,
+  secrets: secret === undefined ? [] : [secret],
+});
+
+/** Where a delivery goes by what is on record now. `undefined`: its webhook is deleted. A text: why nothing is sent there. */
+export async function readAddress(
+  threads: Pick<ResourceCalls, 'getResource'>,
+  { owner, delivery }: { readonly owner: string; readonly delivery: Delivery },
+  { now, call }: { readonly now: number; readonly call: Call },
+): Promise<Address | string | undefined> {
+  const { own, webhookId } = delivery;
+  if (own) return ownAddress(own);
+  if (webhookId === undefined) return undefined;
+  const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id: webhookId }, call));
+  return found && addressIn(readWebhook(found.json), now);
+}
+
+/** Why nothing is sent to this address: it says so itself, or the operator does not allow its host. `undefined` where something may be. */
+export function refusalOf(address: Address | string, allowed: readonly string[] | undefined): string | undefined {
+  if (typeof address === 'string') return address;
+  if (!URL.canParse(address.url)) return 'the address is none';
+  const { hostname } = new URL(address.url);
+  const fits = (name: string): boolean =>
+    name.startsWith('*.') ? hostname.endsWith(name.slice(1)) : hostname === name;
+  return !allowed || allowed.some(fits) ? undefined : 'the host is not one of those that the operator allows';
+}
