@@ -211,7 +211,7 @@ browserTest('with one agent nothing is asked and nothing is named, and the agent
   const sent: unknown[] = [];
   page.on('request', (request) => {
     asked.push(new URL(request.url()).pathname);
-    if (request.method() === 'POST') sent.push(request.postDataJSON());
+    if (request.method() === 'POST' && request.url().endsWith('/v1/runs')) sent.push(request.postDataJSON());
   });
   await page.goto(address('chat', single));
   await send(page, 'hello');

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { openPage, sizes, violationsIn } from './browser.ts';
+import { openOptions } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
@@ -42,7 +43,7 @@ for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
         const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
         t.true(width <= 0, `${thread} is ${String(width)} px wider than the window`);
       }
-      await page.getByText('Options').click();
+      await openOptions(page);
       await page.getByLabel('turns', { exact: true }).waitFor();
       t.deepEqual(await violationsIn(page), [], 'options');
     });
@@ -65,10 +66,11 @@ browserTest('the chat is used by the keyboard alone', async (t) => {
   const { page } = await openPage(t, `${service.url()}/playground#/chat`);
   await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor();
   const focused = () => page.evaluate(() => document.activeElement?.getAttribute('placeholder') ?? '');
-  for (let presses = 0; presses < 30 && !(await focused()).startsWith('Message'); presses++)
-    await page.keyboard.press('Tab');
-  await page.keyboard.type('by keys');
-  await page.keyboard.press('Control+Enter');
-  await page.getByRole('region', { name: 'Messages' }).getByText('You said by keys.').waitFor();
+  t.true((await focused()).startsWith('Message'), 'the box has the keyboard when a chat is opened');
+  await page.keyboard.type('by keys,');
+  await page.keyboard.press('Shift+Enter');
+  await page.keyboard.type('in two lines');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'Messages' }).getByText('You said by keys,').waitFor();
   t.true((await focused()).startsWith('Message'));
 });

@@ -49,19 +49,19 @@ browserTest('an answer that is refused leaves the keyboard at its button', async
   t.is(await page.evaluate(() => document.activeElement?.textContent), 'Send the answer');
 });
 
-browserTest('after Stop and Retry by the keyboard, it is at the status of the run', async (t) => {
+browserTest('after Stop by the keyboard it is in the box, and after Retry at the status of the run', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, chat());
   await sendGate(page, gate.url);
   await button(page, 'Stop').press('Enter');
   await button(page, 'Retry').waitFor();
-  await atStatus(page);
-  await page.keyboard.press('Tab');
-  t.regex((await page.evaluate(() => document.activeElement?.textContent)) ?? '', /^Run /);
+  await atLabel(page, 'Message');
   gate.open();
   await button(page, 'Retry').press('Enter');
   await saw(page, 'and the second.');
   await atStatus(page);
+  await page.keyboard.press('Tab');
+  t.regex((await page.evaluate(() => document.activeElement?.textContent)) ?? '', /^Open the run/);
 });
 
 browserTest(

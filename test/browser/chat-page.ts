@@ -19,13 +19,31 @@ export const status = (page: Page, text: string): Promise<void> =>
 /** Writes a message and sends it by the keyboard. */
 export async function send(page: Page, text: string): Promise<void> {
   await box(page).fill(text);
-  await box(page).press('Control+Enter');
+  await box(page).press('Enter');
+}
+
+/** Shows the options of the next run, which fold when a run is accepted. */
+export async function openOptions(page: Page): Promise<void> {
+  const fold = page.locator('details.options');
+  if ((await fold.getAttribute('open')) === null) await fold.getByText(/^Options/).click();
+}
+
+/** Has the next runs wait at the gate of this address. */
+export async function setGate(page: Page, address: string): Promise<void> {
+  await openOptions(page);
+  const config = page.getByLabel('Further config, as a JSON object');
+  await config.fill(JSON.stringify({ gate: address }));
+  await config.press('Escape');
+}
+
+/** Sends a message whose run waits at the gate of this address. */
+export async function sendGateWith(page: Page, address: string, text: string): Promise<void> {
+  await setGate(page, address);
+  await send(page, text);
 }
 
 /** Sends a message whose run has said its first half and waits at the gate of this address for the second. */
 export async function sendGate(page: Page, address: string): Promise<void> {
-  await page.getByText('Options').click();
-  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: address }));
-  await send(page, 'gate');
+  await sendGateWith(page, address, 'gate');
   await saw(page, 'The first half,');
 }

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { openGate } from '../servers/gate.ts';
 import { until } from '../until.ts';
 import { openPage, violationsIn } from './browser.ts';
-import { box, button, messages, saw, send, sendGate, status } from './chat-page.ts';
+import { box, button, messages, saw, send, sendGate, setGate, status } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
@@ -37,8 +37,7 @@ browserTest('after a reload a stopped run is tried again with its own message, a
     await status(page, 'Stopped');
     await page.reload();
     await status(page, 'Stopped');
-    await page.getByText('Options').click();
-    await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
+    await setGate(page, gate.url);
     const sent = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/v1/runs'));
     await button(page, 'Retry').click();
     t.regex((await sent).postData() ?? '', /"gate"}\]/);

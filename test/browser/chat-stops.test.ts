@@ -3,7 +3,7 @@ import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openGate } from '../servers/gate.ts';
 import { openPage } from './browser.ts';
-import { messages, saw, send, sendGate } from './chat-page.ts';
+import { box, button, messages, saw, send, sendGate } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
@@ -35,4 +35,22 @@ browserTest('a stopped reply stands before the message that waited, which has th
   const log = await createClient({ url: service.url() }).threads.messages(threadId);
   const logged = log.messages.filter(({ role }) => role === 'user').map(({ timestamp }) => timestamp);
   t.deepEqual(await times(page), logged);
+});
+
+browserTest('Stop stands where Send stood, and Send comes back beside it with what is typed', async (t) => {
+  await using gate = await openGate();
+  const { page } = await openPage(t, `${service.url()}/playground#/chat`);
+  t.is(await button(page, 'Stop').count(), 0);
+  await sendGate(page, gate.url);
+  await button(page, 'Stop').waitFor();
+  t.is(await button(page, 'Send').count(), 0);
+  await box(page).fill('and then');
+  await button(page, 'Send').waitFor();
+  await button(page, 'Stop').waitFor();
+  await box(page).fill('');
+  await button(page, 'Send').waitFor({ state: 'detached' });
+  gate.open();
+  await saw(page, 'and the second.');
+  await button(page, 'Send').waitFor();
+  t.is(await button(page, 'Stop').count(), 0);
 });

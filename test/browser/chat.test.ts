@@ -2,7 +2,7 @@ import test from 'ava';
 import type { Page } from 'playwright-core';
 import { openGate } from '../servers/gate.ts';
 import { openPage, violationsIn } from './browser.ts';
-import { messages, saw, send, sendGate, status } from './chat-page.ts';
+import { button, messages, openOptions, saw, send, sendGate, setGate, status } from './chat-page.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'chatting');
@@ -24,13 +24,16 @@ browserTest('the first message makes a thread, whose address stays, and the repl
   await page.getByText('12 tokens in, 34 out').waitFor();
 });
 
-browserTest('a call of a tool and its result are folded, and open to their values', async (t) => {
+browserTest('a call of a tool is one line with its duration, and opens to its arguments and its result', async (t) => {
   const { page } = await openPage(t, chat());
   await send(page, 'add');
   await saw(page, 'The tool gave 5.');
-  await messages(page).locator('summary', { hasText: 'Tool call' }).click();
-  await messages(page).getByRole('region', { name: 'Tool call add' }).waitFor();
-  await messages(page).locator('summary', { hasText: 'Result of add' }).waitFor();
+  const line = messages(page).locator('summary', { hasText: 'Tool call add' });
+  t.regex(await line.innerText(), /\d ms$/);
+  await line.click();
+  await messages(page).getByRole('region', { name: 'Arguments of add' }).waitFor();
+  await messages(page).getByRole('region', { name: 'Result of add' }).getByText('5').waitFor();
+  t.is(await messages(page).getByRole('article').count(), 3, 'the result has no message of its own');
   t.deepEqual(await violationsIn(page), []);
 });
 
@@ -43,14 +46,17 @@ browserTest('images that are there are shown, those elsewhere are links', async 
   t.is(await link.getAttribute('rel'), 'noopener noreferrer');
 });
 
-browserTest('a run is stopped by its button, the receipt is shown, and retry starts it again', async (t) => {
+browserTest('a run is stopped by its button, what it had said stays, and retry starts it again', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, chat());
   await sendGate(page, gate.url);
   await page.getByRole('button', { name: 'Stop' }).click();
-  await page.getByText(/^Stopped: .*status stopped/).waitFor();
   await status(page, 'Stopped');
-  await saw(page, 'the thread has not kept it');
+  await saw(page, 'Stopped. What was said until then stays.');
+  await page.reload();
+  await saw(page, 'The first half,');
+  await saw(page, 'Stopped. What was said until then stays.');
+  await setGate(page, gate.url);
   gate.open();
   await page.getByRole('button', { name: 'Retry' }).click();
   await saw(page, 'The first half, and the second.');
@@ -58,24 +64,30 @@ browserTest('a run is stopped by its button, the receipt is shown, and retry sta
   t.is(await messages(page).getByRole('article', { name: /^You/ }).count(), 1);
 });
 
-browserTest('the receipt of a stop goes when the next run begins, also one that the same reader sends', async (t) => {
+browserTest('“Go on” goes on from a stopped answer, and goes with the next message', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, chat());
   await sendGate(page, gate.url);
-  await page.getByRole('button', { name: 'Stop' }).click();
-  const receipt = page.getByText(/^Stopped: .*status stopped/);
-  await receipt.waitFor();
-  await send(page, 'the next one');
-  await saw(page, 'You said the next one.');
+  await button(page, 'Stop').click();
+  const goOn = button(page, 'Go on');
+  await goOn.waitFor();
+  t.deepEqual(await violationsIn(page), []);
+  await goOn.click();
+  await saw(page, 'You said Go on..');
   await status(page, 'Completed');
-  t.is(await receipt.count(), 0);
+  t.is(await goOn.count(), 0);
+  await saw(page, 'Stopped. What was said until then stays.');
 });
 
-browserTest('a failed run says why, and retry sends the same message again', async (t) => {
+browserTest('a failed run says why in words, and retry begins again where it failed', async (t) => {
   const { page } = await openPage(t, chat());
   await send(page, 'fail');
+  await page.getByRole('alert').filter({ hasText: 'The step “talk” failed' }).waitFor();
   await page.getByRole('alert').filter({ hasText: 'NODE_ERROR' }).waitFor();
+  t.deepEqual(await violationsIn(page), []);
+  const retried = page.waitForRequest((request) => request.url().endsWith('/retry'));
   await page.getByRole('button', { name: 'Retry' }).click();
+  await retried;
   await saw(page, 'You said fail.');
   t.is(await messages(page).getByRole('article', { name: /^You/ }).count(), 1);
 });
@@ -120,6 +132,8 @@ browserTest(
     await page.getByRole('alert').waitFor({ state: 'detached' });
     await send(page, 'mended');
     await saw(page, 'You said mended.');
+    t.false(await config.isVisible(), 'the options fold when the run is accepted');
+    await fold.click();
     await config.fill('[');
     await fold.click();
     await messages(page).getByRole('button', { name: 'Edit and fork' }).click();
@@ -276,6 +290,7 @@ browserTest('a run that undoes the one before takes its messages from the page',
   await send(page, 'kept');
   await saw(page, 'You said kept.');
   await sendGate(page, gate.url);
+  await openOptions(page);
   await page.getByLabel('When the thread is busy').selectOption('rollback');
   await send(page, 'instead');
   await saw(page, 'You said instead.');
@@ -312,7 +327,7 @@ browserTest('a first message that was sent is no draft of the next chat', async 
   await send(page, 'hello draft');
   await status(page, 'Completed');
   await page.getByRole('link', { name: 'New chat' }).click();
-  await page.getByText('The first message makes a thread.').waitFor();
+  await page.getByRole('heading', { name: 'New chat' }).waitFor();
   t.is(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue(), '');
 });
 

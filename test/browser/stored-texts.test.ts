@@ -68,7 +68,7 @@ async function openViews(page: Page, id: string, run: string): Promise<void> {
   const article = (name: string) => messages(page).getByRole('article', { name });
   await article('You').locator('.written').filter({ hasText: end }).waitFor();
   await article('Agent').locator('.markdown').filter({ hasText: end }).waitFor();
-  await article('Tool').getByText('Result of').click();
+  await article('Agent').locator('summary', { hasText: 'Tool call repeat' }).click();
   await page.getByRole('region', { name: 'Result of repeat' }).waitFor();
   await goTo(page, `threads/${id}`);
   await page.getByRole('region', { name: 'Values of the state' }).waitFor();

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks';
 import { maxRow } from './apart.ts';
 import { CalmText } from './calm-text.tsx';
+import { CodeBlock } from './code-block.tsx';
 import { RawOnFault } from './raw-on-fault.tsx';
 import type * as Reader from './growing-markdown.ts';
 import type { GrowingMarkdown } from './growing-markdown.ts';
@@ -10,14 +11,21 @@ import type { MarkdownBlock, MarkdownElement, MarkdownNode } from './markdown-tr
 import { Plain } from './plain.tsx';
 import { safeAddress } from './safe-text.ts';
 
-/** What reads Markdown comes after the first view, which is there sooner without it. Texts are plain until then. */
+/** What reads Markdown is no part of the first view, which is there sooner without it. Texts are plain until it is there. */
 const reader = signal<typeof Reader | undefined>(undefined);
-import('./growing-markdown.ts').then(
-  (loaded) => {
-    reader.value = loaded;
-  },
-  () => undefined,
-);
+let isAsked = false;
+
+/** Has the reader of Markdown loaded, once: before the first text that it is for is there, where that can be foreseen. */
+export function loadMarkdown(): void {
+  if (isAsked) return;
+  isAsked = true;
+  import('./growing-markdown.ts').then(
+    (loaded) => {
+      reader.value = loaded;
+    },
+    () => undefined,
+  );
+}
 
 interface MarkdownProps {
   readonly text: string;
@@ -33,6 +41,7 @@ export function Markdown({ text, isGrowing }: MarkdownProps) {
   const held = useRef<GrowingMarkdown>();
   const [, readOn] = useReducer((count: number) => count + 1, 0);
   const { value: loaded } = reader;
+  if (!loaded) loadMarkdown();
   if (loaded) held.current = loaded.growMarkdown(held.current ?? loaded.emptyMarkdown, text, isGrowing);
   useEffect(() => {
     if (held.current?.state !== 'reading') return undefined;
@@ -83,7 +92,7 @@ function toElement(element: MarkdownElement, key: number): ComponentChildren {
     case 'li':
       return <Item key={key} element={element} />;
     case 'pre':
-      return <CodeBlock key={key} language={language} content={content} />;
+      return <CodeBlock key={key} language={language ?? ''} code={textIn(children)} plain={content} />;
     case 'table':
       return (
         <div key={key} class="wide-table" tabIndex={0} role="region" aria-label="Table">
@@ -109,6 +118,9 @@ function toElement(element: MarkdownElement, key: number): ComponentChildren {
   }
 }
 
+/** The characters of a block of code: it has no elements. */
+const textIn = (nodes: readonly MarkdownNode[]): string => nodes.filter((node) => typeof node === 'string').join('');
+
 interface PartProps {
   readonly element: MarkdownElement;
 }
@@ -125,19 +137,6 @@ function Item({ element: { children } }: PartProps) {
   const begun = box + text.slice(4);
   const start = isLoose ? { ...first, children: [begun, ...first.children.slice(1)] } : begun;
   return <li class="task">{drawn([start, ...rest])}</li>;
-}
-
-interface CodeBlockProps {
-  readonly language: string | undefined;
-  readonly content: ComponentChildren;
-}
-
-function CodeBlock({ language, content }: CodeBlockProps) {
-  return (
-    <pre tabIndex={0} role="region" aria-label={language ? `Code, ${language}` : 'Code'}>
-      <code>{content}</code>
-    </pre>
-  );
 }
 
 /**

@@ -5,7 +5,7 @@ import {
   Virtualizer,
   type VirtualItem,
 } from '@tanstack/virtual-core';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
 import { RawOnFault } from './raw-on-fault.tsx';
 
@@ -26,6 +26,18 @@ interface VirtualListProps<T> {
   readonly onNearStart?: (() => void) | undefined;
   /** Called when the reader comes near the end. */
   readonly onNearEnd?: (() => void) | undefined;
+  /** Called when a reader has left the end, and when they are back. */
+  readonly onEnd?: (isAtEnd: boolean) => void;
+  /** Filled with what can be done with the list while it is there. */
+  readonly actions?: RefObject<ListActions>;
+}
+
+/** What can be done with a list from outside. */
+export interface ListActions {
+  /** Brings an item into sight. */
+  readonly show: (index: number) => void;
+  /** Goes to the end, and stays there while items are added. */
+  readonly showEnd: () => void;
 }
 
 /** How near to its end a list counts as read to its end, in pixels. */
@@ -35,7 +47,7 @@ const nearStart = 600;
 
 /** A list that holds only the items in sight and a few around them, of whatever height each is. */
 export function VirtualList<T>({ label, items, keyOf, render, estimate, ...options }: VirtualListProps<T>) {
-  const { isEven = false, version, followsEnd = false, onNearStart, onNearEnd } = options;
+  const { isEven = false, version, followsEnd = false, onNearStart, onNearEnd, onEnd, actions } = options;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const held = useRef<Virtualizer<HTMLDivElement, HTMLLIElement> | undefined>(undefined);
@@ -73,12 +85,28 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, ...optio
     const { current } = scroller;
     if (followsEnd && wasAtEnd.current && current) current.scrollTop = current.scrollHeight;
   });
+  const stand = (isAtEnd: boolean): void => {
+    if (wasAtEnd.current === isAtEnd) return;
+    wasAtEnd.current = isAtEnd;
+    if (followsEnd) onEnd?.(isAtEnd);
+  };
+  if (actions)
+    actions.current = {
+      show: (index) => {
+        stand(false);
+        virtual.scrollToIndex(index, { align: 'center' });
+      },
+      showEnd: () => {
+        stand(true);
+        redraw(undefined);
+      },
+    };
   const onScroll = (): void => {
     const { current } = scroller;
     if (!current) return;
     const isAtEnd = current.scrollHeight - current.scrollTop - current.clientHeight < nearEnd;
     // Items that are measured move the end away: only who scrolls up has left it.
-    if (isAtEnd || current.scrollTop < lastTop.current) wasAtEnd.current = isAtEnd;
+    if (isAtEnd || current.scrollTop < lastTop.current) stand(isAtEnd);
     lastTop.current = current.scrollTop;
     if (!wasAtEnd.current && current.scrollTop < nearStart) onNearStart?.();
     if (current.scrollHeight - current.scrollTop - current.clientHeight < nearStart) onNearEnd?.();
@@ -98,6 +126,7 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, ...optio
           <li
             key={key}
             data-index={index}
+            data-key={key}
             aria-setsize={items.length}
             aria-posinset={index + 1}
             ref={measure}

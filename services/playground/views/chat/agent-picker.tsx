@@ -1,5 +1,4 @@
 import { RequestError } from '@agent-workflow/client';
-import { useId } from 'preact/hooks';
 import { knownAgents, readAgents, useAgents } from '../../session/agents.ts';
 import { go, route } from '../../session/route.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -17,12 +16,11 @@ export async function settledChoiceOf(chat: Chat): Promise<AgentChoice> {
   return choiceOf(chat);
 }
 
-/** The agent of a chat, where the service has several: a box that chooses one for as long as the thread has none. */
+/** The agent that a chat belongs to, where the service has several. */
 export function AgentOfChat({ chat }: { readonly chat: Chat }) {
   const { error } = useAgents();
   const choice = choiceOf(chat);
   if (choice.kind === 'fixed') return <span class="chat-agent">Agent {choice.name}</span>;
-  if (choice.kind === 'open') return <AgentPicker choice={choice} />;
   if (error === undefined || isRefused(error)) return null;
   return <ErrorNote error={error} again={() => void readAgents()} />;
 }
@@ -31,39 +29,33 @@ export function AgentOfChat({ chat }: { readonly chat: Chat }) {
 const isRefused = (error: unknown): boolean =>
   error instanceof RequestError && (error.status === 401 || error.status === 403);
 
-/** What is chosen stands in the address, so that it outlives a reload. */
-function AgentPicker({ choice: { agents, name, unknown } }: { readonly choice: OpenChoice }) {
-  const help = useId();
-  const description = agents.find((agent) => agent.name === name)?.description;
+/** The element of the page that says what the chosen agent does. */
+export const sentenceId = 'agent-sentence';
+
+/** Chooses the agent for as long as the thread has none. What is chosen stands in the address, so that it outlives a reload. */
+export function AgentPicker({ choice: { agents, name, unknown } }: { readonly choice: OpenChoice }) {
   const choose = (chosen: string): void => {
     go({ ...route.peek(), query: { ...route.peek().query, agent: chosen } }, { replace: true });
   };
   return (
-    <div class="agent-picker">
-      <label class="inline">
-        Agent
-        <select
-          value={name ?? unknown ?? ''}
-          {...(description && { 'aria-describedby': help })}
-          onChange={(event) => choose(event.currentTarget.value)}
-        >
-          {name === undefined && (
-            <option value={unknown ?? ''} disabled>
-              {unknown === undefined ? 'Choose an agent' : `${unknown} (unknown)`}
-            </option>
-          )}
-          {agents.map((agent) => (
-            <option key={agent.name} value={agent.name}>
-              {agent.name}
-            </option>
-          ))}
-        </select>
-      </label>
-      {description && (
-        <p class="hint" id={help}>
-          {description}
-        </p>
-      )}
-    </div>
+    <label class="agent-picker">
+      <span class="unseen">Agent</span>
+      <select
+        value={name ?? unknown ?? ''}
+        aria-describedby={sentenceId}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
+        {name === undefined && (
+          <option value={unknown ?? ''} disabled>
+            {unknown === undefined ? 'Choose an agent' : `${unknown} (unknown)`}
+          </option>
+        )}
+        {agents.map((agent) => (
+          <option key={agent.name} value={agent.name}>
+            {agent.name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

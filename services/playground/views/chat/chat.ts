@@ -1,42 +1,40 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
 import {
-  answerCall,
-  type Block,
+  textOf,
   type ConnectionChange,
-  type JsonObject,
   type NewMessage,
-  type RemoteCall,
   type Run,
   type RunRequest,
-  type ToolDeclaration,
+  type StoppedThread,
+  type Thread,
 } from '@agent-workflow/client';
-import { signal, type ReadonlySignal, type Signal } from '@preact/signals';
+import { computed, signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { serviceNow } from '../../session/clock.ts';
 import { client } from '../../session/session.ts';
-import { go, isOpen, markEntry, readMark } from '../../session/route.ts';
-import { browserTools } from './browser-tools.ts';
+import { go, isOpen, markEntry } from '../../session/route.ts';
+import { createFrame, createYieldToPage } from '../../ui/frame.ts';
+import { noteBegun } from './begun-threads.ts';
 import {
-  applyEvent,
   clearEntries,
+  dropCut,
   emptyConversation,
-  isUnderWay,
   mergePage,
   noteAnswers,
+  partialEnd,
   placeQuestions,
-  resultOf,
+  removeEntry,
+  type Entry,
   type LoggedMessage,
-  type RunState,
 } from './conversation.ts';
-import { createFrame, createYieldToPage } from '../../ui/frame.ts';
+import { endStateOf } from './ended-run.ts';
 import { createHistory, isAbsent, type History } from './history.ts';
 import { createLifetime } from './lifetime.ts';
+import { createLocalCalls, declaredTools, ownTools, type LocalCalls } from './local-calls.ts';
+import { openWaitOf } from './open-wait.ts';
+import { applyEvent } from './run-events.ts';
+import { recordedInput } from './run-inputs.ts';
+import { isUnderWay, queuedRun, type RunState } from './run-state.ts';
 import { toolsOn } from './tool-consent.ts';
-
-/** A call of a tool of this browser, while it is made and after. */
-interface LocalCall {
-  readonly call: RemoteCall;
-  readonly status: 'running' | 'done' | 'failed';
-}
 
 /** Messages of a run that waits for the one before it. */
 interface WaitingRun {
@@ -46,17 +44,8 @@ interface WaitingRun {
 
 export type Missing = 'unknown' | 'deleted';
 
-/** The threads that new chats have begun, by the marks of the history entries of these chats: a reader may have left a chat before it had its thread. */
-const begunAt = new Map<string, string>();
-
-/** The thread that was begun by a new chat at the open entry of the history; `undefined` where there was none. */
-export const threadBegunHere = (): string | undefined => begunAt.get(readMark() ?? '');
-
 /** How many rounds of calls and answers a run takes at most without the reader. */
 const maxRounds = 25;
-
-/** How many versions of the thread are looked through for the one that has the input of a run. */
-const versionsAtOnce = 100;
 
 /** How many of the newest runs of a thread are read. */
 const runsAtOnce = 100;
@@ -70,6 +59,7 @@ export class Chat {
   readonly threadId: Signal<string | undefined>;
   /** Whether the service did not know the thread when it was opened (`unknown`), or knows it no more (`deleted`): nothing is sent to it. */
   readonly missing = signal<Missing | undefined>(undefined);
+  /** What the thread is called: its name, else the title that the service gives it. */
   readonly name = signal<string | undefined>(undefined);
   /** The agent that the thread belongs to: `null` before its first run, `undefined` while it is not known. */
   readonly agent: Signal<string | null | undefined>;
@@ -79,9 +69,25 @@ export class Chat {
   /** How many runs wait that were started elsewhere, or before a reload: the record does not give their messages. */
   readonly waitingElsewhere = signal(0);
   readonly connection = signal<ConnectionChange | undefined>(undefined);
-  readonly localCalls = signal<readonly LocalCall[]>([]);
   /** Why the run is not followed any more, or its record could not be read. */
   readonly failure = signal<unknown>(undefined);
+  readonly localCalls: LocalCalls;
+  /** The heading of the chat: what it is called, else the beginning of its first message. */
+  readonly title = computed(() => {
+    if (this.threadId.value === undefined) return 'New chat';
+    return this.name.value ?? (this.drawn.value >= 0 ? firstWords(this.conversation.entries) : undefined) ?? 'Chat';
+  });
+  /** What the newest run waits for, while none is followed. */
+  readonly open = computed(() =>
+    this.followed.value === undefined && this.drawn.value >= 0 ? openWaitOf(this.conversation.run) : undefined,
+  );
+  /** Whether a run of the thread has not ended. */
+  readonly isGoing = computed(
+    () =>
+      (this.drawn.value >= 0 && isUnderWay(this.conversation.run?.status)) ||
+      this.waiting.value.length > 0 ||
+      this.waitingElsewhere.value > 0,
+  );
   readonly #frame = createFrame();
   readonly #ended = this.lifetime.signal;
   readonly #options = { signal: this.#ended };
@@ -102,6 +108,7 @@ export class Chat {
   /** What is under way in the thread is followed from its beginning. */
   constructor(opened: string | undefined, run: string | undefined) {
     this.history = createHistory(this.conversation, this.#ended, this.#frame.touch);
+    this.localCalls = createLocalCalls(this.#ended);
     this.threadId = signal(opened);
     this.agent = signal(opened === undefined ? null : undefined);
     this.#named = run;
@@ -132,10 +139,38 @@ export class Chat {
     });
   }
 
+  /** Starts a run with messages that are there already. What a stopped run had said to them goes. @throws RequestError as `start` does */
+  startAnew(body: RunRequest): Promise<void> {
+    return this.lifetime.during(async () => {
+      const id = this.threadId.peek() ?? '';
+      for (const { id: partId } of partialEnd(this.conversation)) {
+        await client.threads.deleteMessage(id, partId, this.#options);
+        removeEntry(this.conversation, partId);
+      }
+      await this.start(body);
+    });
+  }
+
+  /** Begins again with the step in which a run failed. @throws RequestError when the service refuses it. */
+  retry(runId: string): Promise<void> {
+    return this.lifetime.during(async () => {
+      const input = this.#inputs.get(runId);
+      const again = await client.runs.retry(runId, this.#options);
+      this.#accepted(again, []);
+      if (input) this.#inputs.set(again.run_id, input);
+      void this.#follow();
+    });
+  }
+
+  /** Stops the run that holds the thread; what it has said so far stays. @throws RequestError when that fails */
+  stop(): Promise<StoppedThread> {
+    return client.stop(this.threadId.peek() ?? '', { keepPartial: true, ...this.#options });
+  }
+
   /** Makes the open calls of tools that this browser has, once, and sends what they gave. */
   runCalls(): Promise<void> {
     return this.lifetime.during(async () => {
-      await this.#answerCalls(new Set(browserTools.map(({ name }) => name)));
+      await this.#answerCalls(ownTools);
       void this.#follow();
     });
   }
@@ -184,7 +219,7 @@ export class Chat {
     this.history.clear();
     this.waiting.value = [];
     this.waitingElsewhere.value = 0;
-    this.localCalls.value = [];
+    this.localCalls.clear();
     for (const each of [connection, failure, name, threadId, missing]) each.value = undefined;
     this.agent.value = null;
     // The chat stays the same, and with it what is written and attached.
@@ -204,17 +239,9 @@ export class Chat {
    * they are not on the page. @throws RequestError when the thread cannot be read.
    */
   async inputOf(runId: string): Promise<readonly NewMessage[]> {
-    const messages = this.#inputs.get(runId) ?? (await this.#recordedInput(runId));
+    const read = { threadId: this.threadId.peek() ?? '', runId, ...this.#options };
+    const messages = this.#inputs.get(runId) ?? (await recordedInput(this.conversation, read));
     return messages.every(({ role }) => role === 'user') ? messages : [];
-  }
-
-  async #recordedInput(runId: string): Promise<readonly NewMessage[]> {
-    const id = this.threadId.peek() ?? '';
-    const { checkpoints } = await client.threads.checkpoints(id, { limit: versionsAtOnce }, this.#options);
-    const input = checkpoints.find((each) => each.source === 'input' && each.run_id === runId);
-    return this.conversation.entries
-      .filter(({ checkpointId }) => checkpointId !== undefined && checkpointId === input?.checkpoint_id)
-      .map(({ id: messageId, role, blocks }) => ({ role, message_id: messageId, content: blocks }));
   }
 
   async #open(id: string): Promise<void> {
@@ -251,10 +278,11 @@ export class Chat {
       for (let runId = queue.shift(); runId !== undefined; runId = await this.#nextRun()) {
         followed.value = runId;
         this.#enterInput(runId);
-        if (conversation.run?.runId !== runId) this.#setRun({ runId, status: 'queued', restarts: 0 });
+        if (conversation.run?.runId !== runId) this.#setRun(queuedRun(runId));
         await this.#followOne(runId);
         if (this.#undoes) await this.#readAnew();
         else await this.#refresh();
+        dropCut(conversation);
         await this.#answerCalls(toolsOn.peek());
         last = runId;
       }
@@ -338,7 +366,7 @@ export class Chat {
   /** Reads what the thread is called, and whose it is. @throws RequestError when it cannot be read. */
   async #readThread(id: string): Promise<void> {
     const thread = await client.threads.get(id, this.#options);
-    this.name.value = thread.thread_name ?? undefined;
+    this.name.value = nameOf(thread);
     this.agent.value = thread.agent;
   }
 
@@ -353,14 +381,14 @@ export class Chat {
   }
 
   async #begin(body: RunRequest, isRound = false): Promise<void> {
-    const { threadId, conversation, agent, waiting } = this;
+    const { threadId, conversation, agent } = this;
     const { messages = [] } = body;
     const id = threadId.peek();
     // A run makes the thread that it names: one that was deleted would come back, empty.
     if (id !== undefined) await this.#ensureThread(id);
     const sent = {
       ...body,
-      ...declared(),
+      ...declaredTools(),
       config: { ...body.config, ...(id !== undefined && { thread_id: id }) },
     };
     const text = JSON.stringify(sent);
@@ -370,45 +398,53 @@ export class Chat {
     const started = await client.runs.start(sent, { ...this.#options, idempotencyKey: this.#lastAttempt.key });
     this.#lastAttempt = undefined;
     if (!isRound) this.#rounds = 0;
-    this.#inputs.set(started.run_id, messages);
     this.#undoes ||= isUndoing;
-    waiting.value = [...waiting.peek(), { runId: started.run_id, messages }];
-    this.history.settle();
     if (id === undefined) this.name.value = body.config?.thread_name;
     if (typeof body.config?.agent === 'string') agent.value ??= body.config.agent;
-    if (id === undefined && this.#mark !== undefined) begunAt.set(this.#mark, started.thread_id);
+    this.#accepted(started, messages);
+  }
+
+  /** The service has taken a run that begins with these messages: it is followed when its turn comes. */
+  #accepted({ run_id: runId, thread_id: threadId }: Run, messages: readonly NewMessage[]): void {
+    const id = this.threadId.peek();
+    this.#inputs.set(runId, messages);
+    this.waiting.value = [...this.waiting.peek(), { runId, messages }];
+    this.history.settle();
+    if (id === undefined && this.#mark !== undefined) noteBegun(this.#mark, threadId);
     const isStillHere = isOpen({ view: 'chat', id });
-    threadId.value = started.thread_id;
+    this.threadId.value = threadId;
     // A reader who has left meanwhile stays where they are.
-    if (isStillHere) go({ view: 'chat', id: started.thread_id, query: { run: started.run_id } }, { replace: true });
+    if (isStillHere) go({ view: 'chat', id: threadId, query: { run: runId } }, { replace: true });
     // The run may have been found by the list of runs before the reply came.
-    if (this.followed.peek() === started.run_id) this.#enterInput(started.run_id);
-    else this.#queue.push(started.run_id);
+    if (this.followed.peek() === runId) this.#enterInput(runId);
+    else this.#queue.push(runId);
     this.connection.value = undefined;
   }
 
   /** Makes the open calls of these tools; what they gave begins the next run. */
   async #answerCalls(names: ReadonlySet<string>): Promise<void> {
-    const calls = this.conversation.run?.calls ?? [];
-    const known = calls.flatMap((call) => {
-      const tool = browserTools.find(({ name }) => name === call.name && names.has(name));
-      return tool ? [{ call, tool }] : [];
-    });
-    if (known.length === 0 || this.#rounds >= maxRounds) return;
+    const calls = (this.conversation.run?.calls ?? []).filter(({ name }) => ownTools.has(name) && names.has(name));
+    if (calls.length === 0 || this.#rounds >= maxRounds) return;
     this.#rounds++;
-    const note = (call: RemoteCall, status: LocalCall['status']): void => {
-      this.localCalls.value = [...this.localCalls.peek().filter((each) => each.call.id !== call.id), { call, status }];
-    };
-    const content = await Promise.all(
-      known.map(async ({ call, tool }): Promise<Block> => {
-        note(call, 'running');
-        const block = await answerCall(call, tool, this.#ended);
-        note(call, block['is_error'] === true ? 'failed' : 'done');
-        return block;
-      }),
-    );
+    const content = await this.localCalls.make(calls, names);
     await this.#begin({ messages: [{ role: 'tool', message_id: randomUuid(), content }] }, true);
   }
+}
+
+/** More characters of a message are no title. */
+const maxTitle = 120;
+
+/** The beginning of the first message of the user on the page. */
+function firstWords(entries: readonly Entry[]): string | undefined {
+  const first = entries.find(({ role }) => role === 'user');
+  const text = first && textOf({ content: first.blocks }).trim().slice(0, maxTitle);
+  return text === '' ? undefined : text;
+}
+
+/** What a thread is called. Where the service gives a title, it is the name, else the beginning of the first message. */
+function nameOf({ thread_name: name, title }: Thread): string | undefined {
+  const text = name ?? title;
+  return typeof text === 'string' && text !== '' ? text : undefined;
 }
 
 const toLogged = (message: NewMessage): LoggedMessage => ({
@@ -417,25 +453,3 @@ const toLogged = (message: NewMessage): LoggedMessage => ({
   content: typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content,
   timestamp: new Date(serviceNow()).toISOString(),
 });
-
-/** The tools that the reader has switched on, as a run declares them. */
-function declared(): { readonly tools?: readonly ToolDeclaration[] } {
-  const tools = browserTools
-    .filter(({ name }) => toolsOn.peek().has(name))
-    .map(({ name, description, parameters }) => ({ name, description, parameters }) as ToolDeclaration);
-  return tools.length === 0 ? {} : { tools };
-}
-
-/** How a run has ended. The questions and calls of one that waits stand in its result. */
-async function endStateOf(run: Run, signalOfPage: AbortSignal): Promise<RunState> {
-  if (run.status === 'interrupted')
-    return { restarts: 0, ...resultOf(await client.runs.wait(run.run_id, { signal: signalOfPage })) };
-  const error = run['error'] as (JsonObject & RunState['error']) | undefined;
-  return {
-    ...{ runId: run.run_id, status: run.status, restarts: 0 },
-    ...(run.usage && { usage: run.usage }),
-    ...(error && { error }),
-    ...(typeof run['iterations'] === 'number' && { iterations: run['iterations'] }),
-    ...(run['recursion_limit_reached'] === true && { isLimitReached: true }),
-  };
-}

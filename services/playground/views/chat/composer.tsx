@@ -1,17 +1,21 @@
 import { randomUuid } from '@agent-workflow/kit/uuid';
 import type { Block } from '@agent-workflow/client';
 import type { Signal } from '@preact/signals';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useDraft, writeDraft } from '../../session/drafts.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { sendByKeys } from '../../ui/shortcut.ts';
 import { reasonToChoose } from './agent-choice.ts';
-import { choiceOf, settledChoiceOf } from './agent-picker.tsx';
-import { useAttachments } from './attached.ts';
-import { Attachments, blocksOf, textBlocks } from './attachments.tsx';
-import type { Chat, Missing as MissingThread } from './chat.ts';
-import { forgetInitialState, Options, takeOptions } from './options.tsx';
+import { AgentPicker, choiceOf, settledChoiceOf } from './agent-picker.tsx';
+import { toAttached, useAttachments } from './attached.ts';
+import { blocksOf, textBlocks } from './attached-blocks.ts';
+import { AttachButton, AttachedFiles } from './attachments.tsx';
+import type { Chat } from './chat.ts';
+import { Guard } from './guard.tsx';
+import { MessageBox } from './message-box.tsx';
+import { MissingThread } from './missing-thread.tsx';
+import { noteOptionsSent, Options, takeOptions } from './options.tsx';
 import { keysOf, type Writing } from './opened.ts';
+import { SendButton, StopButton } from './send-buttons.tsx';
 import type { Unsent } from './unsent.ts';
 
 /** The text that stands in the box of a thread, which is kept until it is sent. */
@@ -39,6 +43,9 @@ function useText(threadId: string | undefined, handed: Signal<string>, text: Sig
 const isLeft = (active: Element | null): boolean =>
   active === document.body || active?.matches('.composer [type="submit"]') === true;
 
+/** How a message is sent while the agent waits: as the answer to its question, or past it. */
+type Way = 'asks' | 'answer' | 'past';
+
 interface ComposerProps {
   readonly chat: Chat;
   readonly unsent: Unsent;
@@ -52,28 +59,48 @@ export function Composer({ chat, unsent, writing }: ComposerProps) {
   const { attachments, set: setAttachments, forget: forgetFiles } = useAttachments(chat.threadId.value);
   const { files } = attachments;
   const box = useRef<HTMLTextAreaElement>(null);
+  const [isGuarded, guard] = useState(false);
   const isEmpty = text.trim() === '' && files.length === 0;
   const choice = choiceOf(chat);
   const reason = reasonToChoose(choice);
   const reasonId = useId();
+  const open = chat.open.value;
+  useEffect(() => {
+    if (open === undefined) guard(false);
+  }, [open]);
   const noteStored = (id: string, block: Block): void =>
     setAttachments((now) => ({ ...now, files: now.files.map((each) => (each.id === id ? { ...each, block } : each)) }));
-  const send = async (): Promise<void> => {
+  const forgetSent = (): void => {
+    writing.id = randomUuid();
+    forgetText(text);
+    unsent.isNoted.value = false;
+    forgetFiles(files);
+  };
+  const sendMessage = async (): Promise<void> => {
+    const settled = await settledChoiceOf(chat);
+    const request = reasonToChoose(settled) === undefined && takeOptions(settled.name);
+    if (!request) return;
+    const content = files.length === 0 ? text : [...textBlocks(text), ...(await blocksOf(files, noteStored))];
+    await chat.start({ ...request, messages: [{ role: 'user', message_id: writing.id, content }] });
+    noteOptionsSent();
+    forgetSent();
+  };
+  const send = async (way: Way): Promise<void> => {
     if (isEmpty || writing.isSending.peek()) return;
+    if (way === 'asks' && chat.open.peek() !== undefined) {
+      guard(true);
+      return;
+    }
+    guard(false);
     writing.isSending.value = true;
     writing.error.value = undefined;
     const isTyping = document.activeElement === box.current;
     try {
-      const settled = await settledChoiceOf(chat);
-      const request = reasonToChoose(settled) === undefined && takeOptions(settled.name);
-      if (!request) return;
-      const content = files.length === 0 ? text : [...textBlocks(text), ...(await blocksOf(files, noteStored))];
-      await chat.start({ ...request, messages: [{ role: 'user', message_id: writing.id, content }] });
-      writing.id = randomUuid();
-      forgetInitialState();
-      forgetText(text);
-      unsent.isNoted.value = false;
-      forgetFiles(files);
+      if (way !== 'answer') await sendMessage();
+      else {
+        await chat.start({ messages: [], resume: { [chat.open.peek()?.answerable ?? '']: text } });
+        forgetSent();
+      }
       // The button that was pressed has nothing to send any more.
       if (!isTyping && isLeft(document.activeElement)) box.current?.focus();
     } catch (thrown) {
@@ -83,21 +110,30 @@ export function Composer({ chat, unsent, writing }: ComposerProps) {
       writing.isSending.value = false;
     }
   };
+  const begin = (way: Way): void => {
+    // It stands in `writing.error`.
+    chat.lifetime.during(() => send(way)).catch(() => undefined);
+  };
   const leave = (): void => {
     writing.error.value = undefined;
     unsent.handAll();
     chat.beginAnew(choice.name);
   };
+  const attach = (given: readonly File[]): void =>
+    setAttachments((now) => ({ ...now, files: [...now.files, ...given.map(toAttached)] }));
   const missing = chat.missing.value;
-  const onSubmit = (event: Event): void => {
-    event.preventDefault();
-    // It stands in `writing.error`.
-    chat.lifetime.during(send).catch(() => undefined);
-  };
+  const isGoing = chat.isGoing.value;
   return (
-    <form class="composer" aria-label="New message" onSubmit={onSubmit}>
+    <form
+      class="composer"
+      aria-label="New message"
+      onSubmit={(event) => {
+        event.preventDefault();
+        begin('asks');
+      }}
+    >
       {missing ? (
-        <Missing {...{ chat, missing }} onLeave={leave} />
+        <MissingThread {...{ chat, missing }} onLeave={leave} />
       ) : (
         error !== undefined && <ErrorNote error={error} />
       )}
@@ -107,63 +143,46 @@ export function Composer({ chat, unsent, writing }: ComposerProps) {
           the message below.
         </p>
       )}
-      <div class="composer-line">
-        <label class="grow">
-          <span class="unseen">Message</span>
-          <textarea
-            ref={box}
-            rows={2}
-            placeholder="Message to the agent. Ctrl+Enter or ⌘+Enter sends"
-
-            value={text}
-            onInput={(event) => {
-              writing.text.value = event.currentTarget.value;
-            }}
-            onKeyDown={sendByKeys}
-          />
-        </label>
-        <button
-          type="submit"
-          disabled={isSending || isEmpty || reason !== undefined}
-          {...(reason !== undefined && { 'aria-describedby': reasonId })}
-        >
-          {isSending ? 'Sending …' : 'Send'}
-        </button>
-      </div>
-      {reason !== undefined && (
-        <p
-          class={choice.kind === 'open' && choice.unknown !== undefined ? 'wrong' : 'hint'}
-          role="status"
-          id={reasonId}
-        >
-          {reason}
-        </p>
+      {isGuarded && open !== undefined && (
+        <Guard
+          {...{ open, text }}
+          onAnswer={() => begin('answer')}
+          onPast={() => begin('past')}
+          onLeave={() => {
+            guard(false);
+            box.current?.focus();
+          }}
+        />
       )}
-      <Attachments {...{ attachments }} isDisabled={isSending} onChange={setAttachments} />
-      <Options choice={choice} />
+      <div class="composer-box">
+        <AttachedFiles {...{ attachments }} isDisabled={isSending} onChange={setAttachments} />
+        <MessageBox box={box} chat={chat} to={choice.name} text={writing.text} onFiles={attach} />
+        <div class="composer-tools">
+          <AttachButton isDisabled={isSending} onFiles={attach} />
+          {choice.kind === 'open' && <AgentPicker choice={choice} />}
+          <Options choice={choice} />
+          {reason !== undefined && (
+            <p
+              class={choice.kind === 'open' && choice.unknown !== undefined ? 'wrong' : 'hint'}
+              role="status"
+              id={reasonId}
+            >
+              {reason}
+            </p>
+          )}
+          <span class="composer-keys hint" aria-hidden="true">
+            <kbd>⏎</kbd> sends <kbd>⇧⏎</kbd> breaks
+          </span>
+          {isGoing && <StopButton chat={chat} onStopped={() => box.current?.focus()} />}
+          {(!isGoing || !isEmpty || isSending) && (
+            <SendButton
+              {...{ isSending }}
+              isDisabled={isSending || isEmpty || reason !== undefined}
+              reasonId={reason === undefined ? undefined : reasonId}
+            />
+          )}
+        </div>
+      </div>
     </form>
-  );
-}
-
-interface MissingProps {
-  readonly chat: Chat;
-  readonly missing: MissingThread;
-  readonly onLeave: () => void;
-}
-
-const missingTexts: Readonly<Record<MissingThread, string>> = {
-  unknown: 'There is no thread of this id: it was deleted, or never made. Nothing is sent to it.',
-  deleted: 'This thread is gone: it was deleted elsewhere. What is written here was not sent.',
-};
-
-/** Says that there is no thread, and offers to go on in a new one with what is written. */
-function Missing({ chat, missing, onLeave }: MissingProps) {
-  return (
-    <div class="note note-error" role="alert">
-      <span>{missingTexts[missing]}</span>
-      <button type="button" disabled={chat.followed.value !== undefined} onClick={onLeave}>
-        {missing === 'deleted' ? 'Begin a new chat with it' : 'Begin a new chat'}
-      </button>
-    </div>
   );
 }

@@ -2,6 +2,8 @@
 export interface Checkpoint {
   readonly checkpoint_id: string;
   readonly created_at: string;
+  /** The run that made it, if one did. */
+  readonly run_id?: string | null;
 }
 
 /** A message of the log, as far as forks care. */
@@ -55,4 +57,10 @@ export function messageBefore<Message extends ForkedMessage>(
   return messages
     .slice(0, index)
     .findLast(({ checkpointId }) => checkpointId === undefined || checkpointId !== message.checkpointId);
+}
+
+/** The run that made a version of the thread; `undefined` where none did, and where that version is no longer kept. */
+export async function runAt(checkpointId: string | undefined, { list }: CheckpointReads): Promise<string | undefined> {
+  if (checkpointId === undefined) return undefined;
+  return (await list()).find((each) => each.checkpoint_id === checkpointId)?.run_id ?? undefined;
 }

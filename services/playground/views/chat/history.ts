@@ -13,6 +13,8 @@ export interface History {
   readonly loadNewest: (threadId: string) => Promise<void>;
   /** Reads the page before those that are there. */
   readonly loadOlder: (threadId: string) => Promise<void>;
+  /** Reads as many pages before those that are there as it takes to have a message. @returns whether it is there */
+  readonly loadUntil: (threadId: string, messageId: string) => Promise<boolean>;
   /** Reads what has been added to the log since. */
   readonly refresh: (threadId: string) => Promise<void>;
   /** There is nothing to read: the thread is new. */
@@ -83,6 +85,16 @@ export function createHistory(conversation: Conversation, signalOfPage: AbortSig
     error.value = undefined;
   };
 
+  const loadOlder = async (threadId: string, limit: number): Promise<void> => {
+    const cursor = older.peek();
+    if (isLoading.peek() || cursor === undefined) return;
+    await loading(async () => {
+      const { messages, before } = await read(threadId, limit, cursor);
+      prependPage(conversation, note(messages));
+      older.value = before;
+    });
+  };
+
   return {
     hasOlder: computed(() => older.value !== undefined),
     isLoading,
@@ -94,14 +106,14 @@ export function createHistory(conversation: Conversation, signalOfPage: AbortSig
         mergePage(conversation, note(messages));
         older.value = before;
       }),
-    loadOlder: async (threadId) => {
-      const cursor = older.peek();
-      if (isLoading.peek() || cursor === undefined) return;
-      await loading(async () => {
-        const { messages, before } = await read(threadId, pageSize, cursor);
-        prependPage(conversation, note(messages));
-        older.value = before;
-      });
+    loadOlder: (threadId) => loadOlder(threadId, pageSize),
+    loadUntil: async (threadId, messageId) => {
+      for (let pages = 0; pages < maxPages && !conversation.byId.has(messageId); pages++) {
+        const before = older.peek();
+        await loadOlder(threadId, largePage);
+        if (older.peek() === before) break;
+      }
+      return conversation.byId.has(messageId);
     },
     refresh: async (threadId) => {
       mergePage(conversation, note(await readSince(threadId)));

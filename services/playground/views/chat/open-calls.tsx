@@ -9,7 +9,7 @@ import { bareField, formOf, readForm } from '../../ui/forms/schema-form.ts';
 import { JsonView } from '../../ui/json-view.tsx';
 import { browserTools } from './browser-tools.ts';
 import type { Chat } from './chat.ts';
-import { isUnderWay, type RunState } from './conversation.ts';
+import { isUnderWay, type RunState } from './run-state.ts';
 
 const jsonForm = formOf(undefined);
 
@@ -55,7 +55,7 @@ export function OpenCalls({ chat, run: { calls = [] }, results }: OpenCallsProps
   };
   const hasOwn = calls.some(({ name }) => browserTools.some((tool) => tool.name === name));
   return (
-    <section class="asking stack" aria-label="Open calls of tools">
+    <section class="asking" aria-label="Open calls of tools">
       {calls.map((call) => (
         <OpenCall
           key={call.id}
@@ -105,7 +105,7 @@ function OpenCall({ call: { name, args }, isBusy, text, onText, onAnswer }: Open
     else void onAnswer(read.errors ? text : read.value, isError);
   };
   return (
-    <fieldset ref={form} class="stack">
+    <fieldset ref={form} class="question">
       <legend>
         The agent calls <code>{name}</code>
       </legend>
@@ -143,12 +143,13 @@ const Arguments = ({ name, args }: { readonly name: string; readonly args: JsonO
   Object.keys(args).length === 0 ? null : <JsonView label={`Arguments of ${name}`} value={args} />;
 
 /** The calls that this browser makes or has made, while the page is open. */
-export function LocalCalls({ chat: { localCalls } }: { readonly chat: Chat }) {
-  if (localCalls.value.length === 0) return null;
+export function LocalCallList({ chat: { localCalls } }: { readonly chat: Chat }) {
+  const { value: all } = localCalls.all;
+  if (all.length === 0) return null;
   const words = { running: 'runs', done: 'has run', failed: 'has failed' } as const;
   return (
     <ul class="local-calls" aria-label="Tools of this browser">
-      {localCalls.value.slice(-3).map(({ call, status }) => (
+      {all.slice(-3).map(({ call, status }) => (
         <li key={call.id} class={status === 'failed' ? 'wrong' : 'hint'}>
           <code>{call.name}</code> {words[status]} in this browser
         </li>

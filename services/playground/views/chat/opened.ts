@@ -2,9 +2,10 @@ import { randomUuid } from '@agent-workflow/kit/uuid';
 import { signal, type Signal } from '@preact/signals';
 import { keepTyped, readDraft, typedIn, writeDraft, type Typed } from '../../session/drafts.ts';
 import { token } from '../../session/session.ts';
-import type { Answer } from './answer.ts';
+import { loadMarkdown } from '../../ui/markdown.tsx';
+import type { Answer } from '../../ui/questions/answer.ts';
 import { Chat } from './chat.ts';
-import { createForking, type Forking } from './forking.tsx';
+import { createForking, type Forking } from './forking.ts';
 
 /** The message that is being written in a chat, and the state of its sending. */
 export interface Writing {
@@ -57,6 +58,7 @@ export function openChat(id: string | undefined, run: string | undefined): Opene
     each.writing.error.value ??= missed;
     return each;
   }
+  if (id !== undefined) loadMarkdown();
   const chat = new Chat(id, run);
   const keys = keysOf(id);
   const refusal = refusals.get(keys.text);

@@ -1,9 +1,11 @@
 import type { RunRequest } from '@agent-workflow/client';
 import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { client } from '../../session/session.ts';
 import { useLoaded } from '../../session/loaded.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { SchemaFields } from '../../ui/forms/schema-fields.tsx';
 import type { FormFaults, FormModel } from '../../ui/forms/schema-form.ts';
 import { browserTools } from './browser-tools.ts';
@@ -16,6 +18,8 @@ const options = signal<RunOptions>(defaultOptions);
 const errors = signal<FormFaults>({});
 /** How often the options were refused. */
 const refusals = signal(0);
+/** How often a run was accepted with them: they fold then. */
+const accepted = signal(0);
 /** The form of the initial state, and the agent whose state it is. */
 interface StateForm {
   readonly agent: string | undefined;
@@ -43,9 +47,10 @@ export function takeOptions(agent: string | undefined): Omit<RunRequest, 'messag
   return read.errors ? undefined : read.request;
 }
 
-/** The initial state goes with one run: reducers would add it again with each. */
-export function forgetInitialState(): void {
+/** A run was accepted with the options. The initial state goes with one run: reducers would add it again with each. */
+export function noteOptionsSent(): void {
   options.value = { ...options.peek(), state: {}, stateJson: '', threadName: '' };
+  accepted.value++;
 }
 
 async function loadForm(agent: string | undefined, signalOfPage: AbortSignal): Promise<FormModel> {
@@ -67,14 +72,35 @@ const set = (change: Partial<RunOptions>): void => {
   errors.value = Object.fromEntries(left) as FormFaults;
 };
 
-/** The options of runs, folded. */
+/** The options of runs, behind one quiet button. */
 export function Options({ choice }: { readonly choice: AgentChoice }) {
   const given = countSet(options.value) + toolsOn.value.size;
   const fold = useFaultFocus<HTMLDetailsElement>(refusals.value);
+  const close = (): void => {
+    if (fold.current) fold.current.open = false;
+  };
+  useEffect(close, [accepted.value]);
+  useEffect(() => {
+    const onPress = ({ target }: Event): void => {
+      if (target instanceof Node && fold.current?.contains(target) === false) close();
+    };
+    addEventListener('pointerdown', onPress);
+    return () => removeEventListener('pointerdown', onPress);
+  }, []);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || fold.current?.open !== true) return;
+    event.preventDefault();
+    event.stopPropagation();
+    close();
+    fold.current.querySelector('summary')?.focus();
+  };
   return (
-    <details ref={fold} class="options">
-      <summary>Options{given > 0 ? `, ${String(given)} set` : ''}</summary>
-      <div class="columns options-body">
+    <details ref={fold} class="options" onKeyDown={onKeyDown}>
+      <summary>
+        <Icon name="options" />
+        <span>Options{given > 0 ? `, ${String(given)} set` : ''}</span>
+      </summary>
+      <div class="options-body">
         <RunFields />
         <StateFields choice={choice} />
         <Tools />

@@ -1,18 +1,17 @@
 import type { Signal } from '@preact/signals';
-import { useId, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { keepTyped } from '../../session/drafts.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { SchemaFields } from '../../ui/forms/schema-fields.tsx';
 import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
-import { bareField, type FormFaults } from '../../ui/forms/schema-form.ts';
-import { digest } from '../../ui/json-start.ts';
-import { JsonView } from '../../ui/json-view.tsx';
-import { Plain } from '../../ui/plain.tsx';
-import { checkAnswer, faultsLeft, firstAnswer, type Answer } from './answer.ts';
+import type { FormFaults } from '../../ui/forms/schema-form.ts';
+import { checkAnswer, faultsLeft, firstAnswer, type Answer } from '../../ui/questions/answer.ts';
+import { decisionsOf, type Choice, type Decisions } from '../../ui/questions/decisions.ts';
+import { QuestionCard } from '../../ui/questions/question-card.tsx';
+import { questionOf, type Question } from '../../ui/questions/question.ts';
+import { toast } from '../../ui/toasts.tsx';
 import type { Chat } from './chat.ts';
-import type { RunState } from './conversation.ts';
 import { keysOf } from './opened.ts';
-import { questionOf, type Question } from './question.ts';
+import type { RunState } from './run-state.ts';
 import type { Answers } from './unsent.ts';
 
 interface QuestionsProps {
@@ -23,7 +22,7 @@ interface QuestionsProps {
   readonly answers: Signal<Answers>;
 }
 
-/** The open questions of the nodes: one form for all, of which some may be left open. */
+/** The open questions of the nodes, a card each: one form for all, of which some may be left open. */
 export function Questions({ chat, run: { interrupts = [] }, answers }: QuestionsProps) {
   const questions = useMemo(() => interrupts.map(questionOf), [interrupts]);
   const [errors, setErrors] = useState<Readonly<Record<string, FormFaults>>>({});
@@ -37,130 +36,84 @@ export function Questions({ chat, run: { interrupts = [] }, answers }: Questions
     if (faults) setErrors({ ...errors, [question.id]: faultsLeft(question, faults, answerOf(question), answer) });
     answers.value = { ...answers.value, [question.id]: answer };
   };
-  const send = async (): Promise<void> => {
-    const given = await Promise.all(
-      questions
-        .filter((each) => !answerOf(each).isLeftOpen)
-        .map(async (each) => [each.id, await checkAnswer(each, answerOf(each))] as const),
+  /** Reads these answers. @returns what they are by the ids of the questions; `undefined` where one is wrong, which is said at its field. */
+  const read = async (given: readonly (readonly [Question, Answer])[]): Promise<object | undefined> => {
+    const checked = await Promise.all(
+      given.map(async ([question, answer]) => [question.id, await checkAnswer(question, answer)] as const),
     );
-    const wrong = given.flatMap(([id, read]) => ('errors' in read ? [[id, read.errors] as const] : []));
+    const wrong = checked.flatMap(([id, each]) => ('errors' in each ? [[id, each.errors] as const] : []));
     setErrors(Object.fromEntries(wrong));
     if (wrong.length > 0) setRefusals(refusals + 1);
-    if (wrong.length > 0 || given.length === 0) return;
-    const resume = Object.fromEntries(given.map(([id, read]) => [id, 'value' in read ? read.value : null]));
+    if (wrong.length > 0 || checked.length === 0) return undefined;
+    return Object.fromEntries(checked.map(([id, each]) => [id, 'value' in each ? each.value : null]));
+  };
+  const send = async (resume: object): Promise<void> => {
     await chat.start({ messages: [], resume });
     // Those that were left open are asked again by the run that this begins.
     const left = Object.entries(answers.value).filter(([id]) => !(id in resume));
     answers.value = Object.fromEntries(left.map(([id, answer]) => [id, { ...answer, isLeftOpen: false }]));
     keepTyped(keysOf(chat.threadId.peek()).answers, answers.value);
   };
-  const onSubmit = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const doing = async (work: () => Promise<void>): Promise<void> => {
     if (isSending) return;
     setSending(true);
     setFailure(undefined);
-    await send().catch(setFailure);
+    await work().catch(setFailure);
     setSending(false);
   };
+  const decide = (question: Question, choice: Choice, { field }: Decisions): Promise<void> =>
+    doing(() =>
+      // It is sent also when its reader goes elsewhere meanwhile.
+      chat.lifetime.during(async () => {
+        const { texts, ...rest } = answerOf(question);
+        const resume = await read([[question, { ...rest, texts: { ...texts, [field]: choice.json } }]]);
+        if (resume && (choice.kind !== 'reject' || (await isKept(choice)))) await send(resume);
+      }),
+    );
+  const typed = questions.filter((each) => decisionsOf(each) === undefined);
+  const given = typed.map((each) => [each, answerOf(each)] as const).filter(([, answer]) => !answer.isLeftOpen);
+  const sendAll = (): Promise<void> =>
+    doing(async () => {
+      const resume = await read(given);
+      if (resume) await send(resume);
+    });
   return (
     <form
       ref={form}
-      class="asking stack"
+      class="asking"
       aria-label="Questions of the agent"
-      onSubmit={(event) => void onSubmit(event)}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (given.length > 0) void sendAll();
+      }}
     >
       {questions.map((question) => (
-        <OneQuestion
+        <QuestionCard
           key={question.id}
           question={question}
+          isBusy={isSending}
           answer={answerOf(question)}
           errors={errors[question.id]}
-          mayStayOpen={questions.length > 1}
+          mayStayOpen={questions.length > 1 && typed.includes(question)}
           onAnswer={(answer) => onAnswer(question, answer)}
+          onDecide={(...decision) => void decide(question, ...decision)}
         />
       ))}
       {failure !== undefined && chat.missing.value === undefined && <ErrorNote error={failure} />}
-      <div class="row">
-        <button type="submit" aria-disabled={isSending} disabled={questions.every((each) => answerOf(each).isLeftOpen)}>
-          {questions.length > 1 ? 'Send the answers' : 'Send the answer'}
-        </button>
-      </div>
+      {typed.length > 0 && (
+        <div class="row">
+          <button type="submit" aria-disabled={isSending} disabled={given.length === 0}>
+            {typed.length > 1 ? 'Send the answers' : 'Send the answer'}
+          </button>
+        </div>
+      )}
     </form>
   );
 }
 
-/** The name of a group is no longer; what is asked then stands below. */
-const maxLegend = 1000;
-
-interface OneQuestionProps {
-  readonly question: Question;
-  readonly answer: Answer;
-  readonly errors: FormFaults | undefined;
-  readonly mayStayOpen: boolean;
-  readonly onAnswer: (answer: Answer) => void;
-}
-
-function OneQuestion({ question, answer, errors, mayStayOpen, onAnswer }: OneQuestionProps) {
-  const { node, text, value, form } = question;
-  const isLong = text !== undefined && text.length > maxLegend;
-  return (
-    <fieldset class="stack">
-      <legend>{isLong ? digest(text) : (text ?? `The node ${node} asks`)}</legend>
-      {isLong && <Plain text={text} />}
-      {value !== undefined && <JsonView label={`What else ${node} asks with`} value={value} />}
-      {!answer.isLeftOpen && form && (
-        <SchemaFields {...{ form, errors }} texts={answer.texts} onChange={(texts) => onAnswer({ ...answer, texts })} />
-      )}
-      {!answer.isLeftOpen && !form && <FreeAnswer {...{ answer, errors, onAnswer, node }} />}
-      {mayStayOpen && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={answer.isLeftOpen}
-            onChange={(event) => onAnswer({ ...answer, isLeftOpen: event.currentTarget.checked })}
-          />
-          Leave this question open
-        </label>
-      )}
-    </fieldset>
-  );
-}
-
-function FreeAnswer({
-  answer,
-  errors,
-  onAnswer,
-  node,
-}: Omit<OneQuestionProps, 'question' | 'mayStayOpen'> & { readonly node: string }) {
-  const wrong = errors?.[bareField];
-  const help = useId();
-  return (
-    <div class="row">
-      <label class="grow">
-        Answer to {node}
-        <textarea
-          rows={2}
-          aria-invalid={wrong !== undefined}
-          {...(wrong !== undefined && { 'aria-describedby': help })}
-          value={answer.texts[bareField] ?? ''}
-          onInput={(event) => onAnswer({ ...answer, texts: { [bareField]: event.currentTarget.value } })}
-        />
-      </label>
-      <label>
-        Sent as
-        <select
-          value={answer.as}
-          onChange={(event) => onAnswer({ ...answer, as: event.currentTarget.value as Answer['as'] })}
-        >
-          <option value="text">Text</option>
-          <option value="json">JSON</option>
-        </select>
-      </label>
-      {wrong !== undefined && (
-        <p class="wrong" role="alert" id={help}>
-          The answer {wrong}
-        </p>
-      )}
-    </div>
-  );
+/** Resolves with whether a rejection is sent: it can be taken back for five seconds, and asks nothing before. */
+function isKept({ label }: Choice): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  toast({ text: `${label}: sent in five seconds.`, undo: () => resolve(false), onGone: () => resolve(true) });
+  return promise;
 }

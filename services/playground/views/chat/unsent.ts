@@ -1,9 +1,9 @@
 import { useSignal, type Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Typed } from '../../session/drafts.ts';
-import { typedText, type Answer } from './answer.ts';
+import { typedText, type Answer } from '../../ui/questions/answer.ts';
 import type { Chat } from './chat.ts';
-import { isUnderWay } from './conversation.ts';
+import { isUnderWay } from './run-state.ts';
 
 /** What stands in the forms of questions, by their ids. */
 export type Answers = Typed<Answer>;

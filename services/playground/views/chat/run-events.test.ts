@@ -2,13 +2,17 @@ import type { Block, Message, RunEvent } from '@agent-workflow/client';
 import test from 'ava';
 import fc from 'fast-check';
 import {
-  applyEvent,
+  dropCut,
   emptyConversation,
+  isShown,
   mergePage,
+  partialEnd,
   prependPage,
+  removeEntry,
   type Conversation,
   type LoggedMessage,
 } from './conversation.ts';
+import { applyEvent } from './run-events.ts';
 
 const timestamp = '2026-01-01T12:00:00.000Z';
 const message = (id: string, text = id, role: Message['role'] = 'assistant'): LoggedMessage => ({
@@ -115,8 +119,71 @@ test('a step that runs again takes its messages without end away, and no others'
 test('a run that ends leaves its messages without end on the page, and says that they are not kept', (t) => {
   const failure = { code: 'NODE_ERROR', message: 'no', node: 'n' };
   const conversation = apply(emptyConversation(), [event('metadata', {}), chunk('m', 'half'), event('error', failure)]);
-  t.is(conversation.entries[0]?.state, 'dropped');
+  t.is(conversation.entries[0]?.state, 'cut');
   t.like(conversation.run, { status: 'failed', error: failure });
+  dropCut(conversation);
+  t.is(conversation.entries[0]?.state, 'dropped');
+});
+
+test('what a stopped run had said is kept where the log has it, and is known as a part', (t) => {
+  const conversation = apply(emptyConversation(), [
+    event('metadata', {}),
+    chunk('m', 'half'),
+    event('on_chain_end', stopped),
+  ]);
+  mergePage(conversation, [{ ...message('m', 'half'), metadata: { partial: true } }]);
+  dropCut(conversation);
+  t.like(conversation.entries[0], { state: 'whole', isPartial: true });
+  t.is(conversation.run?.status, 'stopped');
+  t.deepEqual(
+    partialEnd(conversation).map(({ id }) => id),
+    ['m'],
+  );
+  removeEntry(conversation, 'm');
+  t.deepEqual([conversation.entries.length, conversation.byId.size], [0, 0]);
+});
+
+const stopped = {
+  ...{ messages: [], all_messages: [], iterations: 1, recursion_limit_reached: false },
+  metadata: { message: 'stopped', request_id: 'q', timestamp },
+  meta: { thread_id: 't', run_id: 'r', is_new_thread: false, status: 'stopped' },
+};
+
+test('branches that stream beside each other stand in the order of the thread once they are whole', (t) => {
+  const conversation = apply(emptyConversation(), [
+    event('metadata', {}),
+    chunk('slow', 'slow, '),
+    chunk('quick', 'quick'),
+    chunk('slow', 'and more'),
+    end(message('quick', 'quick')),
+  ]);
+  t.deepEqual(textsOf(conversation), ['quick', 'slow, and more']);
+  apply(conversation, [end(message('slow', 'slow, and more'))]);
+  t.deepEqual(textsOf(conversation), ['quick', 'slow, and more']);
+});
+
+test('the result of a tool is known at its call, while it streams and when the log is read from its end', (t) => {
+  const call = { type: 'tool_call', id: 'c', name: 'add', args: {} };
+  const result = { type: 'tool_result', call_id: 'c', output: 5, is_error: false };
+  const streamed = apply(emptyConversation(), [event('metadata', {}), chunk('asks', call)]);
+  const { revision = 0 } = streamed.entries[0] ?? {};
+  apply(streamed, [event('messages_chunk', result, { metadata: { message_id: 'gave', role: 'tool' } })]);
+  t.true((streamed.entries[0]?.revision ?? 0) > revision, 'the call is drawn again');
+  const logged = emptyConversation();
+  mergePage(logged, [{ ...message('gave', '', 'tool'), content: [result] }]);
+  t.deepEqual(
+    logged.entries.map((entry) => isShown(logged, entry)),
+    [true],
+    'nothing is known of its call',
+  );
+  prependPage(logged, [{ ...message('asks'), content: [call] }]);
+  for (const conversation of [streamed, logged]) {
+    t.is(conversation.results.get('c')?.block['output'], 5);
+    t.deepEqual(
+      conversation.entries.map((entry) => isShown(conversation, entry)),
+      [true, false],
+    );
+  }
 });
 
 test('a log that was rebuilt replaces what was streamed of the run', (t) => {

@@ -1,5 +1,5 @@
 import type { Interrupt } from '@agent-workflow/client';
-import { formOf, type FormModel } from '../../ui/forms/schema-form.ts';
+import { formOf, type FormModel } from '../forms/schema-form.ts';
 
 /** A question of a node as a form. */
 export interface Question {
@@ -11,14 +11,22 @@ export interface Question {
   readonly value?: unknown;
   /** The form of the answer; absent when any text or JSON will do. */
   readonly form?: FormModel;
+  /** When the run goes on without an answer, as ISO 8601. */
+  readonly deadline?: string;
+  /** What the run goes on with then; absent where the node learns that nobody answered. */
+  readonly fallback?: unknown;
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Reads a question: words under a common name, a JSON Schema of the answer or a list of choices if there is one. */
-export function questionOf({ id, node, value }: Interrupt): Question {
-  if (!isObject(value)) return { id, node, text: typeof value === 'string' ? value : JSON.stringify(value) };
+export function questionOf({ id, node, value, deadline, ...more }: Interrupt): Question {
+  const ends = {
+    ...(deadline !== undefined && { deadline }),
+    ...(more.default !== undefined && { fallback: more.default }),
+  };
+  if (!isObject(value)) return { id, node, text: typeof value === 'string' ? value : JSON.stringify(value), ...ends };
   const named = ['question', 'message', 'prompt', 'text', 'title'].find((name) => typeof value[name] === 'string');
   const schemaName = ['schema', 'response_schema', 'json_schema'].find((name) => isObject(value[name]));
   const choicesName = ['options', 'choices'].find((name) => Array.isArray(value[name]) && value[name].length > 0);
@@ -26,7 +34,7 @@ export function questionOf({ id, node, value }: Interrupt): Question {
   const formName = schemaName ?? choicesName;
   const rest = Object.entries(value).filter(([name]) => name !== named && name !== formName);
   return {
-    ...{ id, node },
+    ...{ id, node, ...ends },
     ...(named !== undefined && { text: String(value[named]) }),
     ...(rest.length > 0 && { value: Object.fromEntries(rest) }),
     ...(formName !== undefined && {

@@ -6,9 +6,9 @@ import {
   type FormFaults,
   type FormTexts,
   type FormModel,
-} from '../../ui/forms/schema-form.ts';
+} from '../forms/schema-form.ts';
 import type { Question } from './question.ts';
-import { evaluate } from '../../ui/evaluation.ts';
+import { evaluate } from '../evaluation.ts';
 
 /** What stands in the form of one question. */
 export interface Answer {

@@ -1,15 +1,11 @@
-import { textOf, type RunRequest } from '@agent-workflow/client';
+import type { RunRequest } from '@agent-workflow/client';
 import { signal, type ReadonlySignal } from '@preact/signals';
-import { useState } from 'preact/hooks';
 import { go, isOpen } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
-import { ErrorNote } from '../../ui/error-note.tsx';
-import { Modal } from '../../ui/modal.tsx';
-import { sendByKeys } from '../../ui/shortcut.ts';
-import { textBlocks } from './attachments.tsx';
+import { textBlocks } from './attached-blocks.ts';
 import type { Chat } from './chat.ts';
 import type { Entry } from './conversation.ts';
-import { checkpointOf, messageBefore, type Checkpoint, type CheckpointReads } from './forks.ts';
+import { checkpointOf, messageBefore, runAt, type Checkpoint, type CheckpointReads } from './forks.ts';
 import { isAbsent } from './history.ts';
 
 /** Forks of one thread, and why some cannot be made. */
@@ -20,12 +16,16 @@ export interface Forking {
   readonly edited: ReadonlySignal<Entry | undefined>;
   readonly fork: (entry: Entry) => void;
   readonly edit: (entry: Entry) => void;
+  /** Opens the run that a message came with. */
+  readonly openRun: (entry: Entry) => void;
   readonly leave: () => void;
   /** Sends a text in a new thread, in the place of the message that is edited. @returns whether it was done. */
   readonly send: (text: string, request: Omit<RunRequest, 'messages'>) => Promise<boolean>;
 }
 
 const notKept = 'The service no longer keeps the version of the thread at this message: it cannot be forked here.';
+
+const noRun = 'The service no longer keeps which run this message came with, or it came with none.';
 
 /** The most checkpoints that are looked through. */
 const maxCheckpoints = 1000;
@@ -35,8 +35,8 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
   const error = signal<unknown>(undefined);
   const edited = signal<Entry | undefined>(undefined);
 
-  const refuse = (entry: Entry): void => {
-    refusals.value = new Map([...refusals.peek(), [entry.id, notKept]]);
+  const refuse = (entry: Entry, why: string): void => {
+    refusals.value = new Map([...refusals.peek(), [entry.id, why]]);
     edited.value = undefined;
   };
 
@@ -81,7 +81,7 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
     fork: (entry) =>
       void doing(async () => {
         const id = await forkBehind(entry);
-        if (id === undefined) refuse(entry);
+        if (id === undefined) refuse(entry, notKept);
         else show({ id });
         return true;
       }),
@@ -89,6 +89,13 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
       error.value = undefined;
       edited.value = entry;
     },
+    openRun: (entry) =>
+      void doing(async () => {
+        const run = entry.origin?.runId ?? (await runAt(entry.checkpointId, readsOf(threadId.peek() ?? '')));
+        if (run === undefined) refuse(entry, noRun);
+        else if (isOpen({ view: 'chat', id: threadId.peek() })) go({ view: 'runs', id: run });
+        return true;
+      }),
     leave: () => {
       edited.value = undefined;
     },
@@ -99,7 +106,7 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
         const point = await before(entry);
         const id = point === undefined || point === 'start' ? undefined : await forkBehind(point);
         if (point === undefined || (point !== 'start' && id === undefined)) {
-          refuse(entry);
+          refuse(entry, notKept);
           return false;
         }
         const run = await client.runs.start({
@@ -133,52 +140,3 @@ const readsOf = (threadId: string): CheckpointReads => ({
     return context?.some(({ message_id: id }) => id === messageId) ?? false;
   },
 });
-
-/** Asks for the new text of a message, which is sent in a fork of the thread. */
-export function EditDialog({
-  forking,
-  options,
-}: {
-  readonly forking: Forking;
-  readonly options: () => Omit<RunRequest, 'messages'> | undefined;
-}) {
-  const entry = forking.edited.value;
-  const [text, setText] = useState(() => (entry ? textOf({ content: entry.blocks }) : ''));
-  const [isSending, setSending] = useState(false);
-  const onSubmit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const request = options();
-    if (!request || isSending) return;
-    setSending(true);
-    await forking.send(text, request);
-    setSending(false);
-  };
-  return (
-    <Modal title="Edit and fork" onClose={forking.leave}>
-      <form class="stack" onSubmit={(event) => void onSubmit(event)}>
-        <p class="hint">
-          A new thread begins before this message and goes on with the new text. This thread stays as it is.
-        </p>
-        <label>
-          Message
-          <textarea
-            rows={6}
-            required
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-            onKeyDown={sendByKeys}
-          />
-        </label>
-        {forking.error.value !== undefined && <ErrorNote error={forking.error.value} />}
-        <div class="row">
-          <button type="submit" disabled={isSending}>
-            Fork and send
-          </button>
-          <button type="button" onClick={forking.leave}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Modal>
-  );
-}

@@ -1,0 +1,92 @@
+import type { Block } from '@agent-workflow/client';
+import { useState } from 'preact/hooks';
+import { Icon } from '../../ui/icon.tsx';
+import { JsonView } from '../../ui/json-view.tsx';
+import { Markdown } from '../../ui/markdown.tsx';
+import { Plain } from '../../ui/plain.tsx';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { textAt } from './blocks.ts';
+import type { Conversation, Entry } from './conversation.ts';
+import { FoldedValue } from './folded-value.tsx';
+import { mediaOf } from './media.ts';
+import { Media } from './media-block.tsx';
+import { ToolResult, ToolUse } from './tool-use.tsx';
+
+interface BlocksProps {
+  readonly entry: Entry;
+  readonly conversation: Conversation;
+}
+
+/** The content of a message, each block in its form. */
+export function Blocks({ entry: { blocks, role, state }, conversation }: BlocksProps) {
+  const isGrowing = state === 'streaming';
+  return (
+    <>
+      {blocks.map((block, index) => (
+        <RawOnFault key={index} raw={block}>
+          <OneBlock {...{ block, role, conversation }} isGrowing={isGrowing && index === blocks.length - 1} />
+        </RawOnFault>
+      ))}
+    </>
+  );
+}
+
+interface OneBlockProps {
+  readonly block: Block;
+  readonly role: Entry['role'];
+  readonly isGrowing: boolean;
+  readonly conversation: Conversation;
+}
+
+function OneBlock({ block, role, isGrowing, conversation }: OneBlockProps) {
+  switch (block.type) {
+    case 'text':
+      if (role === 'assistant') return <Markdown text={textAt(block, 'text')} isGrowing={isGrowing} />;
+      return <Plain text={textAt(block, 'text')} />;
+    case 'reasoning':
+      return <Reasoning block={block} isGrowing={isGrowing} />;
+    case 'tool_call':
+    case 'remote_tool_call':
+      return <ToolUse {...{ block, conversation, isGrowing }} />;
+    case 'tool_result':
+      return <ToolResult block={block} />;
+    case 'error':
+      return (
+        <div class="note note-error">
+          <Plain text={textAt(block, 'message')} />
+        </div>
+      );
+    case 'image':
+    case 'audio':
+    case 'video':
+    case 'document':
+      return <Media block={block} />;
+    default:
+      return mediaOf(block, location.origin) ? (
+        <Media block={block} />
+      ) : (
+        <FoldedValue kind={block.type} value={block} />
+      );
+  }
+}
+
+/** What a model thought, folded. */
+function Reasoning({ block, isGrowing }: { readonly block: Block; readonly isGrowing: boolean }) {
+  const [isOpen, open] = useState(false);
+  const text = textAt(block, 'text') || textAt(block, 'summary');
+  // A provider that seals its reasoning gives no text of it.
+  if (text === '' && block['details'] === undefined) return null;
+  return (
+    <details class="fold reasoning" onToggle={(event) => open(event.currentTarget.open)}>
+      <summary>
+        <span>Reasoning</span>
+        {isGrowing && <span class="hint">thinking …</span>}
+        <Icon name="chevron" />
+      </summary>
+      {isOpen && text !== '' && <Plain text={text} />}
+      {isOpen && block['details'] !== undefined && (
+        <JsonView label="Details of the reasoning" value={block['details']} />
+      )}
+    </details>
+  );
+}

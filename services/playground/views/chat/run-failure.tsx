@@ -1,0 +1,29 @@
+import type { RunError } from '@agent-workflow/client';
+import { Plain } from '../../ui/plain.tsx';
+import type { Chat } from './chat.ts';
+import { failureWords } from './failure-words.ts';
+import { Retry } from './retry.tsx';
+import type { RunState } from './run-state.ts';
+
+interface RunFailureProps {
+  readonly chat: Chat;
+  readonly run: RunState;
+  readonly error: RunError;
+}
+
+/** Why the newest run failed, in words, and the way to try it again. */
+export function RunFailure({ chat, run, error }: RunFailureProps) {
+  const { what, message, meaning } = failureWords(error);
+  return (
+    <div class="run-failure">
+      <div role="alert">
+        <p class="run-failure-what">
+          {what} <code>{error.code}</code>
+        </p>
+        <Plain text={message} />
+        {meaning !== '' && <p class="hint">{meaning}</p>}
+      </div>
+      <Retry {...{ chat }} runId={run.runId} isFailed />
+    </div>
+  );
+}
