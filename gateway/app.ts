@@ -40,7 +40,7 @@ import { withTickets } from './tickets/index.ts';
 
 export type App = Koa<RequestState>;
 
-type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config' | 'authorizeRun'> & {
+type AppOptions = Omit<Services, 'openApi' | 'secured' | 'isLocal' | 'config' | 'authorizeRun'> & {
   readonly config: GatewayConfig;
   /** In which callers may speak; absent: those of `dialects/dialects.ts`. */
   readonly dialects?: Dialects<ServiceEndpoint> | undefined;
@@ -96,7 +96,7 @@ export function createApp({
   const routes = dialects.flatMap((dialect) => {
     const authorizeRun = runAuthorizer({ authorize, subjectOf, dialect });
     const openApi = lazily(() => JSON.stringify(dialect.openApi?.({ secured }) ?? null));
-    const options = { ...endpointOptions, dialect, services: { ...deps, secured, openApi, authorizeRun } };
+    const options = { ...endpointOptions, dialect, services: { ...deps, secured, isLocal, openApi, authorizeRun } };
     return dialect.rows.flatMap((row) =>
       [row, ...row.aliases].map((route) => ({ route, handle: endpointSteps(row, route, options) })),
     );

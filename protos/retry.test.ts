@@ -22,7 +22,8 @@ const marks = {
       ],
       ...['getFile', 'getMessage', 'getRun', 'getState', 'getThread', 'listCheckpoints', 'listDeleting'],
       ...['listFilesToRemove', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns', 'listRunMessages'],
-      ...['getRegisteredAgent', 'getRevision', 'listRegisteredAgents', 'listRunSteps', 'listRuns', 'listSleepingRuns'],
+      ...['getRegisteredAgent', 'getRevision', 'listRegisteredAgents', 'listRunSteps', 'listRunTrace', 'listRuns'],
+      'listSleepingRuns',
       ...[
         'countRuns',
         'countThreads',

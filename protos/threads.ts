@@ -89,6 +89,11 @@ export interface RunReadCalls {
    * continues from the step after the last one, until a reply is empty.
    */
   readonly listRunSteps: (request: ListRunStepsRequest, call: Call) => Promise<ListRunStepsReply>;
+  /**
+   * How each committed step of the run went, from `from_step` on, and which step is under way. Steps are kept as for ListRunSteps. A reply holds
+   * some steps.
+   */
+  readonly listRunTrace: (request: ListRunTraceRequest, call: Call) => Promise<ListRunTraceReply>;
 }
 
 /** A part of {@link Threads}. */
@@ -346,6 +351,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   countRuns: { retry: 'safe', takesLong: false },
   listRunMessages: { retry: 'safe', takesLong: false },
   listRunSteps: { retry: 'safe', takesLong: false },
+  listRunTrace: { retry: 'safe', takesLong: false },
   noteToolStarted: { retry: 'attempt', takesLong: false },
   noteToolResult: { retry: 'safe', takesLong: false },
   listOpenRuns: { retry: 'safe', takesLong: false },
@@ -409,6 +415,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   countRuns: 'never',
   listRunMessages: 'run',
   listRunSteps: 'run',
+  listRunTrace: 'never',
   noteToolStarted: 'run',
   noteToolResult: 'run',
   listOpenRuns: 'never',
@@ -861,6 +868,8 @@ export interface CommitStepRequest {
   readonly usageJson?: string;
   /** Kept with the checkpoint of the step, for those who read it later; the record does not read it. */
   readonly work?: StepWork;
+  /** Kept with the checkpoint of the step, too. Absent where `nodes` and `work` say all of it. */
+  readonly trace?: StepTrace;
   /**
    * The step after this one, committed in the same write: the version in the reply is that of this step. Not together with `end` or
    * `wake_at`.
@@ -886,6 +895,15 @@ export interface FusedStep {
   readonly progressJson?: Uint8Array;
   readonly usageJson?: string;
   readonly work?: StepWork;
+  readonly trace?: StepTrace;
+}
+
+/** What went on within a step: `protos/run-trace.ts` says what the two texts hold. The record does not read them. */
+export interface StepTrace {
+  /** Nodes, branches, attempts, calls of models and tools, with their times. */
+  readonly spansJson: Uint8Array;
+  /** For operators alone: prompts, stacks and what code has logged. */
+  readonly contentJson?: Uint8Array;
 }
 
 /** How a step ran. */
@@ -1151,6 +1169,45 @@ export interface RunStep {
 export interface ListRunStepsReply {
   /** In order. */
   readonly steps: readonly RunStep[];
+}
+
+export interface ListRunTraceRequest {
+  readonly owner: string;
+  readonly runId: string;
+  readonly fromStep: number;
+  /** The most steps of the reply, from 1. */
+  readonly limit: number;
+  /** Whether the reply has what is for operators alone. */
+  readonly withContent: boolean;
+}
+
+export interface TracedStep {
+  readonly step: number;
+  readonly nodes: readonly string[];
+  /** When it was committed. */
+  readonly at: number;
+  readonly checkpointId: string;
+  /** The nodes of the next step. */
+  readonly next: readonly string[];
+  readonly work?: StepWork;
+  readonly trace?: StepTrace;
+}
+
+/** A step of a run that has begun and is not committed, or never was. */
+export interface UncommittedStep {
+  readonly step: number;
+  /** Empty where they are not known, as those of the first step. */
+  readonly nodes: readonly string[];
+  /** When the step before it was committed, or its run was claimed. */
+  readonly since: number;
+}
+
+export interface ListRunTraceReply {
+  /** In order. */
+  readonly steps: readonly TracedStep[];
+  readonly hasMore: boolean;
+  /** Only in the last reply: of a run that is driven now, or whose end was no commit. */
+  readonly uncommitted?: UncommittedStep;
 }
 
 export interface NoteToolStartedRequest {

@@ -16,5 +16,6 @@ export type * from './shapes/results.ts';
 export type * from './shapes/runs.ts';
 export type * from './shapes/schedules.ts';
 export type * from './shapes/threads.ts';
+export type * from './shapes/traces.ts';
 export type * from './shapes/triggers.ts';
 export type * from './shapes/webhooks.ts';

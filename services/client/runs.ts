@@ -3,6 +3,7 @@ import { request, type Connection, type RequestOptions } from './request.ts';
 import { follow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type { Paged } from './shapes/lists.ts';
 import type { RunResult } from './shapes/results.ts';
+import type { RunTrace } from './shapes/traces.ts';
 import type {
   BatchRun,
   NewRun,
@@ -70,6 +71,12 @@ export function runsOf(connection: Connection) {
         ids: { runId, step: String(step) },
         ...options,
       }),
+    /** What went on within its steps, from the record: those after step `after`, or the first ones. Go on with `next_after` while `has_more`. */
+    trace: (
+      runId: string,
+      query: { readonly limit?: number; readonly after?: number } = {},
+      options: RequestOptions = {},
+    ): Promise<RunTrace> => request(connection, { method: 'GET', ...at(runId, '/trace'), query, ...options }),
     /** Its events after the one of this id, whether it runs or has ended. */
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, { keepPartial, ...options }: StopOptions = {}): Promise<StoppedRun> =>

@@ -55,6 +55,12 @@ const webhookNetworks: Setting<readonly Network[] | undefined> = {
   },
 };
 
+const traceContent: Setting<'on' | 'off' | undefined> = {
+  doc: 'Whether traces of runs keep what is for operators alone: prompts as they were sent, stacks and log lines (`on`, `off`); they are shown where `auth` is null and the gateway listens on a loopback address. Unset, `on` in a single process of which that holds, else `off`',
+  fallback: undefined,
+  read: (value) => (value === 'on' || value === 'off' ? value : { problem: 'must be one of on, off' }),
+};
+
 /** What the execution service reads from the environment. */
 export const executionSettings = {
   RUN_CONCURRENCY: integer(128, 'Runs driven at once by this process', { min: 1, max: 10_000 }),
@@ -79,6 +85,7 @@ export const executionSettings = {
     { max: 2 ** 31 - 1 },
   ),
   AGENT_REVISION: agentRevision,
+  TRACE_CONTENT: traceContent,
   LEASE_MS: integer(
     6000,
     'Milliseconds that a worker counts as alive after its last heartbeat; then others take over its runs',

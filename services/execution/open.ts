@@ -38,6 +38,7 @@ import { createRecordClock } from './worker/record-clock.ts';
 import { openWakes } from './worker/wakes.ts';
 import type { OnDelivery } from './webhooks/deliver.ts';
 import { openWebhooks } from './webhooks/open.ts';
+import { traceConsole } from './worker/trace-console.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
 interface OpenExecutionOptions {
@@ -63,6 +64,8 @@ interface OpenExecutionOptions {
    * finishes deletions and removes old logs. Yes when absent. A worker of a pool leaves that to the processes that accept runs.
    */
   readonly housekeeps?: boolean;
+  /** Whether everyone on this machine is let in, and nobody else; no when absent. */
+  readonly isLocal?: boolean;
   /** Stands on the record of the runs that are claimed here; a new id when absent. */
   readonly workerId?: string;
   readonly log: Log;
@@ -177,6 +180,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log }))
       : undefined;
   if (housekeeps && accepts) await sweep().catch(onSweepError);
+  const tracesContent = (values.TRACE_CONTENT ?? (options.isLocal ? 'on' : 'off')) === 'on';
+  if (tracesContent) opening.use(traceConsole());
   const worker =
     !lease || !hasAgents || !drives
       ? undefined
@@ -199,6 +204,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
           onDriven: options.onDriven,
           isSwept: housekeeps,
           clock,
+          tracesContent,
           onUsage: options.onUsage,
         });
   if (worker) {

@@ -29,7 +29,9 @@ const usageOf = (message: BaseMessage): object | undefined =>
   AIMessage.isInstance(message) ? message.usage_metadata : undefined;
 
 /** Why the answer of a model ended: providers write it under names of their own. */
-function reasonOf({ response_metadata: given }: BaseMessage): FinishReason | undefined {
+export function reasonOf({
+  response_metadata: given,
+}: Pick<BaseMessage, 'response_metadata'>): FinishReason | undefined {
   const word = given['finish_reason'] ?? given['finishReason'] ?? given['stop_reason'] ?? given['done_reason'];
   return typeof word === 'string' && word !== '' ? readFinishReason(word) : undefined;
 }

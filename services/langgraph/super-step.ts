@@ -6,6 +6,8 @@ import type { Kept } from './kept.ts';
 import { plainData } from './plain-data.ts';
 import { StateSaver } from './state-saver.ts';
 import { StreamedMessages } from './streamed-messages.ts';
+import { TracedRuns } from './traced-runs.ts';
+import { tracedCode } from '@agent-workflow/graph/trace/current-span';
 import { inputOf, messagesIn, updateOf } from './thread-messages.ts';
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import type { LLMResult } from '@langchain/core/outputs';
@@ -109,10 +111,12 @@ type ValueOf = (name: string) => unknown;
 async function drive({ step, graph, stream }: Opened, input: unknown): Promise<void> {
   const { context } = step;
   const tasks = new Map<unknown, string>();
+  const code = tracedCode();
+  const traced = code ? [new TracedRuns(code, context.signal)] : [];
   const options = {
     ...configOf(context),
     ...{ signal: context.signal, interruptBefore: '*', durability: 'sync', subgraphs: true },
-    ...{ streamMode: ['custom', 'tasks'], callbacks: [stream, new ReportedUsage(context.usage)] },
+    ...{ streamMode: ['custom', 'tasks'], callbacks: [stream, new ReportedUsage(context.usage), ...traced] },
   };
   try {
     for await (const part of await graph.stream(input, options)) {

@@ -135,6 +135,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   TLS_CA_FILE: ['gateway', 'threads', 'execution', 'memory'],
   TLS_CERT_FILE: ['gateway', 'threads', 'execution', 'memory'],
   TLS_KEY_FILE: ['gateway', 'threads', 'execution', 'memory'],
+  TRACE_CONTENT: ['execution', 'standalone'],
   TRUST_PROXY_HOPS: ['gateway', 'standalone'],
   WAIT_TTL: ['execution', 'standalone'],
   WEAVIATE_API_KEY: ['memory'],

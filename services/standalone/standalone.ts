@@ -108,6 +108,7 @@ export async function openStandalone(
       ...observeExecution(parts, { registry, spans, slots: values.RUN_CONCURRENCY }),
       ...{ memory, log, values, sweepMs, waitingMs, health },
       registers: true,
+      isLocal: auth.isLocal,
       files: createRunFiles({ threads, files, log, callTimeoutMs: values.CALL_TIMEOUT_MS }),
       control: openInProcessRunControl(),
       codeCalls: openInProcessCodeCalls(),

@@ -15,9 +15,11 @@ import type {
   OpenCall,
   RunEnd,
   State,
+  StepTrace,
   StepWork,
   WriteStateRequest,
 } from '@agent-workflow/protos/threads';
+import { spansBytes, stepContentBytes } from '@agent-workflow/protos/run-trace';
 import { definitionOf } from '@agent-workflow/protos/wire/definitions';
 
 /** Every field is there: one that is new to a message has no sample here until it is given its bound. */
@@ -101,16 +103,18 @@ const work: Whole<StepWork> = {
   ...{ startedAt: large, attempt: large, retries: large, inputTokens: large, outputTokens: large },
 };
 
+const trace: Whole<StepTrace> = { spansJson: json(spansBytes + 65_536), contentJson: json(stepContentBytes + 65_536) };
+
 const commit: Whole<CommitStepRequest> = {
   ...{ owner: name, threadId: id, runId: id, attemptId: id, epoch: large, step: large, at: large },
   fields: { ['x'.repeat(256)]: json(sizes.step) },
   ...{ messages: [], replacesMessages: true, nodes: ids, next: ids, openCalls, openInterrupts: ids },
   removedFromContext: Array.from({ length: Math.floor(sizes.context / (2 * idBytes)) }, () => id),
-  ...{ end, wakeAt: large, progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage), work },
+  ...{ end, wakeAt: large, progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage), work, trace },
   fused: {
     // Both steps together add as much as one may, which is in the fields above.
     ...{ at: large, messages: [], nodes: ids, next: ids, openCalls, end },
-    ...{ progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage), work },
+    ...{ progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage), work, trace },
   },
 };
 

@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava';
+import type { StepTrace } from '@agent-workflow/protos/threads';
 import type { Change, UndoSink } from '@agent-workflow/threads/ports/changes';
 import type { CheckpointRow } from '@agent-workflow/threads/ports/history';
 import type { ThreadKey } from '@agent-workflow/threads/ports/record';
@@ -170,6 +171,42 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
     const other = { owner: 'u:bob', threadId: 't1' };
     t.deepEqual(await store.listCheckpoints(other, { limit: 10 }), []);
     t.deepEqual(await store.listUndos(other, { above: 0, limit: 10 }), []);
+  });
+
+  check('traces stand with their checkpoints and in no other list, and go with them', async (t, store) => {
+    const trace = (version: number, rest: Partial<StepTrace> = {}): StepTrace => ({
+      spansJson: bytes(`{"spans":[${String(version)}]}`),
+      ...rest,
+    });
+    const contentJson = bytes('{"0":{"logs":[]}}');
+    for (const version of [1, 2, 3, 4, 5])
+      await put(store, {
+        head: { ...newHead, version },
+        checkpoint: {
+          ...checkpoint(version),
+          ...(version !== 3 && { trace: trace(version, version === 4 ? { contentJson } : {}) }),
+        },
+      });
+    const range = { from: 2, to: 5, withContent: false, bytes: 1000 };
+    t.deepEqual(
+      await store.listTraces(key, range),
+      [2, 4, 5].map((version) => ({ version, ...trace(version) })),
+    );
+    const whole = await store.listTraces(key, { ...range, from: 4, withContent: true });
+    t.deepEqual(whole, [
+      { version: 4, ...trace(4, { contentJson }) },
+      { version: 5, ...trace(5) },
+    ]);
+    t.deepEqual(versionsOf(await store.listTraces(key, { ...range, from: 1, bytes: 1 })), [1, 2], 'one more than fits');
+    t.deepEqual(await store.listTraces({ owner: 'u:bob', threadId: 't1' }, range), []);
+    const [listed] = await store.listCheckpoints(key, { limit: 1 });
+    t.false(listed && 'trace' in listed);
+    await put(store, { head: { ...newHead, version: 6 }, dropCheckpointsTo: 4 });
+    t.deepEqual(versionsOf(await store.listTraces(key, { ...range, from: 0, to: 9 })), [5]);
+    await mark(store);
+    await store.purge(key);
+    await put(store, { head: { ...newHead, version: 7 } });
+    t.deepEqual(await store.listTraces(key, { ...range, from: 0, to: 9 }), []);
   });
 
   check('an undo of megabytes comes back byte for byte', async (t, store) => {

@@ -6,6 +6,7 @@ import type {
   MessageEntry,
   PruneThreadRequest,
   RestoreThreadRequest,
+  ListRunTraceReply,
   RunStep,
   ThreadCheckpoint,
   Threads,
@@ -233,6 +234,76 @@ export function threadsPastContract(
       );
     }
   });
+
+  check('the trace of a run has its steps with what went on within them, page by page', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    const request = { owner, runId: 'r1', limit: 50, withContent: false };
+    const traced = async (fromStep: number, rest: object = {}): Promise<ListRunTraceReply> =>
+      threads.listRunTrace({ ...request, fromStep, ...rest }, call());
+    const begun = await traced(0);
+    t.like(begun, { steps: [], hasMore: false, uncommitted: { step: 0, nodes: [] } });
+    const spansJson = bytes('{"spans":[]}');
+    const contentJson = bytes('{"0":{}}');
+    for (let step = 0; step < 5; step++)
+      await commit(threads, 'r1', epoch, {
+        ...busyStep(step),
+        next: ['n'],
+        ...(step % 2 === 0 && { trace: { spansJson, contentJson } }),
+      });
+    const { steps, hasMore, uncommitted } = await traced(0);
+    t.false(hasMore);
+    t.deepEqual(
+      steps.map(({ step, trace }) => [step, text(trace?.spansJson), trace?.contentJson]),
+      [0, 1, 2, 3, 4].map((step) => [step, step % 2 === 0 ? '{"spans":[]}' : undefined, undefined]),
+    );
+    t.like(uncommitted, { step: 5, nodes: ['n'], since: steps.at(-1)?.at ?? 0 });
+    t.is(text((await traced(0, { withContent: true })).steps[0]?.trace?.contentJson), '{"0":{}}');
+    const part = await traced(1, { limit: 2 });
+    t.deepEqual([part.steps.map(({ step }) => step), part.hasMore, part.uncommitted], [[1, 2], true, undefined]);
+    t.like(await traced(5), { steps: [], hasMore: false, uncommitted: { step: 5, nodes: ['n'] } });
+    const plainSteps = await stepsOf(threads, 'r1');
+    t.deepEqual(
+      steps.map(({ checkpointId }) => checkpointId),
+      plainSteps.map(({ checkpointId }) => checkpointId),
+    );
+    await threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call());
+    t.like((await traced(0)).uncommitted, { step: 5, nodes: ['n'] }, 'it was stopped in it');
+    await refused(t, threads.listRunTrace({ ...request, runId: 'r9', fromStep: 0 }, call()), 'NotFound');
+    await refused(t, threads.listRunTrace({ ...request, owner: 'u:bob', fromStep: 0 }, call()), 'NotFound');
+  });
+
+  check(
+    'traces that are large are given in replies that a wire can carry, and too large ones are left out',
+    async (t, threads) => {
+      const { epoch } = await acceptAndClaim(threads, 'r1');
+      const spansJson = Buffer.alloc(200_000, ' ');
+      const contentJson = Buffer.alloc(900_000, ' ');
+      for (let step = 0; step < 6; step++)
+        await commit(threads, 'r1', epoch, { ...busyStep(step), trace: { spansJson, contentJson } });
+      let read = 0;
+      for (let replies = 0; ; replies++) {
+        const { steps, hasMore } = await threads.listRunTrace(
+          { owner, runId: 'r1', fromStep: read, limit: 50, withContent: true },
+          call(),
+        );
+        t.true(steps.length >= 1);
+        read += steps.length;
+        if (hasMore) continue;
+        t.true(replies >= 2);
+        break;
+      }
+      t.is(read, 6);
+      await commit(threads, 'r1', epoch, { ...busyStep(6), trace: { spansJson: Buffer.alloc(3_000_000, ' ') } });
+      const { steps } = await threads.listRunTrace(
+        { owner, runId: 'r1', fromStep: 6, limit: 1, withContent: true },
+        call(),
+      );
+      t.deepEqual(
+        steps.map(({ step, trace }) => [step, trace]),
+        [[6, undefined]],
+      );
+    },
+  );
 
   check('heavy steps are given in replies that a wire can carry', async (t, threads) => {
     const { epoch } = await acceptAndClaim(threads, 'r1');

@@ -45,6 +45,8 @@ export interface Services {
   readonly config: RequestConfig;
   /** Whether callers authenticate: the user of a run is then the principal's, whatever the body says. */
   readonly secured: boolean;
+  /** Whether everyone on this machine is let in, and nobody else: all callers are operators. */
+  readonly isLocal: boolean;
   /**
    * Asks the authorization backend about a run that somebody else than its owner starts. @returns the agent for which it was allowed;
    * `undefined` where that does not depend on the agent. @throws PermissionDenied

@@ -17,6 +17,8 @@ interface EarlierProgress {
   readonly continuation: Continuation | undefined;
   /** What nodes of the first step had returned when the run failed that this one tries again. */
   readonly returned: Returned | undefined;
+  /** The bytes of content that the trace of the run has. */
+  readonly traced: number;
 }
 
 /** What nodes of a step have returned that failed, by their names. */
@@ -27,6 +29,7 @@ interface StoredProgress {
   readonly visits: Visits;
   readonly carry?: Continuation;
   readonly returned?: Returned;
+  readonly traced?: number;
 }
 
 /** Where a run stood when it failed. */
@@ -67,10 +70,15 @@ function jsonOf(result: NodeResult, node: string): string | undefined {
   }
 }
 
+/** `traced` is how many bytes of content the trace of the run has. */
 export const toProgressJson = (
   visits: ReadonlyMap<string, number>,
   continuation: Continuation | undefined,
-): Uint8Array => Buffer.from(JSON.stringify({ visits: Object.fromEntries(visits), carry: continuation }));
+  traced = 0,
+): Uint8Array =>
+  Buffer.from(
+    JSON.stringify({ visits: Object.fromEntries(visits), carry: continuation, ...(traced > 0 && { traced }) }),
+  );
 
 export function fromProgress(claimed: ClaimedRun): EarlierProgress {
   const { progressJson, isTakeover, step } = claimed;
@@ -82,6 +90,7 @@ export function fromProgress(claimed: ClaimedRun): EarlierProgress {
     visits: new Map(Object.entries(visits)),
     continuation: stored.carry,
     returned: stored.returned,
+    traced: isTakeover && step > 0 ? (stored.traced ?? 0) : 0,
   };
 }
 

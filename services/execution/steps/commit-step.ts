@@ -17,6 +17,7 @@ import { bytesOver, jsonQuotes, sizes } from '@agent-workflow/kit/sizes';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import { refuseLargeRest } from '@agent-workflow/graph/run/step-bounds';
 import type { Delta } from '@agent-workflow/graph/state/merge';
+import type { WrittenTrace } from '@agent-workflow/graph/trace/step-trace';
 import { whileAway } from '../record/away.ts';
 import { onlyNode, type StepNodes } from '../record/committed-step.ts';
 import { bytesOfFields, type StateSize } from '../record/thread-state.ts';
@@ -45,6 +46,8 @@ export interface StepCommit {
   readonly progressJson?: Uint8Array;
   /** When the nodes of the step began, in milliseconds since 1970; absent when none did. */
   readonly startedAt?: number;
+  /** What went on within it; absent where that is not known. */
+  readonly trace?: WrittenTrace | undefined;
   /** How often nodes of the step began again after an error; absent when the run failed in it. */
   readonly retries?: number;
   readonly at: number;
@@ -97,6 +100,7 @@ export function prepareCommit({ owner, claimed, usage }: DriveOptions, commit: S
     ...(progressJson ? { progressJson } : {}),
     ...(used ? { usageJson: JSON.stringify(used) } : {}),
     ...workOf(claimed, usage, commit),
+    ...(commit.trace ? { trace: commit.trace } : {}),
   };
   return { request, size, addedBytes, used };
 }
@@ -241,13 +245,14 @@ export async function sendFused(
 }
 
 function toFused(request: CommitStepRequest): FusedStep {
-  const { at, messages, nodes, next, openCalls, end, progressJson, usageJson, work } = request;
+  const { at, messages, nodes, next, openCalls, end, progressJson, usageJson, work, trace } = request;
   return {
     ...{ at, messages, nodes, next, openCalls },
     ...(end ? { end } : {}),
     ...(progressJson ? { progressJson } : {}),
     ...(usageJson === undefined ? {} : { usageJson }),
     ...(work ? { work } : {}),
+    ...(trace ? { trace } : {}),
   };
 }
 

@@ -9,6 +9,7 @@ import { unanswered } from '@agent-workflow/graph/state/deadline';
 import { enterGraph } from '@agent-workflow/graph/run/step';
 import { mergeOutputs, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
+import type { StepTrace } from '@agent-workflow/graph/trace/step-trace';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import { toEventError } from '@agent-workflow/protos/failures';
 import type { EventWriter } from '../events/event-writer.ts';
@@ -57,16 +58,19 @@ async function driveSteps(
 ): Promise<Driven> {
   let runState = first;
   let running = begun;
+  let trace: StepTrace | undefined;
   try {
     for (;;) {
+      trace = undefined;
       const result = await (running ?? runNodes(options, events, runState));
+      ({ trace } = result);
       const finished = await finishStep(options, events, runState, result);
       if ('ended' in finished) return finished.ended;
       ({ runState, running } = finished);
     }
   } catch (error) {
     if (!isRunFailure(error) || options.runContext.signal.aborted) throw error;
-    return failRun(options, events, runState, error);
+    return failRun(options, events, runState, error, leftOf(error)?.trace ?? trace);
   }
 }
 
@@ -83,8 +87,9 @@ function beginOrFailure(options: DriveOptions): RunState | RunFailure {
  * Where a claimed run begins or continues.
  * @throws RunFailure when its input does not fit the thread.
  */
-function begin({ claimed, graph, runOptions, cached, now, onFault }: DriveOptions): RunState {
-  const { added, visits, continuation, returned } = fromProgress(claimed);
+function begin({ claimed, graph, runOptions, cached, trace, now, onFault }: DriveOptions): RunState {
+  const { added, visits, continuation, returned, traced } = fromProgress(claimed);
+  trace.goOnFrom(traced);
   const thread = claimedState(graph, claimed, cached);
   const [unmatched] = claimed.unmatchedAnswers;
   if (unmatched !== undefined)
@@ -174,6 +179,7 @@ async function failRun(
   events: EventWriter,
   runState: RunState | undefined,
   failure: RunFailure,
+  trace?: StepTrace,
 ): Promise<FailedRun> {
   const { code, node } = failure;
   const { text: message, reason, parameter } = shownOf(failure);
@@ -187,7 +193,7 @@ async function failRun(
   const visits = runState ? countVisits(runState) : new Map<string, number>();
   const iterations = Math.max(0, ...visits.values());
   const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
-  const reply = await commitFailure(options, runState, { end, at }, failure);
+  const reply = await commitFailure(options, runState, { end, at, trace: trace?.toStored('failed') }, failure);
   const last = events.write('error', toEventError(error), node === undefined ? {} : { node }, { at });
   const published = append(options, events, [last]);
   return { failure, published, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) };
@@ -197,7 +203,7 @@ async function failRun(
 async function commitFailure(
   options: DriveOptions,
   runState: RunState | undefined,
-  ended: Pick<StepCommit, 'end' | 'at'>,
+  ended: Pick<StepCommit, 'end' | 'at' | 'trace'>,
   failure: RunFailure,
 ): ReturnType<typeof commitStep> {
   if (!runState) {

@@ -18,6 +18,7 @@ import type { StateSize } from '../record/thread-state.ts';
 import type { EventWriter } from '../events/event-writer.ts';
 import type { PromptTools } from './prompt-tools.ts';
 import type { RunUsage } from './run-usage.ts';
+import type { RunTrace } from './run-trace.ts';
 
 /** What one claimed run is driven with. */
 export interface DriveOptions {
@@ -46,6 +47,7 @@ export interface DriveOptions {
   /** The clock by which the run sleeps, and by which its commits and events are dated, in milliseconds since 1970. */
   readonly now: () => number;
   readonly usage: RunUsage;
+  readonly trace: RunTrace;
   readonly promptTools: PromptTools;
   /** Called with the tokens by model that a commit has put on record. */
   readonly onUsage?: ((added: Usage) => void) | undefined;

@@ -1,6 +1,7 @@
 import type { CallBlock } from '@agent-workflow/protos/message';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import type { Usage } from '@agent-workflow/protos/usage';
+import type { SpanStatus } from '@agent-workflow/protos/run-trace';
 import type { RunEnd } from '@agent-workflow/protos/threads';
 import { allOpenCalls } from '@agent-workflow/graph/state/calls';
 import { wakeTimeOf } from '@agent-workflow/graph/run/asleep';
@@ -69,10 +70,13 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
     context: result.state.context,
     startedAt: runState.at,
     retries: result.retries,
+    trace: result.trace?.toStored(statusOf(result)),
     at,
     wakeAt: wakeAt ?? deadline,
     ...(outcome ? { end: toRunEnd(outcome) } : {}),
-    ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.continuation) }),
+    ...(next.length === 0
+      ? {}
+      : { progressJson: toProgressJson(visits, result.continuation, options.trace.contentBytes) }),
   });
   const following = {
     state: result.state,
@@ -84,6 +88,10 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
   };
   return { runState, result, ran, visits, outcome, delta, at, wakeAt, commit, following };
 }
+
+/** How a step has ended that is not over. */
+const statusOf = ({ waiting, wakeAt }: StepResult): SpanStatus | undefined =>
+  waiting ? 'waiting' : wakeAt === undefined ? undefined : 'sleeping';
 
 /** The state of the run after a step that it goes on from. */
 export const stateBehind = ({ runState, result, visits, commit, following }: EndedStep): RunState => ({

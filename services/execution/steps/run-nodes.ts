@@ -1,5 +1,6 @@
 import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
 import { runStep } from '@agent-workflow/graph/run/step';
+import type { StepTrace } from '@agent-workflow/graph/trace/step-trace';
 import type { NodeResult, StepResult } from '@agent-workflow/graph/run/super-step';
 import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
 import { hideInherited } from '@agent-workflow/runtime/built-ins';
@@ -16,6 +17,8 @@ import { awakeNodes, publish, type DriveOptions, type StepState } from './driven
 /** What a step came to, and how often its nodes began again after an error. */
 export interface RanStep extends StepResult {
   readonly retries: number;
+  /** Absent where no node ran. */
+  readonly trace?: StepTrace;
 }
 
 /** Does the work now, or when it may be done. `content` is the JSON value that is kept while it waits. */
@@ -72,7 +75,11 @@ export async function runNodes(
     });
   };
   let retries = 0;
+  const { claimed } = options;
+  const isTakeover = step === claimed.step && claimed.isTakeover && claimed.wakeAt === undefined;
+  const trace = options.trace.begin(runState.at, isTakeover);
   const running = runStep({
+    span: trace.step,
     graph: options.graph,
     nodes,
     number: step,
@@ -115,12 +122,12 @@ export async function runNodes(
   });
   try {
     const result = await running;
-    return { ...result, retries };
+    return { ...result, retries, trace };
   } catch (error) {
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable, or refuses the worker, does not fail the run: it is requeued, and its step runs again.
     const thrown = records.failure ?? (isServiceAway(cause) ? cause : error);
-    if (isRunFailure(thrown)) leftByStep.set(thrown, { returned, hasRecords: records.mayExist() });
+    if (isRunFailure(thrown)) leftByStep.set(thrown, { returned, hasRecords: records.mayExist(), trace });
     throw thrown;
   } finally {
     hideInherited();
@@ -132,6 +139,7 @@ interface Left {
   /** What the other nodes had returned. */
   readonly returned: ReadonlyMap<string, NodeResult> | undefined;
   readonly hasRecords: boolean;
+  readonly trace: StepTrace;
 }
 
 const leftByStep = new WeakMap<RunFailure, Left>();

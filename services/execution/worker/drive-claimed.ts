@@ -23,6 +23,7 @@ import { bindMemory } from '../steps/bound-memory.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
 import { createPromptTools, type PromptTools } from '../steps/prompt-tools.ts';
 import { RunUsage } from '../steps/run-usage.ts';
+import { RunTrace } from '../steps/run-trace.ts';
 import type { DriveOptions } from '../steps/driven-run.ts';
 import { named, type Agents } from '../record/agents.ts';
 import type { RunLog } from '../ports/log.ts';
@@ -43,6 +44,8 @@ interface DriveClaimedOptions {
   readonly log: Log;
   readonly watchdog: Watchdog;
   readonly now: () => number;
+  /** Whether traces keep prompts, stacks and log lines. */
+  readonly tracesContent: boolean;
   readonly onClaimed?: ((claimed: ClaimedRun, options: RunOptions) => void) | undefined;
   readonly onUsage?: DriveOptions['onUsage'];
   readonly active: ActiveRuns;
@@ -173,7 +176,7 @@ interface RunParts extends RunToDrive {
 }
 
 function toDriveOptions(
-  { threads, eventLog, log, memory, files, now, onUsage }: DriveClaimedOptions,
+  { threads, eventLog, log, memory, files, now, tracesContent, onUsage }: DriveClaimedOptions,
   { graph, owner, claimed, cached, replicas, runOptions, signal, promptTools }: RunParts,
   onStep: DriveOptions['onStep'],
 ): DriveOptions {
@@ -203,6 +206,7 @@ function toDriveOptions(
     onStep,
     promptTools,
     usage: new RunUsage(claimed),
+    trace: new RunTrace({ now, keepsContent: tracesContent }),
     runContext: toRunContext(graph, claimed, runOptions, { signal, ...servicesUnder(signal) }),
     isRemote: remoteTools(graph, runOptions),
     onFault: ({ error, ...where }: CodeFault) => {

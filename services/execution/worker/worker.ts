@@ -55,6 +55,8 @@ export interface WorkerOptions {
   readonly contextBytes: number;
   /** Bound of the thread states that are cached between runs, in bytes of JSON. */
   readonly threadCacheBytes: number;
+  /** Whether traces keep prompts, stacks and log lines. */
+  readonly tracesContent: boolean;
   /** Runs go by it. */
   readonly clock: RecordClock;
   /** Called with each claimed run and its options: for metrics. */

@@ -15,6 +15,7 @@ import { nameOf } from '../state/name-of.ts';
 import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
 import { refuseLong, toCallParts, type EndedCall } from './ended-calls.ts';
 import { readFinishReason } from './finish-reason.ts';
+import { traceAnswer } from './traced-answer.ts';
 import { maxKept } from './kept-members.ts';
 import { toTokens } from './tokens.ts';
 
@@ -43,16 +44,19 @@ export function aiSdkModel(model: LanguageModel, options: AiSdkModelOptions = {}
   refuseUnknown('options of aiSdkModel', '', options, optionNames);
   const { parameters = {}, timeoutMs = 300_000, names, inputModalities: takes } = options;
   const source = sourceOf(model);
+  const answer: Model['answer'] = (question, signal) => {
+    let hasBegun = false;
+    const toFault = (error: unknown): ModelFault => faultOf(error, hasBegun);
+    return guardAnswer({ signal, timeoutMs, names, toFault }, async function* (either) {
+      const stream = await startStream(model, question, { parameters, takes, source, signal: either });
+      hasBegun = true;
+      yield* readAiAnswer(stream, { model: model.modelId, source });
+    });
+  };
+  const name = model.modelId;
   return {
-    answer: (question, signal) => {
-      let hasBegun = false;
-      const toFault = (error: unknown): ModelFault => faultOf(error, hasBegun);
-      return guardAnswer({ signal, timeoutMs, names, toFault }, async function* (either) {
-        const stream = await startStream(model, question, { parameters, takes, source, signal: either });
-        hasBegun = true;
-        yield* readAiAnswer(stream, { model: model.modelId, source });
-      });
-    },
+    name,
+    answer: (question, signal) => traceAnswer({ name, question, signal }, () => answer(question, signal)),
   };
 }
 

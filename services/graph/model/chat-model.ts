@@ -2,6 +2,7 @@ import { readChatAnswer } from './chat-answer.ts';
 import { sendQuestion, toChatFault, toHeaders, toUrl, type ChatApi } from './chat-request.ts';
 import { guardAnswer } from './guarded-answer.ts';
 import type { Model } from './model.ts';
+import { traceAnswer } from './traced-answer.ts';
 import type { SettingNames } from './model-failure.ts';
 import { nameOf } from '../state/name-of.ts';
 import { refuseUnknown, requireObject } from '../state/refuse-unknown.ts';
@@ -28,10 +29,13 @@ export function chatModel(options: ChatModelOptions): Model {
   toHeaders(options);
   const { timeoutMs = 300_000, names, ...api } = options;
   return {
+    name: api.model,
     answer: (question, signal) =>
-      guardAnswer({ signal, timeoutMs, names, toFault: toChatFault }, async function* (either) {
-        yield* readChatAnswer(await sendQuestion(api, question, either), api.model);
-      }),
+      traceAnswer({ name: api.model, question, signal }, () =>
+        guardAnswer({ signal, timeoutMs, names, toFault: toChatFault }, async function* (either) {
+          yield* readChatAnswer(await sendQuestion(api, question, either), api.model);
+        }),
+      ),
   };
 }
 

@@ -3,6 +3,15 @@ import type { NodeContext } from '../build/context.ts';
 import { nameOf } from '../state/name-of.ts';
 import { StatedError } from '../state/stated-error.ts';
 import type { AnswerPart, FinishReason, Model, ModelQuestion, UsagePart } from './model.ts';
+import { beginAnswer } from './traced-answer.ts';
+
+interface Asking {
+  readonly model: Model;
+  readonly question: ModelQuestion;
+  readonly context: NodeContext;
+  /** The message that the answer becomes; absent: none. */
+  readonly messageId?: string;
+}
 
 /** What a node takes of an answer, as it comes. */
 export type TakenPart = Exclude<AnswerPart, UsagePart | { readonly type: 'finish' }>;
@@ -14,19 +23,18 @@ export type TakenPart = Exclude<AnswerPart, UsagePart | { readonly type: 'finish
  * of its length or the filter of the provider ended it.
  */
 export async function followAnswer(
-  {
-    model,
-    question,
-    context,
-  }: { readonly model: Model; readonly question: ModelQuestion; readonly context: NodeContext },
+  { model, question, context, messageId }: Asking,
   take: (part: TakenPart) => void,
 ): Promise<FinishReason> {
   let usage: UsagePart | undefined;
   let reason: FinishReason | undefined;
   let isEmpty = true;
+  const { signal } = context;
+  const answer = beginAnswer({ name: model.name, question, signal, messageId });
   try {
-    for await (const part of partsOf(model, question, context.signal)) {
+    for await (const part of partsOf(model, question, signal)) {
       requirePart(part);
+      answer?.take(part);
       if (part.type === 'usage') usage = part;
       else if (part.type === 'finish') reason = part.reason;
       else {
@@ -34,12 +42,17 @@ export async function followAnswer(
         take(part);
       }
     }
+  } catch (error) {
+    answer?.fail(error);
+    throw error;
   } finally {
     if (usage) context.usage({ ...usage, finishReason: reason });
     else if (reason) context.usage({ finishReason: reason });
   }
   const failure = failureOf(reason, isEmpty);
+  if (failure) answer?.fail(failure);
   if (failure) throw failure;
+  answer?.end();
   return reason ?? 'unknown';
 }
 

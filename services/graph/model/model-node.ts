@@ -38,7 +38,7 @@ export function modelNode<S extends ModelState>(
     const { question, nameOf: nameOfTool } = withSentNames(questionOf(options, state, context));
     const cut: CallPart[] = [];
     const isNew = createNewIds(question.messages);
-    const reason = await followAnswer({ model, question, context }, (part) => {
+    const reason = await followAnswer({ model, question, context, messageId: context.messageId }, (part) => {
       if (part.type !== 'tool_call') {
         emitChunk(part, context);
         return;

@@ -47,6 +47,8 @@ export interface UsagePart extends ModelUsage {
 
 /** A language model. */
 export interface Model {
+  /** The name under which its provider knows it, for those who look at a trace; absent: the one that its usage names. */
+  readonly name?: string | undefined;
   /**
    * Asks the model and gives the parts of its answer in their order. An API that counts no tokens gives no usage.
    * @throws Error whose message the caller of a run may read: it holds no key, no address and no words of the API. The signal's reason

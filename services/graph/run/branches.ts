@@ -9,7 +9,8 @@ import { underOwnSignal } from './attempt.ts';
 import type { NodeOutput } from '../state/merge.ts';
 import type { Branch } from './continuation.ts';
 import { keyOf } from './keys.ts';
-import { runNode, runUnder } from './node.ts';
+import { endSpan, runNode, runUnder } from './node.ts';
+import { failSpan } from '../trace/span-error.ts';
 import { aheadOf, hold, seenBy } from './held.ts';
 import { resultJson } from './result-json.ts';
 import type { NodeResult, RunStep, Step } from './super-step.ts';
@@ -31,9 +32,10 @@ export async function runBranches(
   const { maxConcurrency = defaultConcurrency } = step.graph.policies.get(node) ?? {};
   const results = new Map<Branch, NodeResult>();
   const countBytes = boundBytes(node);
+  const span = step.span?.begin('node', { name: node });
   await underOwnSignal({ signal: step.run.signal }, async (signal) => {
     const { promise: failed, reject: fail } = Promise.withResolvers<never>();
-    const under = { ...step, run: runUnder(step, signal), streamsReturned: true };
+    const under = { ...step, span, run: runUnder(step, signal), streamsReturned: true };
     const ahead = aheadOf(branches.map(({ held }) => held));
     const left = branches.filter(({ held }) => !held?.done);
     const all = eachOf(left, maxConcurrency, async (branch) => {
@@ -47,8 +49,11 @@ export async function runBranches(
       }
     });
     await Promise.race([all, failed]);
+  }).catch((error: unknown) => {
+    failSpan(span, error, step.run.signal);
+    throw error;
   });
-  return joinResults(node, branches, results);
+  return endSpan(span, joinResults(node, branches, results));
 }
 
 /** A branch that begins again does not see what the others of its node have put on record. */
@@ -79,6 +84,8 @@ async function runBranch(
   };
   const asleep = resultAsleep(own, node);
   if (asleep) return asleep;
+  const span = step.span?.begin('branch', { number: index });
+  if (span?.keepsContent) span.add('input', input);
   // A sub-graph that runs again begins at its start, and what its routes send may differ: only whole steps of the run have records.
   const records = step.within === undefined ? step.branchRecords : undefined;
   const key = keyOf(own, node);
@@ -87,10 +94,12 @@ async function runBranch(
     const { result: known, usage } = found;
     countBytes(JSON.stringify(known));
     for (const one of usage) report(one);
+    span?.note({ replayed: true });
+    endSpan(span, known);
     // Whether its chunks reached the log before its worker died, the log alone knows.
     return deepFreeze({ ...known, streamed: [] });
   }
-  const result = await runNode(own, node, runStep);
+  const result = await runNode({ ...own, span }, node, runStep);
   if (result.waiting) return inBranch(result, index);
   const json = resultJson(inBranch(result, index), node);
   countBytes(json);

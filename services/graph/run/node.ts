@@ -15,13 +15,19 @@ import { createInterruptScope, hasLeft, inInterruptScope, type InterruptScope } 
 import { promisePlace, toJsonValue } from '../state/json-value.ts';
 import { boundProviderData, toMessages, type MessageChunk } from '../state/message.ts';
 import { nameOfClass } from '../state/name-of.ts';
-import { withInterrupts, withUsage } from './tool-call-records.ts';
+import { withInterrupts, withReplays, withUsage } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
 import { foreignSchemaFault } from '../state/schema.ts';
 import type { NewMessage } from '../state/state.ts';
 import type { NodeResult, Step, RunStep } from './super-step.ts';
 import { runSubgraph } from './subgraph.ts';
 import type { Tool, ToolNode } from '../build/tool.ts';
+import type { NodePolicy } from '../build/policy.ts';
+import type { SpanOutput, SpanStatus } from '@agent-workflow/protos/run-trace';
+import { totalOf, type Usage } from '@agent-workflow/protos/usage';
+import { runTraced } from '../trace/current-span.ts';
+import { failSpan, shownError, thrownError } from '../trace/span-error.ts';
+import type { Span, SpanFacts } from '../trace/step-trace.ts';
 import { answerCall, refuseCall } from './tools.ts';
 import { openUsageReports } from './usage-reports.ts';
 
@@ -34,28 +40,86 @@ export async function runNode(step: Step, name: string, runStep: RunStep): Promi
   if (!node) throw new RunFailure('GraphFailed', `the graph has no node "${name}"`, { node: name });
   const policy = step.graph.policies.get(name);
   const { signal } = step.run;
+  // A branch has a span already.
+  const span = step.branch === undefined ? step.span?.begin('node', { name }) : step.span;
   try {
-    if (!policy) return await runAttempt(step, name, node, runStep);
-    const onRestart = (attempt: number, error: unknown): void => {
-      step.onFault?.({ node: name, attempt: attempt - 1, error });
-      step.onRestart?.(name, attempt);
-    };
-    return await runAttempts({ policy, signal, onRestart, countsFrom: step.countsFrom }, async (own) =>
-      runAttempt({ ...step, run: runUnder(step, own) }, name, node, runStep),
-    );
+    return endSpan(span, await runByPolicy({ ...step, span }, name, { node, policy, runStep }));
   } catch (error) {
-    if (signal.aborted) throw error;
-    if (isRunFailure(error)) throw error.node === undefined ? failureAt(placeOf(step, name), name, error) : error;
-    const place = placeOf(step, name);
-    if (!(error instanceof NodeTimeout)) throw failureOfCode('NodeFailed', place, error, name);
-    const message = `${place} ${error.message}`;
-    throw new RunFailure('NodeFailed', message, {
-      ...{ node: name, cause: error },
-      shown: { text: message, reason: 'timed_out' },
-    });
+    const failure = signal.aborted ? error : toFailure(step, name, error);
+    failSpan(span, failure, signal);
+    throw failure;
   }
 }
 
+interface ByPolicy {
+  readonly node: AnyNode;
+  readonly policy: NodePolicy | undefined;
+  readonly runStep: RunStep;
+}
+
+async function runByPolicy(step: Step, name: string, { node, policy, runStep }: ByPolicy): Promise<NodeResult> {
+  if (!policy) return runAttempt(step, name, node, runStep);
+  const { signal } = step.run;
+  const onRestart = (attempt: number, error: unknown): void => {
+    step.onFault?.({ node: name, attempt: attempt - 1, error });
+    step.onRestart?.(name, attempt);
+  };
+  let attempts = 0;
+  return runAttempts({ policy, signal, onRestart, countsFrom: step.countsFrom }, async (own) => {
+    attempts += 1;
+    const span = policy.retry ? step.span?.begin('attempt', { number: attempts }) : step.span;
+    const attempt = { ...step, span, run: runUnder(step, own) };
+    if (!policy.retry) return runAttempt(attempt, name, node, runStep);
+    try {
+      const result = await runAttempt(attempt, name, node, runStep);
+      span?.end(statusOf(result));
+      return result;
+    } catch (error) {
+      // A timeout ends the signal of the attempt alone.
+      failSpan(span, own.aborted ? own.reason : error, signal);
+      throw error;
+    }
+  });
+}
+
+/** Ends the span of a node or a branch by what it has given. */
+export function endSpan(span: Span | undefined, result: NodeResult): NodeResult {
+  span?.end(statusOf(result), { output: outputOf(result) });
+  return result;
+}
+
+const statusOf = ({ waiting, wakeAt }: NodeResult): SpanStatus | undefined =>
+  waiting ? (wakeAt === undefined ? 'waiting' : 'sleeping') : undefined;
+
+/** Ids that are noted of what a node gives. */
+const mostIds = 32;
+
+function outputOf({ outputs }: NodeResult): SpanOutput {
+  const ids: string[] = [];
+  const fields = new Set<string>();
+  let messages = 0;
+  for (const output of outputs) {
+    messages += output.messages.length;
+    for (const { message_id: id } of output.messages.slice(0, mostIds - ids.length)) ids.push(id);
+    for (const name in output.fields) if (fields.size < mostIds) fields.add(name);
+  }
+  return {
+    ...(messages > 0 && { ids, messages }),
+    ...(fields.size > 0 && { fields: [...fields] }),
+  };
+}
+
+/** The failure of a node, by what its code threw. */
+function toFailure(step: Step, name: string, error: unknown): RunFailure {
+  const place = placeOf(step, name);
+  if (isRunFailure(error)) return error.node === undefined ? failureAt(place, name, error) : error;
+  if (!(error instanceof NodeTimeout)) return failureOfCode('NodeFailed', place, error, name);
+  const message = `${place} ${error.message}`;
+  return new RunFailure('NodeFailed', message, {
+    ...{ node: name, cause: error },
+    shown: { text: message, reason: 'timed_out' },
+  });
+}
 /** The context of the run with this signal in place of the run's own. */
 export const runUnder = ({ run, servicesUnder }: Step, signal: AbortSignal): RunContext => ({
   ...run,
@@ -104,13 +168,16 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     // A node reads a copy of the context, because `slice` of a frozen list takes fifty times as long. A change to the copy fails the node.
     const own = [...step.state.context];
     const state = Object.freeze({ ...step.state.values, context: own });
-    update = await inInterruptScope(scope, () => node(state as never, context));
+    update = await runTraced(step.span && { span: step.span, context: own }, () =>
+      inInterruptScope(scope, () => node(state as never, context)),
+    );
     refuseChanged(name, own, step.state.context);
   } catch (error) {
     if (!hasLeft(scope)) throw readable(error);
   } finally {
     life.isOver = true;
     reports.close();
+    step.span?.note(tokensIn(reports.reported()));
   }
   const left = suspensionOf(scope, { node: name }, idempotencyKey);
   if (left) return suspended(name, [left]);
@@ -281,25 +348,41 @@ async function runCall(step: Step, node: string, tools: readonly Tool[], call: C
   const calls = { interrupt: scope.interrupt, progress, usage, ...sleepCalls(scope) };
   const services = step.servicesUnder?.(step.run.signal, idempotencyKey);
   const context: ToolContext = { ...step.run, ...services, callId: call.id, idempotencyKey, ...calls };
-  const records = step.toolCallRecords && withInterrupts(withUsage(step.toolCallRecords, reports), scope);
+  const span = step.span?.begin('tool', { name: call.name, call: call.id });
+  const onReplayed = (): void => span?.note({ replayed: true });
+  const records =
+    step.toolCallRecords && withInterrupts(withUsage(withReplays(step.toolCallRecords, onReplayed), reports), scope);
   let failed = false;
   const onError = (error: unknown): void => {
     failed = true;
+    if (span?.keepsContent) span.add('error', thrownError(error));
+    span?.note({ error: shownError(error) });
     step.onFault?.({ node, tool: call.name, callId: call.id, error });
   };
   const { onToolTurn } = step;
   const onTurn = onToolTurn && ((ms: number): void => onToolTurn(call.name, ms));
-  const message = await inInterruptScope(scope, () =>
-    answerCall(tools, call, { context, records, onError, onTurn }),
+  const message = await runTraced(span && { span, context: step.state.context }, () =>
+    inInterruptScope(scope, () => answerCall(tools, call, { context, records, onError, onTurn })),
   ).finally(() => {
     life.isOver = true;
     reports.close();
+    if (step.run.signal.aborted) span?.end('stopped');
   });
   const left = suspensionOf(scope, { node, call: call.id }, idempotencyKey);
   life.hasReturned = !left && !failed;
+  span?.end(left ? ('waits' in left ? 'waiting' : 'sleeping') : statusOfAnswer(message), tokensIn(reports.reported()));
   if (left) return { left };
   if (step.streamsReturned) publishChunks(step, node, chunksOfWhole(message));
   return { message };
+}
+
+const statusOfAnswer = ({ content: [block] }: Message): SpanStatus =>
+  block?.type === 'tool_result' && block['is_error'] === true ? 'failed' : 'completed';
+
+function tokensIn(usage: Usage): SpanFacts {
+  if (usage.length === 0) return {};
+  const { inputTokens, outputTokens } = totalOf(usage);
+  return { tokens: [inputTokens, outputTokens] };
 }
 
 /** What suspends a node or a call: a question without an answer, or a sleep that has not ended. */

@@ -7,7 +7,7 @@ import { arrive } from '../build/join.ts';
 import { mergeOutputs, type NodeOutput } from '../state/merge.ts';
 import type { EngineState } from '../state/state.ts';
 import { aheadOf, hold, seenBy } from './held.ts';
-import { runNode, runUnder } from './node.ts';
+import { endSpan, runNode, runUnder } from './node.ts';
 import { successors } from './successors.ts';
 import type { NodeResult, Step, StepWithOutputs } from './super-step.ts';
 
@@ -128,6 +128,7 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
 async function runBeside(step: Step, name: string): Promise<NodeResult> {
   const { returned, onReturned } = step;
   const known = returned && Object.hasOwn(returned, name) ? returned[name] : undefined;
+  if (known) endSpan(step.span?.begin('node', { name, replayed: true }), known);
   const result = known ?? (await runNodeOrBranches(step, name));
   if (!result.waiting) onReturned?.(name, result);
   return result;

@@ -30,7 +30,9 @@ export async function runSubgraph(
   let position = enter(step, name, graph);
   while (position.nodes.length > 0) {
     count(position.nodes.filter((own) => !isAsleep(position.continuation, own, step.at)));
-    const result = await namingNode(name, runStep(innerStep(inner, name, graph, position)));
+    const span = step.span?.begin('step', { name: position.nodes.join(', '), number: position.number });
+    const result = await namingNode(name, runStep({ ...innerStep(inner, name, graph, position), span }));
+    span?.end(result.waiting ? 'waiting' : result.wakeAt === undefined ? 'completed' : 'sleeping');
     outputs.push(...result.outputs.map((output) => toOuter(output, name, step.graph)));
     streamed.push(...result.streamed);
     position = {

@@ -11,6 +11,7 @@ import type { Branch, Continuation, PendingInterrupt, PendingSleep, SubgraphPosi
 import type { Interrupt } from './interrupt.ts';
 import type { LateCall } from './late-call.ts';
 import type { ToolCallRecords } from './tool-call-records.ts';
+import type { Span } from '../trace/step-trace.ts';
 
 /** One super-step: nodes that run concurrently on the same state. */
 export interface Step {
@@ -66,6 +67,8 @@ export interface Step {
   readonly onToolTurn?: ((tool: string, ms: number) => void) | undefined;
   /** Called with an error of the agent's code that does not fail the step, so that it can be logged. */
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
+  /** What the step is traced by, or in a branch, a sub-graph or an attempt the part of that; absent: nothing is. */
+  readonly span?: Span | undefined;
   /** Records of tool calls that may be made at most once; without them such calls may be made again like any other. */
   readonly toolCallRecords?: ToolCallRecords | undefined;
   /** Records of the results of branches; without them a step that runs again runs all of them again. */

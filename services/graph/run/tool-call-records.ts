@@ -48,6 +48,16 @@ const unknownOutcome: CallResult = {
   isError: true,
 };
 
+/** The same records; `onReplayed` is called when the result of a call is on record, so that it is not made. */
+export const withReplays = (records: ToolCallRecords, onReplayed: () => void): ToolCallRecords => ({
+  started: async (callKey) => {
+    const found = await records.started(callKey);
+    if (found.record && 'output' in found.record) onReplayed();
+    return found;
+  },
+  ended: async (callKey, record) => records.ended(callKey, record),
+});
+
 /** The same records, for a call that may ask or sleep: while it is suspended it has no result, whatever it returned or threw. */
 export const withInterrupts = (records: ToolCallRecords, scope: InterruptScope): ToolCallRecords => ({
   started: records.started,

@@ -43,6 +43,7 @@ import { countRuns, listOwnRuns } from '../lists/own-runs.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import { listRunSteps } from '../runs/steps.ts';
+import { listRunTrace } from '../runs/trace.ts';
 
 /** A worker whose clock is ahead of that of the record. */
 export interface ClockAhead {
@@ -346,6 +347,14 @@ export const createRunReadCalls = ({ store, texts, now }: RunReadCallsOptions): 
     const run = await knownRun(store, request.owner, request.runId);
     const key = { owner: request.owner, threadId: run.threadId };
     return { steps: await listRunSteps({ store, texts }, key, request, await liveHead(store, key)) };
+  },
+
+  listRunTrace: async (request) => {
+    const { threadId } = await knownRun(store, request.owner, request.runId);
+    const key = { owner: request.owner, threadId };
+    // The head is read before the run: one that has ended since is shown as ended.
+    const head = await liveHead(store, key);
+    return listRunTrace(store, key, request, { head, run: await knownRun(store, request.owner, request.runId) });
   },
 });
 

@@ -60,6 +60,10 @@ function excessOf(change: Change, bytes: number): string | undefined {
   return bytes > sizes.change ? bytesOver(bytes, sizes.change) : undefined;
 }
 
+/** Whether a change, which is not too large by itself, may write so many bytes more. Two that are fused may each be half as large. */
+export const hasRoomFor = (change: Change, thread: ThreadKey, bytes: number): boolean =>
+  bytesWritten(change, thread) + undoBytes(change) + bytes <= sizes.change / 2;
+
 const undoBytes = (change: Change): number =>
   checkpointsOf(change).reduce((sum, [, { undo }]) => sum + undo.byteLength, 0);
 

@@ -1,5 +1,5 @@
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
-import type { OpenCall, RunEnd, StepWork } from '@agent-workflow/protos/threads';
+import type { OpenCall, RunEnd, StepTrace, StepWork } from '@agent-workflow/protos/threads';
 
 // The data of the record: what stands in the rows of one thread. Times are in milliseconds since 1970, sizes in bytes.
 
@@ -151,6 +151,8 @@ export interface CheckpointInfo {
 export interface Checkpoint extends CheckpointInfo {
   /** The undo record: what the change overwrote, from which the version before can be restored. A store does not read it. */
   readonly undo: Uint8Array;
+  /** What went on within the step. A store gives it in no list but that of traces, and does not read it. */
+  readonly trace?: StepTrace;
 }
 
 /** Names a tool call that may be made at most once. */

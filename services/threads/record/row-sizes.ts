@@ -1,5 +1,5 @@
 import type { UndoRow } from '../ports/changes.ts';
-import type { CheckpointRow } from '../ports/history.ts';
+import type { CheckpointRow, TraceRow } from '../ports/history.ts';
 import type { OwnRunRow, RunRow, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, ThreadKey } from '../ports/record.ts';
 
@@ -59,3 +59,6 @@ export const checkpointBytes = ({ runId, nodes, next, metadata }: CheckpointRow)
   frameBytes + textBytes(runId) + listBytes(nodes) + listBytes(next) + (metadata?.byteLength ?? 0);
 
 export const undoBytes = ({ undo }: UndoRow): number => undo.byteLength;
+
+export const traceBytes = ({ spansJson, contentJson }: Omit<TraceRow, 'version'>): number =>
+  spansJson.byteLength + (contentJson?.byteLength ?? 0);

@@ -1,7 +1,7 @@
 import { createQuota } from '@agent-workflow/kit/pages';
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { RunEnd, StepWork } from '@agent-workflow/protos/threads';
-import type { CheckpointRow } from '../ports/history.ts';
+import type { CheckpointRow, TraceRow } from '../ports/history.ts';
 import type { OwnRunRow, OwnRunsPart, RunRow } from '../ports/lists.ts';
 import type { LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { SleepingRun } from '../ports/sweeps.ts';
@@ -63,6 +63,12 @@ export const toCheckpointRow = (row: Row): CheckpointRow => ({
   at: row['at'] as number,
   ...optional('metadata', row['metadata'] as Uint8Array | null),
   ...(typeof row['work'] === 'string' ? { work: JSON.parse(row['work']) as StepWork } : {}),
+});
+
+export const toTraceRow = (row: Row): TraceRow => ({
+  version: row['version'] as number,
+  spansJson: row['trace'] as Uint8Array,
+  ...optional('contentJson', row['trace_content'] as Uint8Array | null),
 });
 
 /** How a step ran, as a column has it. */

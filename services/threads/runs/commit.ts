@@ -9,13 +9,16 @@ import type {
   ReleaseRunReply,
   ReleaseRunRequest,
   FusedStep,
+  StepTrace,
 } from '@agent-workflow/protos/threads';
+import { spansBytes, stepContentBytes } from '@agent-workflow/protos/run-trace';
 import { heldMessages, withoutDeadlines } from '@agent-workflow/protos/progress';
 import type { Decision, Snapshot, Change } from '../ports/changes.ts';
-import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
+import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import { refuseMessages, refuseStep } from '../record/bounds.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
-import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
+import { hasRoomFor, refuseLargeChange, withCheckpoint } from '../history/undo.ts';
+import { traceBytes } from '../record/row-sizes.ts';
 import type { RefuseUnfit } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fixNextRevision, isOfRetired, servedRun, committedIterations, type Serving } from './revision.ts';
@@ -75,7 +78,7 @@ export function decideCommit(
 }
 
 function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: RoutingsByAgent): StepDecision {
-  const { runId, step, at, end, wakeAt, usageJson, work } = request;
+  const { runId, step, at, end, wakeAt, usageJson, work, trace } = request;
   if (end && wakeAt !== undefined && end.status !== 'interrupted')
     throw invalid(['wakeAt'], 'is given together with an end that waits for nobody');
   const head = fencedHead(request, snapshot);
@@ -123,7 +126,7 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
     refuseGrowth(head.size, sized.head.size, stepWrite);
   refuseLargeChange(sized, request, stepWrite.messages);
   return {
-    change: sized,
+    change: withTrace(sized, request, trace),
     reply: {
       version: stepped.version,
       ...(end && left ? nextOf(left.head) : {}),
@@ -133,6 +136,21 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
 }
 
 const stepWrite: SizePlaces = { messages: ['messages'], fields: ['fields'] };
+
+/** The change with as much of the trace as it has room for: no step is refused for its trace. */
+function withTrace({ checkpoint, ...change }: Change, key: ThreadKey, trace: StepTrace | undefined): Change {
+  if (!checkpoint) return change;
+  const { spansJson, contentJson } = trace ?? {};
+  if (!spansJson || spansJson.byteLength > spansBytes + frameBytes) return { ...change, checkpoint };
+  const content = contentJson && contentJson.byteLength <= stepContentBytes + frameBytes ? { contentJson } : {};
+  for (const fitting of [{ spansJson, ...content }, { spansJson }])
+    if (hasRoomFor({ ...change, checkpoint }, key, traceBytes(fitting)))
+      return { ...change, checkpoint: { ...checkpoint, trace: fitting } };
+  return { ...change, checkpoint };
+}
+
+/** What the two texts of a trace may hold beside spans and content. */
+const frameBytes = 64 * 1024;
 
 /** Places of the messages that leave the context: those that are part of it, or are put there by this very step. */
 function leaving(ids: readonly string[], messages: readonly LogEntry[], known: Snapshot['entries']): readonly number[] {

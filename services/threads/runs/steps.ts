@@ -53,7 +53,9 @@ async function readSteps(
   range: StepRange,
   head: Head,
 ): Promise<readonly StoredStep[]> {
-  const rows = await stepRows(store, { key, ...range, below: head.version + 1 });
+  const { limit = stepsAtOnce } = range;
+  const most = Math.max(1, Math.min(limit, stepsAtOnce));
+  const rows = await stepRows(store, { key, ...range, most, below: head.version + 1 });
   const wanted = new Map(rows.map((row) => [row.version, row]));
   const [first] = rows;
   if (!first) return [];
@@ -85,16 +87,23 @@ async function readSteps(
   return isKept ? withinBytes(steps.reverse()) : readSteps(store, key, range, head);
 }
 
-/** The checkpoints of the run's steps, oldest first, as many as one reply may hold. */
-async function stepRows(
-  store: ThreadHistory,
-  { key, runId, fromStep, limit = stepsAtOnce, below }: StepRange & { readonly key: ThreadKey; readonly below: number },
+interface StepRows extends Omit<StepRange, 'limit'> {
+  readonly key: ThreadKey;
+  readonly most: number;
+  /** They are below this version. */
+  readonly below: number;
+}
+
+/** The checkpoints of the run's steps, oldest first, at most so many of them. */
+export async function stepRows(
+  store: Pick<ThreadHistory, 'listCheckpoints'>,
+  { key, runId, fromStep, most, below }: StepRows,
 ): Promise<readonly CheckpointRow[]> {
   let found: CheckpointRow[] = [];
   for (let next = below; ;) {
     const rows = await store.listCheckpoints(key, { limit: checkpointsAtOnce, below: next });
     const steps = rows.filter((row) => row.source === 'step' && row.runId === runId && (row.step ?? -1) >= fromStep);
-    found = [...found, ...steps].slice(-Math.max(1, Math.min(limit, stepsAtOnce)));
+    found = [...found, ...steps].slice(-most);
     const last = rows.at(-1);
     // The versions of a run are contiguous, so the first one before `fromStep` ends the search.
     const isOver = rows.some((row) => row.runId === runId && !steps.includes(row));

@@ -44,6 +44,7 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     getEntries: (key, positions) => store.getEntries(at(key), positions),
     listCheckpoints: (key, page) => store.listCheckpoints(at(key), page),
     listUndos: (key, page) => store.listUndos(at(key), page),
+    listTraces: (key, range) => store.listTraces(at(key), range),
     getMessage: (key, messageId) => store.getMessage(at(key), messageId),
     listOpenRuns: async ({ limit, ...page }) =>
       ours(await store.listOpenRuns({ limit: everything, ...page })).slice(0, limit),

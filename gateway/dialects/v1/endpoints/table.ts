@@ -50,6 +50,7 @@ import {
 } from './schedules.ts';
 import { clearState, getState, updateState } from './state.ts';
 import { getRunStep, listRunSteps } from './steps.ts';
+import { getRunTrace } from './trace.ts';
 import {
   createTrigger,
   deleteTrigger,
@@ -105,7 +106,7 @@ export const endpoints: readonly DescribedEndpoint[] = [
     retryRun,
     listRuns,
   ],
-  ...[listRunSteps, getRunStep],
+  ...[listRunSteps, getRunStep, getRunTrace],
   ...[createTrigger, listTriggers, getTrigger, updateTrigger, rotateTriggerSecret, deleteTrigger, receiveEvent],
   ...[createSchedule, listSchedules, getSchedule, updateSchedule, deleteSchedule],
   ...[pauseSchedule, resumeSchedule, runSchedule, backfillSchedule],

@@ -3,7 +3,7 @@ import type { MessagesPage, ThreadLists } from '../../ports/lists.ts';
 import type { ContextPage, StoredState, ThreadReads } from '../../ports/reads.ts';
 import type { LogEntry, PlacedEntry, ThreadKey } from '../../ports/record.ts';
 import { logBounds } from '../../record/log-bounds.ts';
-import { messageBytes, checkpointBytes, undoBytes } from '../../record/row-sizes.ts';
+import { messageBytes, checkpointBytes, traceBytes, undoBytes } from '../../record/row-sizes.ts';
 import type { Row, Session } from './client/client.ts';
 import {
   isPlacedAlike,
@@ -16,7 +16,19 @@ import {
   pagesOf,
   type Log,
 } from './rows/log.ts';
-import { isGone, long, toEntry, toHead, toLayout, toCheckpoint, toUndo, type Layout, type Seen } from './rows/rows.ts';
+import {
+  hasTrace,
+  isGone,
+  long,
+  toEntry,
+  toHead,
+  toLayout,
+  toCheckpoint,
+  toTrace,
+  toUndo,
+  type Layout,
+  type Seen,
+} from './rows/rows.ts';
 import { kinds } from './rows/schema.ts';
 import { createWatch, headName, nameOfField, readHead, toFields, toTuple } from './change/snapshot.ts';
 import { subtract, within, type Range } from './rows/ranges.ts';
@@ -227,6 +239,15 @@ const selectCheckpoints = `SELECT n, checkpoint, metadata FROM thread WHERE ${of
 const selectVersions = `SELECT n FROM thread WHERE ${ofCheckpoints} AND n < ? ${newestFirst}`;
 const selectUndos = `SELECT n, undo FROM thread WHERE ${ofCheckpoints} AND n > ? AND n < ? ${newestFirst}`;
 
+const tracesOf = (columns: string): string =>
+  `SELECT n, ${columns} FROM thread WHERE ${ofCheckpoints} AND n >= ? AND n <= ?`;
+const selectTraces = tracesOf('trace');
+const selectTracesWithContent = tracesOf('trace, trace_content');
+
+async function* tracesIn(pages: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
+  for await (const rows of pages) yield rows.filter(hasTrace);
+}
+
 /** Rows read at once that may have the largest metadata, and undos, each as large as what one step changed. */
 const metadataAtOnce = 64;
 const undosAtOnce = 4;
@@ -243,6 +264,12 @@ export const createHistory = (session: Session): ThreadHistory => ({
   listUndos: async ({ owner, threadId }, { above, below = Number.MAX_SAFE_INTEGER, limit, bytes }) => {
     const params = [owner, threadId, long(above), long(below), limit];
     return take(pagesOf(session, { cql: selectUndos, params }, { most: undosAtOnce }), toUndo, undoBytes, bytes);
+  },
+
+  listTraces: async ({ owner, threadId }, { from, to, withContent, bytes }) => {
+    const params = [owner, threadId, long(from), long(to)];
+    const cql = withContent ? selectTracesWithContent : selectTraces;
+    return take(tracesIn(pagesOf(session, { cql, params }, { most: undosAtOnce })), toTrace, traceBytes, bytes);
   },
 });
 

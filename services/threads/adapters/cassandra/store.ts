@@ -140,6 +140,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     getEntries: (key, positions) => hold(() => reading.getEntries(key, positions)),
     listCheckpoints: (key, page) => hold(() => history.listCheckpoints(key, page)),
     listUndos: (key, page) => hold(() => history.listUndos(key, page)),
+    listTraces: (key, range) => hold(() => history.listTraces(key, range)),
     getMessage: (key, messageId) => hold(() => reading.getMessage(key, messageId)),
     listOpenRuns: (page) => hold(() => sweeps.listOpenRuns(page)),
     listSleepingRuns: (page) => hold(() => sweeps.listSleepingRuns(page)),

@@ -211,13 +211,15 @@ const putCheckpoint = (
   write: Transaction['write'],
   ref: number,
   version: number,
-  { source, runId, step, nodes, next, at, metadata, undo, work }: Checkpoint,
+  { source, runId, step, nodes, next, at, metadata, undo, work, trace }: Checkpoint,
 ): Promise<unknown> =>
   write(
-    `INSERT INTO checkpoints (ref, version, source, run_id, step, nodes, next, at, metadata, undo, work)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    `INSERT INTO checkpoints
+       (ref, version, source, run_id, step, nodes, next, at, metadata, undo, work, trace, trace_content)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     [
       ...[ref, version, source, runId ?? null, step ?? null],
       ...[toList(nodes), toList(next), at, metadata ?? null, undo, fromWork(work)],
+      ...[trace?.spansJson ?? null, trace?.contentJson ?? null],
     ],
   );

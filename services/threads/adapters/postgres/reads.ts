@@ -5,6 +5,7 @@ import {
   toRun,
   toStoredMessage,
   checkpointColumns,
+  toTraceRow,
   headOfRunColumns,
   ownRunColumns,
   runColumns,
@@ -20,7 +21,7 @@ import { isInContext, ofThread, selectAllFields, selectFields } from './snapshot
 import type { ThreadHistory } from '../../ports/history.ts';
 import type { ThreadLists } from '../../ports/lists.ts';
 import { logBounds } from '../../record/log-bounds.ts';
-import { checkpointBytes, messageBytes, runBytes, threadBytes, undoBytes } from '../../record/row-sizes.ts';
+import { checkpointBytes, messageBytes, runBytes, threadBytes, traceBytes, undoBytes } from '../../record/row-sizes.ts';
 import type { Param } from './values.ts';
 import { pageOf, undoPage } from './pages.ts';
 
@@ -196,6 +197,19 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
       if (!thread) return [];
       const page = undoPage({ below, ...range });
       return take(await read(page, [thread['ref'] as number]), toUndoRow, undoBytes, range.bytes);
+    },
+
+    listTraces: async ({ owner, threadId }, { from, to, withContent, bytes }) => {
+      const content = withContent ? 'trace_content' : 'NULL::bytea AS trace_content';
+      const page = pageOf({
+        columns: `version, trace, ${content}`,
+        size: `octet_length(trace)${withContent ? ' + coalesce(octet_length(trace_content), 0)' : ''}`,
+        from: `${ofThread('checkpoints')} AND x.version BETWEEN $3 AND $4 AND x.trace IS NOT NULL`,
+        order: 'x.version',
+        firstParam: 5,
+        ...{ limit: to - from + 1, bytes },
+      });
+      return take(await read(page, [owner, threadId, from, to]), toTraceRow, traceBytes, bytes);
     },
   };
 }

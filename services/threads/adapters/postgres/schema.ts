@@ -212,4 +212,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE threads ADD COLUMN failed_run text COLLATE "C", ADD COLUMN ttl bigint',
   'ALTER TABLE runs ADD COLUMN priority smallint',
   'ALTER TABLE threads ADD COLUMN title text; ALTER TABLE runs ADD COLUMN started_at bigint',
+  // What went on within the step: its spans, and what is for operators alone.
+  'ALTER TABLE checkpoints ADD COLUMN trace bytea, ADD COLUMN trace_content bytea',
 ];

@@ -1,8 +1,9 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { UndoRow } from '../../ports/changes.ts';
+import type { TraceRange, TraceRow } from '../../ports/history.ts';
 import type { Checkpoint } from '../../ports/record.ts';
-import { fromWork, take, toList } from '../../record/sql-rows.ts';
-import { undoBytes } from '../../record/row-sizes.ts';
+import { fromWork, take, toList, toTraceRow } from '../../record/sql-rows.ts';
+import { traceBytes, undoBytes } from '../../record/row-sizes.ts';
 import { toIdOrNull } from './rows.ts';
 
 interface Range {
@@ -26,12 +27,27 @@ export function* iterateUndos(db: Sqlite, ref: number, { above, below, limit }: 
   for (const row of rows) yield { version: row['version'] as number, undo: row['undo'] as Uint8Array };
 }
 
+/** The traces of a range of versions, the oldest first. */
+export function selectTraces(db: Sqlite, ref: number, { from, to, withContent, bytes }: TraceRange): TraceRow[] {
+  const rows = db
+    .prepare(
+      `SELECT version, trace, ${withContent ? 'trace_content' : 'NULL AS trace_content'} FROM checkpoints
+       WHERE ref = ? AND version BETWEEN ? AND ? AND trace IS NOT NULL ORDER BY version`,
+    )
+    .iterate(ref, from, to);
+  return take(rows, toTraceRow, traceBytes, bytes);
+}
+
 export function putCheckpoint(db: Sqlite, ref: number, version: number, checkpoint: Checkpoint): void {
-  const { source, runId, step = null, nodes, next, at, metadata = null, undo, work } = checkpoint;
+  const { source, runId, step = null, nodes, next, at, metadata = null, undo, work, trace } = checkpoint;
   db.prepare(
-    `INSERT INTO checkpoints (ref, version, source, run_id, step, nodes, next, at, metadata, undo, work)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(ref, version, source, toIdOrNull(runId), step, toList(nodes), toList(next), at, metadata, undo, fromWork(work));
+    `INSERT INTO checkpoints
+       (ref, version, source, run_id, step, nodes, next, at, metadata, undo, work, trace, trace_content)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(
+    ...[ref, version, source, toIdOrNull(runId), step, toList(nodes), toList(next), at, metadata, undo, fromWork(work)],
+    ...[trace?.spansJson ?? null, trace?.contentJson ?? null],
+  );
 }
 
 /** Drops checkpoints made before `time`, thread by thread, the longest ago first; gives how many. */

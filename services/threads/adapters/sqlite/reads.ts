@@ -33,7 +33,7 @@ import type { ThreadHistory } from '../../ports/history.ts';
 import type { ThreadLists } from '../../ports/lists.ts';
 import { logBounds } from '../../record/log-bounds.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes } from '../../record/row-sizes.ts';
-import { selectUndos } from './checkpoints.ts';
+import { selectTraces, selectUndos } from './checkpoints.ts';
 
 /** What is read of one thread. */
 export function createReads(db: Sqlite): ThreadReads {
@@ -194,6 +194,11 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
     listUndos: (key, { above, below = Number.MAX_SAFE_INTEGER, limit, bytes }) => {
       const ref = selectRef(db, key);
       return Promise.resolve(ref === undefined ? [] : selectUndos(db, ref, { above, below, limit }, bytes));
+    },
+
+    listTraces: (key, range) => {
+      const ref = selectRef(db, key);
+      return Promise.resolve(ref === undefined ? [] : selectTraces(db, ref, range));
     },
   };
 }

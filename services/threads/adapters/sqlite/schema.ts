@@ -218,4 +218,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE threads ADD COLUMN failed_run TEXT; ALTER TABLE threads ADD COLUMN ttl INTEGER',
   'ALTER TABLE runs ADD COLUMN priority INTEGER',
   'ALTER TABLE threads ADD COLUMN title TEXT; ALTER TABLE runs ADD COLUMN started_at INTEGER',
+  // What went on within the step: its spans, and what is for operators alone.
+  'ALTER TABLE checkpoints ADD COLUMN trace BLOB; ALTER TABLE checkpoints ADD COLUMN trace_content BLOB',
 ];

@@ -252,7 +252,13 @@ function runRows(run: RunRecord, known: RunRecord | undefined): RowWrite[] {
   return known ? [record] : [record, row(putRunOrder, long(run.createdAt), run.runId)];
 }
 
-const putCheckpoint = insert('checkpoint', '?', `''`, ['checkpoint', 'metadata', 'undo'], ' USING TTL ?');
+const putCheckpoint = insert(
+  'checkpoint',
+  '?',
+  `''`,
+  ['checkpoint', 'metadata', 'undo', 'trace', 'trace_content'],
+  ' USING TTL ?',
+);
 const ofCheckpoints = `owner = ? AND thread_id = ? AND kind = ${kinds.checkpoint}`;
 const dropCheckpointsTo = `DELETE FROM thread WHERE ${ofCheckpoints} AND n <= ?`;
 const dropCheckpointsBetween = `DELETE FROM thread WHERE ${ofCheckpoints} AND n > ? AND n < ?`;
@@ -269,7 +275,8 @@ function checkpointRows(change: Change, ttl: number): RowWrite[] {
       row(
         putCheckpoint,
         long(version),
-        ...[fromCheckpoint(checkpoint), toBlob(checkpoint.metadata), toBlob(checkpoint.undo), seconds],
+        ...[fromCheckpoint(checkpoint), toBlob(checkpoint.metadata), toBlob(checkpoint.undo)],
+        ...[toBlobOrUnset(checkpoint.trace?.spansJson), toBlobOrUnset(checkpoint.trace?.contentJson), seconds],
       ),
     );
   return [
@@ -278,6 +285,9 @@ function checkpointRows(change: Change, ttl: number): RowWrite[] {
     ...(after === undefined ? [] : [row(dropCheckpointsBetween, long(after), long(head.version))]),
   ];
 }
+
+const toBlobOrUnset = (bytes: Uint8Array | undefined): Buffer | typeof types.unset =>
+  bytes ? toBlob(bytes) : types.unset;
 
 const putToolCall = insert('toolCall', '0', '?', ['result'], ' USING TTL ?');
 const putApplied = insert('appliedRequest', '0', '?', ['result'], ' USING TTL ?');

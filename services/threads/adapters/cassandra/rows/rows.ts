@@ -1,6 +1,6 @@
 import { types } from 'cassandra-driver';
 import type { UndoRow } from '../../../ports/changes.ts';
-import type { CheckpointRow } from '../../../ports/history.ts';
+import type { CheckpointRow, TraceRow } from '../../../ports/history.ts';
 import type { RunRow, ThreadRow } from '../../../ports/lists.ts';
 import type { Checkpoint, Head, LogEntry, RunRecord, ThreadKey } from '../../../ports/record.ts';
 import type { Row } from '../client/client.ts';
@@ -125,7 +125,8 @@ const readRun = (row: Row): Omit<RunRecord, 'options' | 'input'> =>
 
 export const fromRun = ({ options: _, input: _input, ...run }: RunRecord): string => JSON.stringify(run);
 
-export const fromCheckpoint = ({ undo: _, metadata: _metadata, ...info }: Checkpoint): string => JSON.stringify(info);
+export const fromCheckpoint = ({ undo: _, metadata: _metadata, trace: _trace, ...info }: Checkpoint): string =>
+  JSON.stringify(info);
 
 export const toCheckpoint = (row: Row): CheckpointRow => ({
   version: Number(row['n']),
@@ -134,6 +135,15 @@ export const toCheckpoint = (row: Row): CheckpointRow => ({
 });
 
 export const toUndo = (row: Row): UndoRow => ({ version: Number(row['n']), undo: fromBlob(row['undo']) });
+
+export const toTrace = (row: Row): TraceRow => ({
+  version: Number(row['n']),
+  spansJson: fromBlob(row['trace']),
+  ...optional('contentJson', row['trace_content']),
+});
+
+/** Whether the row of a checkpoint has a trace. */
+export const hasTrace = (row: Row): boolean => !isNothing(row['trace']);
 
 /** Whether a row of the log or of a segment stands for a deleted message. */
 export const isGone = (row: Row): boolean => row['message_id'] === '';

@@ -164,6 +164,8 @@ export const migrations: readonly (readonly string[])[] = [
        PRIMARY KEY ((owner, kind), id)
      ) WITH CLUSTERING ORDER BY (id DESC)`,
   ],
+  // Of a checkpoint: what went on within the step, and of that what is for operators alone.
+  ['ALTER TABLE thread ADD IF NOT EXISTS (trace blob, trace_content blob)'],
 ];
 
 /** The kinds of rows of `thread`, with the meaning of `n` and `id`. The head comes first and the fields next: one slice reads both. */
