@@ -20,11 +20,13 @@ followTheme();
 
 /** The first view comes with the page; each other, and each dialog of the shell, when it is first wanted. */
 const others: Readonly<Record<Exclude<View, 'chat'>, () => Promise<ComponentType>>> = {
+  inbox: async () => (await import('./views/inbox/inbox-view.tsx')).InboxView,
   threads: async () => (await import('./views/threads/threads-view.tsx')).ThreadsView,
   runs: async () => (await import('./views/runs/runs-view.tsx')).RunsView,
   memory: async () => (await import('./views/memory/memory-view.tsx')).MemoryView,
   schedules: async () => (await import('./views/schedules/schedules-view.tsx')).SchedulesView,
   webhooks: async () => (await import('./views/webhooks/webhooks-view.tsx')).WebhooksView,
+  files: async () => (await import('./views/files/files-view.tsx')).FilesView,
   agents: async () => (await import('./views/agents/agents-view.tsx')).AgentsView,
 };
 const loadPalette = async (): Promise<ComponentType> => (await import('./shell/palette.tsx')).Palette;

@@ -43,6 +43,9 @@ const shown = [
   { name: 'billing', description: null, is_default: false, tools: [] },
 ];
 
+/** One of them as it is read alone. */
+const detail = { ...shown[0], tools: [], graph: { nodes: [], edges: [] }, state_schema: { fields: {} } };
+
 browserTest('the agents are listed with their revisions, and their runs name the one that served them', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'agents-view-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -55,13 +58,14 @@ browserTest('the agents are listed with their revisions, and their runs name the
   }
   await using second = await start('v2');
   const { meta } = await createClient({ url: second.url }).invoke({ messages, config });
-  const { page, context } = await openPage(t, `${second.url}/playground#/agents`);
+  const { page, context } = await openPage(t, `${second.url}/playground#/agents/support`);
   const [newest, oldest] = [row(page, 'support', 'v2'), row(page, 'support', 'v1')];
   await newest.getByRole('cell', { name: 'current' }).waitFor();
   await newest.getByRole('cell', { name: '100 %' }).waitFor();
   await oldest.getByRole('cell', { name: 'draining' }).waitFor();
   t.deepEqual(await revisions(page, 'support').getByRole('rowheader').allInnerTexts(), ['v2', 'v1']);
-  await page.getByRole('region', { name: 'office' }).getByRole('link', { name: 'Runs' }).click();
+  await page.getByRole('link', { name: /office/ }).click();
+  await page.getByRole('article', { name: 'Agent' }).getByRole('link', { name: 'Runs' }).click();
   await page.getByText('There is no run of the agent office.').waitFor();
 
   await page.goto(`${second.url}/playground#/runs/${meta.run_id}`);
@@ -74,20 +78,29 @@ browserTest('the agents are listed with their revisions, and their runs name the
   await context.close();
 });
 
-browserTest('an agent without revisions says so, and what cannot be read is tried again', async (t) => {
+browserTest('an agent is shown with its drawing, its tools, its state and its failed share', async (t) => {
+  const client = createClient({ url: service.url() });
+  await client.invoke({ messages: [{ role: 'user', content: 'hello' }] });
+  await t.throwsAsync(client.invoke({ messages: [{ role: 'user', content: 'fail' }] }));
   const { page } = await openPage(t, `${service.url()}/playground#/memory`, { expected: [/403/] });
   await page.route(
     '**/v1/agents',
     (route) => route.fulfill({ status: 403, json: { error: { code: 'PERMISSION_DENIED', message: 'Not yours.' } } }),
     { times: 1 },
   );
-  await page.getByRole('link', { name: 'Agents' }).click();
+  await page.getByRole('navigation').getByRole('link', { name: 'Agents' }).click();
   await page.getByRole('alert').filter({ hasText: 'Not yours.' }).waitFor();
   await page.getByRole('button', { name: 'Try again' }).click();
-  const agent = page.getByRole('region', { name: 'default' });
-  await agent.getByText('It has no revisions').waitFor();
-  await agent.getByText('Tools: add').waitFor();
+  await page.getByRole('link', { name: /^active default/ }).click();
+  const agent = page.getByRole('article', { name: 'Agent' });
+  await agent.getByRole('heading', { name: 'default', level: 1 }).waitFor();
+  await agent.getByRole('region', { name: 'Tools' }).getByText('Adds two numbers.').waitFor();
+  await agent.getByRole('region', { name: 'State' }).getByText('Turns so far').waitFor();
+  await agent.getByRole('img', { name: /^Graph of \d+ nodes/ }).waitFor();
+  const share = agent.getByRole('link', { name: '1 of the newest 2 runs failed' });
+  t.is(await share.getAttribute('href'), '#/runs?status=failed');
   t.is(await page.getByRole('alert').count(), 0);
+  t.deepEqual(await violationsIn(page), []);
 });
 
 for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
@@ -95,7 +108,8 @@ for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
     browserTest(`axe finds nothing in the view of agents: ${size}, ${colorScheme}`, async (t) => {
       const { page } = await openPage(t, `${service.url()}/playground`, { size, colorScheme });
       await page.route('**/v1/agents', (route) => route.fulfill({ json: { data: { agents: shown }, metadata: {} } }));
-      await page.goto(`${service.url()}/playground#/agents`);
+      await page.route('**/v1/agents/support', (route) => route.fulfill({ json: { data: detail, metadata: {} } }));
+      await page.goto(`${service.url()}/playground#/agents/support`);
       await row(page, 'support', 'v4').getByRole('cell', { name: '1,234' }).waitFor();
       await row(page, 'support', 'v5').getByRole('cell', { name: 'not counted' }).waitFor();
       await row(page, 'support', 'v3').getByRole('cell', { name: 'not known' }).waitFor();

@@ -5,9 +5,9 @@ import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'obedient', { JWT_SECRET_KEY: 's'.repeat(32), HOST: '127.0.0.1' });
 
-const views = ['Chat', 'Runs', 'Threads', 'Memory', 'Agents', 'Schedules', 'Webhooks'];
+const views = ['Chat', 'Inbox', 'Runs', 'Threads', 'Memory', 'Files', 'Agents', 'Schedules', 'Webhooks'];
 /** Those that the bar of a phone has. */
-const firstViews = ['Chat', 'Runs', 'Threads'];
+const firstViews = ['Chat', 'Inbox', 'Runs', 'Threads'];
 
 browserTest(
   'a browser that opens the service is led to the playground, and each view is reached by its link',

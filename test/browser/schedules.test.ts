@@ -16,7 +16,7 @@ browserTest('without a schedule the page says what one is, and its first action 
   t.deepEqual(await violationsIn(tab), []);
   await tab.getByRole('button', { name: 'Make a schedule' }).click();
   const dialog = tab.getByRole('dialog', { name: 'New schedule' });
-  await dialog.getByRole('textbox', { name: 'Message' }).fill('Which parcels are late?');
+  await dialog.getByRole('textbox', { name: /^Message/ }).fill('Which parcels are late?');
   await dialog.getByRole('combobox', { name: 'When' }).selectOption('At an interval');
   await dialog.getByRole('spinbutton', { name: 'Every' }).fill('2');
   t.deepEqual(await violationsIn(tab), []);
@@ -32,11 +32,11 @@ browserTest('a time that no calendar has is refused in words, and what was typed
   const { page: tab } = await page(t, '', { expected: [/422/] });
   await tab.getByRole('button', { name: 'Make a schedule' }).click();
   const dialog = tab.getByRole('dialog', { name: 'New schedule' });
-  await dialog.getByRole('textbox', { name: 'Message' }).fill('hello');
+  await dialog.getByRole('textbox', { name: /^Message/ }).fill('hello');
   await dialog.getByRole('textbox', { name: /^Cron expression/ }).fill('0 0 30 2 *');
   await dialog.getByRole('button', { name: 'Make the schedule' }).click();
   await dialog.getByRole('alert').filter({ hasText: 'cron' }).waitFor();
-  t.is(await dialog.getByRole('textbox', { name: 'Message' }).inputValue(), 'hello');
+  t.is(await dialog.getByRole('textbox', { name: /^Message/ }).inputValue(), 'hello');
 });
 
 browserTest('a schedule is run now, paused, resumed, backfilled, changed and deleted', async (t) => {
@@ -51,7 +51,7 @@ browserTest('a schedule is run now, paused, resumed, backfilled, changed and del
   t.regex((await started.first().getAttribute('href')) ?? '', /^#\/runs\//);
 
   await tab.getByRole('button', { name: 'Pause' }).click();
-  await tab.getByText('They count once it is resumed.').waitFor();
+  await tab.getByText('It starts none until it is resumed.').waitFor();
   t.is((await clientOf().schedules.get(id)).status, 'paused');
   await tab.getByRole('button', { name: 'Resume' }).click();
   await tab.getByRole('button', { name: 'Pause' }).waitFor();

@@ -15,7 +15,7 @@ test('a failure says what happened, with the places that the service names', (t)
 test('what may pass by itself can be tried again, what was refused cannot', (t) => {
   t.deepEqual(
     [0, 401, 403, 404, 409, 422, 429, 500, 503].filter((status) => refusedWith(status).canRetry),
-    [0, 401, 429, 500, 503],
+    [0, 401, 403, 429, 500, 503],
   );
 });
 

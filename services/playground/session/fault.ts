@@ -26,7 +26,7 @@ function adviceOf(status: number): Pick<Fault, 'advice' | 'canRetry'> {
   if (status === 0)
     return { advice: 'The service could not be reached. It is tried again when you ask.', canRetry: true };
   if (status === 401) return { advice: 'The service wants another token. Sign in again.', canRetry: true };
-  if (status === 403) return { advice: 'Your token may not do this. Ask whoever runs the service.', canRetry: false };
+  if (status === 403) return { advice: 'Your token may not do this. Ask whoever runs the service.', canRetry: true };
   if (status === 404) return { advice: 'It may be deleted, or it is not yours.', canRetry: false };
   if (status === 429) return { advice: 'Too much was asked in a short time. Wait a moment.', canRetry: true };
   if (status < 500)

@@ -91,13 +91,11 @@ async function readRecent(signal: AbortSignal): Promise<readonly Entry[]> {
     client.runs.list({ limit: recent }, { signal }),
   ]);
   return [
-    ...(threads.status === 'fulfilled' ? threads.value.threads : []).map(
-      ({ thread_id: id, thread_name: name }): Entry => ({
-        text: name ?? id,
-        kind: 'Thread',
-        run: () => go({ view: 'threads', id }),
-      }),
-    ),
+    ...(threads.status === 'fulfilled' ? threads.value.threads : []).map(({ thread_id: id, title }): Entry => ({
+      text: title ?? id,
+      kind: 'Thread',
+      run: () => go({ view: 'threads', id }),
+    })),
     ...(runs.status === 'fulfilled' ? runs.value.runs : []).map(({ run_id: id, status, agent }): Entry => ({
       text: `${agent} ${status} ${id}`,
       kind: 'Run',

@@ -15,9 +15,11 @@ export interface Place {
 /** The views, in the order of the navigation. */
 export const places: readonly Place[] = [
   { view: 'chat', title: 'Chat', key: 'c', isFirst: true },
+  { view: 'inbox', title: 'Inbox', key: 'i', isFirst: true },
   { view: 'runs', title: 'Runs', key: 'r', isFirst: true },
   { view: 'threads', title: 'Threads', key: 't', isFirst: true },
   { view: 'memory', title: 'Memory', key: 'm', isApart: true },
+  { view: 'files', title: 'Files', key: 'f' },
   { view: 'agents', title: 'Agents', key: 'a' },
   { view: 'schedules', title: 'Schedules', key: 's', isApart: true },
   { view: 'webhooks', title: 'Webhooks', key: 'w' },

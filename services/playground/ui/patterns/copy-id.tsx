@@ -27,10 +27,17 @@ export function CopyId({ id, what = 'the id' }: CopyIdProps) {
       () => setNotice('Not copied'),
     );
   };
+  const shown = id.length > maxShown ? `${id.slice(0, 8)}…` : id;
   return (
     <>
-      <button type="button" class="copy-id" title={id} aria-label={`Copy ${what} ${id}`} onClick={copy}>
-        {notice === '' ? (id.length > maxShown ? `${id.slice(0, 8)}…` : id) : notice}
+      <button
+        type="button"
+        class="copy-id"
+        title={id}
+        aria-label={notice === '' ? `Copy ${what} ${shown}` : notice}
+        onClick={copy}
+      >
+        {notice === '' ? shown : notice}
       </button>
       <span class="unseen" role="status">
         {notice}

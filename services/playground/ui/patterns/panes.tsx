@@ -9,16 +9,23 @@ export function ListHeading({ children }: { readonly children: ComponentChildren
   return useContext(IsBeside) ? <h2 class="list-title">{children}</h2> : <h1 class="list-title">{children}</h1>;
 }
 
+/** The heading of a group of rows, one level below that of its list. */
+export function GroupHeading({ children }: { readonly children: ComponentChildren }) {
+  return useContext(IsBeside) ? <h3 class="group">{children}</h3> : <h2 class="group">{children}</h2>;
+}
+
 interface PanesProps {
   readonly list: ComponentChildren;
   /** What is open, or the sentence that stands there while nothing is. */
   readonly detail: ComponentChildren;
+  /** Whether rows hold more than a title and a time: the list is then wider. */
+  readonly isListWide?: boolean;
   /** Whether something is open. A phone then shows it in place of the list. */
   readonly hasDetail: boolean;
 }
 
 /** A list and what is open of it. A phone shows one at a time, and the way back leads to the same row. */
-export function Panes({ list, detail, hasDetail }: PanesProps) {
+export function Panes({ list, detail, hasDetail, isListWide = false }: PanesProps) {
   const left = useRef<HTMLDivElement>(null);
   const opened = useRef<string | null>(null);
   useEffect(() => {
@@ -29,7 +36,7 @@ export function Panes({ list, detail, hasDetail }: PanesProps) {
       rows.find((row) => row.getAttribute('href') === opened.current)?.focus();
   });
   return (
-    <div class={hasDetail ? 'panes panes-open' : 'panes'}>
+    <div class={['panes', hasDetail && 'panes-open', isListWide && 'panes-wide'].filter(Boolean).join(' ')}>
       <div class="pane-list" ref={left}>
         <IsBeside.Provider value={hasDetail}>{list}</IsBeside.Provider>
       </div>

@@ -1,131 +1,93 @@
-import { useLoaded } from '../../session/loaded.ts';
-import { client } from '../../session/session.ts';
-import { ErrorNote } from '../../ui/error-note.tsx';
-import { useTitle } from '../../ui/title.ts';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import '../../styles/agents.css';
 import type { AgentItem } from '@agent-workflow/client';
-import { useId } from 'preact/hooks';
-import { toHash } from '../../session/route.ts';
-import { grouped } from '../../ui/format.ts';
-import { Time } from '../../ui/time.tsx';
+import { useLoaded } from '../../session/loaded.ts';
+import { useRefresh } from '../../session/refresh.ts';
+import { route, toHash } from '../../session/route.ts';
+import { client } from '../../session/session.ts';
+import { counted } from '../../ui/format.ts';
+import { Blank } from '../../ui/patterns/blank.tsx';
+import { Failure } from '../../ui/patterns/failure.tsx';
+import { ListPane } from '../../ui/patterns/list-pane.tsx';
+import { Panes } from '../../ui/patterns/panes.tsx';
+import { Row } from '../../ui/patterns/row.tsx';
+import { Skeleton } from '../../ui/patterns/skeleton.tsx';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { AgentPane } from './agent-pane.tsx';
 
-/** The agents of the service, with the revisions that serve their runs. */
+/** How often the list is read again, in milliseconds: workers come and go. */
+const refreshMs = 15_000;
+
+/** The agents of the service, beside the one that is open. */
 export function AgentsView() {
-  useTitle('Agents');
-  const { state, again } = useLoaded((signal) => client.agents.list({ signal }), []);
-  const { value, error, isLoading } = state.value;
+  const { id } = route.value;
+  const { state, again } = useLoaded(async (signal) => (await client.agents.list({ signal })).agents, []);
+  useRefresh(again, refreshMs);
+  const { value: agents, error, isLoading } = state.value;
   return (
-    <div class="agents stack">
-      <div class="pane-head">
-        <h1>Agents</h1>
-        <button type="button" aria-disabled={isLoading} onClick={again}>
-          Refresh
-        </button>
-      </div>
-      {error !== undefined && <ErrorNote error={error} again={again} />}
-      {value === undefined && isLoading && <p class="hint">Reading the agents …</p>}
-      {value?.agents.length === 0 && <p class="hint">The service has no agent.</p>}
-      {value?.agents.map((agent) => (
-        <RawOnFault key={agent.name} raw={agent}>
-          <AgentCard agent={agent} isOnly={value.agents.length === 1} />
-        </RawOnFault>
-      ))}
-    </div>
-  );
-}
-
-interface AgentCardProps {
-  readonly agent: AgentItem;
-  /** Where it is the only one, runs and chats need not name it. */
-  readonly isOnly: boolean;
-}
-
-/** One agent: what it is, and its revisions. */
-function AgentCard({ agent, isOnly }: AgentCardProps) {
-  const { name, description, is_default: isDefault, tools, routing, revisions } = agent;
-  const heading = useId();
-  const query = isOnly ? {} : { agent: name };
-  return (
-    <section class="agent-card stack" aria-labelledby={heading}>
-      <div class="pane-head">
-        <h2 id={heading}>{name}</h2>
-        {isDefault && <span class="chip">default</span>}
-        <a href={toHash({ view: 'runs', query })}>Runs</a>
-        <a href={toHash({ view: 'chat', query })}>New chat</a>
-      </div>
-      {description !== null && <p>{description}</p>}
-      <p class="hint">
-        {tools.length === 0 ? 'No tools' : `Tools: ${tools.join(', ')}`}
-        {routing && ` · version ${grouped(routing.version)} of the routing`}
-      </p>
-      {revisions && revisions.length > 0 ? (
-        <Revisions name={name} revisions={revisions} />
-      ) : (
-        <p class="hint">It has no revisions: any worker that holds it serves it.</p>
-      )}
-    </section>
-  );
-}
-
-interface RevisionsProps {
-  readonly name: string;
-  readonly revisions: NonNullable<AgentItem['revisions']>;
-}
-
-/** The newest first: it is the one that is looked for. */
-function Revisions({ name, revisions }: RevisionsProps) {
-  // The reply to a change of the routing warns of the same revisions: new runs go to them, and no worker takes these.
-  const unserved = revisions.filter(({ percent, workers }) => percent > 0 && workers === 0);
-  return (
-    <>
-      <table class="revisions" aria-label={`Revisions of ${name}`}>
-        <thead>
-          <tr>
-            <th scope="col">Revision</th>
-            <th scope="col">State</th>
-            <th scope="col">Share</th>
-            <th scope="col">Workers</th>
-            <th scope="col">Open runs</th>
-            <th scope="col">Registered</th>
-          </tr>
-        </thead>
-        <tbody>
-          {revisions
-            .toReversed()
-            .map(({ revision, state, percent, workers, open_runs: openRuns, registered_at: at }) => (
-              <tr key={revision}>
-                <th scope="row">{revision}</th>
-                <td>
-                  <span class={`status revision-${state}`}>{state}</span>
-                </td>
-                <td>{percent} %</td>
-                <td>
-                  <Count value={workers} absent="not known" />
-                </td>
-                <td>
-                  <Count value={openRuns} absent="not counted" />
-                </td>
-                <td>
-                  <Time at={at} />
-                </td>
-              </tr>
+    <Panes
+      hasDetail={id !== undefined}
+      list={
+        <ListPane title="Agents" count={agents?.length}>
+          {agents === undefined && isLoading && <Skeleton rows={3} />}
+          {error !== undefined && <Failure error={error} retry={again} />}
+          {agents?.length === 0 && (
+            <Blank
+              title="The service has no agent"
+              text="An agent is a graph under a name: the service file names one, or workers register it."
+              docs="/docs/agents"
+            />
+          )}
+          <ul class="plain">
+            {agents?.map((agent) => (
+              <li key={agent.name}>
+                <RawOnFault raw={agent}>
+                  <AgentRow agent={agent} isOpen={agent.name === id} />
+                </RawOnFault>
+              </li>
             ))}
-        </tbody>
-      </table>
-      {unserved.length > 0 && (
-        <div class="note" role="status" aria-label={`Warnings about ${name}`}>
-          {unserved.map(({ revision }) => (
-            <p key={revision}>No worker of revision {revision} is there: its runs wait until one comes.</p>
-          ))}
-        </div>
-      )}
-      {revisions.some(({ state }) => state === 'drained') && (
-        <p class="hint">A drained revision gets no new runs and has none left: its workers may be taken away.</p>
-      )}
-    </>
+          </ul>
+        </ListPane>
+      }
+      detail={
+        <RawOnFault key={id}>
+          {id === undefined ? (
+            <NoAgent />
+          ) : (
+            <AgentPane
+              key={id}
+              name={id}
+              item={agents?.find(({ name }) => name === id)}
+              isOnly={agents?.length === 1}
+            />
+          )}
+        </RawOnFault>
+      }
+    />
   );
 }
 
-/** A number of the service; it is absent while the service does not know it. */
-const Count = ({ value, absent }: { readonly value: number | undefined; readonly absent: string }) =>
-  value === undefined ? <span class="hint">{absent}</span> : <>{grouped(value)}</>;
+function NoAgent() {
+  useTitle('Agents');
+  return (
+    <Blank title="No agent is open" text="Choose one to see how it is built, what serves it, and whether it is well." />
+  );
+}
+
+function AgentRow({ agent, isOpen }: { readonly agent: AgentItem; readonly isOpen: boolean }) {
+  const { name, description, is_default: isDefault, tools, revisions = [] } = agent;
+  const lacksWorkers = revisions.some(({ percent, workers }) => percent > 0 && workers === 0);
+  return (
+    <Row
+      href={toHash({ view: 'agents', id: name })}
+      status={lacksWorkers ? 'waiting' : 'active'}
+      title={name}
+      {...(lacksWorkers && { why: 'no worker is there for new runs' })}
+      facts={[description ?? (tools.length > 0 && counted(tools.length, 'tool'))].filter(
+        (fact) => typeof fact === 'string',
+      )}
+      time={isDefault ? 'default' : ''}
+      isSelected={isOpen}
+    />
+  );
+}

@@ -78,11 +78,14 @@ function NodeRow({ node, facts }: { readonly node: GraphNode; readonly facts: No
 
 interface GraphDrawingProps {
   readonly graph: GraphShape;
-  readonly facts: ReadonlyMap<string, NodeFacts>;
+  /** What a run has done in it; none where it is drawn by itself. */
+  readonly facts?: ReadonlyMap<string, NodeFacts>;
 }
 
+const noFacts: ReadonlyMap<string, NodeFacts> = new Map();
+
 /** The graph as a picture in a box of its own, which scrolls. */
-function GraphDrawing({ graph, facts }: GraphDrawingProps) {
+export function GraphDrawing({ graph, facts = noFacts }: GraphDrawingProps) {
   const layout = useMemo(() => toLayout(graph), [graph]);
   if (!layout) return <p class="hint">The graph has too many nodes or edges to be drawn. The table lists its nodes.</p>;
   const { width, height, nodes, edges } = layout;
@@ -154,7 +157,7 @@ function describe({ nodes, edges }: GraphShape, facts: ReadonlyMap<string, NodeF
   const active = nodes.filter(({ id }) => facts.get(id)?.state === 'running').map(labelOf);
   return [
     `Graph of ${counted(nodes.length, 'node')} and ${counted(edges.length, 'edge')}.`,
-    `Visited: ${visited.join('; ') || 'none'}.`,
+    ...(facts === noFacts ? [] : [`Visited: ${visited.join('; ') || 'none'}.`]),
     ...(active.length > 0 ? [`Running now: ${active.join(', ')}.`] : []),
   ].join(' ');
 }

@@ -205,8 +205,8 @@ function NextTimes({ schedule: { next_times: times, status } }: { readonly sched
   return (
     <section aria-label="Next times">
       <h2>Next times</h2>
-      {times.length === 0 && <p class="hint">It has no time to come.</p>}
-      {times.length > 0 && status !== 'active' && <p class="hint">They count once it is resumed.</p>}
+      {status !== 'active' && <p class="hint">It starts none until it is resumed.</p>}
+      {status === 'active' && times.length === 0 && <p class="hint">It has no time to come.</p>}
       <ol class="plain next-times">
         {times.map((at) => (
           <li key={at}>

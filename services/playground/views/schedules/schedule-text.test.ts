@@ -10,7 +10,8 @@ const schedule = (given: Partial<ScheduleItem>): ScheduleItem => ({
 test('the times of a schedule are said in words', (t) => {
   t.is(whenText({ cron: '@daily' }), '@daily in UTC');
   t.is(whenText({ cron: '30 8 * * MON', timezone: 'Europe/Berlin' }), '30 8 * * MON in Europe/Berlin');
-  t.is(whenText({ every_seconds: 3600 }), 'every 1 h 0 min');
+  t.is(whenText({ every_seconds: 3600 }), 'every hour');
+  t.is(whenText({ every_seconds: 5400 }), 'every 90 minutes');
   t.regex(whenText({ at: '2026-01-01T12:00:00Z' }), /^once, on .*Jan/);
   t.is(whenText({ at: 1_767_268_800 }), whenText({ at: '2026-01-01T12:00:00Z' }));
 });

@@ -1,15 +1,28 @@
 import type { ScheduleItem } from '@agent-workflow/client';
-import { duration } from '../../ui/format.ts';
+import { counted } from '../../ui/format.ts';
 import { momentText } from '../../ui/relative-time.ts';
 
 type When = Pick<ScheduleItem, 'cron' | 'timezone' | 'every_seconds' | 'at'>;
 
-/** When a schedule starts runs, in words: `30 8 * * MON-FRI in Europe/Berlin`, `every 1 h 0 min`, `once, on …`. */
+/** When a schedule starts runs, in words: `30 8 * * MON-FRI in Europe/Berlin`, `every 2 hours`, `once, on …`. */
 export function whenText({ cron, timezone, every_seconds: every, at }: When): string {
   if (cron !== undefined) return `${cron} in ${timezone ?? 'UTC'}`;
-  if (every !== undefined) return `every ${duration(every * 1000)}`;
+  if (every !== undefined) return everyText(every);
   if (at !== undefined) return `once, on ${momentText(msOf(at))}`;
   return 'never';
+}
+
+const units = [
+  [86_400, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const;
+
+/** An interval in the largest unit that divides it: `every hour`, `every 90 seconds`. */
+function everyText(seconds: number): string {
+  const [size, noun] = units.find(([each]) => seconds % each === 0) ?? [1, 'second'];
+  return seconds === size ? `every ${noun}` : `every ${counted(seconds / size, noun)}`;
 }
 
 /** A time of the service as milliseconds since 1970: a text in ISO 8601, or a number of seconds. */

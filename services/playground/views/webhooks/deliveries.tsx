@@ -127,7 +127,7 @@ function DeliveryRow({ delivery, onGone }: DeliveryRowProps) {
             attempts > 0 && counted(attempts, 'attempt'),
             nextAt !== null && (
               <>
-                next <RelativeTime at={nextAt} isInSentence />
+                next <RelativeTime at={nextAt} />
               </>
             ),
           ].filter(Boolean)}

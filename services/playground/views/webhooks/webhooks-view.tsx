@@ -133,7 +133,7 @@ function Rows({ webhooks, openId, onNew }: RowsProps) {
           <Row
             href={toHash({ view: 'webhooks', id: allId })}
             title="All that was not taken"
-            facts={['of every webhook, and of those that runs name']}
+            facts={['of every webhook, and of runs']}
             isSelected={openId === allId}
           />
         </li>

@@ -1,0 +1,53 @@
+import { signal } from '@preact/signals';
+import { client } from '../../session/session.ts';
+import { toast } from '../../ui/toasts.tsx';
+import { faultOf } from '../../session/fault.ts';
+import type { Resume } from './verdicts.ts';
+import type { Waiting } from './waiting.ts';
+
+/** Threads whose questions are answered, or about to be: they are not listed while the service may still list them. */
+const answered = signal<ReadonlySet<string>>(new Set());
+
+const keyOf = ({ threadId, runId }: Waiting): string => JSON.stringify([threadId, runId]);
+
+export const isAnswered = (waiting: Waiting): boolean => answered.value.has(keyOf(waiting));
+
+/** How long a failure to answer is said, in milliseconds. */
+const failureMs = 15_000;
+
+/** Answers the questions of a thread: a run of it goes on. What cannot be sent comes back into the inbox. */
+export async function answer(waiting: Waiting, resume: Resume): Promise<void> {
+  hide(waiting);
+  try {
+    await client.runs.start({ messages: [], resume, config: { thread_id: waiting.threadId } });
+  } catch (error) {
+    show(waiting);
+    toast({ text: `Not answered: ${waiting.title}. ${faultOf(error).what}`, ms: failureMs });
+  }
+}
+
+/** Answers as `answer` does, after five seconds in which it can be taken back. */
+export function answerLater(waitings: readonly (readonly [Waiting, Resume])[], text: string): void {
+  for (const [waiting] of waitings) hide(waiting);
+  toast({
+    text,
+    undo: () => {
+      for (const [waiting] of waitings) show(waiting);
+    },
+    onGone: () => void answerAll(waitings),
+  });
+}
+
+/** Answers one after the other. */
+export async function answerAll(waitings: readonly (readonly [Waiting, Resume])[]): Promise<void> {
+  for (const [waiting] of waitings) hide(waiting);
+  for (const [waiting, resume] of waitings) await answer(waiting, resume);
+}
+
+function hide(waiting: Waiting): void {
+  answered.value = new Set([...answered.peek(), keyOf(waiting)]);
+}
+
+function show(waiting: Waiting): void {
+  answered.value = new Set([...answered.peek()].filter((key) => key !== keyOf(waiting)));
+}
