@@ -130,11 +130,10 @@ browserTest('an edit of the first message begins a thread of the same agent', as
 
 browserTest('the runs show their agent, and are listed by it; a run is drawn in the graph of its own', async (t) => {
   const [supported, travelled] = [await turn('support', 'runs-1'), await turn('travel', 'runs-2')];
-  const rowOf = (id: string): Locator => page.getByRole('row').filter({ has: page.getByRole('link', { name: id }) });
+  const rowOf = (id: string): Locator => page.locator(`a[href="#/runs/${id}"]`);
   const { page } = await openPage(t, address('runs'));
-  await rowOf(supported).getByRole('cell', { name: 'support', exact: true }).waitFor();
-  await rowOf(travelled).getByRole('cell', { name: 'travel', exact: true }).waitFor();
-  await page.getByRole('columnheader', { name: 'Agent' }).waitFor();
+  await rowOf(supported).getByText('support', { exact: true }).waitFor();
+  await rowOf(travelled).getByText('travel', { exact: true }).waitFor();
   await picker(page).selectOption('travel');
   await rowOf(supported).waitFor({ state: 'detached' });
   await page.getByRole('combobox', { name: 'Status' }).selectOption('completed');
@@ -145,7 +144,7 @@ browserTest('the runs show their agent, and are listed by it; a run is drawn in 
   t.is(await picker(page).inputValue(), 'travel');
   t.deepEqual(await violationsIn(page), []);
   await page.getByRole('combobox', { name: 'Status' }).selectOption('failed');
-  await page.getByText('There is no run of the agent travel that is failed.').waitFor();
+  await page.getByRole('heading', { name: 'No run is as you ask' }).waitFor();
 
   for (const [id, agent, node] of [
     [supported, 'support', 'talk'],
@@ -163,10 +162,12 @@ browserTest('the threads show their agent, and its fields are written', async (t
   await turn('support', 'threads-1');
   await turn('travel', 'threads-2');
   const { page } = await openPage(t, address('threads?search=threads-'));
-  const links = page.getByRole('region', { name: 'List of threads' }).getByRole('link');
-  await links.filter({ hasText: 'threads-1' }).filter({ hasText: 'support' }).waitFor();
-  await links.filter({ hasText: 'threads-2' }).filter({ hasText: 'travel' }).click();
-  await page.getByRole('definition').filter({ hasText: 'travel' }).waitFor();
+  const rowOf = (id: string): Locator => page.locator(`a[href^="#/threads/${id}"][data-row]`);
+  const thread = page.getByRole('article', { name: 'Thread' });
+  await rowOf('threads-1').filter({ hasText: 'support' }).waitFor();
+  await rowOf('threads-2').filter({ hasText: 'travel' }).click();
+  await thread.getByText('travel', { exact: true }).first().waitFor();
+  await page.getByRole('tab', { name: 'Whole state' }).click();
   await page.getByText('Write a field').click();
   const form = page.getByRole('form', { name: 'Write a field' });
   await form.getByRole('combobox', { name: 'Field' }).selectOption('town (string)');
@@ -174,8 +175,9 @@ browserTest('the threads show their agent, and its fields are written', async (t
   await form.getByRole('button', { name: 'Write' }).click();
   await page.getByText('town: written.').waitFor();
   t.like(await client().threads.state('threads-2'), { state: { town: 'Porto' }, agent: 'travel' });
-  await links.filter({ hasText: 'threads-1' }).click();
-  await page.getByRole('heading', { name: 'threads-1', level: 1 }).waitFor();
+  await rowOf('threads-1').click();
+  await thread.getByText('support', { exact: true }).first().waitFor();
+  await page.getByRole('tab', { name: 'Whole state' }).click();
   await page.getByText('Write a field').click();
   await form.getByRole('combobox', { name: 'Field' }).selectOption('turns (integer)');
 });
@@ -196,9 +198,9 @@ browserTest('a thread that belongs to no agent yet gets that of its next run, an
   await picker(page).waitFor();
   t.true(await sendButton(page).isDisabled());
   await page.getByRole('status').filter({ hasText: 'Choose the agent' }).waitFor();
-  await page.goto(address('threads/unclaimed', equals));
+  await page.goto(address('threads/unclaimed?tab=state', equals));
   await page.getByText('The first run gives this thread its agent').waitFor();
-  t.true(await page.getByRole('definition').filter({ hasText: 'none yet' }).isVisible());
+  t.true(await page.getByText('no agent yet', { exact: true }).isVisible());
 });
 
 browserTest('with one agent nothing is asked and nothing is named, and the agents are read once', async (t) => {
@@ -220,9 +222,9 @@ browserTest('with one agent nothing is asked and nothing is named, and the agent
   t.false(JSON.stringify(sent).includes('"agent"'));
   t.is((await picker(page).count()) + (await page.getByText(/^Agent default/).count()), 0);
   for (const [hash, shown] of [
-    ['runs', page.getByRole('cell', { name: 'completed' }).first()],
+    ['runs', page.getByRole('region', { name: 'List of runs' }).getByRole('link').first()],
     [`runs/${run.meta.run_id}`, page.getByRole('region', { name: 'Graph' }).getByText('Nodes')],
-    ['threads/alone', page.getByText('Write a field')],
+    ['threads/alone?tab=state', page.getByText('Write a field')],
   ] as const) {
     await page.evaluate((to) => {
       location.hash = `#/${to}`;
@@ -230,7 +232,6 @@ browserTest('with one agent nothing is asked and nothing is named, and the agent
     await shown.waitFor();
     t.is(await picker(page).count(), 0, hash);
     t.is(await page.getByText('default', { exact: true }).count(), 0, hash);
-    t.is(await page.getByRole('columnheader', { name: 'Agent' }).count(), 0, hash);
   }
   t.is(asked.filter((path) => path === '/v1/agents').length, 1);
 });
@@ -244,9 +245,12 @@ for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
         ['chat?agent=travel', page.getByText('Plans a trip by season')],
         ['chat?agent=nobody', page.getByText('There is no agent “nobody”')],
         ['chat/looked-at', page.getByText('Agent travel', { exact: true })],
-        ['runs', page.getByRole('cell', { name: 'travel' }).first()],
+        ['runs', page.getByRole('region', { name: 'List of runs' }).getByText('travel', { exact: true }).first()],
         [`runs/${run}`, page.getByRole('definition').filter({ hasText: 'travel' })],
-        ['threads/looked-at', page.getByRole('definition').filter({ hasText: 'travel' })],
+        [
+          'threads/looked-at',
+          page.getByRole('article', { name: 'Thread' }).getByText('travel', { exact: true }).first(),
+        ],
       ] as const) {
         await page.goto(address(hash));
         await shown.waitFor();

@@ -70,7 +70,7 @@ async function openViews(page: Page, id: string, run: string): Promise<void> {
   await article('Agent').locator('.markdown').filter({ hasText: end }).waitFor();
   await article('Agent').locator('summary', { hasText: 'Tool call repeat' }).click();
   await page.getByRole('region', { name: 'Result of repeat' }).waitFor();
-  await goTo(page, `threads/${id}`);
+  await goTo(page, `threads/${id}?tab=state`);
   await page.getByRole('region', { name: 'Values of the state' }).waitFor();
   await page.getByText('Metadata of the thread').click();
   await page.getByRole('region', { name: 'Metadata of the thread' }).waitFor();
@@ -161,7 +161,7 @@ browserTest('memories, errors of runs and descriptions of agents are shown, what
     await goTo(page, `chat/${encodeURIComponent(`fails ${name}`)}`);
     await page.getByRole('alert').filter({ hasText: end }).waitFor();
     await goTo(page, 'runs?status=failed');
-    await page.locator('.reason').filter({ hasText: end }).first().waitFor();
+    await page.locator('.item-why').filter({ hasText: end }).first().waitFor();
   }
   const ms = await tasks.longest();
   t.true(ms <= boundOf(100), `${ms.toFixed(0)} ms`);
@@ -193,7 +193,7 @@ browserTest(
       const value = make();
       await client().threads.writeState(id, { text: Array.isArray(value) ? [0, ...(value as unknown[])] : value });
       await client().threads.writeState(id, { text: Array.isArray(value) ? [2, ...(value as unknown[])] : [value] });
-      await goTo(page, `threads/${id}`);
+      await goTo(page, `threads/${id}?tab=state`);
       const shown = page.getByRole('region', { name: 'Values of the state' });
       await shown.waitFor();
       t.true(((await shown.textContent()) ?? '').length <= 200_000, name);
@@ -205,7 +205,9 @@ browserTest(
         const saved = JSON.parse(await readFile(await download.path(), 'utf8')) as { text: unknown };
         t.is(JSON.stringify(saved.text).length, JSON.stringify(value).length + 2, name);
       }
-      await page.getByRole('table').first().getByRole('link', { name: 'Direct write' }).first().click();
+      const versions = page.getByRole('navigation', { name: /^Versions/ });
+      await versions.getByRole('link', { name: 'Direct write' }).first().click();
+      await page.getByRole('tab', { name: 'Changes' }).click();
       await page.getByRole('table', { name: /from the earlier state/ }).waitFor();
       const ms = await tasks.longest();
       t.true(ms <= boundOf(200), `${name}: ${ms.toFixed(0)} ms`);
