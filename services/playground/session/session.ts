@@ -1,6 +1,7 @@
 import { createClient, RequestError } from '@agent-workflow/client';
 import { signal } from '@preact/signals';
 import { noteDate } from './clock.ts';
+import { keepingText } from './written.ts';
 
 /** Where the token of this tab is kept: it goes with the tab. */
 const tokenKey = 'token';
@@ -29,7 +30,7 @@ async function watchedFetch(...given: Parameters<typeof fetch>): Promise<Respons
     isReachable.value = true;
     noteDate(response.headers.get('date'));
     if (response.status === 401) signInReason.value = 'refused';
-    return response;
+    return keepingText(response);
   } catch (error) {
     if (!(error instanceof DOMException && error.name === 'AbortError')) isReachable.value = false;
     throw error;

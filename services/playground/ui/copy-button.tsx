@@ -9,13 +9,16 @@ interface CopyButtonProps {
   readonly name: string;
   /** Whether it is a sign alone, as among others. */
   readonly isSign?: boolean;
+  /** What stands beside the sign: `Copy`, unless given. */
+  readonly children?: string;
+  readonly tabIndex?: number;
 }
 
 /** For how long it says that it has copied, in milliseconds. */
 const shownMs = 1500;
 
 /** Copies a text, and says so for a moment. */
-export function CopyButton({ text, name, isSign = false }: CopyButtonProps) {
+export function CopyButton({ text, name, isSign = false, children = 'Copy', tabIndex }: CopyButtonProps) {
   const [word, show] = useState('');
   useEffect(() => {
     if (word === '') return undefined;
@@ -34,10 +37,11 @@ export function CopyButton({ text, name, isSign = false }: CopyButtonProps) {
       class={isSign ? 'button-quiet button-sign tiny' : 'button-quiet tiny'}
       aria-label={word || name}
       title={name}
+      tabIndex={tabIndex}
       onClick={copy}
     >
       <Icon name={word === 'Copied' ? 'check' : 'copy'} />
-      {!isSign && <span>{word || 'Copy'}</span>}
+      {!isSign && <span>{word || children}</span>}
     </button>
   );
 }

@@ -34,9 +34,18 @@ const paths = {
   options:
     'M2 5h7m3 0h2M2 11h2m3 0h7M10.5 6.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM5.5 12.5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3z',
   check: 'm3 8.5 3.5 3.5L13 4.5',
+  step: 'M3 5h10v6H3z',
+  model: 'M8 2l1.6 4.4L14 8l-4.4 1.6L8 14l-1.6-4.4L2 8l4.4-1.6z',
+  fan: 'M2 8h4M6 8c2 0 2-4 4-4h4M6 8h8M6 8c2 0 2 4 4 4h4',
+  graph: 'M2 3.5h12v9H2zM5 6.5h6v3H5z',
+  takeover: 'M2 5.5h11l-2.5-2.5M14 10.5H3l2.5 2.5',
+  link: 'M6.5 9.5l3-3M7 5l1.5-1.5a2.5 2.5 0 0 1 4 4L11 9M9 11l-1.5 1.5a2.5 2.5 0 0 1-4-4L5 7',
+  code: 'M5.5 4.5 2 8l3.5 3.5M10.5 4.5 14 8l-3.5 3.5',
+  compare: 'M2.5 3h4v10h-4zM9.5 3h4v10h-4z',
+  warn: 'M8 2.5 14 13H2zM8 6.5v3M8 11.5h.01',
 } as const;
 
-type IconName = keyof typeof paths;
+export type IconName = keyof typeof paths;
 
 /** A sign beside a word, or in place of one that the control around it has as its name. Screen readers pass it over. */
 export function Icon({ name }: { readonly name: IconName }) {

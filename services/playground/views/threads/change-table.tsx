@@ -2,7 +2,8 @@ import { useMemo } from 'preact/hooks';
 import { counted, grouped } from '../../ui/format.ts';
 import { FoldedJson } from '../../ui/folded-json.tsx';
 import { changedFields, messageText, unchangedFields, type ChangedField } from './changed-fields.ts';
-import { diff, pathText, type Change } from './diff.ts';
+import { diff, type Change } from '../../ui/diff.ts';
+import { pathText } from '../../ui/path-text.ts';
 
 /** So many changes are drawn; a reader of more reads the states. */
 const maxShown = 500;

@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { diff, pathText, type Change } from './diff.ts';
+import { diff, type Change } from './diff.ts';
+import { pathText } from './path-text.ts';
 
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
 

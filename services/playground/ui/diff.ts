@@ -1,5 +1,4 @@
-/** The way to a value inside a JSON value: names of fields and positions in lists. */
-type Path = readonly (string | number)[];
+import type { Path } from './path-text.ts';
 
 /** One difference between two JSON values. */
 export type Change =
@@ -112,13 +111,3 @@ const textOf = (value: Fields, numberOf: NumberOf): string =>
     .sort()
     .map((name) => `${String(name.length)} ${name} ${String(numberOf(value[name]))}`)
     .join();
-
-/** `context[2].content`, as a reader would write it. */
-export const pathText = (path: Path): string =>
-  path
-    .map((step, at) => {
-      if (typeof step === 'number') return `[${String(step)}]`;
-      if (!/^[A-Za-z_$][\w$]*$/.test(step)) return `[${JSON.stringify(step)}]`;
-      return at === 0 ? step : `.${step}`;
-    })
-    .join('');
