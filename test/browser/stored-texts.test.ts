@@ -77,7 +77,7 @@ async function openViews(page: Page, id: string, run: string): Promise<void> {
   await goTo(page, `runs/${run}`);
   await page.getByRole('tab', { name: 'Events' }).click();
   await page.getByRole('button', { name: 'reports' }).first().click();
-  await page.getByRole('region', { name: /JSON of event/ }).waitFor();
+  await page.getByRole('tree', { name: /JSON of event/ }).waitFor();
 }
 
 const corpus = Object.entries(markdownTexts).map(([name, make]) => [name, `${make(length)}\n\n${end}`] as const);

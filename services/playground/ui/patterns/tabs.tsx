@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef } from 'preact/hooks';
-import { useKeys } from '../../session/keys.ts';
+import { useKeys, type Shortcut } from '../../session/keys.ts';
 
 export interface TabsProps {
   /** What they are tabs of. */
@@ -9,12 +9,14 @@ export interface TabsProps {
   /** The id of the tab that is shown. */
   readonly selected: string;
   readonly onSelect: (id: string) => void;
+  /** Whether [ and ] choose among them; tabs around other tabs leave the keys to those. */
+  readonly hasKeys?: boolean;
   /** The content of the tab that is shown. */
   readonly children?: ComponentChildren;
 }
 
 /** Tabs and the panel of the chosen one. They are one stop of the Tab key; arrows, Home and End choose, and so do [ and ]. */
-export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps) {
+export function Tabs({ label, tabs, selected, onSelect, hasKeys = true, children }: TabsProps) {
   const base = useId();
   const list = useRef<HTMLDivElement>(null);
   const at = tabs.findIndex(({ id }) => id === selected);
@@ -24,10 +26,11 @@ export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps) {
     onSelect(next.id);
     return true;
   };
-  useKeys([
+  const keys: readonly Shortcut[] = [
     { keys: '[', text: 'Previous tab', group: 'Lists', run: () => choose(at - 1) },
     { keys: ']', text: 'Next tab', group: 'Lists', run: () => choose(at + 1) },
-  ]);
+  ];
+  useKeys(hasKeys ? keys : []);
   const onKeyDown = (event: KeyboardEvent): void => {
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: tabs.length - 1 }[event.key];
     if (to === undefined) return;

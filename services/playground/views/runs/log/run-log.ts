@@ -3,7 +3,7 @@ import type { JsonObject, RunEvent } from '@agent-workflow/client';
 /** Why a node began: as the step does, again after its failure, or again because its worker was lost. */
 type Cause = 'start' | 'failure' | 'takeover';
 
-export interface Attempt {
+interface Attempt {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly cause: Cause;

