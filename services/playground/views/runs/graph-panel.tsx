@@ -23,7 +23,6 @@ export function GraphPanel({ agent, log, now }: GraphPanelProps) {
   const { value, error } = state.value;
   return (
     <section class="graph-panel" aria-label="Graph">
-      <h2>Graph</h2>
       {error !== undefined && <ErrorNote error={error} again={again} />}
       {value && <GraphOfRun graph={value} facts={nodeFacts(log, now)} />}
     </section>

@@ -137,6 +137,9 @@ function Output({ node, record, showsContent, status }: SpanPanelProps & { reado
     );
   return (
     <>
+      {names.length > 0 && !isWholeStep(node) && (
+        <p class="hint">It changed these fields, which are shown as they were after the step.</p>
+      )}
       {names.length > 0 && <JsonTree label="Changed fields" value={output.fields} />}
       {output.messages.length > 0 && <SentMessages messages={output.messages} />}
       {output.unnamed > 0 && (
