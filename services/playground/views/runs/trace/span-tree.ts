@@ -90,23 +90,21 @@ export const statusOfNode = ({ span, step }: SpanNode): TraceSpan['status'] =>
 
 export const errorOfNode = ({ span, step }: SpanNode): TraceSpan['error'] => span.error ?? step?.error;
 
-/** The span to be looked at first: of a run that failed the innermost that failed last, of any other the one that took longest. */
+/** The span to be looked at first: of a run that failed the innermost that failed last, of any other the slowest. */
 export function firstChosen(nodes: readonly SpanNode[], isFailed: boolean, now: number): SpanNode | undefined {
   const failed = isFailed ? innermostFailed(nodes) : undefined;
   if (failed) return failed;
   return slowestOf(nodes, now) ?? nodes[0];
 }
 
-/** The slowest of what holds nothing; a fan-out, which shows its slow branches by itself, counts as such. */
+/** The slowest step, and of what ran in it the innermost that took most of its time. A fan-out shows its slow branches by itself. */
 function slowestOf(nodes: readonly SpanNode[], now: number): SpanNode | undefined {
-  let slowest: SpanNode | undefined;
-  for (const node of nodes) {
-    if (node.span.kind === 'takeover') continue;
-    const isFan = node.children.some(({ span }) => span.kind === 'branch');
-    const inside = isFan ? node : (slowestOf(node.children, now) ?? node);
-    if (!slowest || tookMs(inside, now) > tookMs(slowest, now)) slowest = inside;
-  }
-  return slowest;
+  const [first, ...others] = nodes.filter(({ span }) => span.kind !== 'takeover');
+  if (!first) return undefined;
+  const slowest = others.reduce((most, node) => (tookMs(node, now) > tookMs(most, now) ? node : most), first);
+  if (slowest.children.some(({ span }) => span.kind === 'branch')) return slowest;
+  const inside = slowestOf(slowest.children, now);
+  return inside && 2 * tookMs(inside, now) >= tookMs(slowest, now) ? inside : slowest;
 }
 
 function innermostFailed(nodes: readonly SpanNode[]): SpanNode | undefined {
