@@ -325,7 +325,7 @@ function Section({ title, note, copy, children }: SectionProps) {
     <section class="span-section" aria-label={title}>
       <h3>
         {title} {note !== undefined && <span>{note}</span>}
-        {copy !== undefined && <CopyButton label={`Copy: ${title}`} text={() => copy} />}
+        {copy !== undefined && <CopyButton isSign name={`Copy: ${title}`} text={() => copy} />}
       </h3>
       {children}
     </section>
