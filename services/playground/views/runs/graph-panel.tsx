@@ -1,3 +1,4 @@
+import '../../styles/graph.css';
 import { useState, useMemo } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';

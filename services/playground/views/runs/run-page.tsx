@@ -1,6 +1,5 @@
 import '../../styles/trace.css';
 import '../../styles/run-events.css';
-import '../../styles/graph.css';
 import type { Run } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
 import { useMemo, useState } from 'preact/hooks';
