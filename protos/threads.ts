@@ -1072,14 +1072,15 @@ export interface ListOwnRunsRequest {
   readonly owner: string;
   readonly limit: number;
   readonly cursor?: string;
-  readonly filter: RunFilter;
-}
-
-/** Which runs are listed: those that pass all that is given. Times are in milliseconds since 1970. */
-export interface RunFilter {
   /** Only runs with one of these statuses; empty: all. */
   readonly statuses: readonly RunStatus[];
+  /** Only runs of this agent; absent: of all. */
   readonly agent?: string;
+  readonly filter?: RunFilter;
+}
+
+/** Which runs of the statuses and agent asked for are listed: those that pass all that is given. Times are in milliseconds since 1970. */
+export interface RunFilter {
   readonly revision?: string;
   /** Only runs that were accepted from this time on, and before that one. */
   readonly from?: number;
@@ -1097,7 +1098,10 @@ export interface RunFilter {
 
 export interface CountRunsRequest {
   readonly owner: string;
-  readonly filter: RunFilter;
+  /** As in ListOwnRunsRequest. */
+  readonly statuses: readonly RunStatus[];
+  readonly agent?: string;
+  readonly filter?: RunFilter;
   /** Whose days they are: a name of the IANA database. */
   readonly timeZone: string;
 }
@@ -1881,9 +1885,8 @@ export const threadsLists: MessageLists = {
   EndRunReply: { status: 'EndStatus' },
   Run: { status: 'RunStatus', granularity: 'Granularity', end: { of: 'RunEnd' } },
   ListRunsReply: { runs: { of: 'Run' } },
-  ListOwnRunsRequest: { filter: { of: 'RunFilter' } },
-  RunFilter: { statuses: 'RunStatus' },
-  CountRunsRequest: { filter: { of: 'RunFilter' } },
+  ListOwnRunsRequest: { statuses: 'RunStatus' },
+  CountRunsRequest: { statuses: 'RunStatus' },
   CountRunsReply: { days: { of: 'RunDay' } },
   RunDay: { counts: { of: 'RunStatusCount' } },
   RunStatusCount: { status: 'RunStatus' },

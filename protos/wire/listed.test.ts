@@ -93,3 +93,17 @@ test('each value of a field that holds several is held to the list', (t) => {
   for (const statuses of [[], ['failed'], ['queued', 'running']]) t.is(faultOf({ owner: 'anon', statuses }), undefined);
   t.is(faultOf({ owner: 'anon', statuses: ['failed', 'lost'] })?.code, 'Invalid');
 });
+
+test('a list of runs is asked for in the fields that a replica of another version reads', (t) => {
+  const rpc = definitionOf('threads')['ListOwnRuns'];
+  if (!rpc) return t.fail();
+  const text = (tag: number, value: string): Buffer =>
+    Buffer.from([(tag << 3) | 2, value.length, ...Buffer.from(value)]);
+  const before = Buffer.concat([text(1, 'anon'), text(4, 'failed'), text(5, 'billing')]);
+  const asked = rpc.requestDeserialize(before);
+  t.like(asked, { owner: 'anon', statuses: ['failed'], agent: 'billing' });
+  t.is(requestFault('threads', rpc)(asked), undefined);
+  const sent = rpc.requestSerialize({ ...asked, filter: { search: 'feed' } });
+  for (const field of [text(4, 'failed'), text(5, 'billing')]) t.true(sent.includes(field));
+  t.is(requestFault('threads', rpc)(rpc.requestDeserialize(sent)), undefined);
+});

@@ -164,7 +164,7 @@ const costs: readonly Measured<unknown>[] = [
   measured({
     name: 'list the newest run of an owner',
     prepare: turn,
-    work: (threads) => threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [] } }, call()),
+    work: (threads) => threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call()),
   }),
   measured({
     name: 'list checkpoints',

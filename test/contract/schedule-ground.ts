@@ -122,7 +122,7 @@ export class ScheduleGround implements AsyncDisposable {
     let count = 0;
     for (let cursor: string | undefined; ;) {
       const page = await this.threads.listOwnRuns(
-        { owner, limit: 1000, filter: { statuses: [] }, ...(cursor !== undefined && { cursor }) },
+        { owner, limit: 1000, statuses: [], ...(cursor !== undefined && { cursor }) },
         call(),
       );
       count += page.runs.length;

@@ -42,7 +42,8 @@ export function threadsAgentsContract(test: TestFn, name: string, open: OpenThre
       const request = {
         owner,
         limit: 2,
-        filter: { statuses: [], agent: 'billing' },
+        statuses: [],
+        agent: 'billing',
         ...(cursor === undefined ? {} : { cursor }),
       };
       const page = await threads.listOwnRuns(request, call());
@@ -50,10 +51,10 @@ export function threadsAgentsContract(test: TestFn, name: string, open: OpenThre
       ({ cursor } = page);
     } while (cursor !== undefined);
     t.deepEqual(found.toSorted(), ['b1', 'b2', 'b3']);
-    const { cursor: other = '' } = await threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [] } }, call());
+    const { cursor: other = '' } = await threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call());
     await refused(
       t,
-      threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [], agent: 'billing' }, cursor: other }, call()),
+      threads.listOwnRuns({ owner, limit: 1, statuses: [], agent: 'billing', cursor: other }, call()),
       'Invalid',
     );
   });

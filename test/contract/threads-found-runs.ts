@@ -1,5 +1,5 @@
 import type { TestFn } from 'ava';
-import type { RunFilter, Threads } from '@agent-workflow/protos/threads';
+import type { CountRunsRequest, RunFilter, Threads } from '@agent-workflow/protos/threads';
 import {
   accept,
   call,
@@ -14,11 +14,18 @@ import {
 } from './thread-calls.ts';
 import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
+interface Filters extends RunFilter, Partial<Pick<CountRunsRequest, 'statuses' | 'agent'>> {}
+
+const selectionOf = ({ statuses = [], agent, ...filter }: Filters) => ({
+  ...{ statuses, filter },
+  ...(agent !== undefined && { agent }),
+});
+
 /** The ids of the runs that pass, the newest first, read in pages of so many. */
-async function found(threads: Threads, filter: Partial<RunFilter>, limit = 100): Promise<readonly string[]> {
+async function found(threads: Threads, filter: Filters, limit = 100): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let cursor: string | undefined; ;) {
-    const request = { owner, limit, filter: { statuses: [], ...filter }, ...(cursor !== undefined && { cursor }) };
+    const request = { owner, limit, ...selectionOf(filter), ...(cursor !== undefined && { cursor }) };
     const page = await threads.listOwnRuns(request, call());
     ids.push(...page.runs.map(({ runId }) => runId));
     ({ cursor } = page);
@@ -26,8 +33,8 @@ async function found(threads: Threads, filter: Partial<RunFilter>, limit = 100):
   }
 }
 
-const count = (threads: Threads, filter: Partial<RunFilter> = {}, timeZone = 'UTC'): ReturnType<Threads['countRuns']> =>
-  threads.countRuns({ owner, filter: { statuses: [], ...filter }, timeZone }, call());
+const count = (threads: Threads, filter: Filters = {}, timeZone = 'UTC'): ReturnType<Threads['countRuns']> =>
+  threads.countRuns({ owner, ...selectionOf(filter), timeZone }, call());
 
 async function failedTurn(threads: Threads, runId: string, message: string): Promise<void> {
   await accept(threads, runId, { threadId: runId });
@@ -69,7 +76,7 @@ export function threadsFoundRunsContract(test: TestFn, name: string, open: OpenT
 
   check('a run that waits says where it stands and what it asks, until it is answered', async (t, threads) => {
     await askingTurn(threads, 'asking');
-    const [run] = (await threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [] } }, call())).runs;
+    const [run] = (await threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call())).runs;
     t.like(run, { nodes: ['ask'], question: 'Refund it?', threadTitle: 'Refund A-1042' });
     await accept(threads, 'answering', {
       ...{ threadId: 'asking', messages: [], hasNewInput: false },
@@ -93,11 +100,8 @@ export function threadsFoundRunsContract(test: TestFn, name: string, open: OpenT
 
   check('a cursor of one selection is refused by another', async (t, threads) => {
     for (const runId of ['r1', 'r2']) await finishedTurn(threads, runId, { threadId: runId });
-    const list = (filter: Partial<RunFilter>, cursor?: string): ReturnType<Threads['listOwnRuns']> =>
-      threads.listOwnRuns(
-        { owner, limit: 1, filter: { statuses: [], ...filter }, ...(cursor !== undefined && { cursor }) },
-        call(),
-      );
+    const list = (filter: Filters, cursor?: string): ReturnType<Threads['listOwnRuns']> =>
+      threads.listOwnRuns({ owner, limit: 1, ...selectionOf(filter), ...(cursor !== undefined && { cursor }) }, call());
     const { cursor = '' } = await list({ from: 1, statuses: ['completed', 'failed'] });
     t.is((await list({ statuses: ['failed', 'completed'], from: 1 }, cursor)).runs[0]?.runId, 'r1');
     for (const filter of [{}, { from: 1 }, { from: 2, statuses: ['completed', 'failed'] as const }])
@@ -109,7 +113,7 @@ export function threadsFoundRunsContract(test: TestFn, name: string, open: OpenT
     for (const runId of ['r1', 'r2']) await finishedTurn(threads, runId, { threadId: runId });
     await failedTurn(threads, 'broken', 'no');
     await accept(threads, 'theirs', { owner: 'u:bob' });
-    const numbers = async (filter: Partial<RunFilter> = {}): Promise<Record<string, number>> => {
+    const numbers = async (filter: Filters = {}): Promise<Record<string, number>> => {
       const sums: Record<string, number> = {};
       for (const { counts } of (await count(threads, filter)).days)
         for (const { status, count: more } of counts) sums[status] = (sums[status] ?? 0) + more;

@@ -330,7 +330,7 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
     await commit(threads, 'r1', epoch, { step: 1, end: completed });
     t.is(await revisionOf(threads, 'r1'), 'a');
     t.is((await accept(threads, 'r2', { agent })).revision, 'b');
-    const { runs } = await threads.listOwnRuns({ owner, limit: 10, filter: { statuses: [] } }, call());
+    const { runs } = await threads.listOwnRuns({ owner, limit: 10, statuses: [] }, call());
     t.deepEqual(runs.map(({ revision }) => revision).toSorted(), ['a', 'b']);
   });
 

@@ -107,7 +107,7 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     const titleOf = async (): Promise<unknown[]> => {
       const [listed] = (await threads.listThreads({ owner, limit: 1, offset: 0 }, call())).threads;
       const [found] = (await search(threads)).threads;
-      const [run] = (await threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [] } }, call())).runs;
+      const [run] = (await threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call())).runs;
       const [ofThread] = (await threads.listRuns({ ...thread1, limit: 1, offset: 0 }, call())).runs;
       const titles = [(await threads.getThread(thread1, call())).title, listed?.title, found?.thread.title];
       return [...new Set([...titles, run?.threadTitle, ofThread?.threadTitle])];
@@ -144,7 +144,7 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     const { startedAt = 0, createdAt } = await threads.getRun({ owner, runId: 'r1' }, call());
     t.true(startedAt >= createdAt);
     await commit(threads, 'r1', epoch, { end: completed });
-    const [run] = (await threads.listOwnRuns({ owner, limit: 1, filter: { statuses: [] } }, call())).runs;
+    const [run] = (await threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call())).runs;
     t.is(run?.startedAt, startedAt);
   });
 

@@ -666,7 +666,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
         runs.map(({ priority }) => priority),
         [3, 9],
       );
-      const own = await threads.listOwnRuns({ owner, limit: 10, filter: { statuses: [] } }, call());
+      const own = await threads.listOwnRuns({ owner, limit: 10, statuses: [] }, call());
       t.deepEqual(own.runs.map(({ priority }) => priority).toSorted(), [3, 9, undefined]);
     },
   );

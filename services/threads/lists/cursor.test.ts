@@ -1,6 +1,6 @@
+import { cursorsByTime } from '@agent-workflow/kit/cursors';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RunStatus } from '@agent-workflow/protos/lists';
-import type { RunFilter } from '@agent-workflow/protos/threads';
 import test from 'ava';
 import fc from 'fast-check';
 import {
@@ -12,6 +12,7 @@ import {
   runsCursors,
   threadsCursors,
 } from './cursor.ts';
+import type { RunSelection } from './run-filter.ts';
 
 interface Request {
   readonly owner: string;
@@ -42,7 +43,10 @@ interface List {
 const time = 1_790_000_000_000;
 const searched = ({ search = '' }: Request): string => search.toLowerCase();
 
-const filterOf = ({ statuses, search }: Request): RunFilter => ({ statuses, ...(search !== undefined && { search }) });
+const selectionOf = ({ statuses, search }: Request): RunSelection => ({
+  statuses,
+  filter: search === undefined ? {} : { search },
+});
 
 /** Every list of the service, with a request to each. */
 const lists: Readonly<Record<string, List>> = {
@@ -72,8 +76,8 @@ const lists: Readonly<Record<string, List>> = {
     identity: (of) => [of.owner, of.id],
   },
   ownRuns: {
-    give: (of) => ownRunsCursors({ ...of, filter: filterOf(of) }).toCursor({ createdAt: time, runId: 'r' }),
-    take: (of, cursor) => ownRunsCursors({ ...of, filter: filterOf(of) }).fromCursor(cursor),
+    give: (of) => ownRunsCursors({ owner: of.owner, ...selectionOf(of) }).toCursor({ createdAt: time, runId: 'r' }),
+    take: (of, cursor) => ownRunsCursors({ owner: of.owner, ...selectionOf(of) }).fromCursor(cursor),
     identity: (of) => [of.owner, of.statuses.toSorted(), of.search ?? null],
   },
   dueFiles: {
@@ -102,4 +106,13 @@ test('a list takes its own cursors, and none of another list, owner, thread or f
     }),
     { numRuns: 1000 },
   );
+});
+
+test('a cursor of a list of runs without further filters is that of a replica that knows none', (t) => {
+  const before = cursorsByTime(['runs of an owner', 'anon', ['failed', 'queued'], 'billing'], {
+    toParts: (mark: { readonly at: number; readonly id: string }) => [mark.at, mark.id],
+    fromParts: (at, id) => ({ at, id }),
+  });
+  const { toCursor } = ownRunsCursors({ owner: 'anon', statuses: ['queued', 'failed'], agent: 'billing', filter: {} });
+  t.deepEqual(before.fromCursor(toCursor({ createdAt: time, runId: 'r' })), { at: time, id: 'r' });
 });

@@ -8,12 +8,12 @@ import type {
   ListRunMessagesRequest,
   ListRunsRequest,
   ListThreadsRequest,
-  RunFilter,
   SearchThreadsRequest,
 } from '@agent-workflow/protos/threads';
 import type { DueMark } from '../ports/files.ts';
 import type { RecencyMark, RunMark } from '../ports/lists.ts';
 import type { Listing } from './paging.ts';
+import type { RunSelection } from './run-filter.ts';
 
 /** A search ignores case, and an empty one finds everything. */
 const searched = (search = ''): string => search.toLowerCase();
@@ -72,14 +72,21 @@ const runMarks = {
 export const runsCursors = ({ owner, threadId }: Pick<ListRunsRequest, 'owner' | 'threadId'>): Cursors<RunMark> =>
   cursorsByTime(['runs', owner, threadId], runMarks);
 
-export const ownRunsCursors = ({ owner, filter }: Pick<ListOwnRunsRequest, 'owner' | 'filter'>): Cursors<RunMark> =>
-  cursorsByTime(['runs of an owner', owner, filterParts(filter)], runMarks);
+export const ownRunsCursors = (selection: Pick<ListOwnRunsRequest, 'owner'> & RunSelection): Cursors<RunMark> =>
+  cursorsByTime(['runs of an owner', selection.owner, ...selectionParts(selection)], runMarks);
 
-/** The same for filters that select the same, whatever the order of their parts. */
-const filterParts = ({ statuses, ...rest }: RunFilter): readonly unknown[] => [
-  [...new Set(statuses)].toSorted(),
-  Object.entries(rest).toSorted(([a], [b]) => (a < b ? -1 : 1)),
-];
+/**
+ * The same for what selects the same, whatever the order of its parts. Without a filter it is as it was before there were any: pages of one
+ * list may be read from replicas of both versions.
+ */
+function selectionParts({ statuses, agent, filter = {} }: RunSelection): readonly unknown[] {
+  const further = Object.entries(filter).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    [...new Set(statuses)].toSorted(),
+    ...(agent === undefined ? [] : [agent]),
+    ...(further.length === 0 ? [] : [further]),
+  ];
+}
 
 export const dueCursors: Cursors<DueMark> = cursorsByTime(['due files'], {
   toParts: ({ dueAt, fileId }) => [dueAt, fileId],

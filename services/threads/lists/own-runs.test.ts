@@ -44,10 +44,7 @@ async function walk(threads: Threads, limit: number, statuses: readonly RunStatu
   const ids: string[] = [];
   const pages: number[] = [];
   for (let cursor: string | undefined; pages.length === 0 || cursor !== undefined;) {
-    const page = await threads.listOwnRuns(
-      { owner, limit, filter: { statuses }, ...(cursor !== undefined && { cursor }) },
-      call(),
-    );
+    const page = await threads.listOwnRuns({ owner, limit, statuses, ...(cursor !== undefined && { cursor }) }, call());
     ids.push(...page.runs.map(({ runId }) => runId));
     pages.push(page.runs.length);
     ({ cursor } = page);
@@ -92,7 +89,7 @@ test('a page that finds few reads 2,000 runs, and its cursor continues after the
   const { watched, read } = counting(store);
   const threads = createThreads({ store: watched });
   await fill(store, 4500, (index) => (index === 0 || index === 4499 ? 'failed' : 'completed'));
-  const first = await threads.listOwnRuns({ owner, limit: 10, filter: { statuses: ['failed'] } }, call());
+  const first = await threads.listOwnRuns({ owner, limit: 10, statuses: ['failed'] }, call());
   t.is(read(), 2000);
   t.deepEqual(
     first.runs.map(({ runId }) => runId),
@@ -108,7 +105,7 @@ test("a page of one agent's runs is full, however many runs others have, and rea
   for (const agent of ['billing', 'support'])
     await fill(store, agent === 'billing' ? 3 : 4500, () => 'completed', { threadId: agent, agent });
   const page = await createThreads({ store: watched }).listOwnRuns(
-    { owner, limit: 10, filter: { statuses: [], agent: 'billing' } },
+    { owner, limit: 10, statuses: [], agent: 'billing' },
     call(),
   );
   t.deepEqual(
@@ -121,7 +118,7 @@ test("a page of one agent's runs is full, however many runs others have, and rea
 
 test('a cursor that no list gave is refused', async (t) => {
   await using store = openSqliteThreadStore({ path: ':memory:' });
-  const request = { owner, limit: 1, filter: { statuses: [] }, cursor: 'none' };
+  const request = { owner, limit: 1, statuses: [], cursor: 'none' };
   const error = await t.throwsAsync(createThreads({ store }).listOwnRuns(request, call()));
   t.true(isServiceError(error, 'Invalid'));
 });

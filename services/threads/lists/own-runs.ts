@@ -7,14 +7,13 @@ import type {
   CountRunsRequest,
   ListOwnRunsReply,
   ListOwnRunsRequest,
-  RunFilter,
 } from '@agent-workflow/protos/threads';
 import type { OwnRunRow, RunMark, ThreadLists } from '../ports/lists.ts';
 import { ownRunBytes } from '../record/row-sizes.ts';
 import { ownRunsCursors } from './cursor.ts';
 import { toProtoRun, withOwnerLock } from './lists.ts';
 import { createRunCounts } from './run-counts.ts';
-import { runTest } from './run-filter.ts';
+import { runTest, type RunSelection } from './run-filter.ts';
 
 /** Runs that one page reads at most, and those that one request to the store reads. */
 const runsOfPage = 2000;
@@ -23,9 +22,8 @@ const runsAtOnce = 500;
 /** Runs of an owner that are counted at most, the newest. */
 const countedRuns = 10_000;
 
-interface Reading {
+interface Reading extends RunSelection {
   readonly owner: string;
-  readonly filter: RunFilter;
   readonly after?: RunMark | undefined;
   /** Runs that the first request to the store reads, and all of them at most. */
   readonly first: number;
@@ -41,12 +39,12 @@ interface Part {
   readonly next: RunMark | undefined;
 }
 
-/** The runs of an owner that pass a filter. It ends after the first run before `filter.from`, or when it has read its share. */
+/** The runs of an owner that are asked for. It ends after the first run before `filter.from`, or when it has read its share. */
 async function* passing(store: ThreadLists, reading: Reading): AsyncGenerator<Part> {
-  const { owner, filter, after, first, most, signal, now } = reading;
-  const { from = 0, to, agent } = filter;
+  const { owner, agent, filter, after, first, most, signal, now } = reading;
+  const { from = 0, to } = filter ?? {};
   const yielder = createYielder({ signal });
-  const passes = runTest(filter, now);
+  const passes = runTest(reading, now);
   // A store knows the threads of `default` by having no agent.
   const agentFilter = agent === defaultAgent ? undefined : agent;
   let mark = after ?? (to === undefined ? undefined : { createdAt: to, runId: '' });
@@ -73,15 +71,16 @@ async function* passing(store: ThreadLists, reading: Reading): AsyncGenerator<Pa
  */
 export async function listOwnRuns(
   store: ThreadLists,
-  { owner, limit, filter, cursor }: ListOwnRunsRequest,
+  { owner, limit, cursor, ...selection }: ListOwnRunsRequest,
   { signal }: Call,
   now: number,
 ): Promise<ListOwnRunsReply> {
-  const { toCursor, fromCursor } = ownRunsCursors({ owner, filter });
+  const { toCursor, fromCursor } = ownRunsCursors({ owner, ...selection });
   const found: OwnRunRow[] = [];
   let bytes = 0;
   let after = cursor === undefined ? undefined : fromCursor(cursor);
-  const reading = { owner, filter, after, first: limit + 1, most: Math.max(runsOfPage, limit + 1), signal, now };
+  const most = Math.max(runsOfPage, limit + 1);
+  const reading = { ...selection, owner, after, first: limit + 1, most, signal, now };
   for await (const { runs, next } of passing(store, reading)) {
     found.push(...runs);
     bytes += runs.reduce((sum, run) => sum + ownRunBytes(run), 0);
@@ -100,14 +99,15 @@ export async function listOwnRuns(
 /** How many runs pass a filter, by day and status, and how long they took. @throws Invalid for an unknown time zone. */
 export function countRuns(
   store: ThreadLists,
-  { owner, filter, timeZone }: CountRunsRequest,
+  { owner, timeZone, ...selection }: CountRunsRequest,
   { signal }: Call,
   now: number,
 ): Promise<CountRunsReply> {
   const counts = createRunCounts(timeZone);
   return withOwnerLock(owner, async () => {
     let next: RunMark | undefined;
-    for await (const part of passing(store, { owner, filter, first: runsAtOnce, most: countedRuns, signal, now })) {
+    const reading = { ...selection, owner, first: runsAtOnce, most: countedRuns, signal, now };
+    for await (const part of passing(store, reading)) {
       for (const run of part.runs) counts.add(run, now);
       ({ next } = part);
     }

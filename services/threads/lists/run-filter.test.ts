@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { RunFilter } from '@agent-workflow/protos/threads';
 import type { OwnRunRow } from '../ports/lists.ts';
-import { runTest } from './run-filter.ts';
+import { runTest, type RunSelection } from './run-filter.ts';
 
 const now = 100_000;
 
@@ -20,7 +20,10 @@ const failed = (message: string, node?: string) => ({
   },
 });
 
-const passes = (filter: Partial<RunFilter>, one: OwnRunRow): boolean => runTest({ statuses: [], ...filter }, now)(one);
+type Filters = RunFilter & Partial<Omit<RunSelection, 'filter'>>;
+
+const passes = ({ statuses = [], agent, ...filter }: Filters, one: OwnRunRow): boolean =>
+  runTest({ statuses, ...(agent !== undefined && { agent }), filter }, now)(one);
 
 test('a run passes without filters, and has to pass each that is given', (t) => {
   t.true(passes({}, run()));

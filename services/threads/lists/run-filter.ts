@@ -1,5 +1,5 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import type { RunFilter } from '@agent-workflow/protos/threads';
+import type { ListOwnRunsRequest, RunFilter } from '@agent-workflow/protos/threads';
 import type { OwnRunRow } from '../ports/lists.ts';
 import { titleOf } from '../record/title.ts';
 import { finding } from './contains.ts';
@@ -7,18 +7,26 @@ import { durationOf, nodesOf } from './run-place.ts';
 
 type Test = (run: OwnRunRow) => boolean;
 
+/** Which runs of an owner are asked for. */
+export type RunSelection = Pick<ListOwnRunsRequest, 'statuses' | 'agent' | 'filter'>;
+
 /** A test whether a run passes every filter that is given. `now` is the time up to which runs that go on have taken, in milliseconds since 1970. */
-export function runTest(filter: RunFilter, now: number): Test {
-  const tests = [...rowTests(filter), ...durationTests(filter, now), ...textTests(filter)];
+export function runTest({ filter = {}, ...rest }: RunSelection, now: number): Test {
+  const tests = [...selectionTests(rest), ...rowTests(filter), ...durationTests(filter, now), ...textTests(filter)];
   return (run) => tests.every((test) => test(run));
 }
 
-function rowTests({ statuses, agent, revision, from, to }: RunFilter): readonly Test[] {
+function selectionTests({ statuses, agent }: Omit<RunSelection, 'filter'>): readonly Test[] {
+  const tests: Test[] = [];
+  if (statuses.length > 0) tests.push(({ status }) => statuses.includes(status));
+  if (agent !== undefined) tests.push(({ head }) => agent === (head.agent ?? defaultAgent));
+  return tests;
+}
+
+function rowTests({ revision, from, to }: RunFilter): readonly Test[] {
   const tests: Test[] = [];
   if (from !== undefined) tests.push(({ createdAt }) => createdAt >= from);
   if (to !== undefined) tests.push(({ createdAt }) => createdAt < to);
-  if (statuses.length > 0) tests.push(({ status }) => statuses.includes(status));
-  if (agent !== undefined) tests.push(({ head }) => agent === (head.agent ?? defaultAgent));
   if (revision !== undefined) tests.push((run) => revision === revisionOf(run));
   return tests;
 }

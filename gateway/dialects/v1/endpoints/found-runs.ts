@@ -1,5 +1,5 @@
 import { readTime } from '@agent-workflow/protos/message';
-import type { RunDay, RunFilter } from '@agent-workflow/protos/threads';
+import type { CountRunsRequest, RunDay } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
 import { invalidAt } from '../../../http/fields.ts';
 import { zoneOf } from '../../../schedules/zone.ts';
@@ -11,14 +11,12 @@ import { toRunItems } from './common/shown-items.ts';
 
 type Filters = Omit<Static<typeof RunCountsQuery>, 'timezone'>;
 
-function filterOf(input: Filters): RunFilter {
+function selectionOf(input: Filters): Pick<CountRunsRequest, 'statuses' | 'agent' | 'filter'> {
   const { status: statuses = [], agent, revision, node, error, search } = input;
   const { min_duration_ms: minDurationMs, max_duration_ms: maxDurationMs } = input;
   const from = timeAt(input, 'from');
   const to = timeAt(input, 'to');
-  return {
-    statuses,
-    ...(agent !== undefined && { agent }),
+  const filter = {
     ...(revision !== undefined && { revision }),
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
@@ -28,6 +26,7 @@ function filterOf(input: Filters): RunFilter {
     ...(minDurationMs !== undefined && { minDurationMs }),
     ...(maxDurationMs !== undefined && { maxDurationMs }),
   };
+  return { statuses, ...(agent !== undefined && { agent }), filter };
 }
 
 /** A time of the query in milliseconds: times of runs have no smaller part. What stands in the body elsewhere stands in the query of a GET. */
@@ -52,7 +51,7 @@ export const listOwnRuns = endpoint({
   handle: async ({ owner, input, call }, { threads, log }) => {
     const { limit, cursor: after } = input;
     const page = { limit: Math.min(limit, maxLimit), ...(after !== undefined && { cursor: after }) };
-    const request = { owner, filter: filterOf(input), ...page };
+    const request = { owner, ...selectionOf(input), ...page };
     const { runs, cursor } = await threads.listOwnRuns(request, call());
     return JSON.stringify({ runs: toRunItems(runs, log), has_more: cursor !== undefined, cursor });
   },
@@ -89,7 +88,7 @@ export const countRuns = endpoint({
   handle: async ({ owner, input, call }, { threads }) => {
     const { timezone } = input;
     if (!zoneOf(timezone)) throw invalidAt(['query', 'timezone'], 'must be the name of a time zone, as Europe/Berlin');
-    const request = { owner, filter: filterOf(input), timeZone: timezone };
+    const request = { owner, ...selectionOf(input), timeZone: timezone };
     const { days, medianMs, p95Ms, atLeast } = await threads.countRuns(request, call());
     const counts = countsOf(days);
     return JSON.stringify({
