@@ -82,8 +82,8 @@ test('a trigger reads the series that has its labels, and none is an error', (t)
   t.throws(() => valueIn(page, 'runs{agent="c"}'), { message: /not found/ });
 });
 
-withServer(test, kubernetes, (plane) => {
-  withCluster(test, options, (cluster) => {
+withCluster(test, options, (cluster) => {
+  withServer(test, kubernetes, (plane) => {
     test.serial('a pool is scaled from no worker to its most and back by the rendered ScaledObject', async (t) => {
       t.timeout(byLoad(5 * waitMs));
       const object = await applied((await plane()).api);
