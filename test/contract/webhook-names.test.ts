@@ -38,7 +38,9 @@ const graph = new StateGraph({})
   .addEdge('say', END)
   .compile();
 
-const isFailing = (_: unknown, response: ServerResponse): void => void response.writeHead(500).end();
+/** The connection ends with the reply: one that is kept leads where it was found to lead, and only a new one asks for the name again. */
+const isFailing = (_: unknown, response: ServerResponse): void =>
+  void response.writeHead(500, { connection: 'close' }).end();
 
 async function deliveriesOf({ threads }: Replicas): Promise<readonly Delivery[]> {
   const { resources } = await threads.listResources({ kind: 'delivery', owner, limit: 100 }, call());
