@@ -1,3 +1,5 @@
+import type { FailureCode, FailureReason } from '@agent-workflow/kit/errors';
+
 /** What a span of a trace stands for. A `step` within a node is one of its sub-graph. */
 export const spanKinds = ['step', 'node', 'branch', 'attempt', 'model', 'tool', 'takeover'] as const;
 export type SpanKind = (typeof spanKinds)[number];
@@ -9,6 +11,15 @@ export type SpanStatus = (typeof spanStatuses)[number];
 /** The most spans of a step that are kept, and the most bytes of their JSON. */
 export const mostSpans = 2000;
 export const spansBytes = 256 * 1024;
+
+/** The most characters of a name in a trace, of an id, and of the message of an error, in units of UTF-16. */
+export const longestName = 256;
+export const longestId = 512;
+export const longestMessage = 1024;
+
+/** The most ids, and the most names of fields, of what a node has given; and the most parts of the context that a model was sent. */
+export const mostOutput = 32;
+export const mostRanges = 64;
 
 /** The most bytes of content: of one span, of one step, and of one run. */
 export const spanContentBytes = 64 * 1024;
@@ -61,8 +72,8 @@ export interface StoredSpan {
 /** Why it failed, as callers of the run may read it. */
 export interface SpanError {
   readonly message: string;
-  readonly code?: string;
-  readonly reason?: string;
+  readonly code?: FailureCode;
+  readonly reason?: FailureReason;
 }
 
 /** The messages that a model was sent. */
@@ -105,81 +116,3 @@ export interface LogLine {
   readonly level: string;
   readonly text: string;
 }
-
-/** Reads `spans_json`; what cannot be read is a trace of no span. A worker of another team may have written it. */
-export function readTrace(json: Uint8Array): StoredTrace {
-  const trace = objectIn(json);
-  const { status, takeover, spans, omitted } = trace;
-  return {
-    ...(isOneOf(spanStatuses, status) && { status }),
-    ...(takeover === true && { takeover }),
-    spans: Array.isArray(spans) ? spans.slice(0, mostSpans).flatMap(toSpan) : [],
-    ...(isCount(omitted) && omitted > 0 && { omitted }),
-  };
-}
-
-/** Reads `content_json`; what cannot be read is no content. */
-export function readContent(json: Uint8Array): StoredContent {
-  const entries = Object.entries(objectIn(json)).filter(([, content]) => isObject(content));
-  return Object.fromEntries(entries) as StoredContent;
-}
-
-/** One that is none is shown as a span that nothing is known of, so that the places of the others stay. */
-function toSpan(span: unknown, index: number): StoredSpan {
-  const { kind, in: parent, at } = isObject(span) ? span : {};
-  if (!isOneOf(spanKinds, kind) || !isCount(at)) return { kind: 'node', at: 0 };
-  const { in: _, ...rest } = checked(span as Readonly<Record<string, unknown>>);
-  return { ...rest, kind, at, ...(isCount(parent) && parent > 0 && parent <= index && { in: parent }) };
-}
-
-const isText = (value: unknown): boolean => typeof value === 'string';
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const isTrue = (value: unknown): boolean => value === true;
-
-const members: Readonly<Record<keyof Omit<StoredSpan, 'kind' | 'at'>, (value: unknown) => boolean>> = {
-  in: isCount,
-  name: isText,
-  ms: isCount,
-  status: (value) => isOneOf(spanStatuses, value),
-  replayed: isTrue,
-  number: isCount,
-  tokens: (value) => Array.isArray(value) && value.length === 2 && value.every(isCount),
-  finish: isText,
-  error: (value) => isObject(value) && isText(value['message']),
-  call: isText,
-  message: isText,
-  sent: (value) => isObject(value) && isCount(value['count']) && isRanges(value['ranges']),
-  output: (value) =>
-    isObject(value) && isTexts(value['ids'] ?? []) && isTexts(value['fields'] ?? []) && isCount(value['messages'] ?? 0),
-  lost: isTrue,
-};
-
-const isRanges = (value: unknown): boolean =>
-  Array.isArray(value) &&
-  value.every((range: unknown) => Array.isArray(range) && isTexts(range.slice(0, 2)) && isCount(range[2]));
-
-const checked = (span: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    Object.entries(span).filter(([name, value]) =>
-      Object.hasOwn(members, name) ? members[name as keyof typeof members](value) : false,
-    ),
-  );
-
-function objectIn(json: Uint8Array): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(json).toString());
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-const isOneOf = <const T extends readonly string[]>(list: T, value: unknown): value is T[number] =>
-  (list as readonly unknown[]).includes(value);

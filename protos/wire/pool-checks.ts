@@ -100,6 +100,12 @@ const id: Check = (given: string, at) => {
   if (fault) throw invalid(at, fault.msg, fault.type);
 };
 
+/**
+ * The spans and the content of a step. No step is refused for its trace: the record leaves out one that is too large, and those who read it leave out
+ * what is none (`protos/stored-trace.ts`).
+ */
+const trace: Check = () => undefined;
+
 /** A message as nodes make them. What is put after its fields in replies stands before its last byte. */
 const message: Check = (given: Uint8Array, at, { messageId }) => {
   const read = readJson(given, { at, mostBytes: sizes.message });
@@ -127,6 +133,7 @@ export const poolChecks: Readonly<Record<string, Readonly<Record<string, Check>>
     ...{ fields: stateField, progressJson: progress, usageJson: usage },
   },
   FusedStep: { at: past, progressJson: progress, usageJson: usage },
+  StepTrace: { spansJson: trace, contentJson: trace },
   StepWork: { startedAt: past, attempt: count, retries: count, inputTokens: count, outputTokens: count },
   RunEnd: { iterations: count, interruptsJson: list(sizes.progress) },
   PartialMessages: { seq: count },
@@ -174,8 +181,14 @@ export const poolBounds: Readonly<Record<string, (message: StepParts, at: Field)
 /** The fields of messages that hold further messages with checks. */
 export const poolMessages: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   RegisterRevisionRequest: { definition: 'RevisionDefinition', makeCurrent: 'MakeCurrent' },
-  CommitStepRequest: { messages: 'MessageEntry', end: 'RunEnd', work: 'StepWork', fused: 'FusedStep' },
-  FusedStep: { messages: 'MessageEntry', end: 'RunEnd', work: 'StepWork' },
+  CommitStepRequest: {
+    messages: 'MessageEntry',
+    end: 'RunEnd',
+    work: 'StepWork',
+    trace: 'StepTrace',
+    fused: 'FusedStep',
+  },
+  FusedStep: { messages: 'MessageEntry', end: 'RunEnd', work: 'StepWork', trace: 'StepTrace' },
   EndRunRequest: { partial: 'PartialMessages' },
   PartialMessages: { messages: 'MessageEntry' },
   SearchRequest: { selection: 'Selection' },

@@ -70,6 +70,12 @@ test('what a worker of a pool commits is refused by its field where it is none o
     t.is(faultOf({ ...commit, fields: { n: text } })?.details[0]?.field.join('.'), 'fields.n');
 });
 
+test('no step of a pool is refused for its trace', (t) => {
+  const commit = { epoch: 1, step: 0, at: 1, fields: {}, messages: [] };
+  const trace = { spansJson: bytes('[[{'), contentJson: Buffer.alloc(2 * 1024 * 1024, '[') };
+  t.is(poolTextFault(rpcOf('CommitStep'))({ ...commit, trace, fused: { at: 1, messages: [], trace } }), undefined);
+});
+
 const faultPlace = (rpc: ReturnType<typeof rpcOf>, request: object): string | undefined =>
   poolTextFault(rpc)(request)?.details[0]?.field.join('.');
 

@@ -7,7 +7,8 @@ import { user, walk } from '@agent-workflow/graph/testing';
 import { ContentBudget } from '@agent-workflow/graph/trace/bounded-content';
 import { runTraced } from '@agent-workflow/graph/trace/current-span';
 import { StepTrace } from '@agent-workflow/graph/trace/step-trace';
-import { readContent, readTrace, type StoredContent, type StoredSpan } from '@agent-workflow/protos/run-trace';
+import type { StoredContent, StoredSpan } from '@agent-workflow/protos/run-trace';
+import { readContent, readTrace } from '@agent-workflow/protos/stored-trace';
 import test from 'ava';
 import { fromLangGraph } from './from-lang-graph.ts';
 

@@ -1,12 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { END, modelNode, send, START, StateGraph, type CompiledGraph, type Model } from '@agent-workflow/graph';
-import {
-  readContent,
-  readTrace,
-  runContentBytes,
-  spanContentBytes,
-  type StoredTrace,
-} from '@agent-workflow/protos/run-trace';
+import { runContentBytes, spanContentBytes, type StoredTrace } from '@agent-workflow/protos/run-trace';
+import { readContent, readTrace } from '@agent-workflow/protos/stored-trace';
 import type { ListRunTraceReply, Threads, TracedStep } from '@agent-workflow/protos/threads';
 import { call, endOf, owner, start } from './execution/calls.ts';
 import { resultOf } from './execution/chunks.ts';

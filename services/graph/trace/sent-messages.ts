@@ -1,8 +1,5 @@
 import type { Message } from '@agent-workflow/protos/message';
-import type { SentMessages } from '@agent-workflow/protos/run-trace';
-
-/** Parts of the context of which ids are noted; messages of further parts count without them. */
-const mostRanges = 64;
+import { mostRanges, type SentMessages } from '@agent-workflow/protos/run-trace';
 
 /** What was sent: parts of the context that a step began with, and messages that are not of it. */
 interface Sent {

@@ -1,8 +1,6 @@
 import test from 'ava';
 import {
   mostSpans,
-  readContent,
-  readTrace,
   runContentBytes,
   spanContentBytes,
   spansBytes,
@@ -10,6 +8,7 @@ import {
   type StoredContent,
   type StoredTrace,
 } from '@agent-workflow/protos/run-trace';
+import { readContent, readTrace } from '@agent-workflow/protos/stored-trace';
 import { ContentBudget, type RunBudget } from './bounded-content.ts';
 import { StepTrace, type WrittenTrace } from './step-trace.ts';
 

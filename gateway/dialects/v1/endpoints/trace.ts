@@ -2,7 +2,7 @@ import * as examples from '../examples/trace.ts';
 import { RunParams } from '../schemas/runs.ts';
 import { RunTrace, TraceQuery } from '../schemas/trace.ts';
 import { endpoint } from './common/endpoint.ts';
-import { spansOf } from './common/trace-spans.ts';
+import { tracePage } from './common/trace-spans.ts';
 
 /** What went on in a run, from the record. */
 export const getRunTrace = endpoint({
@@ -26,14 +26,15 @@ export const getRunTrace = endpoint({
     const traced = await threads.listRunTrace({ owner, runId, fromStep, limit, withContent: isLocal }, call);
     // Read last: what the trace shows as under way may have ended, and not the other way round.
     const run = await threads.getRun({ owner, runId }, call);
+    const { spans, last, hasMore } = tracePage(run, traced);
     return JSON.stringify({
       ...{ run_id: runId, thread_id: run.threadId, status: run.status },
       created_at: new Date(run.createdAt).toISOString(),
       ended_at: run.end ? new Date(run.updatedAt).toISOString() : null,
       shows_content: isLocal,
-      spans: spansOf(run, traced),
-      has_more: traced.hasMore,
-      next_after: traced.steps.at(-1)?.step ?? after ?? null,
+      spans,
+      has_more: hasMore,
+      next_after: last ?? after ?? null,
     });
   },
 });

@@ -13,7 +13,7 @@ export const TraceQuery = Type.Object({
   limit: Type.Integer({
     minimum: 1,
     default: usualSteps,
-    description: `The most steps of the reply; above ${String(mostSteps)} it counts as ${String(mostSteps)}. A reply also ends at 1 MiB of what is recorded.`,
+    description: `The most steps of the reply; above ${String(mostSteps)} it counts as ${String(mostSteps)}. A reply also ends at 1 MiB of what is recorded, and at some 4 MiB of spans.`,
   }),
   after: Type.Optional(
     Type.Integer({

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { TracedStep } from '@agent-workflow/protos/threads';
-import { spansOf } from './trace-spans.ts';
+import { tracePage } from './trace-spans.ts';
 
 const start = Date.parse('2026-02-05T12:00:00.000Z');
 const run = { status: 'completed', updatedAt: start + 900 } as const;
@@ -11,6 +11,8 @@ const step = (number: number, more: Partial<TracedStep> = {}): TracedStep => ({
   work: { startedAt: start, attempt: 1, retries: 0, inputTokens: 0, outputTokens: 0 },
   ...more,
 });
+
+const spansOf = (...page: Parameters<typeof tracePage>) => tracePage(...page).spans;
 
 const shown = (steps: readonly TracedStep[], ended: object = run): unknown[] =>
   spansOf({ ...run, ...ended }, { steps, hasMore: false }).map(({ id, parent_id: parent, kind, name, status }) => [
@@ -91,4 +93,65 @@ test('a trace of another shape spoils nothing: what cannot be read is left out',
   t.like(all.at(-1), { parent_id: 's0.2', kind: 'tool' });
   const content = Buffer.from('[]');
   t.notThrows(() => shown([step(0, { trace: { spansJson: json({ spans }), contentJson: content } })]));
+});
+
+const plainNode = { kind: 'node', at: 0, ms: 1 };
+
+test('names and errors of another worker are bounded, also where many spans inherit them', (t) => {
+  const long = 'x'.repeat(200_000);
+  const spans = [
+    { ...plainNode, name: long, error: { message: long, code: long, reason: { deep: long } } },
+    ...Array.from({ length: 1999 }, () => ({ ...plainNode, in: 1 })),
+  ];
+  for (const nodes of [['agent'], [long]]) {
+    const all = spansOf(run, { steps: [step(0, { nodes, trace: { spansJson: json({ spans }) } })], hasMore: false });
+    t.is(all.length, 2001);
+    t.true(JSON.stringify(all.slice(1)).length < 2_000_000);
+    t.deepEqual(all[1]?.['error'], { message: 'x'.repeat(1024) });
+  }
+});
+
+test('a page ends at so many bytes of spans, and says which step it shows last', (t) => {
+  const spansJson = json({ spans: Array<number>(2000).fill(0) });
+  const steps = Array.from({ length: 200 }, (_, number) => step(number, { trace: { spansJson } }));
+  const { spans, last = 0, hasMore } = tracePage(run, { steps, hasMore: false });
+  t.true(hasMore);
+  t.true(JSON.stringify(spans).length < 5 * 1024 * 1024);
+  t.is(spans.length, 2001 * (last + 1));
+  t.true(last > 0);
+  const end = tracePage(run, { steps: steps.slice(0, 1), hasMore: false });
+  t.deepEqual([end.last, end.hasMore], [0, false]);
+  t.deepEqual(tracePage(run, { steps: [], hasMore: false }), { spans: [], hasMore: false });
+});
+
+const contentIn = (content: unknown): unknown => {
+  const trace = { spansJson: json({ spans: [plainNode] }), contentJson: Buffer.from(String(content)) };
+  return spansOf(run, { steps: [step(0, { trace })], hasMore: false })[1]?.['content'];
+};
+
+test('content of another shape is left out by its members', (t) => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  t.deepEqual(contentIn(`{"1":{"logs":1,"input":${deep},"sent":[1,${deep}],"output":2,"secret":3}}`), {
+    sent: [1],
+    output: 2,
+  });
+  t.deepEqual(
+    contentIn('{"1":{"logs":[null,{"at":5,"level":"info","text":"a"},{"at":"x"}],"error":7,"cut":{"logs":9,"b":1}}}'),
+    {
+      logs: [{ at: '2026-02-05T12:00:00.005Z', level: 'info', text: 'a' }],
+      cut: { logs: 9 },
+    },
+  );
+  t.deepEqual(contentIn('{"1":{"tools":["a",5],"instructions":[],"error":{"name":"E","message":"m","stack":1}}}'), {
+    tools: ['a'],
+    error: { name: 'E', message: 'm' },
+  });
+});
+
+test('an error whose reason is nested deep is one without a reason', (t) => {
+  const reason = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const spansJson = Buffer.from(`{"spans":[{"kind":"tool","at":0,"error":{"message":"m","reason":${reason}}}]}`);
+  const [, tool] = spansOf(run, { steps: [step(0, { trace: { spansJson } })], hasMore: false });
+  t.deepEqual(tool?.['error'], { message: 'm' });
+  t.notThrows(() => JSON.stringify(tool));
 });

@@ -1,6 +1,5 @@
 import {
-  readContent,
-  readTrace,
+  longestName,
   type SpanContent,
   type SpanError,
   type SpanStatus,
@@ -8,26 +7,48 @@ import {
   type StoredSpan,
   type StoredTrace,
 } from '@agent-workflow/protos/run-trace';
-import { failureCodes } from '@agent-workflow/kit/errors';
-import { isIn } from '@agent-workflow/protos/lists';
+import { readContent, readTrace } from '@agent-workflow/protos/stored-trace';
+import { createQuota } from '@agent-workflow/kit/pages';
 import type { ListRunTraceReply, Run, TracedStep, UncommittedStep } from '@agent-workflow/protos/threads';
 import { wireCodeOf } from '../../replies/errors.ts';
 
 /** A span as replies show it. */
-type ShownSpan = Readonly<Record<string, unknown>>;
+type ShownSpan = Readonly<Record<string, unknown>> & { readonly name: string };
 
 type TracedRun = Pick<Run, 'status' | 'updatedAt' | 'end'>;
 
-/** The spans of a page of steps, each behind its parent. `before` names the nodes of its first step where that is known. */
-export function spansOf(run: TracedRun, { steps, uncommitted }: ListRunTraceReply): readonly ShownSpan[] {
-  const spans: ShownSpan[] = [];
-  let expected: readonly string[] = [];
-  for (const step of steps) {
-    spans.push(...spansOfStep(run, step, expected));
-    expected = step.next;
-  }
-  return uncommitted ? [...spans, ...spansOfUncommitted(run, uncommitted)] : spans;
+/** What a span takes in a reply beside its texts, and the most of both, in bytes: a span of few bytes on record has many in a reply. */
+const spanBytes = 300;
+const spansBytes = 4 * 1024 * 1024;
+
+/** A page of spans. */
+interface ShownTrace {
+  /** Each behind its parent. */
+  readonly spans: readonly ShownSpan[];
+  /** The last step whose spans these are; absent: none was committed. */
+  readonly last?: number;
+  /** Whether there are steps behind it. */
+  readonly hasMore: boolean;
 }
+
+/** The spans of a page of steps, as many of them as a reply has room for: those of the first step always. */
+export function tracePage(run: TracedRun, { steps, uncommitted, hasMore }: ListRunTraceReply): ShownTrace {
+  const spans: ShownSpan[] = [];
+  const isEnough = createQuota(spansBytes);
+  let before: TracedStep | undefined;
+  for (const step of steps) {
+    const own = spansOfStep(run, step, before?.next ?? []);
+    if (isEnough(own.reduce((sum, span) => sum + bytesOf(span), 0)) && before)
+      return { spans, last: before.step, hasMore: true };
+    for (const span of own) spans.push(span);
+    before = step;
+  }
+  if (uncommitted) spans.push(...spansOfUncommitted(run, uncommitted));
+  return { spans, ...(before && { last: before.step }), hasMore };
+}
+
+/** A name is repeated in each span that has it from its parent; the other texts are on record as they are shown. */
+const bytesOf = ({ name }: ShownSpan): number => spanBytes + Buffer.byteLength(name);
 
 /** A step of a run that failed or was stopped in it is of no node on record: `expected` are those that were to run. */
 function spansOfStep(run: TracedRun, step: TracedStep, expected: readonly string[]): readonly ShownSpan[] {
@@ -116,10 +137,11 @@ interface OuterStep {
 
 function innerSpans(outer: OuterStep, spans: readonly StoredSpan[], contents: StoredContent): readonly ShownSpan[] {
   const names: string[] = [];
+  const outerName = outer.name.slice(0, longestName).toWellFormed();
   const idAt = (place: number): string => `${outer.id}.${String(place)}`;
   return spans.map((span, index) => {
     const { in: parent } = span;
-    const name = span.name ?? (parent === undefined ? outer.name : (names[parent - 1] ?? ''));
+    const name = span.name ?? (parent === undefined ? outerName : (names[parent - 1] ?? ''));
     names.push(name);
     return {
       ...{ id: idAt(index + 1), parent_id: parent === undefined ? outer.id : idAt(parent), kind: span.kind, name },
@@ -152,10 +174,9 @@ const factsOf = ({ replayed, tokens, finish, error, call, message, sent, output,
   ...(lost && { content_lost: lost }),
 });
 
-/** A code that is none of ours is left out. */
 const shownError = ({ message, code, reason }: SpanError): object => ({
   message,
-  ...(isIn(failureCodes, code) && { code: wireCodeOf(code) }),
+  ...(code !== undefined && { code: wireCodeOf(code) }),
   ...(reason !== undefined && { reason }),
 });
 
