@@ -252,6 +252,11 @@ async function* tracesIn(pages: AsyncIterable<readonly Row[]>): AsyncGenerator<r
 const metadataAtOnce = 64;
 const undosAtOnce = 4;
 
+/** Traces read first, and at once where those before were small: each has up to 256 KiB of spans and 1 MiB of content. */
+const firstTraces = 4;
+const tracesAtOnce = 64;
+const contentsAtOnce = 16;
+
 /** The checkpoints of a thread are in its partition. A page of them needs no head. */
 export const createHistory = (session: Session): ThreadHistory => ({
   listCheckpoints: async (key, { limit, offset = 0, below = Number.MAX_SAFE_INTEGER, bytes }) => {
@@ -269,7 +274,9 @@ export const createHistory = (session: Session): ThreadHistory => ({
   listTraces: async ({ owner, threadId }, { from, to, withContent, bytes }) => {
     const params = [owner, threadId, long(from), long(to)];
     const cql = withContent ? selectTracesWithContent : selectTraces;
-    return take(tracesIn(pagesOf(session, { cql, params }, { most: undosAtOnce })), toTrace, traceBytes, bytes);
+    const most = withContent ? contentsAtOnce : tracesAtOnce;
+    const pages = pagesOf(session, { cql, params }, { first: firstTraces, most });
+    return take(tracesIn(pages), toTrace, traceBytes, bytes);
   },
 });
 

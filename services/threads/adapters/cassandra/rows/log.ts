@@ -225,15 +225,17 @@ interface PagesOptions {
   readonly saw?: ((rows: readonly Row[]) => void) | undefined;
   /** Rows of a page at most: fewer where rows may be large. */
   readonly most?: number;
+  /** Rows of the first page, of whose size nothing is known. */
+  readonly first?: number;
 }
 
 /** All pages of a statement, each of about {@link pageBytes}: the size of a page follows from the rows before it. */
 export async function* pagesOf(
   session: Session,
   statement: Statement,
-  { saw, most = maxPage }: PagesOptions = {},
+  { saw, most = maxPage, first = firstPage }: PagesOptions = {},
 ): AsyncGenerator<readonly Row[]> {
-  let size = Math.min(firstPage, most);
+  let size = Math.min(first, most);
   for (let from: string | undefined; ;) {
     const { rows, next } = await session.readPage(statement, { rows: size, from });
     saw?.(rows);
@@ -247,7 +249,9 @@ export async function* pagesOf(
 
 const rowBytes = 64;
 const bytesOfRow = (row: Row): number =>
-  rowBytes + (((row['json'] ?? row['undo'] ?? row['metadata']) as Buffer | undefined)?.length ?? 0);
+  largeColumns.reduce((sum, column) => sum + ((row[column] as Buffer | null | undefined)?.length ?? 0), rowBytes);
+
+const largeColumns = ['json', 'undo', 'metadata', 'trace', 'trace_content'];
 
 /** Keys in one statement at most. */
 const keysOfStatement = 100;
