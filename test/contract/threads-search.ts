@@ -137,6 +137,29 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     t.is(await titleOf(), 'next');
   });
 
+  check('a fork has the title of its thread when it holds the message that gave it', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [assistant('a1')] });
+    await finishedTurn(threads, 'r2', { messages: [user('m1', 'secret')] });
+    const listed = await threads.listCheckpoints({ ...thread1, limit: 10, offset: 0 }, call());
+    const titles: unknown[] = [];
+    for (const { checkpointId } of listed.checkpoints) {
+      const newThreadId = `fork-${checkpointId}`;
+      titles.push((await threads.forkThread({ ...thread1, checkpointId, newThreadId }, call())).title);
+    }
+    t.deepEqual(titles, ['secret', 'secret', undefined, undefined]);
+    await threads.addMessages({ ...thread1, messages: [user('m1', 'public')] }, call());
+    const [replaced] = (await threads.listCheckpoints({ ...thread1, limit: 1, offset: 0 }, call())).checkpoints;
+    const before = listed.checkpoints[0]?.checkpointId ?? '';
+    for (const [checkpointId, title] of [
+      [before, undefined],
+      [replaced?.checkpointId ?? '', 'public'],
+    ] as const)
+      t.is(
+        (await threads.forkThread({ ...thread1, checkpointId, newThreadId: `to-${checkpointId}` }, call())).title,
+        title,
+      );
+  });
+
   check('a run says when a worker began with it', async (t, threads) => {
     await accept(threads, 'r1');
     t.false('startedAt' in (await threads.getRun({ owner, runId: 'r1' }, call())));

@@ -13,6 +13,7 @@ import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
 import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import { agentOf, newHead, toCheckpointId } from '../record/head.ts';
 import { emptySize } from '../record/size.ts';
+import { isTitle } from '../record/title.ts';
 import { marked, restored } from './restore.ts';
 import { encodeUndo, markOf } from './undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -140,8 +141,7 @@ const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head,
     now,
   );
   const agent = agentOf(source);
-  const { title } = source;
-  return { ...head, ...(agent !== undefined && { agent }), ...(title !== undefined && { title }), deleting: true };
+  return { ...head, ...(agent !== undefined && { agent }), deleting: true };
 };
 
 /** The metadata of a fork's checkpoint: the thread and checkpoint that it was made from. */
@@ -230,8 +230,10 @@ async function copyThread(
   const before = kept ?? (version === source.version ? createOverlay() : undefined);
   if (!before) throw absent(from, checkpointId);
   const end = before.mark?.nextPosition ?? source.nextPosition;
+  const entitled = new Set<number>();
   let bytes = 0;
   for await (const entries of entriesBetween(store, from, 0, end)) {
+    for (const entry of entries) if (isTitle(source, entry)) entitled.add(entry.position);
     bytes += entries.reduce((sum, { json }) => sum + json.byteLength, 0);
     if (bytes > maxBytes) throw conflict(`thread "${from.threadId}" has messages of ${bytesOver(bytes, maxBytes)}`);
     await copy.write(placed(entries));
@@ -257,8 +259,21 @@ async function copyThread(
     undo: encodeUndo({ mark: emptyMark, fields: [], entries: [], removed: [] }),
   };
   const left = progress === undefined ? {} : { progress: withoutDeadlines(progress) };
-  await copy.write({ fields, checkpoint }, { ...head, ...left, deleting: false });
+  const title = titleUnder(overlay, source, entitled);
+  await copy.write({ fields, checkpoint }, { ...head, ...left, ...title, deleting: false });
   return copy.head();
+}
+
+/**
+ * The title of the source, if the fork holds the message that gave it: a later message is none of the fork's.
+ * @param entitled the positions of messages that give this title now, in the log that is forked
+ */
+function titleUnder({ places }: Overlay, source: Head, entitled: ReadonlySet<number>): Pick<Head, 'title'> {
+  const { title } = source;
+  if (title === undefined) return {};
+  const isAsNow = (place: Place | undefined): boolean => !place?.entry && !place?.isAbsent;
+  const stays = [...entitled].some((position) => isAsNow(places.get(position)));
+  return stays || [...places.values()].some(({ entry }) => isTitle(source, entry)) ? { title } : {};
 }
 
 const emptyMark = { nextPosition: 0, openCalls: [], next: [], openInterrupts: [], size: emptySize };

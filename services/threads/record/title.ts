@@ -87,5 +87,6 @@ export function withoutTitleOf(head: Head, entry: Pick<MessageEntry, 'json'>): H
   return untitled;
 }
 
-const isTitle = ({ title }: Head, entry: Pick<MessageEntry, 'json'> | undefined): boolean =>
+/** Whether the title of a thread is that of this message. */
+export const isTitle = ({ title }: Pick<Head, 'title'>, entry: Pick<MessageEntry, 'json'> | undefined): boolean =>
   title !== undefined && entry !== undefined && titleOfMessage(entry.json) === title;
