@@ -20,7 +20,7 @@ import { messagesCursors, nextOf, runMessagesCursors, runsCursors, startOf, thre
 import { agentOf, toCheckpointId } from '../record/head.ts';
 import { fromJson, jsonArray } from '../record/json.ts';
 import { revisionOf } from './run-filter.ts';
-import { nodesOf, questionOf } from './run-place.ts';
+import { nodesOf, questionOf } from '../record/run-place.ts';
 import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
 import type { MessagesPage, OwnRunRow, RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';

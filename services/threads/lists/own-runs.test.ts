@@ -1,5 +1,6 @@
 import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
 import type { RunStatus } from '@agent-workflow/protos/lists';
 import type { Threads } from '@agent-workflow/protos/threads';
@@ -121,4 +122,43 @@ test('a cursor that no list gave is refused', async (t) => {
   const request = { owner, limit: 1, statuses: [], cursor: 'none' };
   const error = await t.throwsAsync(createThreads({ store }).listOwnRuns(request, call()));
   t.true(isServiceError(error, 'Invalid'));
+});
+
+test('runs are all counted where a request to the store gives fewer than it is asked for', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  await fill(store, 3000, () => 'completed');
+  let reads = 0;
+  const giving = (most: number): ThreadStore => ({
+    ...store,
+    listOwnRuns: async (of, page) => {
+      reads += 1;
+      return store.listOwnRuns(of, { ...page, limit: Math.min(page.limit, most) });
+    },
+  });
+  const counted = async (most: number): Promise<unknown[]> => {
+    const threads = createThreads({ store: giving(most) });
+    const { days, atLeast } = await threads.countRuns({ owner, statuses: [], timeZone: 'UTC' }, call());
+    return [days.flatMap(({ counts }) => counts).reduce((sum, { count }) => sum + count, 0), atLeast];
+  };
+  t.deepEqual(await counted(100), [3000, false]);
+  reads = 0;
+  t.deepEqual(await counted(1), [64, true], 'the requests are bounded');
+  t.is(reads, 64);
+});
+
+test('a page of runs that stand at nodes with long names is within its bytes', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const nodes = Array.from({ length: 10 }, (_, index) => `${'n'.repeat(100_000)}${String(index)}`);
+  for (let index = 0; index < 40; index += 1) {
+    const threadId = `t${String(index)}`;
+    await fill(store, 1, () => 'running', { threadId, agent: threadId });
+    await store.change({ owner, threadId }, {}, ({ head = newHead({}, 1) }) => ({
+      change: { head: { ...head, activeRun: `${threadId}0`, activeStatus: 'running', next: nodes } },
+      reply: undefined,
+    }));
+  }
+  const threads = createThreads({ store });
+  const page = await threads.listOwnRuns({ owner, limit: 100, statuses: [] }, call());
+  t.true(page.runs.length > 0 && JSON.stringify(page.runs).length <= sizes.page, String(page.runs.length));
+  t.truthy(page.cursor);
 });

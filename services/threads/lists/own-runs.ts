@@ -22,12 +22,17 @@ const runsAtOnce = 500;
 /** Runs of an owner that are counted at most, the newest. */
 const countedRuns = 10_000;
 
+/** Requests to the store that one page takes at most, and one counting: a request gives fewer runs than it asks for where runs are large. */
+const readsOfPage = 16;
+const readsOfCounts = 64;
+
 interface Reading extends RunSelection {
   readonly owner: string;
   readonly after?: RunMark | undefined;
   /** Runs that the first request to the store reads, and all of them at most. */
   readonly first: number;
   readonly most: number;
+  readonly mostReads: number;
   readonly signal: AbortSignal;
   readonly now: number;
 }
@@ -41,18 +46,19 @@ interface Part {
 
 /** The runs of an owner that are asked for. It ends after the first run before `filter.from`, or when it has read its share. */
 async function* passing(store: ThreadLists, reading: Reading): AsyncGenerator<Part> {
-  const { owner, agent, filter, after, first, most, signal, now } = reading;
+  const { owner, agent, filter, after, first, most, mostReads, signal, now } = reading;
   const { from = 0, to } = filter ?? {};
   const yielder = createYielder({ signal });
   const passes = runTest(reading, now);
   // A store knows the threads of `default` by having no agent.
   const agentFilter = agent === defaultAgent ? undefined : agent;
   let mark = after ?? (to === undefined ? undefined : { createdAt: to, runId: '' });
-  for (let left = most, size = first; left > 0; left -= size, size *= 2) {
+  for (let left = most, size = first, reads = 0; left > 0 && reads < mostReads; size *= 2, reads += 1) {
     size = Math.min(size, left, Math.max(runsAtOnce, first));
     const { runs, next } = await store.listOwnRuns(owner, {
       ...{ limit: size, after: mark, bytes: pageBytes, agent: agentFilter },
     });
+    left -= runs.length;
     const found: OwnRunRow[] = [];
     for (const run of runs) {
       if (yielder.isDue()) await yielder.yield();
@@ -80,7 +86,7 @@ export async function listOwnRuns(
   let bytes = 0;
   let after = cursor === undefined ? undefined : fromCursor(cursor);
   const most = Math.max(runsOfPage, limit + 1);
-  const reading = { ...selection, owner, after, first: limit + 1, most, signal, now };
+  const reading = { ...selection, owner, after, first: limit + 1, most, mostReads: readsOfPage, signal, now };
   for await (const { runs, next } of passing(store, reading)) {
     found.push(...runs);
     bytes += runs.reduce((sum, run) => sum + ownRunBytes(run), 0);
@@ -106,7 +112,15 @@ export function countRuns(
   const counts = createRunCounts(timeZone);
   return withOwnerLock(owner, async () => {
     let next: RunMark | undefined;
-    const reading = { ...selection, owner, first: runsAtOnce, most: countedRuns, signal, now };
+    const reading = {
+      ...selection,
+      owner,
+      first: runsAtOnce,
+      most: countedRuns,
+      mostReads: readsOfCounts,
+      signal,
+      now,
+    };
     for await (const part of passing(store, reading)) {
       for (const run of part.runs) counts.add(run, now);
       ({ next } = part);

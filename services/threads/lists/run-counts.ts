@@ -2,7 +2,7 @@ import { invalid } from '@agent-workflow/kit/errors';
 import type { RunStatus } from '@agent-workflow/protos/lists';
 import type { CountRunsReply } from '@agent-workflow/protos/threads';
 import type { RunRow } from '../ports/lists.ts';
-import { durationOf } from './run-place.ts';
+import { durationOf } from '../record/run-place.ts';
 
 interface RunCounts {
   /** Counts a run; one whose time is none is left out. */

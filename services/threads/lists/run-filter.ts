@@ -3,7 +3,7 @@ import type { ListOwnRunsRequest, RunFilter } from '@agent-workflow/protos/threa
 import type { OwnRunRow } from '../ports/lists.ts';
 import { titleOf } from '../record/title.ts';
 import { finding } from './contains.ts';
-import { durationOf, nodesOf } from './run-place.ts';
+import { durationOf, nodesOf } from '../record/run-place.ts';
 
 type Test = (run: OwnRunRow) => boolean;
 

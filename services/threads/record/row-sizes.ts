@@ -2,6 +2,7 @@ import type { UndoRow } from '../ports/changes.ts';
 import type { CheckpointRow, TraceRow } from '../ports/history.ts';
 import type { OwnRunRow, RunRow, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, ThreadKey } from '../ports/record.ts';
+import { nodesOf } from './run-place.ts';
 
 // How many bytes the rows of each list take in a reply. Stores and the pages made of what they give count alike.
 
@@ -43,7 +44,8 @@ const titleBytes = ({ name, title }: Pick<Head, 'name' | 'title'>): number =>
 /** Of 512 bytes, each of which may be escaped. */
 const longestTitle = 1026;
 
-export const ownRunBytes = (run: OwnRunRow): number => runBytes(run) + titleBytes(run.head);
+export const ownRunBytes = (run: OwnRunRow): number =>
+  runBytes(run) + titleBytes(run.head) + listBytes(nodesOf(run, run.head));
 
 export const runBytes = ({ runId, threadId, requestId, resumes, end, usage, revision }: RunRow): number =>
   frameBytes +

@@ -1,7 +1,7 @@
 import type { Run } from '@agent-workflow/protos/threads';
 import type { OwnRunRow, RunRow } from '../ports/lists.ts';
-import { fromQuestions } from '../record/json.ts';
-import { toTitle } from '../record/title.ts';
+import { fromQuestions } from './json.ts';
+import { toTitle } from './title.ts';
 
 /** The nodes of one run that replies show. */
 const shownNodes = 10;
