@@ -3,6 +3,7 @@ import { Webhook as Verifier } from 'standardwebhooks';
 import { END, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
 import { createRemoval } from '@agent-workflow/execution/webhooks/open';
 import { newId } from '@agent-workflow/kit/ids';
+import { pause } from '@agent-workflow/kit/retry';
 import { sizes } from '@agent-workflow/kit/sizes';
 import {
   readDelivery,
@@ -298,6 +299,40 @@ test('a webhook whose receiver is gone is disabled, and what waits for it is kep
     ],
   );
   t.is(receiver.got.length, 2);
+});
+
+test('where several attempts hear at once that their receiver is gone, each delivery is kept as dead', async (t) => {
+  const ends = 3;
+  const held: (() => void)[] = [];
+  await using receiver = await openReceiver((_, response) => {
+    held.push(() => void response.writeHead(410).end());
+    if (held.length === ends) for (const reply of held) reply();
+  });
+  await using ground = await openGround();
+  const through = ({ threads }: Ground): Partial<Ground> => ({
+    threads: {
+      ...threads,
+      // All have read the webhook before the first disables it.
+      getResource: async (request, made) => {
+        const found = await threads.getResource(request, made);
+        if (request.kind === 'webhook') await pause(200);
+        return found;
+      },
+    },
+  });
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env, through });
+  const id = await register(ground.replicas, { url: receiver.url });
+  for (let times = 0; times < ends; times++) await start(execution);
+  await until(async () => {
+    const { count } = await ground.replicas.threads.countResources({ kind: 'outbox', owner, atMost: 10 }, call());
+    return held.length === ends && count === 0;
+  });
+  t.deepEqual(
+    (await deliveriesOf(ground.replicas)).map(({ state }) => state),
+    ['dead', 'dead', 'dead'],
+  );
+  const { json } = await ground.replicas.threads.getResource({ kind: 'webhook', owner, id }, call());
+  t.false(readWebhook(json).isEnabled);
 });
 
 test('what waits for a webhook that is disabled is dead, and says how its last attempt ended', async (t) => {

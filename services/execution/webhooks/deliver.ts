@@ -113,15 +113,18 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     else await bury(kept, { ...kept.delivery.last, at: now, reason: noRoom }, call);
   };
 
+  /** Disables a webhook. Where another has done so or has changed it in the same moment, that stays: a receiver that is gone says so again. */
   const disable = async (owner: string, id: string, call: Call): Promise<void> => {
     const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id }, call));
-    if (!found) return;
+    const webhook = found && readWebhook(found.json);
+    if (!webhook?.isEnabled) return;
     const json = toWebhookJson({
-      ...readWebhook(found.json),
+      ...webhook,
       isEnabled: false,
       disabledBecause: 'its receiver replied that it is gone',
     });
-    await threads.putResource({ kind: 'webhook', owner, id, version: found.version + 1, json }, call);
+    const version = found.version + 1;
+    await undefinedIfNotFound(unlessThere(threads.putResource({ kind: 'webhook', owner, id, version, json }, call)));
   };
 
   /** One request. @returns the reply or why there is none; `undefined` when it ended with this process, which is no failure of the receiver. */
@@ -150,10 +153,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const last: FailedAttempt = { at: now, ...(reply && { status: reply.status }), reason };
     const failed = { ...kept, delivery: { ...delivery, attempts: delivery.attempts + 1, last } };
     const isGone = reply?.verdict === 'gone';
-    if (isGone && delivery.webhookId !== undefined) await disable(owner, delivery.webhookId, call);
     const next = isGone ? undefined : nextAttempt(failed.delivery, { now, retryAfterMs: reply?.retryAfterMs });
     if (next === undefined) await bury(failed, last, call);
     else await putOff(failed, next, now, call);
+    if (isGone && delivery.webhookId !== undefined) await disable(owner, delivery.webhookId, call);
   };
 
   /** Makes an attempt. @returns whether its outcome is on record. */

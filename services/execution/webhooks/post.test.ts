@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import test from 'ava';
 import { PostFailure } from './connections.ts';
 import { createPoster, type PostReply } from './post.ts';
@@ -123,6 +123,72 @@ test('a receiver that hangs, before its reply or in it, is left when the time is
     status: 200,
     verdict: 'taken',
   });
+});
+
+interface RawReceiver extends AsyncDisposable {
+  readonly url: string;
+  /** The first connection, once it is there. */
+  readonly first: Promise<Socket>;
+}
+
+/** Writes this to each connection once its request begins, and then reads no more of it. */
+async function replyRaw(reply: string): Promise<RawReceiver> {
+  const { promise: first, resolve } = Promise.withResolvers<Socket>();
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.pause();
+      socket.write(reply);
+    });
+    resolve(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`,
+    first,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+test('a receiver that wants another protocol has refused, and its connection is ended', async (t) => {
+  await using receiver = await replyRaw(
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n',
+  );
+  t.deepEqual(await send(receiver.url, loopback, AbortSignal.timeout(5000)), { status: 101, verdict: 'refused' });
+  const socket = (await receiver.first).resume();
+  if (!socket.closed) await once(socket, 'close');
+  t.pass();
+});
+
+test('a receiver that replies and never reads keeps no connection', async (t) => {
+  await using receiver = await replyRaw('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+  using poster = createPoster(loopback);
+  const body = 'x'.repeat(32 * 1024 * 1024);
+  t.like(await poster.post({ url: receiver.url, headers: {}, body, signal: inTime() }), { status: 200 });
+  const socket = await receiver.first;
+  let bytes = 0;
+  socket.on('data', (chunk) => (bytes += chunk.length)).resume();
+  if (!socket.closed) await once(socket, 'close');
+  t.true(bytes < body.length / 2);
+});
+
+test('an attempt ends with its time also while its connection is being made, and none begins after it', async (t) => {
+  await using receiver = await replyRaw('');
+  const url = receiver.url.replace('http:', 'https:');
+  using poster = createPoster(loopback);
+  const began = performance.now();
+  const late = await t.throwsAsync(poster.post({ url, ...message, signal: AbortSignal.timeout(200) }));
+  t.is(late.message, 'it took too long');
+  t.true(performance.now() - began < 5000);
+  const aborted = await t.throwsAsync(poster.post({ url, ...message, signal: AbortSignal.abort() }));
+  t.is(aborted.message, 'it took too long');
 });
 
 test('of a reply without end so much is read and no more', async (t) => {

@@ -50,12 +50,15 @@ export function createPoster(mayReach: MayReach): Poster {
   const post: Poster['post'] = async (message) => {
     const target = new URL(message.url);
     for (;;) {
+      if (message.signal.aborted) throw tooLong();
       const sent = begin(target, message);
       try {
-        const [reply] = (await once(sent, 'response')) as [IncomingMessage];
-        return await read(reply);
+        return await read(await replyTo(sent, message.signal));
       } catch (error) {
         if (!isStale(sent, error)) throw failureOf(error, message.signal);
+      } finally {
+        // A receiver may reply and never read: its connection is of no use any more.
+        if (!sent.writableFinished) sent.destroy();
       }
     }
   };
@@ -75,9 +78,23 @@ const ignore = (): void => undefined;
 const isStale = ({ reusedSocket }: ClientRequest, error: unknown): boolean =>
   reusedSocket && ['ECONNRESET', 'EPIPE'].includes(String((error as { readonly code?: unknown }).code));
 
+/**
+ * The head of the reply. Rejects with the signal: also while the connection is being made, when the request itself does not, and where the receiver
+ * replies with nothing that Node has an event for.
+ */
+async function replyTo(sent: ClientRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  const heads = ['response', 'upgrade'].map(async (event) => once(sent, event, { signal }));
+  const [reply] = (await Promise.race(heads)) as [IncomingMessage];
+  return reply;
+}
+
+/** The status of a receiver that wants to speak another protocol from then on. */
+const otherProtocol = 101;
+
 async function read(reply: IncomingMessage): Promise<PostReply> {
   const { statusCode: status = 0 } = reply;
-  await readSome(reply);
+  if (status === otherProtocol) reply.socket.destroy();
+  else await readSome(reply);
   const retryAfterMs = retryAfterOf(reply.headers['retry-after']);
   return { status, verdict: verdictOf(status), ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
