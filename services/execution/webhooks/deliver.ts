@@ -116,8 +116,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** Disables a webhook. Where another has done so or has changed it in the same moment, that stays: a receiver that is gone says so again. */
   const disable = async (owner: string, id: string, call: Call): Promise<void> => {
     const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id }, call));
-    const webhook = found && readWebhook(found.json);
-    if (!webhook?.isEnabled) return;
+    if (!found) return;
+    const webhook = readWebhook(found.json);
+    if (!webhook.isEnabled) return;
     const json = toWebhookJson({
       ...webhook,
       isEnabled: false,

@@ -56,6 +56,23 @@ test('places of all hosts are bounded, and one that comes free is given to any h
   t.is(typeof (await waiting), 'function');
 });
 
+test('while places of all hosts are short, hosts that wait take turns', async (t) => {
+  using places = createPlaces({ perHost: 2, atOnce: 2 });
+  const free = [takeNow(places, 'a'), takeNow(places, 'a')];
+  const order: string[] = [];
+  const waiting = ['a', 'a', 'a', 'b', 'b', 'c'].map(async (host) => {
+    const place = await waitFor(places, host);
+    order.push(host);
+    if (place) free.push(place);
+  });
+  for (const [index] of waiting.entries()) {
+    free.shift()?.(10);
+    while (order.length <= index) await Promise.resolve();
+  }
+  await Promise.all(waiting);
+  t.deepEqual(order, ['a', 'b', 'c', 'a', 'b', 'a']);
+});
+
 test('more than may wait in memory, by count, by bytes or at one host, does not', (t) => {
   using places = createPlaces({ perHost: 1, mostWaiting: 3, mostWaitingAtHost: 2, mostWaitingBytes: 10 });
   for (const host of ['a', 'b', 'c']) takeNow(places, host);

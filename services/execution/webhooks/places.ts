@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createHostTimes } from './host-times.ts';
 
 /** Takes the place again that an attempt had; `tookMs` is how long it took, absent where none was made. */
 export type FreePlace = (tookMs?: number) => void;
@@ -39,20 +39,6 @@ interface Host {
   readonly waiting: Set<Waiter>;
 }
 
-/** What is known of a host: how long an attempt takes there, and what waits for it on record, as far as this process has seen it. */
-interface Known {
-  usualMs: number;
-  readonly later: LRUCache<string, true>;
-}
-
-const hosts = { max: 10_000, ttl: 10 * 60_000 };
-const mostLater = 10_000;
-const shareOfLast = 0.2;
-/** How long an attempt is taken to last before one has: a burst of deliveries is looked at again soon. */
-const firstGuessMs = 100;
-const soonestMs = 1000;
-const longestMs = 10 * 60_000;
-
 export function createPlaces({
   perHost = 4,
   atOnce = 256,
@@ -63,17 +49,11 @@ export function createPlaces({
 }: PlacesOptions = {}): Places {
   const busy = new Map<string, Host>();
   const queued = new Set<Host>();
-  const known = new LRUCache<string, Known>(hosts);
+  const times = createHostTimes({ perHost });
   let attempts = 0;
   let waiting = 0;
   let waitingBytes = 0;
   let isClosed = false;
-
-  const knownOf = (name: string): Known => {
-    const found = known.get(name) ?? { usualMs: firstGuessMs, later: new LRUCache<string, true>({ max: mostLater }) };
-    known.set(name, found);
-    return found;
-  };
 
   const isFree = (host: Host): boolean => host.taken < perHost && attempts < atOnce;
 
@@ -95,24 +75,27 @@ export function createPlaces({
       isHeld = false;
       attempts -= 1;
       host.taken -= 1;
-      const { name } = host;
-      if (tookMs !== undefined) {
-        const seen = knownOf(name);
-        seen.usualMs += shareOfLast * (tookMs - seen.usualMs);
-      }
+      if (tookMs !== undefined) times.took(host.name, tookMs);
       admit(host);
-      if (host.taken === 0 && host.waiting.size === 0) busy.delete(name);
+      if (host.taken === 0 && host.waiting.size === 0) busy.delete(host.name);
     };
   }
 
-  /** Gives what is free to who waits: at this host first. */
-  function admit(first: Host): void {
-    for (const host of [first, ...(queued.size > 0 ? queued : [])])
-      for (const waiter of host.waiting) {
-        if (!isFree(host)) break;
-        leave(host, waiter);
-        waiter.settle(occupy(host));
-      }
+  /**
+   * Gives the place that came free to who waits. While places of all hosts are short, hosts take turns: whose turn it was is the last again. Else
+   * only this host can have been without a free one.
+   */
+  function admit(freed: Host): void {
+    const wereShort = attempts + 1 >= atOnce;
+    for (const host of wereShort ? queued : [freed]) {
+      const [waiter] = host.waiting;
+      if (!waiter || !isFree(host)) continue;
+      queued.delete(host);
+      queued.add(host);
+      leave(host, waiter);
+      waiter.settle(occupy(host));
+      return;
+    }
   }
 
   const wait = async (host: Host, bytes: number): Promise<FreePlace | undefined> => {
@@ -135,19 +118,13 @@ export function createPlaces({
       if (isClosed) return undefined;
       const host = busy.get(name) ?? { name, taken: 0, waiting: new Set() };
       if (isFree(host) && host.waiting.size === 0) return occupy(host);
-      const expectedMs = (knownOf(name).usualMs * (host.waiting.size + 1)) / perHost;
+      const expectedMs = (times.usualMs(name) * (host.waiting.size + 1)) / perHost;
       const isFull =
         waiting >= mostWaiting || waitingBytes + bytes > mostWaitingBytes || host.waiting.size >= mostWaitingAtHost;
       return isFull || expectedMs > waitMs ? undefined : wait(host, bytes);
     },
-    laterMs: (name, id) => {
-      const { later, usualMs } = knownOf(name);
-      later.set(id, true);
-      return Math.ceil(Math.min(longestMs, soonestMs + (usualMs * later.size) / perHost));
-    },
-    forget: (name, id) => {
-      known.get(name)?.later.delete(id);
-    },
+    laterMs: times.laterMs,
+    forget: times.forget,
     [Symbol.dispose]: () => {
       isClosed = true;
       for (const host of queued)
