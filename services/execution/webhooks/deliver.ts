@@ -261,7 +261,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     begin: async (deliveries, done, handling) => {
       const begun: Promise<boolean>[] = [];
       for (const delivery of deliveries) begun.push(...(await beginFirst(delivery, handling)));
-      if (begun.length === 0) return done();
       void track(deliveries[0]?.id ?? '', async () => {
         const outcomes = await Promise.all(begun);
         if (outcomes.every(Boolean)) await done();
