@@ -66,10 +66,10 @@ browserTest('the agents are listed with their revisions, and their runs name the
   t.deepEqual(await revisions(page, 'support').getByRole('rowheader').allInnerTexts(), ['v2', 'v1']);
   await page.getByRole('link', { name: /office/ }).click();
   await page.getByRole('article', { name: 'Agent' }).getByRole('link', { name: 'Runs' }).click();
-  await page.getByText('There is no run of the agent office.').waitFor();
+  await page.getByRole('heading', { name: 'No run is as you ask' }).waitFor();
 
   await page.goto(`${second.url}/playground#/runs/${meta.run_id}`);
-  await page.getByRole('definition').filter({ hasText: 'v2' }).waitFor();
+  await page.getByText('support revision v2', { exact: true }).waitFor();
   await page.goto(`${second.url}/playground#/threads/served`);
   const runs = page.getByRole('region', { name: 'Runs', exact: true }).getByRole('listitem');
   await runs.first().getByText('support v2').waitFor();

@@ -151,8 +151,9 @@ browserTest('the runs show their agent, and are listed by it; a run is drawn in 
     [travelled, 'travel', 'say'],
   ] as const) {
     await page.goto(address(`runs/${id}`));
-    await page.getByRole('definition').filter({ hasText: agent }).waitFor();
-    const graph = page.getByRole('region', { name: 'Graph' });
+    await page.getByText(agent, { exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Graph' }).click();
+    const graph = page.getByRole('region', { name: 'Graph', exact: true });
     await graph.getByText('Nodes').click();
     await graph.getByRole('rowheader', { name: node, exact: true }).waitFor();
   }
@@ -223,7 +224,7 @@ browserTest('with one agent nothing is asked and nothing is named, and the agent
   t.is((await picker(page).count()) + (await page.getByText(/^Agent default/).count()), 0);
   for (const [hash, shown] of [
     ['runs', page.getByRole('region', { name: 'List of runs' }).getByRole('link').first()],
-    [`runs/${run.meta.run_id}`, page.getByRole('region', { name: 'Graph' }).getByText('Nodes')],
+    [`runs/${run.meta.run_id}`, page.getByRole('tab', { name: 'Graph' })],
     ['threads/alone?tab=state', page.getByText('Write a field')],
   ] as const) {
     await page.evaluate((to) => {
@@ -246,7 +247,7 @@ for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
         ['chat?agent=nobody', page.getByText('There is no agent “nobody”')],
         ['chat/looked-at', page.getByText('Agent travel', { exact: true })],
         ['runs', page.getByRole('region', { name: 'List of runs' }).getByText('travel', { exact: true }).first()],
-        [`runs/${run}`, page.getByRole('definition').filter({ hasText: 'travel' })],
+        [`runs/${run}`, page.getByRole('main').getByText('travel', { exact: true })],
         [
           'threads/looked-at',
           page.getByRole('article', { name: 'Thread' }).getByText('travel', { exact: true }).first(),

@@ -235,7 +235,7 @@ browserTest('an answer that is typed stays when the page catches up with another
   // The page catches up when its reader comes back, at most once in two seconds.
   await page.waitForFunction(() => {
     dispatchEvent(new Event('focus'));
-    return document.querySelectorAll('form.asking fieldset').length === 1;
+    return document.querySelectorAll('fieldset.question').length === 1;
   });
   t.is(await page.getByLabel('Answer to askName').inputValue(), 'Ada');
   await sendAnswer(page);
