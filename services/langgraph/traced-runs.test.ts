@@ -1,7 +1,7 @@
 import { AIMessage, SystemMessage } from '@langchain/core/messages';
 import { FakeListChatModel } from '@langchain/core/utils/testing';
 import { tool } from '@langchain/core/tools';
-import { interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import { Command, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import type { CompiledGraph } from '@agent-workflow/graph';
 import { user, walk } from '@agent-workflow/graph/testing';
 import { ContentBudget } from '@agent-workflow/graph/trace/bounded-content';
@@ -99,4 +99,26 @@ test('a node that throws has failed, and one that asks waits', async (t) => {
     ),
   );
   t.deepEqual(shown(asking), [['node', 'asks', undefined, 'waiting']]);
+});
+
+test('a node that hands over to a node of the graph around its own has completed', async (t) => {
+  const inner = new StateGraph(MessagesAnnotation)
+    .addNode('hands', () => new Command({ graph: Command.PARENT, goto: 'takes' }))
+    .addEdge(START, 'hands')
+    .compile();
+  const traced = await trace(
+    fromLangGraph(
+      new StateGraph(MessagesAnnotation)
+        .addNode('inner', inner, { ends: ['takes'] })
+        .addNode('takes', () => ({}))
+        .addEdge(START, 'inner')
+        .compile(),
+    ),
+  );
+  t.deepEqual(shown(traced), [
+    ['node', 'inner', undefined, undefined],
+    ['node', 'hands', 1, undefined],
+    ['node', 'takes', undefined, undefined],
+  ]);
+  t.false(JSON.stringify(traced.content).includes('ParentCommand'));
 });

@@ -121,6 +121,7 @@ export class TracedRuns extends BaseCallbackHandler {
   #fail(run: string, error: unknown): void {
     const span = this.#take(run);
     if (isQuestion(error)) span?.end('waiting');
+    else if (isHandoff(error)) span?.end();
     else failSpan(span, error, this.#signal);
   }
 
@@ -135,6 +136,9 @@ export class TracedRuns extends BaseCallbackHandler {
 /** LangGraph ends a node that asks by an error, which is known by its name whatever copy made it. */
 const isQuestion = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'GraphInterrupt' || error.name === 'NodeInterrupt');
+
+/** So does a node that hands over to a node of the graph around its own. */
+const isHandoff = (error: unknown): boolean => error instanceof Error && error.name === 'ParentCommand';
 
 /** Messages of the thread have its ids in LangGraph, too. */
 const idOf = ({ id }: BaseMessage, index: number): string => id ?? `#${String(index)}`;

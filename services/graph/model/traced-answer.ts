@@ -77,7 +77,7 @@ class TracedAnswer {
     if (typeof given !== 'object' || given === null) return;
     const part = given as Readonly<Record<string, unknown>>;
     if (part['type'] === 'usage') this.#noteUsage(part);
-    else if (part['type'] === 'finish') this.#span.note({ finish: String(part['reason']).slice(0, 64) });
+    else if (part['type'] === 'finish') this.#noteFinish(part['reason']);
     else {
       this.#isEmpty = false;
       this.#keepText(part);
@@ -100,6 +100,10 @@ class TracedAnswer {
   leave(): void {
     traced.delete(this.#asked.question);
     this.#span.end('stopped');
+  }
+
+  #noteFinish(reason: unknown): void {
+    if (typeof reason === 'string') this.#span.note({ finish: reason.slice(0, 64).toWellFormed() });
   }
 
   #noteUsage({ model, inputTokens, outputTokens }: Readonly<Record<string, unknown>>): void {

@@ -70,13 +70,20 @@ async function runByPolicy(step: Step, name: string, { node, policy, runStep }: 
     const span = policy.retry ? step.span?.begin('attempt', { number: attempts }) : step.span;
     const attempt = { ...step, span, run: runUnder(step, own) };
     if (!policy.retry) return runAttempt(attempt, name, node, runStep);
+    let isOver = false;
+    const fail = (error: unknown): void => {
+      if (!isOver) failSpan(span, error, signal);
+      isOver = true;
+    };
+    // A timeout ends the signal of the attempt alone, and its code may go on as if nothing had been.
+    own.addEventListener('abort', () => fail(own.reason), { once: true });
     try {
       const result = await runAttempt(attempt, name, node, runStep);
       span?.end(statusOf(result));
+      isOver = true;
       return result;
     } catch (error) {
-      // A timeout ends the signal of the attempt alone.
-      failSpan(span, own.aborted ? own.reason : error, signal);
+      fail(error);
       throw error;
     }
   });

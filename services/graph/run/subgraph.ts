@@ -1,5 +1,6 @@
 import type { Continuation, SubgraphPosition } from './continuation.ts';
 import type { RunContext } from '../build/context.ts';
+import { failSpan } from '../trace/span-error.ts';
 import { isAsleep } from './asleep.ts';
 import { failureAt, isRunFailure, RunFailure } from '../state/failure.ts';
 import type { CompiledGraph } from '../build/graph.ts';
@@ -31,7 +32,11 @@ export async function runSubgraph(
   while (position.nodes.length > 0) {
     count(position.nodes.filter((own) => !isAsleep(position.continuation, own, step.at)));
     const span = step.span?.begin('step', { name: position.nodes.join(', '), number: position.number });
-    const result = await namingNode(name, runStep({ ...innerStep(inner, name, graph, position), span }));
+    const taken = runStep({ ...innerStep(inner, name, graph, position), span });
+    const result = await namingNode(name, taken).catch((error: unknown) => {
+      failSpan(span, error, step.run.signal);
+      throw error;
+    });
     span?.end(result.waiting ? 'waiting' : result.wakeAt === undefined ? 'completed' : 'sleeping');
     outputs.push(...result.outputs.map((output) => toOuter(output, name, step.graph)));
     streamed.push(...result.streamed);

@@ -37,8 +37,12 @@ export function thrownError(thrown: unknown): {
   const message = messageOf(cause);
   try {
     if (!(cause instanceof Error)) return { name: typeof cause, message };
-    const { name, stack } = cause;
-    return { name, message, ...(typeof stack === 'string' && { stack: stack.slice(0, longestStack) }) };
+    const { name, stack }: { readonly name: unknown; readonly stack?: unknown } = cause;
+    return {
+      name: typeof name === 'string' ? name : 'Error',
+      message,
+      ...(typeof stack === 'string' && { stack: stack.slice(0, longestStack).toWellFormed() }),
+    };
   } catch {
     return { name: 'unknown', message };
   }

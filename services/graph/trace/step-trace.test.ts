@@ -201,3 +201,92 @@ test('values that cannot be written are named, and fail nobody', (t) => {
   t.is(content?.output, 'what cannot be written as JSON');
   t.true(Array.isArray(content?.sent));
 });
+
+test('what the only attempt at a node has is that of the node: tokens, lines and what was thrown', (t) => {
+  const { trace, pass } = traced(runBudget());
+  const node = trace.step.begin('node', { name: 'a' });
+  node.log('info', 'before');
+  const attempt = node.begin('attempt', { number: 1, tokens: [3, 4] });
+  pass(5);
+  attempt.log('warn', 'within');
+  attempt.add('error', { name: 'Error', message: 'm' });
+  attempt.end('failed');
+  pass(5);
+  node.log('info', 'after');
+  node.end('failed');
+  const written = trace.toStored('failed');
+  t.like(spansIn(written).spans, [{ kind: 'node', tokens: [3, 4] }]);
+  const { logs, error } = contentIn(written)['1'] ?? {};
+  t.deepEqual(
+    logs?.map(({ at, text }) => [at, text]),
+    [
+      [0, 'before'],
+      [5, 'within'],
+      [10, 'after'],
+    ],
+  );
+  t.like(error, { message: 'm' });
+});
+
+test('a node and its only attempt have the room of one span together', (t) => {
+  const { trace } = traced(runBudget());
+  const node = trace.step.begin('node', { name: 'a' });
+  const attempt = node.begin('attempt', { number: 1 });
+  node.add('input', 'x'.repeat(40_000));
+  attempt.add('output', 'y'.repeat(40_000));
+  for (let line = 0; line < 10_000; line++) attempt.log('info', 'line');
+  const written = trace.toStored();
+  t.true((written?.contentJson?.byteLength ?? Infinity) <= spanContentBytes + 1024);
+  t.like(contentIn(written)['1'], { input: 'x'.repeat(40_000), cut: { output: 40_002 } });
+});
+
+test('a span of long lists loses them, and no other span', (t) => {
+  const { trace } = traced();
+  const fields = Array.from({ length: 32 }, (_, index) => `${String(index)}${'x'.repeat(8000)}`);
+  const node = trace.step.begin('node', { name: 'a' });
+  node.begin('tool', { name: 't', call: 'c'.repeat(10_000) }).end();
+  node.end('completed', { output: { ids: ['m'], messages: 1, fields } });
+  trace.step.begin('node', { name: 'b' }).end('completed', { output: { fields: fields.slice(0, 2) } });
+  const { spans, omitted } = spansIn(trace.toStored());
+  t.is(omitted, undefined);
+  t.deepEqual(spans[0]?.output, { messages: 1 });
+  t.is(spans[1]?.call, undefined);
+  t.deepEqual(
+    spans[2]?.output?.fields,
+    fields.slice(0, 2).map((name) => name.slice(0, 256)),
+  );
+});
+
+test('what begins after its node has ended is stopped with the step', (t) => {
+  const { trace, pass } = traced();
+  const node = trace.step.begin('node', { name: 'a' });
+  node.end();
+  const late = node.begin('tool', { name: 't' });
+  late.begin('model');
+  pass(7);
+  t.deepEqual(
+    spansIn(trace.toStored()).spans.map(({ kind, ms, status }) => [kind, ms, status]),
+    [
+      ['node', 0, undefined],
+      ['tool', 7, 'stopped'],
+      ['model', 7, 'stopped'],
+    ],
+  );
+});
+
+test('a value for which there is no room is not written, and its span says that it was there', (t) => {
+  const { trace } = traced(runBudget());
+  const node = trace.step.begin('node', { name: 'a' });
+  node.add('input', 'x'.repeat(2 * spanContentBytes));
+  let isWritten = false;
+  node.add('output', {
+    toJSON: () => {
+      isWritten = true;
+      return 'y';
+    },
+  });
+  node.end();
+  const [span] = spansIn(trace.toStored()).spans;
+  t.false(isWritten);
+  t.true(span?.lost);
+});

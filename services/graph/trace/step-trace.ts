@@ -1,8 +1,12 @@
 import {
+  longestId,
+  longestMessage,
+  longestName,
   mostSpans,
   spansBytes,
   type LogLine,
   type SpanContent,
+  type SpanOutput,
   type SpanStatus,
   type StoredSpan,
 } from '@agent-workflow/protos/run-trace';
@@ -51,9 +55,8 @@ interface Draft {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Longer names and texts are cut, in characters. */
-const longestName = 256;
-const longestMessage = 1024;
+/** The most bytes of a span with its lists: one with more is stored without them, so that it takes no room from hundreds of others. */
+const listedBytes = 4 * 1024;
 
 /** What goes on in one step: spans, in the order in which they begin. It does no I/O, and costs microseconds. */
 export class StepTrace {
@@ -76,7 +79,7 @@ export class StepTrace {
    * completed, and its one node ran once and called nothing.
    */
   toStored(status?: SpanStatus): WrittenTrace | undefined {
-    this.#closeWithin(0);
+    this.#closeAll();
     const drafts = withoutLoneAttempts(this.#drafts);
     const { isTakeover = false } = this.#options;
     const isUsual = status === undefined && !isTakeover && this.#omitted === 0;
@@ -85,7 +88,7 @@ export class StepTrace {
     const texts: string[] = [];
     let left = spansBytes;
     for (const { span, content } of drafts.slice(1)) {
-      const text = JSON.stringify(content?.isLost ? { ...span, lost: true } : span);
+      const text = textOf(content?.isLost ? { ...span, lost: true } : span);
       left -= Buffer.byteLength(text) + 1;
       if (left < 0) break;
       texts.push(text);
@@ -163,6 +166,12 @@ export class StepTrace {
     if (above) above.open -= 1;
   }
 
+  /** Code may go on after its node has ended: what it begins is within a span that is closed. */
+  #closeAll(): void {
+    for (let place = this.#drafts.length - 1; place > 0; place--)
+      if (this.#drafts[place]?.span.ms === undefined) this.#close(place, 'stopped');
+  }
+
   /** Ends what is open within a span as stopped. */
   #closeWithin(place: number): void {
     const draft = this.#drafts[place];
@@ -174,14 +183,33 @@ export class StepTrace {
 }
 
 function bounded(facts: SpanFacts): SpanFacts {
-  const { name, error } = facts;
-  const isShort = (name?.length ?? 0) <= longestName && (error?.message.length ?? 0) <= longestMessage;
-  if (isShort) return facts;
+  const { name, finish, error, output, call, ...rest } = facts;
   return {
-    ...facts,
-    ...(name !== undefined && { name: name.slice(0, longestName).toWellFormed() }),
-    ...(error && { error: { ...error, message: error.message.slice(0, longestMessage).toWellFormed() } }),
+    ...rest,
+    ...(name !== undefined && { name: cutTo(longestName, name) }),
+    ...(finish !== undefined && { finish: cutTo(longestName, finish) }),
+    ...(error && { error: { ...error, message: cutTo(longestMessage, error.message) } }),
+    // The beginning of an id names nothing.
+    ...(call !== undefined && call.length <= longestId && { call }),
+    ...(output && { output: boundedOutput(output) }),
   };
+}
+
+function boundedOutput({ fields, ...output }: SpanOutput): SpanOutput {
+  return { ...output, ...(fields && { fields: fields.map((field) => cutTo(longestName, field)) }) };
+}
+
+const cutTo = (most: number, text: string): string => (text.length <= most ? text : text.slice(0, most).toWellFormed());
+
+function textOf(span: StoredSpan): string {
+  const text = JSON.stringify(span);
+  if (Buffer.byteLength(text) <= listedBytes) return text;
+  const { sent, output, ...own } = span;
+  return JSON.stringify({
+    ...own,
+    ...(sent && { sent: { count: sent.count, ranges: [] } }),
+    ...(output?.messages !== undefined && { output: { messages: output.messages } }),
+  });
 }
 
 /** Whether the record of the step says all of it. */
@@ -200,7 +228,8 @@ function withoutLoneAttempts(drafts: readonly Draft[]): readonly Draft[] {
     const parent = places[span.in ?? 0] ?? 0;
     const above = kept[parent];
     if (above && span.kind === 'attempt' && attempts.get(span.in ?? 0) === 1) {
-      above.content ??= content;
+      above.content = above.content && content ? above.content.withPart(content) : (above.content ?? content);
+      if (span.tokens) above.span.tokens ??= span.tokens;
       places.push(parent);
       continue;
     }
