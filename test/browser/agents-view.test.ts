@@ -72,8 +72,8 @@ browserTest('the agents are listed with their revisions, and their runs name the
   await page.getByText('support revision v2', { exact: true }).waitFor();
   await page.goto(`${second.url}/playground#/threads/served`);
   const runs = page.getByRole('region', { name: 'Runs', exact: true }).getByRole('listitem');
-  await runs.first().getByText('support v2').waitFor();
-  t.deepEqual(await runs.locator('.run-build').allInnerTexts(), ['support v2', 'support v1']);
+  await runs.first().getByText('support · v2', { exact: true }).waitFor();
+  await runs.nth(1).getByText('support · v1', { exact: true }).waitFor();
   // Before the service, which the page could no longer reach.
   await context.close();
 });
