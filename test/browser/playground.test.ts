@@ -35,7 +35,7 @@ browserTest('the title of the page names what is open', async (t) => {
     threads: 'Threads',
     'threads/titled': 'A trip',
     runs: 'Runs',
-    [`runs/${meta.run_id}`]: `Run ${meta.run_id}`,
+    [`runs/${meta.run_id}`]: 'A trip',
     memory: 'Memory',
     'memory?tab=all': 'All memories',
     agents: 'Agents',
