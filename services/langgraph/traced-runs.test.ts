@@ -101,7 +101,7 @@ test('a node that throws has failed, and one that asks waits', async (t) => {
   t.deepEqual(shown(asking), [['node', 'asks', undefined, 'waiting']]);
 });
 
-test('a node that hands over to a node of the graph around its own has completed', async (t) => {
+test('a node that hands off to a node of the graph around its own has completed', async (t) => {
   const inner = new StateGraph(MessagesAnnotation)
     .addNode('hands', () => new Command({ graph: Command.PARENT, goto: 'takes' }))
     .addEdge(START, 'hands')

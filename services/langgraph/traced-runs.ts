@@ -137,7 +137,7 @@ export class TracedRuns extends BaseCallbackHandler {
 const isQuestion = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'GraphInterrupt' || error.name === 'NodeInterrupt');
 
-/** So does a node that hands over to a node of the graph around its own. */
+/** So does a node that hands off to a node of the graph around its own. */
 const isHandoff = (error: unknown): boolean => error instanceof Error && error.name === 'ParentCommand';
 
 /** Messages of the thread have its ids in LangGraph, too. */
