@@ -153,6 +153,18 @@ export const explained: readonly Explained[] = [
     why: 'whether bytes are of their declared type is for no schema to say',
   },
   {
+    code: 'ST202',
+    status: 422,
+    message: /^query\.timezone: must be the name of a time zone/,
+    why: 'which time zones there are is said by the database of the IANA, and by no schema',
+  },
+  {
+    code: 'ST201',
+    status: 413,
+    message: /^the body is larger than \d+ bytes$/,
+    why: 'the bound of a body is in bytes, which a schema does not count',
+  },
+  {
     code: 'ST108',
     status: 200,
     message: /^$/,
