@@ -15,6 +15,10 @@ test('a text is found whatever its case, also where two parts of a long text mee
   t.deepEqual(find(long, 'Needle').at, [512 * 1024 - 2, 512 * 1024 + 104]);
 });
 
+test('hits do not overlap, also where one goes over the end of a part', (t) => {
+  t.deepEqual(find(`${'x'.repeat(512 * 1024 - 1)}aaaax`, 'aa').at, [512 * 1024 - 1, 512 * 1024 + 1]);
+});
+
 test('signs of regular expressions and of JSON mean themselves', (t) => {
   t.deepEqual(find('["a.b","axb","(.*)"]', 'a.b').at, [2]);
   t.deepEqual(find('["a.b","axb","(.*)"]', '(.*)').at, [14]);

@@ -1,3 +1,5 @@
+import { placesOf } from '../places-of.ts';
+
 /** Places of a text in another. */
 export interface JsonHits {
   readonly at: readonly number[];
@@ -10,28 +12,21 @@ const maxHits = 10_000;
 /** So many characters are searched before others may have their turn. */
 const part = 512 * 1024;
 
-/**
- * What finds a text whatever its case, as it is written in JSON; `undefined` for an empty one. It is a row of characters and nothing else, so that
- * it takes no longer than the text is long.
- */
-function searchFor(wanted: string): RegExp | undefined {
-  if (wanted === '') return undefined;
-  const written = JSON.stringify(wanted).slice(1, -1);
-  return new RegExp(written.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'gi');
-}
+/** A text as it is written in JSON. */
+const writtenIn = (wanted: string): string => JSON.stringify(wanted).slice(1, -1);
 
-/** Finds a text in a JSON text, part by part. */
+/** Finds a text in a JSON text, whatever its case, part by part. */
 export function* findIn(text: string, wanted: string): Generator<undefined, JsonHits> {
-  const regex = searchFor(wanted);
+  const sought = writtenIn(wanted);
   const at: number[] = [];
-  if (!regex) return { at, isCut: false };
-  const overlap = JSON.stringify(wanted).length;
-  for (let from = 0; from < text.length; from += part) {
-    for (const { index } of text.slice(from, from + part + overlap).matchAll(regex)) {
-      if (index >= part || from + index === at.at(-1)) continue;
-      if (at.length === maxHits) return { at, isCut: true };
-      at.push(from + index);
-    }
+  let from = 0;
+  while (sought !== '' && from < text.length) {
+    // What begins in this part may end in the next.
+    const within = text.slice(from, from + part + sought.length - 1);
+    const places = placesOf(within, sought, maxHits + 1 - at.length);
+    at.push(...places.map((place) => from + place));
+    if (at.length > maxHits) return { at: at.slice(0, maxHits), isCut: true };
+    from = Math.max(from + part, (at.at(-1) ?? -sought.length) + sought.length);
     yield undefined;
   }
   return { at, isCut: false };
@@ -42,15 +37,14 @@ export function markedParts(
   text: string,
   wanted: string,
 ): readonly { readonly text: string; readonly isFound: boolean }[] {
-  const regex = searchFor(wanted);
-  if (!regex) return [{ text, isFound: false }];
+  const sought = writtenIn(wanted);
   const parts: { text: string; isFound: boolean }[] = [];
   let from = 0;
-  for (const { 0: found, index } of text.matchAll(regex)) {
-    if (index > from) parts.push({ text: text.slice(from, index), isFound: false });
-    parts.push({ text: found, isFound: true });
-    from = index + found.length;
+  for (const at of placesOf(text, sought)) {
+    if (at > from) parts.push({ text: text.slice(from, at), isFound: false });
+    from = at + sought.length;
+    parts.push({ text: text.slice(at, from), isFound: true });
   }
-  if (from < text.length) parts.push({ text: text.slice(from), isFound: false });
+  if (from < text.length || parts.length === 0) parts.push({ text: text.slice(from), isFound: false });
   return parts;
 }

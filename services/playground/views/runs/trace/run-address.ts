@@ -55,4 +55,4 @@ export function goTo(change: Partial<RunPlace>): void {
 
 /** The address of a place, to be given to others. */
 export const linkTo = (id: string, place: RunPlace): string =>
-  location.href.replace(/#.*$/s, '') + toHash({ view: 'runs', id, query: toQuery({ ...place, isInside: false }) });
+  new URL(toHash({ view: 'runs', id, query: toQuery({ ...place, isInside: false }) }), location.href).href;
