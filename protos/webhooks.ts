@@ -93,6 +93,12 @@ export const toWebhookJson = (value: Webhook | OutboxEntry | Delivery): Uint8Arr
   Buffer.from(JSON.stringify(value));
 
 const read = (json: Uint8Array): unknown => JSON.parse(Buffer.from(json).toString('utf8'));
-export const readWebhook = (json: Uint8Array): Webhook => read(json) as Webhook;
+/** @throws Error for what is no webhook. */
+export function readWebhook(json: Uint8Array): Webhook {
+  const webhook = read(json) as Partial<Webhook> | null;
+  const { url, secret, events } = webhook ?? {};
+  if (typeof url !== 'string' || typeof secret !== 'string' || !Array.isArray(events)) throw new Error('no webhook');
+  return webhook as Webhook;
+}
 export const readOutboxEntry = (json: Uint8Array): OutboxEntry => read(json) as OutboxEntry;
 export const readDelivery = (json: Uint8Array): Delivery => read(json) as Delivery;

@@ -7,6 +7,7 @@ import { pause } from '@agent-workflow/kit/retry';
 import { sizes } from '@agent-workflow/kit/sizes';
 import {
   readDelivery,
+  readOutboxEntry,
   readWebhook,
   toWebhookJson,
   webhookBounds,
@@ -177,7 +178,7 @@ test('what fails for three days is dead', async (t) => {
   t.is(receiver.got.length, sent);
 });
 
-/** The record, and how often objects of each kind were written and removed through it. */
+/** The record, and how often objects of each kind were written, removed and read by themselves through it. */
 function counting(): { readonly counts: Map<string, number>; readonly through: (ground: Ground) => Partial<Ground> } {
   const counts = new Map<string, number>();
   const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -192,6 +193,10 @@ function counting(): { readonly counts: Map<string, number>; readonly through: (
         count(`delete ${request.kind}`);
         return threads.deleteResource(request, made);
       },
+      getResource: async (request, made) => {
+        count(`get ${request.kind}`);
+        return threads.getResource(request, made);
+      },
     },
   });
   return { counts, through };
@@ -205,7 +210,19 @@ test('an end that is taken at once is written once and removed once, also where 
   const ends = 30;
   for (let times = 0; times < ends; times++) await start(execution, sentTo({ url: receiver.url }));
   await until(async () => receiver.got.length === ends && (await isDone(ground.replicas)));
-  t.deepEqual(Object.fromEntries(counts), { 'put outbox': ends, 'delete outbox': ends });
+  t.deepEqual(Object.fromEntries(counts), { 'put outbox': ends, 'delete outbox': ends, 'get outbox': ends });
+});
+
+test('to see after a wait whether a webhook is still there costs no read of its own', async (t) => {
+  await using receiver = await openReceiver((_, response) => void setTimeout(() => response.writeHead(204).end(), 200));
+  await using ground = await openGround();
+  const { counts, through } = counting();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env, through });
+  await register(ground.replicas, { url: receiver.url });
+  const ends = 30;
+  for (let times = 0; times < ends; times++) await start(execution);
+  await until(async () => receiver.got.length === ends && (await isDone(ground.replicas)));
+  t.deepEqual(Object.fromEntries(counts), { 'put outbox': ends, 'delete outbox': ends, 'get outbox': ends });
 });
 
 test('a first attempt that ends with its process is made again by another, with the same id and bytes', async (t) => {
@@ -370,6 +387,124 @@ test('what waits for a webhook that is deleted goes with it', async (t) => {
   ground.pass(60_000);
   await until(() => isDone(ground.replicas));
   t.is(receiver.got.length, 1);
+});
+
+/** A receiver that replies to nobody until it is told to, with 204 then and afterwards. */
+async function openHeldReceiver() {
+  const held: (() => void)[] = [];
+  let isHeld = true;
+  const receiver = await openReceiver((_, response) => {
+    const reply = (): void => void response.writeHead(204).end();
+    if (isHeld) held.push(reply);
+    else reply();
+  });
+  const release = (): void => {
+    isHeld = false;
+    for (const reply of held.splice(0)) reply();
+  };
+  return { ...receiver, url: receiver.url, got: receiver.got, release };
+}
+
+/** Attempts to one host at the same time; the others wait in memory. */
+const atOneHost = 4;
+const deliveries = 6;
+/** Longer than the list of webhooks is used that a process has read. */
+const listedMs = 150;
+
+/** Makes deliveries of which some are under way and the others wait in memory, by the way that they come there. */
+const waysIntoMemory = {
+  'a first attempt': async ({ threads }: Replicas, { execution }: Replica) => {
+    for (let times = 0; times < deliveries; times++) await start(execution);
+    await until(async () => {
+      const { resources } = await threads.listResources({ kind: 'outbox', owner, limit: 100 }, call());
+      return resources.filter(({ json }) => readOutboxEntry(json).settled).length === deliveries;
+    });
+  },
+  'a delivery on record': async ({ threads }: Replicas, _: Replica, webhookId: string) => {
+    const json = toWebhookJson({ webhookId, event: 'webhook.test', since: Date.now(), attempts: 0, body: '{}' });
+    for (let times = 0; times < deliveries; times++)
+      await threads.putResource({ kind: 'delivery', owner, id: newId(), version: 1, json, dueAt: Date.now() }, call());
+  },
+};
+
+for (const [way, make] of Object.entries(waysIntoMemory)) {
+  const waiting = async () => {
+    const held = await openHeldReceiver();
+    const ground = await openGround();
+    const replica = await ground.replicas.open({ graph: saying('hello'), env });
+    const id = await register(ground.replicas, { url: held.url });
+    const found = await ground.replicas.threads.getResource({ kind: 'webhook', owner, id }, call());
+    await make(ground.replicas, replica, id);
+    await until(() => held.got.length === atOneHost);
+    await pause(listedMs);
+    const change = async (parts: Partial<Webhook>) => {
+      const json = toWebhookJson({ ...readWebhook(found.json), ...parts });
+      const key = { kind: 'webhook', owner, id } as const;
+      await ground.replicas.threads.putResource({ ...key, version: found.version + 1, json }, call());
+    };
+    return { held, ground, id, change };
+  };
+
+  test(`${way} that waits in memory for a webhook which is deleted meanwhile is not made`, async (t) => {
+    const { held, ground, id } = await waiting();
+    await using _ = held;
+    await using __ = ground;
+    await ground.replicas.threads.deleteResource({ kind: 'webhook', owner, id, version: 1 }, call());
+    await pause(listedMs);
+    held.release();
+    await until(() => isDone(ground.replicas));
+    t.is(held.got.length, atOneHost);
+  });
+
+  test(`${way} that waits in memory for a webhook which is disabled meanwhile is dead`, async (t) => {
+    const { held, ground, change } = await waiting();
+    await using _ = held;
+    await using __ = ground;
+    await change({ isEnabled: false });
+    await pause(listedMs);
+    held.release();
+    const dead = async () => (await deliveriesOf(ground.replicas)).filter(({ state }) => state === 'dead');
+    await until(async () => (await dead()).length === deliveries - atOneHost);
+    t.deepEqual(new Set((await dead()).map(({ last }) => last?.reason)), new Set(['the webhook is disabled']));
+    t.is(held.got.length, atOneHost);
+  });
+
+  test(`${way} that waits in memory for a webhook which is changed meanwhile goes to its new address`, async (t) => {
+    const { held, ground, change } = await waiting();
+    await using _ = held;
+    await using __ = ground;
+    await using other = await openReceiver();
+    await change({ url: other.url });
+    await pause(listedMs);
+    held.release();
+    await until(() => isDone(ground.replicas));
+    t.is(held.got.length, atOneHost);
+    t.is(other.got.length, deliveries - atOneHost);
+  });
+}
+
+test('a receiver that says it is gone from an address which its webhook has no more disables nothing', async (t) => {
+  const replies: (() => void)[] = [];
+  await using old = await openReceiver((_, response) => replies.push(() => void response.writeHead(410).end()));
+  await using other = await openReceiver();
+  await using ground = await openGround();
+  const { execution } = await ground.replicas.open({ graph: saying('hello'), env });
+  const id = await register(ground.replicas, { url: old.url });
+  const key = { kind: 'webhook', owner, id } as const;
+  await start(execution);
+  await until(() => replies.length === 1);
+  const { json } = await ground.replicas.threads.getResource(key, call());
+  const moved = { ...readWebhook(json), url: other.url };
+  await ground.replicas.threads.putResource({ ...key, version: 2, json: toWebhookJson(moved) }, call());
+  for (const reply of replies) reply();
+  await until(async () => (await deliveriesOf(ground.replicas))[0]?.attempts === 1);
+  t.like((await deliveriesOf(ground.replicas))[0], { state: 'pending', last: { status: 410 } });
+  ground.pass(60_000);
+  await until(() => isDone(ground.replicas));
+  t.deepEqual([old.got.length, other.got.length], [1, 1]);
+  const after = await ground.replicas.threads.getResource(key, call());
+  t.true(readWebhook(after.json).isEnabled);
+  t.is(after.version, 2);
 });
 
 test('a result that is too large is left out, and the event says so', async (t) => {

@@ -2,6 +2,7 @@ import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { ResourceCalls } from '@agent-workflow/protos/threads';
 import { readWebhook, type Delivery, type Webhook, type WebhookTarget } from '@agent-workflow/protos/webhooks';
+import type { ListWebhooks } from './owner-webhooks.ts';
 
 /** Where a delivery goes now, and the secrets that sign it. */
 export interface Address {
@@ -22,17 +23,26 @@ export const ownAddress = ({ url, secret }: WebhookTarget): Address => ({
 });
 
 /** Where a delivery goes by what is on record now. `undefined`: its webhook is deleted. A text: why nothing is sent there. */
-export async function readAddress(
-  threads: Pick<ResourceCalls, 'getResource'>,
-  { owner, delivery }: { readonly owner: string; readonly delivery: Delivery },
-  { now, call }: { readonly now: number; readonly call: Call },
-): Promise<Address | string | undefined> {
-  const { own, webhookId } = delivery;
-  if (own) return ownAddress(own);
-  if (webhookId === undefined) return undefined;
-  const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id: webhookId }, call));
-  return found && addressIn(readWebhook(found.json), now);
-}
+export type ReadAddress = (
+  of: { readonly owner: string; readonly delivery: Delivery },
+  at: { readonly now: number; readonly call: Call },
+) => Promise<Address | string | undefined>;
+
+/** Deliveries of one owner that are looked at in the same moment share one read of the owner's webhooks. */
+export const createReadAddress =
+  (threads: Pick<ResourceCalls, 'getResource'>, listWebhooks: ListWebhooks): ReadAddress =>
+  async ({ owner, delivery: { own, webhookId } }, { now, call }) => {
+    if (own) return ownAddress(own);
+    if (webhookId === undefined) return undefined;
+    const listed = (await listWebhooks(owner, anyFresh, call)).find(({ id }) => id === webhookId);
+    if (listed) return addressIn(listed, now);
+    // It is deleted, or one of more than are listed, or cannot be read.
+    const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id: webhookId }, call));
+    return found && addressIn(readWebhook(found.json), now);
+  };
+
+/** Any list that still counts will do, however early it was begun to be read. */
+const anyFresh = 0;
 
 /** Why nothing is sent to this address: it says so itself, or the operator does not allow its host. `undefined` where something may be. */
 export function refusalOf(address: Address | string, allowed: readonly string[] | undefined): string | undefined {

@@ -11,7 +11,7 @@ import {
   type FailedAttempt,
 } from '@agent-workflow/protos/webhooks';
 import type { HandleDue } from '@agent-workflow/runtime/due-sweep';
-import { readAddress, refusalOf, type Address } from './addresses.ts';
+import { refusalOf, type Address, type ReadAddress } from './addresses.ts';
 import { PostFailure } from './connections.ts';
 import { createPlaces, type FreePlace } from './places.ts';
 import { createPoster, type PostReply } from './post.ts';
@@ -37,6 +37,13 @@ interface Addressed extends NewDelivery {
   readonly address: Address | string;
 }
 
+/** A delivery that has its place, where it goes, and how that place is given back. */
+interface Placed {
+  readonly kept: Kept;
+  readonly address: Address;
+  readonly free: FreePlace;
+}
+
 type Handling = Pick<Parameters<HandleDue>[1], 'call' | 'now'>;
 
 export interface Deliverer extends AsyncDisposable {
@@ -59,6 +66,7 @@ export type OnDelivery = (outcome: (typeof deliveryOutcomes)[number] | 'dead', d
 interface DelivererOptions {
   readonly threads: ResourceCalls;
   readonly room: Room;
+  readonly readAddress: ReadAddress;
   readonly mayReach: MayReach;
   /** The hosts that may be named: with one that begins with `*.` all below it. Absent: all. */
   readonly hosts?: readonly string[] | undefined;
@@ -77,7 +85,7 @@ const deadKeptMs = 30 * 24 * 3_600_000;
 
 /** Sends deliveries, at most some at a time to one host, so that a host which hangs or fails holds up no other. */
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { threads, room, mayReach, log, onDelivery, attemptMs = usualAttemptMs } = options;
+  const { threads, room, readAddress, mayReach, log, onDelivery, attemptMs = usualAttemptMs } = options;
   const closing = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   const places = createPlaces();
@@ -113,12 +121,16 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     else await bury(kept, { ...kept.delivery.last, at: now, reason: noRoom }, call);
   };
 
-  /** Disables a webhook. Where another has done so or has changed it in the same moment, that stays: a receiver that is gone says so again. */
-  const disable = async (owner: string, id: string, call: Call): Promise<void> => {
+  /**
+   * Disables a webhook, as long as it has the address that is gone. Where another has disabled or changed it in the same moment, that stays: a receiver
+   * that is gone says so again. @returns whether the webhook has another address now.
+   */
+  const disable = async (owner: string, id: string, goneUrl: string, call: Call): Promise<boolean> => {
     const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id }, call));
-    if (!found) return;
+    if (!found) return false;
     const webhook = readWebhook(found.json);
-    if (!webhook.isEnabled) return;
+    if (webhook.url !== goneUrl) return true;
+    if (!webhook.isEnabled) return false;
     const json = toWebhookJson({
       ...webhook,
       isEnabled: false,
@@ -126,6 +138,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     });
     const version = found.version + 1;
     await undefinedIfNotFound(unlessThere(threads.putResource({ kind: 'webhook', owner, id, version, json }, call)));
+    return false;
   };
 
   /** One request. @returns the reply or why there is none; `undefined` when it ended with this process, which is no failure of the receiver. */
@@ -145,23 +158,25 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
 
   const settleFailure = async (
-    kept: Kept,
+    { kept, address }: Omit<Placed, 'free'>,
     { reply, reason }: { readonly reply: PostReply | undefined; readonly reason: string },
     now: number,
     call: Call,
   ): Promise<void> => {
     const { owner, delivery } = kept;
+    const { webhookId } = delivery;
     const last: FailedAttempt = { at: now, ...(reply && { status: reply.status }), reason };
     const failed = { ...kept, delivery: { ...delivery, attempts: delivery.attempts + 1, last } };
     const isGone = reply?.verdict === 'gone';
-    const next = isGone ? undefined : nextAttempt(failed.delivery, { now, retryAfterMs: reply?.retryAfterMs });
+    const isMoved = isGone && webhookId !== undefined && (await disable(owner, webhookId, address.url, call));
+    const isOver = isGone && !isMoved;
+    const next = isOver ? undefined : nextAttempt(failed.delivery, { now, retryAfterMs: reply?.retryAfterMs });
     if (next === undefined) await bury(failed, last, call);
     else await putOff(failed, next, now, call);
-    if (isGone && delivery.webhookId !== undefined) await disable(owner, delivery.webhookId, call);
   };
 
   /** Makes an attempt. @returns whether its outcome is on record. */
-  const attempt = async (kept: Kept, address: Address, free: FreePlace, now: () => number): Promise<boolean> => {
+  const attempt = async ({ kept, address, free }: Placed, now: () => number): Promise<boolean> => {
     const began = performance.now();
     const outcome = await request(kept, address, now());
     free(performance.now() - began);
@@ -171,7 +186,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     onDelivery?.(isTaken ? 'taken' : reply ? 'refused' : 'unanswered', kept.delivery);
     const call = within(callTimeoutMs);
     if (isTaken) await remove(kept, call);
-    else await settleFailure(kept, outcome, now(), call);
+    else await settleFailure({ kept, address }, outcome, now(), call);
     return true;
   };
 
@@ -198,15 +213,42 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const sendLater = async (host: string, kept: Kept, now: number, call: Call): Promise<void> =>
     putOff(kept, now + places.laterMs(host, kept.id), now, call);
 
+  /** Where a delivery goes. `undefined`: nowhere any more, and it was removed or is dead. */
+  const aimed = async (kept: Kept, address: Address | string | undefined, now: number, call: Call) => {
+    if (address === undefined) {
+      await remove(kept, call);
+      return undefined;
+    }
+    const why = refusalOf(address, options.hosts);
+    if (typeof address !== 'string' && why === undefined) return { address, host: new URL(address.url).host };
+    await bury(kept, { ...kept.delivery.last, at: now, reason: why ?? '' }, call);
+    return undefined;
+  };
+
+  /**
+   * Reads again where a delivery goes that has waited for its place: its webhook may be deleted, disabled or changed meanwhile. @returns the attempt
+   * that may be made; `undefined` where it was removed, is dead, or goes to another host, for which it is put on record: then its place is free.
+   */
+  const afterWait = async (kept: Kept, waited: string, free: FreePlace, now: () => number) => {
+    const call = within(callTimeoutMs);
+    try {
+      const target = await aimed(kept, await readAddress(kept, { now: now(), call }), now(), call);
+      if (target?.host === waited) return { kept, address: target.address, free };
+      if (target) await putOff(kept, now(), now(), call);
+    } catch (error) {
+      free();
+      throw error;
+    }
+    free();
+    return undefined;
+  };
+
   const beginFirst = async ({ address, ...made }: Addressed, { call, now }: Handling): Promise<Promise<boolean>[]> => {
     const kept = { ...made, version: 0 };
     const hasRoom = await room.hasRoom('delivery', kept.owner, call);
-    const why = refusalOf(address, options.hosts) ?? (hasRoom ? undefined : noRoom);
-    if (typeof address === 'string' || why !== undefined) {
-      await bury(kept, { at: now(), reason: why ?? '' }, call);
-      return [];
-    }
-    const { host } = new URL(address.url);
+    const target = await aimed(kept, hasRoom || typeof address === 'string' ? address : noRoom, now(), call);
+    if (!target) return [];
+    const { host } = target;
     const place = take(host, kept);
     if (!place) {
       await unlessThere(sendLater(host, kept, now(), call));
@@ -214,23 +256,25 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
     return [
       track(kept.id, async () => {
+        if (typeof place === 'function') return attempt({ kept, address: target.address, free: place }, now);
         const free = await place;
-        if (free) return attempt(kept, address, free, now);
-        if (!closing.signal.aborted) await sendLater(host, kept, now(), within(callTimeoutMs));
+        const placed = free && (await afterWait(kept, host, free, now));
+        if (placed) return attempt(placed, now);
+        if (!free && !closing.signal.aborted) await sendLater(host, kept, now(), within(callTimeoutMs));
         return !closing.signal.aborted;
       }),
     ];
   };
 
   /** Claims a delivery by its next version and begins an attempt, which goes on after the call. @throws Conflict where another has claimed it. */
-  const claim = async (kept: Kept, address: Address, free: FreePlace, { now, call }: Handling): Promise<void> => {
+  const claim = async ({ kept, address, free }: Placed, { now, call }: Handling): Promise<void> => {
     try {
       await write(kept, kept.delivery, now() + leaseMs, call);
     } catch (error) {
       free();
       throw error;
     }
-    void track(kept.id, async () => attempt({ ...kept, version: kept.version + 1 }, address, free, now));
+    void track(kept.id, async () => attempt({ kept: { ...kept, version: kept.version + 1 }, address, free }, now));
   };
 
   const handle: HandleDue = async ({ owner, id, version, json }, handling) => {
@@ -238,23 +282,21 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     if (held.has(name)) return;
     const { now, call } = handling;
     const kept: Kept = { owner, id, version, delivery: readDelivery(json) };
-    const address = await readAddress(threads, kept, { now: now(), call });
-    if (address === undefined) return remove(kept, call);
-    const why = refusalOf(address, options.hosts);
-    if (typeof address === 'string' || why !== undefined)
-      return bury(kept, { ...kept.delivery.last, at: now(), reason: why ?? '' }, call);
-    const { host } = new URL(address.url);
+    const target = await aimed(kept, await readAddress(kept, { now: now(), call }), now(), call);
+    if (!target) return;
+    const { address, host } = target;
     const place = take(host, kept);
     if (!place) return sendLater(host, kept, now(), call);
-    if (typeof place === 'function') return claim(kept, address, place, handling);
+    if (typeof place === 'function') return claim({ kept, address, free: place }, handling);
     held.add(name);
-    void track(id, async () => {
-      const free = await place.finally(() => held.delete(name));
-      const later = within(callTimeoutMs);
-      if (free) await claim(kept, address, free, { now, call: later });
-      else if (!closing.signal.aborted) await sendLater(host, kept, now(), later);
+    const inTurn = async (): Promise<boolean> => {
+      const free = await place;
+      const placed = free && (await afterWait(kept, host, free, now));
+      if (placed) await claim(placed, { now, call: within(callTimeoutMs) });
+      else if (!free && !closing.signal.aborted) await sendLater(host, kept, now(), within(callTimeoutMs));
       return true;
-    });
+    };
+    void track(id, async () => inTurn().finally(() => held.delete(name)));
   };
 
   return {

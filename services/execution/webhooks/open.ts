@@ -2,8 +2,10 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { ResourceCalls } from '@agent-workflow/protos/threads';
 import { openDueSweep, type HandleDue } from '@agent-workflow/runtime/due-sweep';
 import type { ResultParts } from '../events/publish-end.ts';
+import { createReadAddress } from './addresses.ts';
 import { createDeliverer, type OnDelivery } from './deliver.ts';
 import { createOutboxHandler } from './outbox.ts';
+import { createListWebhooks } from './owner-webhooks.ts';
 import { createMayReach, type Network } from './reachable.ts';
 import { createRoom } from './room.ts';
 
@@ -28,8 +30,10 @@ export function openWebhooks({ hosts, networks = [], ...parts }: WebhooksOptions
   const opened = new AsyncDisposableStack();
   const mayReach = createMayReach(networks);
   const room = createRoom(threads, log);
-  const deliverer = opened.use(createDeliverer({ threads, room, log, mayReach, hosts, onDelivery }));
-  const handle = createOutboxHandler({ ...parts, deliverer });
+  const listWebhooks = createListWebhooks(threads, log);
+  const readAddress = createReadAddress(threads, listWebhooks);
+  const deliverer = opened.use(createDeliverer({ threads, room, readAddress, log, mayReach, hosts, onDelivery }));
+  const handle = createOutboxHandler({ ...parts, listWebhooks, deliverer });
   const sweep = { threads, log, handleMs };
   opened.use(openDueSweep({ ...sweep, kind: 'delivery', handle: deliverer.handle, onSwept, isSpread: true }));
   opened.use(openDueSweep({ ...sweep, kind: 'outbox', handle, isSpread: true }));

@@ -15,11 +15,12 @@ import { resultOf, type ResultParts } from '../events/publish-end.ts';
 import { addressIn, ownAddress, type Address } from './addresses.ts';
 import type { Deliverer, NewDelivery } from './deliver.ts';
 import { bodyOf, eventOf } from './event-body.ts';
-import { createListWebhooks } from './owner-webhooks.ts';
+import type { ListWebhooks } from './owner-webhooks.ts';
 import { createTogether } from './together.ts';
 
 interface OutboxOptions extends ResultParts {
   readonly threads: ResultParts['threads'] & ResourceCalls;
+  readonly listWebhooks: ListWebhooks;
   readonly deliverer: Pick<Deliverer, 'begin' | 'keep'>;
 }
 
@@ -51,8 +52,7 @@ interface Settled {
  * delivery on record. The entry of a run that is gone is dropped: its thread was deleted.
  */
 export function createOutboxHandler(options: OutboxOptions): HandleDue {
-  const { threads, deliverer } = options;
-  const listWebhooks = createListWebhooks(threads);
+  const { threads, listWebhooks, deliverer } = options;
   const together = createTogether(dropping);
 
   const targetsOf = async (owner: string, { webhook }: OutboxEntry, event: WebhookEvent, handling: Handling) => {
