@@ -122,6 +122,7 @@ test.serial('of the same event sent many times at once one run comes', async (t)
   t.deepEqual(new Set(all.map(({ status }) => status)), new Set([200]));
   t.is(new Set(all.map(({ body: { run_id } }) => run_id)).size, 1);
   t.is(await runsOf(), before + 1);
+  t.is(all.filter(({ body: { duplicate } }) => duplicate !== true).length, 1);
 });
 
 test.serial('an event that is too large, packed or no text is refused, and starts nothing', async (t) => {

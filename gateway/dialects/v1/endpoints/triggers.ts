@@ -272,7 +272,8 @@ async function startEventRun(
   const { owner, user } = trigger;
   const onceKey = event.id;
   const begun = await threads.beginOnce({ owner, onceKey, bodyHash: hash }, call());
-  if (begun.replyJson) return `${jsonText(begun.replyJson).slice(0, -1)},"duplicate":true}`;
+  const withDuplicate = (reply: string): string => (begun.isNew ? reply : `${reply.slice(0, -1)},"duplicate":true}`);
+  if (begun.replyJson) return withDuplicate(jsonText(begun.replyJson));
   const at = new Date(begun.at);
   const input = runInputOf(trigger, event, at);
   const agent = await authorizeRun({ owner, ...(user && { user }) }, createRun, input);
@@ -284,7 +285,7 @@ async function startEventRun(
   const { runId, threadId } = await startRun(run, 'low', services);
   const started = { run_id: runId, thread_id: threadId };
   await threads.endOnce({ owner, onceKey, replyJson: jsonBytes(started) }, call());
-  return JSON.stringify(started);
+  return withDuplicate(JSON.stringify(started));
 }
 
 /** The largest event, in bytes. */
