@@ -57,6 +57,8 @@ test('a run that is refused says why at its place, and the others go on', async 
   );
   t.deepEqual(runs[0]?.error?.details[0]?.loc, ['body', 'runs', 0, 'messages']);
   t.deepEqual(runs[2]?.error?.details[0]?.loc.slice(0, 4), ['body', 'runs', 2, 'initial_state']);
+  t.regex(runs[2]?.error?.message ?? '', /^body\.runs\.2\.initial_state/);
+  t.notRegex(runs[2]?.error?.message ?? '', /body\.initial_state/);
   t.is((await waited(runs[1])).all_messages.length, 1);
 });
 

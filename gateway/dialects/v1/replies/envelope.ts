@@ -1,4 +1,4 @@
-import { fromUnknown } from '@agent-workflow/kit/errors';
+import { faultText, fromUnknown } from '@agent-workflow/kit/errors';
 import type { Dialect, Refusal, RefusalReply, Replied } from '../../../http/dialect.ts';
 import type { Loc } from '../../../http/fields.ts';
 import { nowText } from '../../../http/json.ts';
@@ -22,10 +22,14 @@ export function refuse(refusal: Refusal, replied: Replied): RefusalReply {
 export function partRefusal(thrown: unknown, place: Loc): object {
   const error = fromUnknown(thrown);
   const { message, details } = toWireError(error);
-  const at = details.map((detail) =>
-    detail.loc[0] === 'body' ? { ...detail, loc: ['body', ...place, ...detail.loc.slice(1)] } : detail,
-  );
-  return { code: wireCodeOf(error.code), message, details: at };
+  const inPart = (loc: Loc): Loc => (loc[0] === 'body' ? ['body', ...place, ...loc.slice(1)] : loc);
+  const [first] = details;
+  const namesField = first !== undefined && message === faultText(first.loc, first.msg);
+  return {
+    code: wireCodeOf(error.code),
+    message: namesField ? faultText(inPart(first.loc), first.msg) : message,
+    details: details.map((detail) => ({ ...detail, loc: inPart(detail.loc) })),
+  };
 }
 
 function metadata({ requestId, replyMetadata = {} }: Replied, usual: string): string {
