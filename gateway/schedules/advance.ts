@@ -1,3 +1,4 @@
+import type { ServiceError } from '@agent-workflow/kit/errors';
 import { newestSlot, slotAfter, dueTime } from './slots.ts';
 import {
   isFiring,
@@ -99,10 +100,14 @@ export function fired({ firing, ...schedule }: Schedule, now: number): Schedule 
 export const dropped = ({ firing: _, ...schedule }: Schedule): Schedule => schedule;
 
 /** The slot that was being fired is given up for a reason that another attempt would meet again. */
-export function refused({ firing, ...schedule }: Schedule, reason: string, now: number): Schedule {
+export function refused(
+  { firing, ...schedule }: Schedule,
+  { code, message }: Pick<ServiceError, 'code' | 'message'>,
+  now: number,
+): Schedule {
   if (!firing) return schedule;
   const { slot, cause } = firing;
-  return withPast(schedule, { slot, cause, outcome: 'refused', at: now, reason: shortened(reason) });
+  return withPast(schedule, { slot, cause, outcome: 'refused', at: now, code, reason: shortened(message) });
 }
 
 /** Nothing is fired any more, until its owner resumes it. */

@@ -82,14 +82,15 @@ export function createFireDue({ threads, execution, mayStart, start }: FireOptio
       try {
         if (!(await mayStart(scheduled, call))) {
           if (await isAccepted()) return fired(schedule, now());
-          return disabled(refused(schedule, notAllowed, now()), notAllowed, now());
+          const refusal = { code: 'PermissionDenied', message: notAllowed } as const;
+          return disabled(refused(schedule, refusal, now()), notAllowed, now());
         }
         await start(scheduled, call);
         return fired(schedule, now());
       } catch (error) {
         // An outage waits: the slot is offered again.
         if (!isServiceError(error) || canBeRetried(error) || !final.has(error.code)) throw error;
-        return refused(schedule, error.message, now());
+        return refused(schedule, error, now());
       }
     };
 

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@agent-workflow/kit/errors';
 import { idFrom } from '@agent-workflow/kit/ids';
 import { dueTime, slotAfter, type Bounds, type Timing } from './slots.ts';
 
@@ -53,6 +54,8 @@ export interface PastSlot {
   readonly runId?: string;
   readonly threadId?: string;
   readonly reason?: string;
+  /** Of a slot that was refused; absent of one that a release before this noted. */
+  readonly code?: ErrorCode;
 }
 
 /** A thread that goes when its run has ended. */

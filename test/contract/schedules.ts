@@ -133,7 +133,7 @@ export function schedulesContract(test: TestFn, { name, openPart }: TestedStore)
       const { disabled, next, past } = await on.get('s');
       t.regex(disabled?.reason ?? '', /does not allow/);
       t.is(next, undefined);
-      t.like(past[0], { outcome: 'refused', slot: on.start + 20 * minuteMs });
+      t.like(past[0], { outcome: 'refused', code: 'PermissionDenied', slot: on.start + 20 * minuteMs });
       on.clock += hourMs;
       await sweep();
       t.deepEqual(on.slots(), [10]);
@@ -172,6 +172,10 @@ export function schedulesContract(test: TestFn, { name, openPart }: TestedStore)
     t.deepEqual(
       past.map(({ outcome }) => outcome),
       ['started', 'refused', 'refused'],
+    );
+    t.deepEqual(
+      past.map(({ code }) => code),
+      [undefined, 'Conflict', 'Invalid'],
     );
     t.regex(past[2]?.reason ?? '', /must have an agent/);
     t.true(Buffer.byteLength(past[1]?.reason ?? '') < 300);

@@ -283,7 +283,8 @@ test('a delayed run that could not be started stays failed, and every request ab
   }
   const cancelled = await send('POST', `/v1/runs/${id}/cancel`, {});
   t.like(cancelled.body.data, { success: false, run_id: id, status: 'failed' });
-  t.like(await data(t, 'getRun', send('GET', `/v1/runs/${id}`)), { status: 'failed', start_at });
+  const error = { code: 'VALIDATION_ERROR' };
+  t.like(await data(t, 'getRun', send('GET', `/v1/runs/${id}`)), { status: 'failed', start_at, error });
 });
 
 test('a delayed run that is asked for again with its key after its time is the same run', async (t) => {

@@ -6,6 +6,7 @@ import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { pendingSlot, threadOf, withNext, type PastSlot, type Schedule } from '../../../schedules/schedule.ts';
 import type { Services } from '../../common/services.ts';
+import { wireCodeOf } from '../replies/errors.ts';
 import type { CreateRunInput } from '../schemas/graph.ts';
 import { agentOf } from './common/named-agent.ts';
 import { checkRun, claimsOf, createStored, find, recordNow, type Found } from './stored-schedules.ts';
@@ -98,7 +99,7 @@ export async function delayedItem(
     created_at: new Date(resource.createdAt).toISOString(),
     updated_at: new Date(resource.updatedAt).toISOString(),
     start_at: new Date(startOf(schedule)).toISOString(),
-    ...(refused && { error: { code: schedule.disabled ? 'PERMISSION_DENIED' : 'CONFLICT', message: refused.reason } }),
+    ...(refused && { error: { code: wireCodeOf(refused.code ?? 'Conflict'), message: refused.reason } }),
   };
 }
 
