@@ -274,7 +274,10 @@ browserTest('nothing that a message holds runs, is loaded or can be followed but
   }
   await openViews(page, 'scripts', run);
   t.deepEqual(await unsafe(page), []);
-  t.true((await page.title()).startsWith('<script>document.title = "taken"</script>'), 'the title is that of the thread');
+  t.true(
+    (await page.title()).startsWith('<script>document.title = "taken"</script>'),
+    'the title is that of the thread',
+  );
 });
 
 browserTest('what cannot be drawn is shown as it is stored, and all that stands around it as ever', async (t) => {
