@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { CalmText } from './calm-text.tsx';
 import { counted, grouped } from './format.ts';
 import { partsOf } from './text-parts.ts';
@@ -9,8 +10,16 @@ const maxShown = 256 * 1024;
 /** A text of more parts is laid out where it is in sight: one of many lines would hold the page up. */
 const maxLaidOut = 4;
 
+interface PlainProps {
+  readonly text: string;
+  /** Draws a part of it; as it is unless given. */
+  readonly draw?: (part: string) => ComponentChildren;
+}
+
+const drawCalm = (part: string) => <CalmText text={part} />;
+
 /** A long text as it stands. */
-export function Plain({ text }: { readonly text: string }) {
+export function Plain({ text, draw = drawCalm }: PlainProps) {
   const parts = partsOf(text.slice(0, maxShown));
   const isLong = parts.length > maxLaidOut;
   return (
@@ -23,7 +32,7 @@ export function Plain({ text }: { readonly text: string }) {
       )}
       {parts.map((part, index) => (
         <div key={index} {...(isLong && { class: 'part', style: { containIntrinsicBlockSize: heightOf(part) } })}>
-          <CalmText text={part} />
+          {draw(part)}
         </div>
       ))}
     </div>

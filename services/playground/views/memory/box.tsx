@@ -34,7 +34,7 @@ export function Box({ label, name, value, onText, fault, hint, rows, options, in
         <Control given={given} rows={rows} options={options} input={input} />
       </label>
       {isHelped && (
-        <span id={help} class="hint small">
+        <span id={help} class="hint">
           {fault === undefined ? hint : <strong class="bad">{fault}</strong>}
         </span>
       )}

@@ -14,13 +14,20 @@ export const memoryTypes: Readonly<Record<MemoryType, string>> = {
 export type Strategy = NonNullable<MemoryQuery['retrieval_strategy']>;
 export type Metric = NonNullable<MemoryQuery['distance_metric']>;
 
-/** The strategies of a search, with the order that each gives. */
-export const strategies: Readonly<Record<Strategy, string>> = {
-  similarity: 'the nearest first',
-  temporal: 'the newest first',
-  relevance: 'nearness, age and importance',
-  hybrid: 'nearness and keywords',
-  graph_traversal: 'along relationships',
+interface StrategyWords {
+  /** What it is called. */
+  readonly title: string;
+  /** By what it finds, and in which order: the end of `12 found …`. */
+  readonly found: string;
+}
+
+/** The strategies of a search; the one that the page takes when none is chosen comes first. */
+export const strategies: Readonly<Record<Strategy, StrategyWords>> = {
+  hybrid: { title: 'Meaning and words', found: 'by meaning and words, best first' },
+  similarity: { title: 'Meaning', found: 'by meaning, nearest first' },
+  relevance: { title: 'Relevance', found: 'by meaning, age and importance' },
+  temporal: { title: 'Newest', found: 'by meaning, newest first' },
+  graph_traversal: { title: 'Relationships', found: 'by meaning, and along relationships' },
 };
 
 /** The metrics of a search, with what each makes of two vectors. */
@@ -32,4 +39,8 @@ export const metrics: Readonly<Record<Metric, string>> = {
 };
 
 /** The names of a closed list, typed. */
-export const namesOf = <K extends string>(list: Readonly<Record<K, string>>): readonly K[] => Object.keys(list) as K[];
+export const namesOf = <K extends string>(list: Readonly<Record<K, unknown>>): readonly K[] => Object.keys(list) as K[];
+
+/** The name of a closed list that a text is; `undefined` where it is none. */
+export const nameIn = <K extends string>(list: Readonly<Record<K, unknown>>, text: string | undefined): K | undefined =>
+  namesOf(list).find((name) => name === text);

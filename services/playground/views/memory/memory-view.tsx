@@ -1,312 +1,157 @@
-import { route, toHash } from '../../session/route.ts';
-import { useTitle } from '../../ui/title.ts';
-import type { Memory, MemorySelection } from '@agent-workflow/client';
-import { useSignal, type Signal } from '@preact/signals';
-import { useId } from 'preact/hooks';
-import { useLoaded } from '../../session/loaded.ts';
-import { client } from '../../session/session.ts';
-import { ErrorNote } from '../../ui/error-note.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
-import { columnsOf, firstBoxes, type Column, type SearchBoxes } from './comparison.ts';
-import { MemoryCard } from './memory-card.tsx';
-import { useMemoryDialogs, type OpenDialog } from './dialogs.ts';
-import { MemoryDialogs } from './memory-dialogs.tsx';
-import { type Faults, memoriesText, noSelection, readSelection, type SelectionBoxes } from './selection.ts';
-import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
-import { Box } from './box.tsx';
-import { metrics, namesOf, strategies } from './memory-shapes.ts';
-import { SelectionFields } from './selection-boxes.tsx';
+import '../../styles/memory.css';
+import type { Memory } from '@agent-workflow/client';
+import { useSignal } from '@preact/signals';
+import { useKeys } from '../../session/keys.ts';
 import { usePages } from '../../session/pages.ts';
-import { LoadMore } from '../../ui/load-more.tsx';
-import { VirtualList } from '../../ui/virtual-list.tsx';
+import { useRefresh } from '../../session/refresh.ts';
+import { go, route } from '../../session/route.ts';
+import { client } from '../../session/session.ts';
+import { isRead } from '../../ui/new-items.tsx';
+import { Blank } from '../../ui/patterns/blank.tsx';
+import { ListPane } from '../../ui/patterns/list-pane.tsx';
+import { Panes } from '../../ui/patterns/panes.tsx';
+import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { ComparedSearches } from './compared-searches.tsx';
+import { useFoundMemories } from './found-memories.ts';
+import { memorySelectionOf, readMemoryPlace, type Faults, type MemoryPlace } from './memory-address.ts';
+import { MemoryFilters, select } from './memory-filters.tsx';
+import { MemoryForm } from './memory-form.tsx';
+import { MemoryList, type ListedMemories } from './memory-list.tsx';
+import { MemoryPane } from './memory-pane.tsx';
 
-/** The memories of the reader: searches beside each other, and the list of all. */
+type Query = Readonly<Record<string, string>>;
+
+/** The memories of the reader: the newest, what a search finds and why, and the one that is open. */
 export function MemoryView() {
-  const isList = route.value.query['tab'] === 'all';
-  useTitle(isList ? 'All memories' : 'Memory');
-  return (
-    <div class="memory">
-      <div class="pane-head">
-        <h1>Memory</h1>
-        <nav class="memory-tabs" aria-label="Memory">
-          <a href={toHash({ view: 'memory' })} aria-current={isList ? undefined : 'page'}>
-            Search
-          </a>
-          <a href={toHash({ view: 'memory', query: { tab: 'all' } })} aria-current={isList ? 'page' : undefined}>
-            All memories
-          </a>
-        </nav>
-      </div>
-      {isList ? <AllMemories /> : <CompareSearches />}
-    </div>
-  );
+  const { id, query } = route.value;
+  const selection = memorySelectionOf(query);
+  const read = readMemoryPlace(selection);
+  if ('faults' in read) return <Unreadable query={selection} faults={read.faults} />;
+  const { value: place } = read;
+  if (place.compared !== undefined && place.search !== '' && id === undefined)
+    return <Compared place={place} query={selection} />;
+  return <Memories place={place} query={selection} id={id} />;
 }
 
-/** One query by every strategy, or by every metric, in columns beside each other. */
-function CompareSearches() {
-  const boxes = useSignal<SearchBoxes>(firstBoxes);
-  const faults = useSignal<Faults>({});
-  const refusals = useSignal(0);
-  const columns = useSignal<readonly Column[]>([]);
-  /** Counts searches: the same boxes may be searched again. */
-  const turn = useSignal(0);
-  const dialogs = useMemoryDialogs(() => {
-    turn.value++;
-  });
-  const search = (): void => {
-    const read = columnsOf(boxes.value);
-    faults.value = 'faults' in read ? read.faults : {};
-    if ('faults' in read) {
-      refusals.value++;
-      return;
-    }
-    columns.value = read.value;
-    turn.value++;
-  };
+/** An address that somebody typed may say what cannot be read: a list of other memories would be a wrong answer. */
+function Unreadable({ query, faults }: { readonly query: Query; readonly faults: Faults }) {
+  useTitle('Memory');
   return (
-    <>
-      <SearchForm boxes={boxes} faults={faults.value} refusals={refusals.value} onSearch={search} />
-      <p class="notice" role="status">
-        {dialogs.notice.value}
-      </p>
-      {columns.value.length === 0 ? (
-        <p class="hint">Search to see what each strategy finds, in which order and with which scores.</p>
-      ) : (
-        <div class="compare">
-          {columns.value.map((column) => (
-            <ResultColumn key={column.title} column={column} turn={turn.value} open={dialogs.open} />
-          ))}
-        </div>
-      )}
-      <MemoryDialogs dialogs={dialogs} />
-    </>
-  );
-}
-
-interface ResultColumnProps {
-  readonly column: Column;
-  readonly turn: number;
-  readonly open: (dialog: OpenDialog) => void;
-}
-
-function ResultColumn({ column, turn, open }: ResultColumnProps) {
-  const heading = useId();
-  const { state, again } = useLoaded((signal) => client.memories.search(column.query, { signal }), [turn]);
-  const { value, error, isLoading } = state.value;
-  return (
-    <section class="compare-column" aria-labelledby={heading} aria-busy={isLoading}>
-      <h2 id={heading}>{column.title}</h2>
-      <p class="hint small">{column.hint}</p>
-      {error !== undefined && <ErrorNote error={error} again={again} />}
-      {value && error === undefined && <Results results={value.results} open={open} />}
-      {!value && isLoading && <p class="hint">Searching …</p>}
-    </section>
-  );
-}
-
-function Results({
-  results,
-  open,
-}: {
-  readonly results: readonly Memory[];
-  readonly open: (dialog: OpenDialog) => void;
-}) {
-  if (results.length === 0) return <p class="hint">Nothing is found.</p>;
-  return (
-    <ol class="plain">
-      {results.map((memory) => (
-        <li key={memory.id}>
-          <RawOnFault raw={memory}>
-            <MemoryCard
-              memory={memory}
-              isFound
-              onEdit={() => open({ kind: 'edit', memory })}
-              onForget={() => open({ kind: 'forget', memory })}
-            />
-          </RawOnFault>
-        </li>
+    <ListPane title="Memory" filters={<MemoryFilters query={query} />}>
+      {Object.entries(faults).map(([name, fault]) => (
+        <p key={name} class="note note-error" role="alert">
+          {fault}, so no memory is listed.
+        </p>
       ))}
-    </ol>
+    </ListPane>
   );
 }
 
-interface SearchFormProps {
-  readonly boxes: Signal<SearchBoxes>;
-  readonly faults: Faults;
-  /** How often the form was refused. */
-  readonly refusals: number;
-  readonly onSearch: () => void;
-}
-
-const choices = (names: readonly string[]): Readonly<Record<string, string>> =>
-  Object.fromEntries(names.map((name) => [name, name]));
-
-/** What is looked for, what narrows it, and what the columns compare. */
-function SearchForm({ boxes, faults, refusals, onSearch }: SearchFormProps) {
-  const form = useFaultFocus<HTMLFormElement>(refusals);
-  const given = boxes.value;
-  const onText = (name: string, text: string): void => {
-    boxes.value = { ...boxes.value, [name]: text };
-  };
-  const onSubmit = (event: Event): void => {
-    event.preventDefault();
-    onSearch();
-  };
+/** Searches side by side take the whole width. */
+function Compared({ place, query }: { readonly place: MemoryPlace; readonly query: Query }) {
+  useTitle('Memory, compared');
+  const other = place.compared === 'strategies' ? 'metrics' : 'strategies';
   return (
-    <form ref={form} class="memory-form" role="search" aria-label="Memories" noValidate onSubmit={onSubmit}>
-      <div class="query-row">
-        <Box
-          label="Query"
-          name="query"
-          value={given.query}
-          onText={onText}
-          fault={faults['query']}
-          input={{ type: 'search' }}
-        />
-        <button type="submit">Search</button>
-      </div>
-      <div class="box-grid">
-        <Box
-          label="Columns"
-          name="compare"
-          value={given.compare}
-          onText={onText}
-          options={{ strategies: 'per strategy', metrics: 'per metric' }}
-        />
-        {given.compare === 'strategies' ? (
-          <Box label="Metric" name="metric" value={given.metric} onText={onText} options={choices(namesOf(metrics))} />
-        ) : (
-          <Box
-            label="Strategy"
-            name="strategy"
-            value={given.strategy}
-            onText={onText}
-            options={choices(namesOf(strategies))}
-          />
-        )}
-        <Box
-          label="Limit"
-          name="limit"
-          value={given.limit}
-          onText={onText}
-          fault={faults['limit']}
-          input={{ type: 'number', min: 1, max: 1000 }}
-        />
-        <Box
-          label="Least score"
-          name="score_threshold"
-          value={given.score_threshold}
-          onText={onText}
-          fault={faults['score_threshold']}
-          input={{ type: 'number', min: 0, max: 1, step: 'any' }}
-        />
-        <SelectionFields boxes={given} faults={faults} onText={onText} />
-        <Box
-          label="Options"
-          name="options"
-          value={given.options}
-          onText={onText}
-          fault={faults['options']}
-          input={{ placeholder: '{"alpha": 0.5}', class: 'code' }}
-        />
-      </div>
-    </form>
+    <ListPane
+      title="Memory"
+      actions={
+        <>
+          <button type="button" class="button-quiet" onClick={() => select({ compare: other })}>
+            Compare {other}
+          </button>
+          <button type="button" onClick={() => select({ compare: '' })}>
+            End comparison
+          </button>
+        </>
+      }
+      filters={<MemoryFilters query={query} />}
+    >
+      <ComparedSearches place={place} query={query} />
+    </ListPane>
   );
 }
 
 const pageSize = 100;
 
-/** The memories that meet the conditions, newest first: added, changed and forgotten here. */
-function AllMemories() {
-  const boxes = useSignal<SelectionBoxes>(noSelection);
-  const faults = useSignal<Faults>({});
-  const refusals = useSignal(0);
-  const form = useFaultFocus<HTMLFormElement>(refusals.value);
-  const selection = useSignal<MemorySelection>({});
+/** How often the newest are read again, in milliseconds: each brings its vector along. */
+const refreshMs = 30_000;
+
+interface MemoriesProps {
+  readonly place: MemoryPlace;
+  readonly query: Query;
+  readonly id: string | undefined;
+}
+
+function Memories({ place, query, id }: MemoriesProps) {
+  const listed = useListed(place);
+  const found = useFoundMemories(place);
+  const isMaking = useSignal(false);
+  const make = (): void => {
+    isMaking.value = true;
+  };
+  useKeys([{ keys: '', text: 'New memory', group: 'Memory', isAction: true, run: make }]);
+  const shown = place.search === '' ? listed.state.value.items : (found.results ?? []);
+  const again = place.search === '' ? listed.again : found.again;
+  return (
+    <>
+      <Panes
+        hasDetail={id !== undefined}
+        isListWide
+        list={<MemoryList {...{ listed, found, place, query }} openId={id} onNew={make} />}
+        detail={
+          <RawOnFault key={id}>
+            {id === undefined ? (
+              <NoMemory />
+            ) : (
+              <MemoryPane {...{ id, query, place, found }} listed={memoryOf(shown, id)} onChanged={again} />
+            )}
+          </RawOnFault>
+        }
+      />
+      {isMaking.value && (
+        <MemoryForm
+          onClose={() => {
+            isMaking.value = false;
+          }}
+          onSaved={(made) => {
+            again();
+            go({ view: 'memory', id: made, query });
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+const memoryOf = (items: readonly Memory[], id: string): Memory | undefined => items.find((each) => each.id === id);
+
+function NoMemory() {
+  useTitle('Memory');
+  return (
+    <Blank
+      title="No memory is open"
+      text="Choose one to see where it comes from. Search with the words of an answer to see what the agent may have it from."
+    />
+  );
+}
+
+/** The newest memories of a place that is no search, page by page; the first page is read again while nobody reads it. */
+function useListed({ search, selection }: MemoryPlace): ListedMemories {
   const total = useSignal<number | undefined>(undefined);
-  const turn = useSignal(0);
-  const memories = usePages(
+  const pages = usePages(
     async (cursor, signal) => {
-      const query = { ...selection.value, limit: pageSize, ...(cursor !== undefined && { cursor }) };
+      if (search !== '') return { items: [], cursor: undefined };
+      const query = { ...selection, limit: pageSize, ...(cursor !== undefined && { cursor }) };
       const page = await client.memories.list(query, { signal });
       total.value = page.total;
       return { items: page.memories, cursor: page.cursor };
     },
-    [selection.value, turn.value],
+    [search === '', JSON.stringify(selection)],
   );
-  const dialogs = useMemoryDialogs(() => {
-    turn.value++;
-  });
-  const onText = (name: string, text: string): void => {
-    boxes.value = { ...boxes.value, [name]: text };
-  };
-  const onSubmit = (event: Event): void => {
-    event.preventDefault();
-    const read = readSelection(boxes.value);
-    faults.value = 'faults' in read ? read.faults : {};
-    if ('value' in read) selection.value = read.value;
-    else refusals.value++;
-  };
-  const { items, isLoading, error } = memories.state.value;
-  const isSame = JSON.stringify(readSelection(boxes.value)) === JSON.stringify({ value: selection.value });
-  return (
-    <div class="all-memories">
-      <form ref={form} class="memory-form" aria-label="Which memories" noValidate onSubmit={onSubmit}>
-        <div class="box-grid">
-          <SelectionFields boxes={boxes.value} faults={faults.value} onText={onText} />
-        </div>
-        <div class="row">
-          <button type="submit">Show</button>
-          <button type="button" onClick={() => dialogs.open({ kind: 'add' })}>
-            Add a memory …
-          </button>
-          <button
-            type="button"
-            class="danger"
-            disabled={!isSame || total.value === undefined || total.value === 0}
-            onClick={() => dialogs.open({ kind: 'forget-selection', selection: selection.value })}
-          >
-            Forget those shown …
-          </button>
-          <span class="hint" role="status">
-            {sentenceOf(total.value, isSame)}
-          </span>
-        </div>
-      </form>
-      <p class="notice" role="status">
-        {dialogs.notice.value}
-      </p>
-      {items.length === 0 && !isLoading && error === undefined ? (
-        <p class="hint">No memory is found.</p>
-      ) : (
-        <VirtualList
-          label="Memories"
-          items={items}
-          estimate={110}
-          keyOf={(memory) => memory.id}
-          render={(memory) => (
-            <MemoryCard
-              memory={memory}
-              isFound={false}
-              onEdit={() => dialogs.open({ kind: 'edit', memory })}
-              onForget={() => dialogs.open({ kind: 'forget', memory })}
-            />
-          )}
-        />
-      )}
-      <LoadMore
-        pages={memories.state.value}
-        thing="memory"
-        things="memories"
-        more={memories.more}
-        again={memories.again}
-      />
-      <MemoryDialogs dialogs={dialogs} />
-    </div>
-  );
-}
-
-function sentenceOf(total: number | undefined, isSame: boolean): string {
-  if (!isSame) return 'Show the changed conditions before you forget by them.';
-  return total === undefined ? '' : `${memoriesText(total)} in all`;
+  useRefresh(() => {
+    const isFirst = pages.state.peek().items.length <= pageSize;
+    if (search === '' && isFirst && !isRead(document.querySelector('.memory-rows'))) pages.again();
+  }, refreshMs);
+  return { ...pages, total };
 }
