@@ -1,7 +1,7 @@
 import { useEffect, useReducer } from 'preact/hooks';
 import { serviceNow } from '../../session/clock.ts';
 import { digest } from '../json-start.ts';
-import { timeText } from '../time.tsx';
+import { timeText } from '../time-text.ts';
 import type { Question } from './question.ts';
 import { timeLeft } from './time-left.ts';
 

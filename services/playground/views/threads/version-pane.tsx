@@ -15,7 +15,7 @@ import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { Tabs } from '../../ui/patterns/tabs.tsx';
 import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { RunLink } from '../../ui/run-link.tsx';
-import { timeText } from '../../ui/time.tsx';
+import { timeText } from '../../ui/time-text.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { useSignal } from '@preact/signals';
 import { ChangeTable } from './change-table.tsx';

@@ -1,13 +1,3 @@
-/** A time of the service as the reader's own clock says it; the exact one is its title. */
-export function Time({ at }: { readonly at: string | null | undefined }) {
-  if (typeof at !== 'string') return <span class="hint">unknown</span>;
-  return (
-    <time dateTime={at} title={at}>
-      {timeText(at)}
-    </time>
-  );
-}
-
 const parts: Intl.DateTimeFormatOptions = {
   month: 'short',
   day: 'numeric',
