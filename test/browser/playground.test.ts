@@ -37,7 +37,6 @@ browserTest('the title of the page names what is open', async (t) => {
     runs: 'Runs',
     [`runs/${meta.run_id}`]: 'A trip',
     memory: 'Memory',
-    'memory?tab=all': 'All memories',
     agents: 'Agents',
   };
   for (const [hash, title] of Object.entries(titles)) {

@@ -140,9 +140,16 @@ browserTest('memories, errors of runs and descriptions of agents are shown, what
   const { page } = await openPage(t, `${service.url()}/playground#/threads`);
   const tasks = await watchTasks(page);
   for (const [, make] of Object.entries(markdownTexts)) await client().memories.store(memory(`${end} ${make(20_000)}`));
-  await goTo(page, 'memory?tab=all');
-  await page.getByRole('article', { name: end }).first().waitFor();
-  await page.getByRole('region', { name: 'Memories', exact: true }).press('End');
+  await goTo(page, 'memory');
+  const memories = page.getByRole('region', { name: 'List of memories' });
+  const row = memories.getByRole('link', { name: end }).first();
+  await row.waitFor();
+  await memories.press('End');
+  await memories.press('Home');
+  await row.click();
+  await page.getByRole('region', { name: 'Content' }).getByText(end).waitFor();
+  await page.getByRole('searchbox', { name: 'Search' }).fill(end);
+  await page.getByText(/found by meaning and words/).waitFor();
 
   const agents = Object.entries(markdownTexts).map(([name, make]) => ({
     ...{ name, description: `${make(4000)} ${end}`, is_default: false, tools: [] },
@@ -312,7 +319,7 @@ browserTest('what cannot be drawn is shown as it is stored, and all that stands 
   });
   await client().memories.store(memory('A sound memory'));
   await client().memories.store(memory('A memory that comes without its content'));
-  await goTo(page, 'memory?tab=all');
+  await goTo(page, 'memory');
   await page.getByRole('alert').filter({ hasText: '"content": null' }).waitFor();
   await page.getByText('A sound memory').waitFor();
 });
