@@ -21,7 +21,15 @@ const marks = {
         'passDeadline',
       ],
       ...['getFile', 'getMessage', 'getRun', 'getState', 'getThread', 'listCheckpoints', 'listDeleting'],
-      ...['listFilesToRemove', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns', 'listRunMessages'],
+      ...[
+        'listFiles',
+        'listFilesToRemove',
+        'listIdle',
+        'listMessages',
+        'listOpenRuns',
+        'listOwnRuns',
+        'listRunMessages',
+      ],
       ...['getRegisteredAgent', 'getRevision', 'listRegisteredAgents', 'listRunSteps', 'listRunTrace', 'listRuns'],
       'listSleepingRuns',
       ...[

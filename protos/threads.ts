@@ -239,6 +239,11 @@ export interface FileCalls {
   /** A stored file. Any other is NotFound. */
   readonly getFile: (request: GetFileRequest, call: Call) => Promise<FileRecord>;
   /**
+   * The stored files of an owner that pass the filter, the newest first, by their ids. A page reads a bounded number of files: it may have
+   * fewer than `limit`, or none, and still a cursor.
+   */
+  readonly listFiles: (request: ListFilesRequest, call: Call) => Promise<ListFilesReply>;
+  /**
    * Makes a file `deleting`: after this reply it is NotFound for readers, and its bytes are to be removed. NotFound when it is absent. A
    * file that is `deleting` already can be deleted again, so that an interrupted deletion can continue.
    */
@@ -383,6 +388,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   beginFile: { retry: 'safe', takesLong: false },
   finishFile: { retry: 'safe', takesLong: false },
   getFile: { retry: 'safe', takesLong: false },
+  listFiles: { retry: 'safe', takesLong: false },
   deleteFile: { retry: 'safe', takesLong: false },
   forgetFile: { retry: 'safe', takesLong: false },
   listFilesToRemove: { retry: 'safe', takesLong: false },
@@ -447,6 +453,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   beginFile: 'never',
   finishFile: 'never',
   getFile: 'never',
+  listFiles: 'never',
   deleteFile: 'never',
   forgetFile: 'never',
   listFilesToRemove: 'never',
@@ -1760,6 +1767,31 @@ export interface ForgetFileRequest {
 
 export type ForgetFileReply = Readonly<Record<string, never>>;
 
+export interface ListFilesRequest {
+  readonly owner: string;
+  readonly limit: number;
+  readonly cursor?: string;
+  /** Absent: all. */
+  readonly filter?: FileFilter;
+}
+
+/** Which files are listed: those that pass every part that is given. */
+export interface FileFilter {
+  /** A text in the name or the id, in upper or lower case. */
+  readonly search?: string;
+  /** The media type that the bytes show, else the declared one; `image/*`: all of these. */
+  readonly mediaType?: string;
+  /** The upload began at this time or later, and before `to`: milliseconds since 1970. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+export interface ListFilesReply {
+  readonly files: readonly FileRecord[];
+  /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
 export interface ListFilesToRemoveRequest {
   readonly limit: number;
   /** Milliseconds since 1970. */
@@ -1903,6 +1935,7 @@ export const threadsLists: MessageLists = {
   ListCheckpointsReply: { checkpoints: { of: 'ThreadCheckpoint' } },
   GetCheckpointReply: { checkpoint: { of: 'ThreadCheckpoint' } },
   FileRecord: { status: 'FileStatus' },
+  ListFilesReply: { files: { of: 'FileRecord' } },
   GetResourceRequest: { kind: 'ResourceKind' },
   Resource: { kind: 'ResourceKind' },
   PutResourceRequest: { kind: 'ResourceKind' },

@@ -1,6 +1,7 @@
 import { isPage, toForeign } from './errors.ts';
 import { readFile, request, send, type Connection, type RequestOptions } from './request.ts';
-import type { FileInfo, FileUrl, MultimodalConfig, UploadedFile } from './shapes/files.ts';
+import type { FileInfo, FilesQuery, FileUrl, MultimodalConfig, UploadedFile } from './shapes/files.ts';
+import type { Paged } from './shapes/lists.ts';
 
 export function filesOf(connection: Connection) {
   const at = (fileId: string, rest = '') => ({ path: `/v1/files/{fileId}${rest}`, ids: { fileId } });
@@ -34,6 +35,12 @@ export function filesOf(connection: Connection) {
         return readFile(response, { ...options, connection });
       });
     },
+    /** The stored files that pass every filter given, newest first. A page may have fewer files than `limit`, or none, and still a `cursor`: go on with it. */
+    list: (
+      query: FilesQuery = {},
+      options: RequestOptions = {},
+    ): Promise<Paged & { readonly files: readonly FileInfo[] }> =>
+      request(connection, { method: 'GET', path: '/v1/files', query, ...options }),
     info: (fileId: string, options: RequestOptions = {}): Promise<FileInfo> =>
       request(connection, { method: 'GET', ...at(fileId, '/info'), ...options }),
     /** An address at which anybody reads the file for ten minutes, as an `<img>` does. */

@@ -99,6 +99,34 @@ export function threadStoreFilesContract(test: TestFn, { name, open, openPart, k
     t.deepEqual(await totalsOf(store, key), { files: 3, bytes: 6 });
   });
 
+  check(
+    'the files of an owner are listed by id from the highest on, page by page, whatever their status',
+    async (t, store) => {
+      t.deepEqual(await store.listOwnFiles(owner, { limit: 5 }), []);
+      const deleting = file({ fileId: 'b', status: 'deleting', size: 3 });
+      await put(store, file({ fileId: 'a' }));
+      await put(store, deleting);
+      await put(store, file({ fileId: 'c', status: 'stored' }));
+      await put(store, file({ fileId: 'd', owner: 'u:bob' }));
+      const ids = async (page: { readonly after?: string; readonly limit: number }): Promise<readonly string[]> =>
+        (await store.listOwnFiles(owner, page)).map(({ fileId }) => fileId);
+      t.deepEqual(await ids({ limit: 2 }), ['c', 'b']);
+      t.deepEqual(await ids({ limit: 2, after: 'b' }), ['a']);
+      t.deepEqual(await ids({ limit: 2, after: 'a' }), []);
+      t.deepEqual((await store.listOwnFiles(owner, { limit: 5 }))[1], deleting);
+      for (const fileId of ['a', 'b', 'c'])
+        await store.changeFile({ owner, fileId }, { totals: true }, () => ({
+          change: { remove: true },
+          reply: undefined,
+        }));
+      t.deepEqual(await ids({ limit: 5 }), []);
+      t.deepEqual(
+        (await store.listOwnFiles('u:bob', { limit: 5 })).map(({ fileId }) => fileId),
+        ['d'],
+      );
+    },
+  );
+
   check('due files are listed by time and id, page by page, over all owners', async (t, store) => {
     const at = Date.now() - 60_000;
     await put(store, file({ fileId: 'c', dueAt: at }));

@@ -1,5 +1,5 @@
 import type { TestFn } from 'ava';
-import type { FileRecord, MessageEntry, Threads } from '@agent-workflow/protos/threads';
+import type { FileFilter, FileRecord, ListFilesReply, MessageEntry, Threads } from '@agent-workflow/protos/threads';
 import { accept, acceptAndClaim, call, commit, completed, message, owner, refused, thread1 } from './thread-calls.ts';
 import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
 
@@ -20,6 +20,11 @@ const upload = async (threads: Threads, fileId: string, parts: object = {}): Pro
 
 const get = (threads: Threads, fileId: string, of = owner): Promise<FileRecord> =>
   threads.getFile({ owner: of, fileId }, call());
+
+const idsOf = ({ files }: ListFilesReply): readonly string[] => files.map(({ fileId }) => fileId);
+
+const list = async (threads: Threads, filter?: FileFilter): Promise<readonly string[]> =>
+  idsOf(await threads.listFiles({ owner, limit: 10, ...(filter && { filter }) }, call()));
 
 /** What an owner with too many bytes is told. */
 const noRoom = (taken: number, needed: number, bound: number): string =>
@@ -265,6 +270,63 @@ export function threadsFilesContract(test: TestFn, name: string, open: OpenThrea
     const { epoch } = await acceptAndClaim(threads, 'r2');
     await commit(threads, 'r2', epoch, { end: completed });
     t.is(await refused(t, threads.addMessages({ ...thread1, messages }, call()), 'Invalid'), sentence);
+  });
+
+  check('the stored files of an owner are listed, newest first, and no others', async (t, threads) => {
+    t.deepEqual(await list(threads), []);
+    for (const fileId of ['f1', 'f2', 'f3', 'f4']) await upload(threads, fileId);
+    await begin(threads, 'f5');
+    await upload(threads, 'f6', { owner: 'u:bob' }).catch(() => undefined);
+    await threads.deleteFile({ owner, fileId: 'f2' }, call());
+    t.deepEqual(await list(threads), ['f4', 'f3', 'f1']);
+    const { files } = await threads.listFiles({ owner, limit: 10 }, call());
+    t.deepEqual(files[0], await get(threads, 'f4'));
+    t.deepEqual((await threads.listFiles({ owner: 'u:eve', limit: 10 }, call())).files, []);
+  });
+
+  check('a list of files goes on after its cursor, also when files come and go meanwhile', async (t, threads) => {
+    for (const fileId of ['f1', 'f3', 'f5', 'f7']) await upload(threads, fileId);
+    const first = await threads.listFiles({ owner, limit: 2 }, call());
+    t.deepEqual(idsOf(first), ['f7', 'f5']);
+    await threads.deleteFile({ owner, fileId: 'f5' }, call());
+    await upload(threads, 'f9');
+    const cursor = first.cursor ?? '';
+    const rest = await threads.listFiles({ owner, limit: 2, cursor }, call());
+    t.deepEqual([idsOf(rest), rest.cursor], [['f3', 'f1'], undefined]);
+    await refused(t, threads.listFiles({ owner: 'u:bob', limit: 2, cursor }, call()), 'Invalid');
+    await refused(t, threads.listFiles({ owner, limit: 2, cursor, filter: { search: 'a' } }, call()), 'Invalid');
+  });
+
+  check('files are found by name, id, type and time', async (t, threads) => {
+    await begin(threads, 'f1', { filename: 'Report März.pdf', contentType: 'application/pdf' });
+    await finish(threads, 'f1');
+    await begin(threads, 'f2', { filename: 'photo.png' });
+    const { createdAt } = await finish(threads, 'f2', { sniffedType: 'image/png' });
+    await threads.beginFile({ owner, fileId: 'f3', filename: 'bytes', ...roomy }, call());
+    await finish(threads, 'f3');
+    t.deepEqual(await list(threads, { search: 'REPORT mä' }), ['f1']);
+    t.deepEqual(await list(threads, { search: 'f2' }), ['f2']);
+    t.deepEqual(await list(threads, { mediaType: 'image/*' }), ['f2']);
+    t.deepEqual(await list(threads, { mediaType: 'text/plain' }), [], 'what its bytes show counts');
+    t.deepEqual(await list(threads, { mediaType: 'application/octet-stream' }), ['f3']);
+    t.deepEqual(await list(threads, { mediaType: 'application/*', search: 'report' }), ['f1']);
+    t.deepEqual(await list(threads, { from: createdAt + 60_000 }), []);
+    t.deepEqual(await list(threads, { to: createdAt - 60_000 }), []);
+    t.deepEqual(await list(threads, { from: createdAt - 60_000, to: createdAt + 60_000 }), ['f3', 'f2', 'f1']);
+  });
+
+  check('a file in a list has a time to go as long as no thread names it', async (t, threads) => {
+    await upload(threads, 'f1');
+    await upload(threads, 'f2');
+    await accept(threads, 'r1', { messages: [naming('m1', 'f1')] });
+    const { files } = await threads.listFiles({ owner, limit: 10 }, call());
+    t.deepEqual(
+      files.map(({ fileId, expiresAt }) => [fileId, expiresAt === undefined]),
+      [
+        ['f2', false],
+        ['f1', true],
+      ],
+    );
   });
 
   check('names and hashes out of bounds are refused by their field', async (t, threads) => {

@@ -244,6 +244,7 @@ async function readAll(): Promise<string> {
     `/v1/threads/${thread_id}/checkpoints`,
     `/v1/store/memories/${memory_id}`,
     `/v1/files/${file_id}/info`,
+    `/v1/files?search=${file_id}`,
     `/v1/assistants/${assistant_id}`,
     `/v1/assistants/${assistant_id}/versions`,
     `/v1/triggers/${trigger_id}`,

@@ -259,6 +259,8 @@ test('files go up and come back, in whole and in part, and are reached by their 
   t.is(await (await client.files.get(file.file_id)).text(), 'hello there');
   t.is(await (await client.files.get(file.file_id, { start: 6 })).text(), 'there');
   t.is((await client.files.info(file.file_id)).sha256, file.sha256);
+  const { files } = await client.files.list({ search: 'HELLO', mime_type: 'text/*', limit: 1 });
+  t.deepEqual(files, [await client.files.info(file.file_id)]);
   t.is(await (await fetch((await client.files.url(file.file_id)).url)).text(), 'hello there');
   t.is((await client.files.upload(new Blob(['x']))).filename, 'file');
   t.is((await client.files.upload({ data: new Blob(['x']), filename: 'a.bin' })).filename, 'a.bin');
@@ -309,6 +311,7 @@ test("the client's types of lists have the fields by which the service goes on w
     listAssistants: true satisfies Has<Client['assistants']['list'], 'has_more'>,
     listCheckpoints: true satisfies Has<Client['threads']['checkpoints'], 'has_more'>,
     listDeliveries: true satisfies Has<Client['deliveries']['list'], 'has_more'>,
+    listFiles: true satisfies Has<Client['files']['list'], 'has_more'>,
     listInbox: true satisfies Has<Client['threads']['inbox'], 'has_more'>,
     listMemories: true satisfies Has<Client['memories']['list'], 'has_more'>,
     listMessages: true satisfies Has<Client['threads']['messages'], 'has_more'>,

@@ -12,6 +12,20 @@ export interface FileInfo {
   readonly extracted_text: string | null;
 }
 
+/** Which files are listed. Times are ISO 8601. */
+export interface FilesQuery {
+  readonly limit?: number;
+  readonly cursor?: string | undefined;
+  /** A text in the name or the id. */
+  readonly search?: string;
+  /** As `image/png`, or `image/*`. */
+  readonly mime_type?: string;
+  /** Whose upload began at this time or later. */
+  readonly from?: string;
+  /** Whose upload began before this time. */
+  readonly to?: string;
+}
+
 export interface UploadedFile extends FileInfo {
   /** The path at which its owner reads the bytes. */
   readonly url: string;

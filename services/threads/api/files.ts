@@ -1,3 +1,4 @@
+import { eachOf } from '@agent-workflow/kit/each';
 import { invalid, isServiceError } from '@agent-workflow/kit/errors';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
@@ -17,6 +18,7 @@ import {
   toDeleting,
   toFileRecord,
 } from '../files/decisions.ts';
+import { listOwnFiles } from '../files/own-files.ts';
 import { dropNotes, type References } from '../files/references.ts';
 import { dueCursors } from '../lists/cursor.ts';
 import type { FileRecords, FileRow } from '../ports/files.ts';
@@ -74,6 +76,16 @@ export function createFileCalls({ store, references, now }: FileCallsOptions): F
       return toReply(file);
     },
 
+    listFiles: async (request, { signal }) => {
+      const { files, cursor } = await listOwnFiles(store, request, signal);
+      const records: FileRecord[] = [];
+      await eachOf([...files.entries()], lookedUpAtOnce, async ([index, file]) => {
+        signal.throwIfAborted();
+        records[index] = await toReply(file);
+      });
+      return { files: records, ...(cursor === undefined ? {} : { cursor }) };
+    },
+
     deleteFile: async (request) => {
       await store.changeFile(keyOf(request), { totals: false }, (snapshot) => decideDelete(request, snapshot, now()));
       return {};
@@ -105,6 +117,9 @@ export function createFileCalls({ store, references, now }: FileCallsOptions): F
     },
   };
 }
+
+/** Files of a page whose threads are looked up at once (a count). */
+const lookedUpAtOnce = 8;
 
 const keyOf = ({ owner, fileId }: FileKey): FileKey => ({ owner, fileId });
 

@@ -2,6 +2,7 @@ import { cursorsByNumber, cursorsByTime, type Cursors } from '@agent-workflow/ki
 import type { Page } from '@agent-workflow/kit/pages';
 import type {
   ListCheckpointsRequest,
+  ListFilesRequest,
   ListMessagesRequest,
   ListOwnRunsRequest,
   ListResourcesRequest,
@@ -87,6 +88,13 @@ function selectionParts({ statuses, agent, filter = {} }: RunSelection): readonl
     ...(further.length === 0 ? [] : [further]),
   ];
 }
+
+/** A name that is searched for may be long: the cursor has it as a hash. */
+export const filesCursors = ({ owner, filter = {} }: Pick<ListFilesRequest, 'owner' | 'filter'>): Cursors<string> => {
+  const { search, mediaType, from, to } = filter;
+  const selection = [searched(search), mediaType, from, to].map((part) => part ?? null);
+  return cursorsByTime(['files', owner, ...selection], { toParts: (id) => [0, id], fromParts: (_, id) => id });
+};
 
 export const dueCursors: Cursors<DueMark> = cursorsByTime(['due files'], {
   toParts: ({ dueAt, fileId }) => [dueAt, fileId],

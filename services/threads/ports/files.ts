@@ -74,6 +74,11 @@ export interface FileRecords {
     reads: { readonly totals: boolean },
     decide: (snapshot: FileSnapshot) => FileDecision<T>,
   ) => Promise<T>;
+  /** At most `limit` files of an owner, whatever their status, by id from the highest on, following `after`. */
+  readonly listOwnFiles: (
+    owner: string,
+    page: { readonly after?: string | undefined; readonly limit: number },
+  ) => Promise<readonly FileRow[]>;
   /** At most `limit` files of every owner that are due at `until` or before, by due time and id, following `after`. */
   readonly listDueFiles: (page: {
     readonly until: number;

@@ -64,6 +64,7 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
         if (!change) return { reply };
         return { change: 'put' in change ? { put: ofFile(change.put) } : change, reply };
       }),
+    listOwnFiles: async (owner, page) => ours(await store.listOwnFiles(prefix + owner, page)),
     listDueFiles: async ({ limit, ...page }) =>
       ours(await store.listDueFiles({ limit: everything, ...page })).slice(0, limit),
     putFileNote: (key, note) => store.putFileNote(ofFile(key), note),

@@ -1,11 +1,23 @@
+import { readTime } from '@agent-workflow/protos/message';
 import type { FileRecord } from '@agent-workflow/protos/threads';
+import type { Static } from 'typebox';
 import { typeOf, discardFile, storeFile, toContent, removeFile } from '../../../files/index.ts';
 import { fileAddresses } from '../../../http/access.ts';
 import { jsonObject, timeText } from '../../../http/json.ts';
 import * as examples from '../examples/files.ts';
-import { Done } from '../schemas/common.ts';
-import { UploadedFile, FileBytes, FileParams, FileInfo, FileUrl, MultimodalConfig } from '../schemas/files.ts';
+import { Done, maxLimit } from '../schemas/common.ts';
+import {
+  FileBytes,
+  FileInfo,
+  FileList,
+  FileParams,
+  FilesQuery,
+  FileUrl,
+  MultimodalConfig,
+  UploadedFile,
+} from '../schemas/files.ts';
 import { endpoint } from './common/endpoint.ts';
+import { nextPage } from './common/page.ts';
 
 /** A record as JSON members, by their names on the wire. */
 const members = (file: FileRecord): Readonly<Record<string, string | undefined>> => ({
@@ -48,6 +60,40 @@ export const uploadFile = endpoint({
       if (stored) await discardFile(key, parts);
       throw error;
     }
+  },
+});
+
+/** A time of the query in milliseconds: files have no smaller part. */
+function timeAt(input: Static<typeof FilesQuery>, name: 'from' | 'to'): number | undefined {
+  const at = readTime(input[name], ['body', name]);
+  return at === undefined ? undefined : Math.ceil(at);
+}
+
+export const listFiles = endpoint({
+  name: 'listFiles',
+  tag: 'files',
+  summary: 'List the files, newest first',
+  description:
+    'The stored files of the owner that pass every filter given, the newest first by the time of their upload, in pages. A page reads at most 2,000 files. Where few of those match, it holds fewer than `limit`, or none, with `has_more: true`: continue with `cursor` until `has_more` is `false`.',
+  example: examples.listFiles,
+  method: 'GET',
+  path: '/v1/files',
+  access: { resource: 'files', action: 'read' },
+  input: FilesQuery,
+  reply: FileList,
+  handle: async ({ owner, input, call }, { threads }) => {
+    const { limit, cursor: after, search, mime_type: mediaType } = input;
+    const from = timeAt(input, 'from');
+    const to = timeAt(input, 'to');
+    const filter = {
+      ...(search !== undefined && { search }),
+      ...(mediaType !== undefined && { mediaType }),
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+    };
+    const page = { limit: Math.min(limit, maxLimit), ...(after !== undefined && { cursor: after }) };
+    const { files, cursor } = await threads.listFiles({ owner, filter, ...page }, call());
+    return jsonObject({ files: `[${files.map(fileText).join(',')}]`, ...nextPage(cursor) });
   },
 });
 

@@ -11,7 +11,7 @@ import {
   updateAssistant,
 } from './assistants.ts';
 import type { DescribedEndpoint } from './common/endpoint.ts';
-import { deleteFile, getFile, getFileInfo, getMultimodalConfig, uploadFile, getFileUrl } from './files.ts';
+import { deleteFile, getFile, getFileInfo, getMultimodalConfig, listFiles, uploadFile, getFileUrl } from './files.ts';
 import { fixThread, getGraph, invokeGraph, setUpTools, getStateSchema, stopThread, streamGraph } from './graph.ts';
 import { healthz, openApi, ping, readyz } from './health.ts';
 import {
@@ -116,6 +116,6 @@ export const endpoints: readonly DescribedEndpoint[] = [
   ...[listMessages, getMessage, addMessages, deleteMessage],
   ...[createWebhook, listWebhooks, getWebhook, updateWebhook, deleteWebhook],
   ...[getWebhookSecret, rotateWebhookSecret, testWebhook, listDeliveries, resendDelivery, deleteDelivery],
-  ...[uploadFile, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],
+  ...[uploadFile, listFiles, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],
   ...[storeMemory, searchMemories, listMemories, forgetMemories, getMemory, updateMemory, deleteMemory],
 ];

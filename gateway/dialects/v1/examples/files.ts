@@ -19,6 +19,11 @@ export const uploadFile: Example = {
   reply: { ...info, url: `/v1/files/${exampleIds.file}` },
 };
 
+export const listFiles: Example = {
+  query: { mime_type: 'text/*', limit: 1000 },
+  reply: { files: [info], has_more: false },
+};
+
 export const getFile: Example = { params, reply: 'Hello' };
 
 export const getFileInfo: Example = { params, reply: info };

@@ -114,6 +114,7 @@ test('the cursor of a list in the order of changes says what its pages miss, and
     '/v1/assistants/{assistant_id}/versions': false,
     '/v1/inbox': true,
     '/v1/deliveries': false,
+    '/v1/files': false,
     '/v1/runs': false,
     '/v1/schedules': false,
     '/v1/store/memories': true,

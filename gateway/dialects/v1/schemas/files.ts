@@ -1,4 +1,4 @@
-import { described, Id, objectOf, text, time } from './common.ts';
+import { Cursor, described, flag, Id, limitOf, objectOf, paged, text, time } from './common.ts';
 import { Type } from '../../common/builders.ts';
 
 export const FileParams = Type.Object({ file_id: described(Id, 'The file') });
@@ -28,6 +28,40 @@ export const UploadedFile = objectOf('UploadedFile', 'The file as it is stored.'
 });
 
 export const FileInfo = objectOf('FileInfo', 'What is known about a file.', shared);
+
+export const FileList = objectOf('FileList', 'A page of files.', {
+  files: Type.Array(FileInfo, { description: 'The files, newest first' }),
+  has_more: flag('Whether there may be more: continue with `cursor`, also when this page has no file'),
+  cursor: paged.cursor,
+});
+
+const mediaTypePattern = '^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*|[*])$';
+
+export const FilesQuery = Type.Object({
+  limit: limitOf(100),
+  cursor: Type.Optional(
+    described(
+      Cursor,
+      'The `cursor` of the page before. It continues after the last file of that page, also when others are uploaded or deleted. It belongs to the list of the same filters: elsewhere it is 422.',
+    ),
+  ),
+  search: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      description: 'Only files with this text in `filename` or `file_id`, in upper or lower case',
+    }),
+  ),
+  mime_type: Type.Optional(
+    Type.String({
+      pattern: mediaTypePattern,
+      maxLength: 255,
+      description: 'Only files of this `mime_type`, as `image/png`, or of a kind, as `image/*`',
+    }),
+  ),
+  from: Type.Optional(time('Only files whose upload began at this time or later')),
+  to: Type.Optional(time('Only files whose upload began before this time')),
+});
 
 export const FileUrl = objectOf('FileUrl', 'An address that gives the bytes without credentials.', {
   file_id: shared.file_id,

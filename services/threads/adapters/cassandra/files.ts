@@ -21,6 +21,8 @@ const bucketMs = 10 * 60 * 1000;
 
 const ofFile = 'WHERE owner = ? AND file_id = ?';
 const selectRow = `SELECT owner, file_id, stamp, row FROM file ${ofFile}`;
+const selectOwn = 'SELECT file_id, row FROM file WHERE owner = ? ORDER BY file_id DESC LIMIT ?';
+const selectOwnAfter = 'SELECT file_id, row FROM file WHERE owner = ? AND file_id < ? ORDER BY file_id DESC LIMIT ?';
 const selectTotals = 'SELECT totals_stamp, files, bytes FROM file WHERE owner = ? LIMIT 1';
 const putRow = `UPDATE file SET stamp = ?, row = ? ${ofFile} IF stamp = ?`;
 const dropRow = `DELETE FROM file ${ofFile} IF stamp = ?`;
@@ -80,6 +82,16 @@ export function createFiles({ session, now, newStamp, inLine, deadlineMs, aside 
           await pauseBetweenTries(tries, until);
         }
       }),
+
+    listOwnFiles: async (owner, { after, limit }) => {
+      const rows = await session.read(
+        after === undefined
+          ? { cql: selectOwn, params: [owner, limit] }
+          : { cql: selectOwnAfter, params: [owner, after, limit] },
+      );
+      // Of an owner whose files are all gone the totals alone are a row.
+      return rows.filter((row) => isThere(row['file_id'])).map((row) => toRow(owner, row));
+    },
 
     listDueFiles: async ({ until, after = { dueAt: 0, fileId: '' }, limit }) => {
       const files: FileRow[] = [];
@@ -148,10 +160,13 @@ async function readSeen(session: Session, key: FileKey, reads: { readonly totals
 async function readFile(session: Session, { owner, fileId }: FileKey, isSerial = false): Promise<SeenFile | undefined> {
   const statement = { cql: selectRow, params: [owner, fileId] };
   const [row] = await (isSerial ? session.readSerial(statement) : session.read(statement));
-  return (
-    row && { stamp: String(row['stamp']), row: { owner, fileId, ...(JSON.parse(row['row'] as string) as RowJson) } }
-  );
+  return row && { stamp: String(row['stamp']), row: toRow(owner, row) };
 }
+
+const toRow = (owner: string, row: Row): FileRow => ({
+  ...{ owner, fileId: row['file_id'] as string },
+  ...(JSON.parse(row['row'] as string) as RowJson),
+});
 
 type RowJson = Omit<FileRow, keyof FileKey>;
 

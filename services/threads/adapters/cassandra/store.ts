@@ -151,6 +151,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     expireRequests: requests.expireRequests,
     getFile: (key) => hold(() => files.getFile(key)),
     changeFile: (key, reads, decide) => hold(() => files.changeFile(key, reads, decide)),
+    listOwnFiles: (owner, page) => hold(() => files.listOwnFiles(owner, page)),
     listDueFiles: (page) => hold(() => files.listDueFiles(page)),
     putFileNote: (key, note) => hold(() => files.putFileNote(key, note)),
     dropFileNote: (key, threadId) => hold(() => files.dropFileNote(key, threadId)),

@@ -287,6 +287,16 @@ const createFiles = ({ query, transaction }: Session): FileRecords => ({
       return { isWritten: true, reply };
     }),
 
+  listOwnFiles: async (owner, { after, limit }) => {
+    const rows =
+      after === undefined
+        ? await query('SELECT * FROM files WHERE owner = $1 ORDER BY file_id DESC LIMIT $2', [owner, limit])
+        : await query('SELECT * FROM files WHERE owner = $1 AND file_id < $2 ORDER BY file_id DESC LIMIT $3', [
+            ...[owner, after, limit],
+          ]);
+    return rows.map(toFileRow);
+  },
+
   listDueFiles: async ({ until, after, limit }) => {
     const rows = await query(
       `SELECT * FROM files WHERE due_at <= $1 AND (due_at, file_id) > ($2, $3) ORDER BY due_at, file_id LIMIT $4`,

@@ -215,6 +215,14 @@ function createFiles(db: Sqlite): FileRecords {
         return reply;
       }),
 
+    listOwnFiles: (owner, { after, limit }) => {
+      const below = after === undefined ? '' : 'AND file_id < ?';
+      const rows = prepare(
+        `SELECT owner, file_id, ${columns} FROM files WHERE owner = ? ${below} ORDER BY file_id DESC LIMIT ?`,
+      ).all(owner, ...(after === undefined ? [] : [after]), limit);
+      return Promise.resolve(rows.map(toFileRow));
+    },
+
     listDueFiles: ({ until, after, limit }) => {
       const rows = prepare(
         `SELECT owner, file_id, ${columns} FROM files WHERE due_at <= ? AND (due_at, file_id) > (?, ?)
