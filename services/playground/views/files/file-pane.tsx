@@ -3,9 +3,8 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { useAction } from '../../session/action.ts';
 import { useLoaded } from '../../session/loaded.ts';
-import { go, toHash } from '../../session/route.ts';
+import { toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
-import { Confirm } from '../../ui/confirm.tsx';
 import { CopyId } from '../../ui/patterns/copy-id.tsx';
 import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
@@ -15,37 +14,34 @@ import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { Plain } from '../../ui/plain.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { toast } from '../../ui/toasts.tsx';
-import { forgetFiles, keepFile } from './kept-files.ts';
-import { sizeText } from './kept-ids.ts';
+import { sizeText } from './file-selection.ts';
 
-/** One file: what is known of it, itself where it is an image, and its text where the service has read one. */
-export function FilePane({ id }: { readonly id: string }) {
-  const { state, again } = useLoaded(async (signal) => {
-    const info = await client.files.info(id, { signal });
-    keepFile(id);
-    return info;
-  }, []);
+interface FilePaneProps {
+  readonly id: string;
+  /** What the list beside it selects. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly onDelete: (file: FileInfo) => void;
+}
+
+/** One file: what is known of it, and itself where it is an image or a text. */
+export function FilePane({ id, query, onDelete }: FilePaneProps) {
+  const { state, again } = useLoaded((signal) => client.files.info(id, { signal }), []);
   const { value: file, error, isLoading } = state.value;
   useTitle(file?.filename ?? id);
   return (
     <DetailPane
       label="File"
       crumb="Files"
-      backHref={toHash({ view: 'files' })}
+      backHref={toHash({ view: 'files', query })}
       id={id}
       title={file?.filename ?? id}
       facts={file && <Facts file={file} />}
-      actions={file && <Actions file={file} />}
+      actions={file && <Actions file={file} onDelete={() => onDelete(file)} />}
     >
       {error !== undefined && <Failure error={error} retry={again} />}
       {file === undefined && isLoading && <Skeleton rows={5} />}
       {file?.mime_type.startsWith('image/') && <Picture file={file} />}
-      {typeof file?.extracted_text === 'string' && (
-        <section aria-label="Text">
-          <h2>Text</h2>
-          <Plain text={file.extracted_text} />
-        </section>
-      )}
+      {file?.mime_type.startsWith('text/') && file.size_bytes <= maxTextShown && <Text id={id} />}
     </DetailPane>
   );
 }
@@ -89,9 +85,24 @@ function Picture({ file: { file_id: id, filename, size_bytes: size } }: { readon
   return address === undefined ? null : <img class="file-picture" src={address} alt={filename} />;
 }
 
+/** Texts of more bytes are not shown: they are saved. */
+const maxTextShown = 256 * 1024;
+
+function Text({ id }: { readonly id: string }) {
+  const { state, again } = useLoaded(async (signal) => (await client.files.get(id, { signal })).text(), [id]);
+  const { value: text, error } = state.value;
+  if (error !== undefined) return <Failure error={error} retry={again} />;
+  if (text === undefined) return null;
+  return (
+    <section aria-label="Text">
+      <Plain text={text} />
+    </section>
+  );
+}
+
 /** Saves it, and behind the dots all else that can be done with it. */
-function Actions({ file: { file_id: id, filename } }: { readonly file: FileInfo }) {
-  const isAsked = useSignal(false);
+function Actions({ file, onDelete }: { readonly file: FileInfo; readonly onDelete: () => void }) {
+  const { file_id: id, filename } = file;
   const link = useSignal<string | undefined>(undefined);
   const save = useAction<[]>(async (signal) => {
     const address = URL.createObjectURL(await client.files.get(id, { signal }));
@@ -101,12 +112,6 @@ function Actions({ file: { file_id: id, filename } }: { readonly file: FileInfo 
   const share = useAction<[]>(async (signal) => {
     link.value = (await client.files.url(id, { signal })).url;
     toast({ text: 'Anybody who has the address reads the file for ten minutes.' });
-  });
-  const deletion = useAction<[]>(async (signal) => {
-    await client.files.delete(id, { signal });
-    forgetFiles([id]);
-    toast({ text: `${filename} is deleted.` });
-    go({ view: 'files' });
   });
   const failed = [save, share].find(({ error }) => error.value !== undefined);
   return (
@@ -119,27 +124,13 @@ function Actions({ file: { file_id: id, filename } }: { readonly file: FileInfo 
         label="More actions"
         items={[
           { text: 'Make an address for ten minutes', onSelect: () => share.start() },
-          { text: 'Delete …', isDanger: true, onSelect: () => void (isAsked.value = true) },
+          { text: 'Delete', isDanger: true, onSelect: onDelete },
         ]}
       />
       {failed && (
         <div class="failed-action">
           <Failure error={failed.error.value} />
         </div>
-      )}
-      {isAsked.value && (
-        <Confirm
-          title="Delete this file?"
-          verb="Delete the file"
-          action={deletion}
-          onClose={() => {
-            isAsked.value = false;
-          }}
-        >
-          <p>
-            <strong>{filename}</strong> goes for good. Messages that name it stay, without it.
-          </p>
-        </Confirm>
       )}
     </>
   );

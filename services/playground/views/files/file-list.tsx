@@ -1,0 +1,170 @@
+import type { FileInfo } from '@agent-workflow/client';
+import { useMemo } from 'preact/hooks';
+import { serviceNow } from '../../session/clock.ts';
+import type { LiveList } from '../../session/live-list.ts';
+import { go, route, toHash } from '../../session/route.ts';
+import { ChoiceBox } from '../../ui/choice-box.tsx';
+import { dayName, groupByDay, type DayEntry } from '../../ui/day-groups.ts';
+import { grouped } from '../../ui/format.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { LoadMore } from '../../ui/load-more.tsx';
+import { NewItems } from '../../ui/new-items.tsx';
+import { Blank } from '../../ui/patterns/blank.tsx';
+import { Failure } from '../../ui/patterns/failure.tsx';
+import { ListPane } from '../../ui/patterns/list-pane.tsx';
+import { Row } from '../../ui/patterns/row.tsx';
+import { Skeleton } from '../../ui/patterns/skeleton.tsx';
+import { TimeInGroup } from '../../ui/patterns/time-in-group.tsx';
+import { SearchBox } from '../../ui/search-box.tsx';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { isDeleted } from './deleting.ts';
+import { kindChoices, sentRanges, sizeText } from './file-selection.ts';
+
+type Query = Readonly<Record<string, string>>;
+
+/** Lists other files, beside the one that is open. */
+function select(changed: Query): void {
+  const { id, query } = route.peek();
+  const next = Object.entries({ ...query, ...changed }).filter(([, value]) => value !== '');
+  go({ view: 'files', ...(id !== undefined && { id }), query: Object.fromEntries(next) }, { replace: true });
+}
+
+interface FileListProps {
+  readonly files: LiveList<FileInfo>;
+  /** The selection of the address. */
+  readonly query: Query;
+  readonly openId: string | undefined;
+  readonly isSending: boolean;
+  readonly onSend: () => void;
+  /** Why files could not be sent. */
+  readonly fault: unknown;
+}
+
+/** The files of the reader, the newest first, by what the address selects. */
+export function FileList({ files, query, openId, isSending, onSend, fault }: FileListProps) {
+  const { items, cursor } = files.state.value;
+  const listed = items.filter((file) => !isDeleted(file));
+  return (
+    <ListPane
+      title="Files"
+      count={listed.length > 0 && `${grouped(listed.length)}${cursor === undefined ? '' : '+'}`}
+      actions={
+        <button type="button" disabled={isSending} onClick={onSend}>
+          <Icon name="plus" />
+          {isSending ? 'Sending …' : 'Send'}
+        </button>
+      }
+      filters={<FileFilters query={query} />}
+    >
+      {fault !== undefined && <Failure error={fault} />}
+      <div class="file-rows">
+        <Rows {...{ files, listed, query, openId, onSend }} />
+      </div>
+    </ListPane>
+  );
+}
+
+const FileFilters = ({ query }: { readonly query: Query }) => (
+  <>
+    <SearchBox
+      label="Files"
+      placeholder="Name or id"
+      value={query['search'] ?? ''}
+      onSearch={(search) => select({ search })}
+    />
+    <ChoiceBox
+      label="Kind"
+      any="Kind"
+      choices={kindChoices}
+      value={query['kind'] ?? ''}
+      onChoose={(kind) => select({ kind })}
+    />
+    <ChoiceBox
+      label="Time"
+      any="Time"
+      choices={sentRanges}
+      value={query['days'] ?? ''}
+      onChoose={(days) => select({ days })}
+    />
+  </>
+);
+
+const sentAt = ({ created_at: at }: FileInfo): number => Date.parse(at);
+
+interface RowsProps extends Pick<FileListProps, 'files' | 'query' | 'openId' | 'onSend'> {
+  /** Those that are not deleted. */
+  readonly listed: readonly FileInfo[];
+}
+
+function Rows({ files, listed, query, openId, onSend }: RowsProps) {
+  const { cursor, isLoading, error } = files.state.value;
+  const entries = useMemo(() => groupByDay(listed, { keyOf: ({ file_id: id }) => id, timeOf: sentAt }), [listed]);
+  if (listed.length === 0 && error !== undefined) return <Failure error={error} retry={files.again} />;
+  if (listed.length === 0 && isLoading) return <Skeleton rows={8} />;
+  if (listed.length === 0 && cursor === undefined) return <NoFiles query={query} onSend={onSend} />;
+  const now = serviceNow();
+  const render = (entry: DayEntry<FileInfo>) =>
+    entry.kind === 'day' ? (
+      <h2 class="group">{dayName(entry.at, now)}</h2>
+    ) : (
+      <FileRow file={entry.item} isOpen={entry.item.file_id === openId} {...{ query, now }} />
+    );
+  return (
+    <>
+      <NewItems count={files.waiting.value} onShow={files.showNew} />
+      <VirtualList
+        label="List of files"
+        items={entries}
+        estimate={52}
+        keyOf={({ key }) => key}
+        render={render}
+        onNearEnd={files.more}
+      />
+      <LoadMore pages={{ ...files.state.value, items: listed }} thing="file" more={files.more} again={files.again} />
+    </>
+  );
+}
+
+function NoFiles({ query, onSend }: Pick<FileListProps, 'query' | 'onSend'>) {
+  if (Object.keys(query).length > 0)
+    return (
+      <Blank
+        title="No file is as you ask"
+        action={
+          <a class="button" href={toHash({ view: 'files' })}>
+            Show all files
+          </a>
+        }
+      />
+    );
+  return (
+    <Blank
+      title="No file yet"
+      text="A file is sent once, and messages name it. One that no message names goes after a day."
+      action={
+        <button type="button" class="button-first" onClick={onSend}>
+          Send a file
+        </button>
+      }
+      docs="/docs/files"
+    />
+  );
+}
+
+interface FileRowProps {
+  readonly file: FileInfo;
+  readonly query: Query;
+  readonly isOpen: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+const FileRow = ({ file, query, isOpen, now }: FileRowProps) => (
+  <Row
+    href={toHash({ view: 'files', id: file.file_id, query })}
+    title={file.filename}
+    facts={[file.mime_type, sizeText(file.size_bytes)]}
+    time={<TimeInGroup at={sentAt(file)} now={now} />}
+    isSelected={isOpen}
+  />
+);
