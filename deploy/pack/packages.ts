@@ -24,7 +24,7 @@ export interface Publication {
   readonly copied: readonly string[];
   /** Files that are read and not imported, as patterns below the folders of its workspaces. */
   readonly assets: readonly string[];
-  /** Such files that are built: their paths from the root, and where they stand in the package. */
+  /** Such files that are built, or belong to another package: their paths from the root, and where they stand in the package. */
   readonly servedFiles?: Readonly<Record<string, string>>;
 }
 
@@ -117,10 +117,13 @@ export const publications: readonly Publication[] = [
       'protos/wire/*.proto',
       'services/command/init/template/*',
       'gateway/guide/*.md',
-      'gateway/pages/*.css',
       'gateway/pages/assets/*.{css,js,svg}',
       'gateway/pages/assets/swagger-ui/*',
     ],
-    servedFiles: { 'services/playground/dist': 'gateway/pages/assets/playground' },
+    servedFiles: {
+      'services/playground/dist': 'gateway/pages/assets/playground',
+      'services/playground/styles/tokens.css': 'gateway/pages/assets/tokens.css',
+      'services/graph/guide': 'gateway/pages/assets/authors',
+    },
   },
 ];

@@ -15,7 +15,7 @@ const reference = '/docs/api';
 const assets = '/docs/assets/';
 
 /**
- * Answers requests for the pages for people: the icon, the playground, the guide and the reference of the API, and leads browsers from `/` to the
+ * Answers requests for the pages for people: the icon, the playground, the guides and the reference of the API, and leads browsers from `/` to the
  * first of these. They hold no data of any owner, so they stand before authentication. Each is read or rendered with the first request for it,
  * because most processes serve none.
  */
@@ -29,7 +29,9 @@ export function pagesForPeople({ DOCS, PLAYGROUND }: Values<typeof pageSettings>
   const playgroundPages = openedOnDemand(async () =>
     (await import('./playground-files.ts')).readPlayground(playground),
   );
-  const guidePages = openedOnDemand(async () => (await import('./guide-files.ts')).readGuide());
+  const docsPages = openedOnDemand(async () =>
+    (await import('./docs-files.ts')).readDocs({ playground: hasPlayground ? playground : undefined }),
+  );
   const referencePages = openedOnDemand(async () => (await import('./api-files.ts')).readApiFiles(reference, assets));
 
   const answerPlayground = async (ctx: Context): Promise<void> => {
@@ -40,7 +42,7 @@ export function pagesForPeople({ DOCS, PLAYGROUND }: Values<typeof pageSettings>
     const isOfReference = ctx.path === reference || ctx.path.startsWith(assets);
     const page = isOfReference ? (await referencePages()).get(ctx.path) : undefined;
     if (page) answerWithPage(ctx, page);
-    else answer(ctx, await guidePages(), guide);
+    else answer(ctx, await docsPages(), guide);
   };
   return (ctx, next): unknown => {
     const { path } = ctx;

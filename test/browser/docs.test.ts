@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { openPage, violationsIn } from './browser.ts';
+import { openPage, slack, violationsIn } from './browser.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const open = servePages(test);
@@ -22,35 +22,161 @@ async function fits(t: ExecutionContext, page: Page, what: string): Promise<void
 const focused = async (page: Page): Promise<string> =>
   await page.evaluate(() => document.activeElement?.textContent.trim() ?? '');
 
+/** The address of each page that the list of pages names. */
+const pathsIn = async (page: Page): Promise<string[]> =>
+  await page
+    .locator('#topics a')
+    .evaluateAll((links) => links.map((link) => new URL((link as HTMLAnchorElement).href).pathname));
+
 for (const appearance of appearances)
   browserTest(
-    `axe finds nothing in any page of the guide: ${appearance.size}, ${appearance.colorScheme}`,
+    `axe finds nothing in any page of the guides: ${appearance.size}, ${appearance.colorScheme}`,
     async (t) => {
       const { page } = await openPage(t, `${open.url()}/docs`, appearance);
-      const links = await page.getByRole('navigation').getByRole('link').all();
-      const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
-      t.true(paths.length >= 12, 'every topic is linked');
-      for (const path of paths.filter((each) => each !== '/docs/api')) {
+      const paths = (await pathsIn(page)).filter((path) => path.startsWith('/docs') && path !== '/docs/api');
+      t.true(paths.length >= 32, 'every topic is linked');
+      for (const path of paths) {
         await page.goto(`${open.url()}${path}`);
         await fits(t, page, path);
       }
     },
   );
 
-browserTest('the guide is read by the keyboard: past its topics to the text, and from topic to topic', async (t) => {
+browserTest('the guides are read by the keyboard: past the pages to the text, and from page to page', async (t) => {
   const { page } = await openPage(t, `${open.url()}/docs`);
   await page.keyboard.press('Tab');
   t.is(await focused(page), 'Skip to the text');
   await page.keyboard.press('Enter');
   t.is(await page.evaluate(() => document.activeElement?.tagName), 'MAIN');
-  await page.getByRole('navigation').getByRole('link', { name: 'Memory' }).focus();
+  const pages = page.getByRole('navigation', { name: 'Documentation' });
+  await pages.getByRole('link', { name: 'Memory' }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Memory', level: 1 }).waitFor();
-  t.is(await page.getByRole('navigation').locator('[aria-current=page]').textContent(), 'Memory');
-  await page.getByRole('link', { name: 'List and forget' }).focus();
+  t.is(await pages.locator('[aria-current=page]').textContent(), 'Memory');
+  await page.getByRole('main').getByRole('link', { name: 'List and forget' }).focus();
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => url.hash === '#list-and-forget');
+  await page.getByRole('navigation', { name: 'On this page' }).getByRole('link').first().waitFor();
+  await page.getByRole('main').getByRole('link', { name: /^Next/ }).click();
+  await page.getByRole('heading', { name: 'Files', level: 1 }).waitFor();
 });
+
+browserTest('the search is opened, led and left by the keyboard alone', async (t) => {
+  const { page } = await openPage(t, `${open.url()}/docs`);
+  await page.keyboard.press('/');
+  const dialog = page.getByRole('dialog', { name: 'Search the documentation' });
+  await dialog.waitFor();
+  await page.keyboard.type('idempotency key');
+  await dialog.getByRole('link').first().waitFor();
+  await fits(t, page, 'the results of a search');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  const [, second] = await dialog.getByRole('link').all();
+  t.is(await focused(page), (await second?.textContent())?.trim() ?? '');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.type('no such word anywhere');
+  await dialog.getByText('Nothing found').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+  await page.keyboard.press('ControlOrMeta+k');
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.keyboard.type('deadlines');
+  await dialog
+    .getByRole('link', { name: /^Deadlines/ })
+    .first()
+    .waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.hash === '#deadlines');
+});
+
+browserTest('a search answers each key within 50 ms', async (t) => {
+  const { page } = await openPage(t, `${open.url()}/docs`);
+  await page.keyboard.press('/');
+  await page.keyboard.type('run');
+  await page.getByRole('dialog').getByRole('link').first().waitFor();
+  const box = page.getByRole('searchbox');
+  const times = await box.evaluate((element) =>
+    ['r', 'ru', 'run', 'run t', 'run the thread', 'a', 'e i o'].map((text) => {
+      const began = performance.now();
+      (element as HTMLInputElement).value = text;
+      element.dispatchEvent(new Event('input'));
+      return performance.now() - began;
+    }),
+  );
+  t.log(times.map((ms) => ms.toFixed(1)).join(' '));
+  t.true(Math.max(...times) <= 50 * slack(), times.join());
+});
+
+browserTest('the code of a block is copied, and the page says so', async (t) => {
+  const { page, context } = await openPage(t, `${open.url()}/docs`);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'Copy the code' }).first().click();
+  await page.getByRole('status').getByText('Copied').waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  t.regex(copied, /^curl -s "\$URL\/v1\/graph\/invoke"/);
+  t.is(copied, (await page.locator('.code code').first().textContent())?.trimEnd() ?? '');
+});
+
+browserTest('the theme that is chosen stays from page to page, and is that of the playground', async (t) => {
+  const { page } = await openPage(t, `${open.url()}/docs`);
+  const ground = async (): Promise<string> =>
+    await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await ground();
+  await page.getByLabel('Theme').selectOption('Dark');
+  t.not(await ground(), light);
+  await page.goto(`${open.url()}/docs/authors/tools`);
+  t.not(await ground(), light);
+  t.is(await page.getByLabel('Theme').inputValue(), 'dark');
+  await page.goto(`${open.url()}/playground`);
+  await page.getByRole('button', { name: 'Theme: dark' }).waitFor();
+  await page.goto(`${open.url()}/docs`);
+  await page.getByLabel('Theme').selectOption('System');
+  t.is(await ground(), light);
+});
+
+browserTest('on a phone the pages are folded into a list that opens over the text', async (t) => {
+  const { page } = await openPage(t, `${open.url()}/docs`, { size: 'phone' });
+  const pages = page.getByRole('navigation', { name: 'Documentation' });
+  t.false(await pages.isVisible());
+  await page.getByRole('button', { name: 'Contents' }).click();
+  await pages.waitFor();
+  await fits(t, page, 'the open list');
+  await page.keyboard.press('Escape');
+  await pages.waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Contents' }).click();
+  await pages.getByText('Guide for authors').click();
+  await pages
+    .getByRole('link', { name: 'Streaming', exact: true })
+    .or(pages.getByRole('link', { name: 'Tests' }))
+    .first()
+    .click();
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  t.false(await pages.isVisible());
+});
+
+browserTest('a page of a guide is drawn within 0.3 s', async (t) => {
+  const { page } = await openPage(t, `${open.url()}/docs`);
+  for (const path of ['/docs/threads', '/docs/authors/questions']) {
+    await page.goto(`${open.url()}${path}`);
+    const ms = await firstPaintOf(page);
+    t.log(path, ms);
+    t.true(ms <= 300 * slack(), `${path}: ${String(ms)} ms`);
+  }
+});
+
+/** When the first content of a page was drawn, in milliseconds since it was asked for. */
+const firstPaintOf = async (page: Page): Promise<number> =>
+  await page.evaluate(
+    async () =>
+      await new Promise<number>((resolve) => {
+        new PerformanceObserver((list) => {
+          for (const { name, startTime } of list.getEntries())
+            if (name === 'first-contentful-paint') resolve(startTime);
+        }).observe({ type: 'paint', buffered: true });
+      }),
+  );
 
 for (const size of ['desktop', 'phone'] as const) {
   browserTest(

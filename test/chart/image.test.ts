@@ -116,7 +116,8 @@ test.serial('the one process serves from the image, as somebody who may write no
   for (const path of [
     '/docs',
     '/docs/threads',
-    '/docs/guide.css',
+    '/docs/authors',
+    '/docs/assets/docs.css',
     '/docs/api',
     '/docs/assets/swagger-ui-bundle.js',
     '/favicon.ico',

@@ -7,18 +7,25 @@ import { serve } from '../http/service.ts';
 const service = serve(test, null, { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32) }, { auth: 'jwt' });
 
 const policy =
-  "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const folder = fileURLToPath(new URL('../../gateway/guide/', import.meta.url));
-const paths = globSync('*.md', { cwd: folder }).map((file) =>
-  file === 'README.md' ? '/docs' : `/docs/${file.replace('.md', '')}`,
+/** The folder of each guide, and where the gateway serves it. */
+const guides = { 'gateway/guide': '/docs', 'services/graph/guide': '/docs/authors' } as const;
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const paths = Object.entries(guides).flatMap(([folder, top]) =>
+  globSync('*.md', { cwd: `${root}${folder}` }).map((file) =>
+    file === 'README.md' ? top : `${top}/${file.replace('.md', '')}`,
+  ),
 );
+
+/** What the pages load. */
+const loaded = ['docs.css', 'docs.js', 'theme.js'].map((name) => `/docs/assets/${name}`);
 
 const get = (path: string, init: RequestInit = {}): Promise<Response> => fetch(`${service.url()}${path}`, init);
 const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
 
 test('each page of the guide is a document that stands by itself, without credentials', async (t) => {
-  t.true(paths.length >= 11);
+  t.true(paths.length >= 32);
   for (const path of paths) {
     const { status, headers, ...reply } = await open(path);
     t.is(status, 200, path);
@@ -29,14 +36,14 @@ test('each page of the guide is a document that stands by itself, without creden
     t.is(all(reply.html, /<(h1)>/g).length, 1, path);
     t.regex(reply.html, /<title>[^<]+ · Agent Workflow Service<\/title>/);
     t.regex(reply.html, /<a class="skip" href="#text">/);
-    for (const landmark of ['header', 'nav', 'main'])
-      t.is(all(reply.html, new RegExp(`<(${landmark})[ >]`, 'g')).length, 1, `${path}: ${landmark}`);
+    for (const landmark of ['<header>', '<nav id="topics" aria-label="Documentation"', '<main id="text"'])
+      t.is(reply.html.split(landmark).length, 2, `${path}: ${landmark}`);
     t.is(all(reply.html, /(aria-current="page")/g).length, 1, path);
   }
 });
 
-test('no page holds a script, a style of its own, or a handler', async (t) => {
-  const broken = /<script|<style|\sstyle=|\son\w+=|javascript:/i;
+test('no page holds a script, a style of its own, or a handler: it loads files of this origin', async (t) => {
+  const broken = /<script(?! src="\/docs\/assets\/)|<style|\sstyle=|\son\w+=|javascript:/i;
   t.regex('<td style="text-align: left">', broken);
   for (const path of paths) t.notRegex(markupOf((await open(path)).html), broken, path);
 });
@@ -68,34 +75,49 @@ test('from the index every page is reached, and every link and anchor leads some
     for (const { page, anchor } of linksOf(html, path))
       if (anchor !== '') t.true(seen.get(page)?.includes(`id="${anchor}"`), `${path} links to ${page}#${anchor}`);
   }
-  t.deepEqual(paths.toSorted(), [...seen.keys()].filter((path) => path !== '/docs/guide.css').toSorted());
-  t.true(seen.has('/docs/guide.css'));
+  t.deepEqual([...seen.keys()].toSorted(), [...paths, '/docs/assets/docs.css'].toSorted());
 });
 
 test('a page that the caller has is not sent again, and HEAD gives its headers alone', async (t) => {
-  for (const path of ['/docs', '/docs/guide.css']) {
+  for (const path of ['/docs', '/docs/authors', '/docs/search.json', ...loaded]) {
     const { headers, html } = await open(path);
     const etag = headers.get('etag') ?? '';
     t.regex(etag, /^"[\w-]{22}"$/);
+    t.is(headers.get('vary'), 'Accept-Encoding');
     t.is(headers.get('cache-control'), 'no-cache');
     for (const known of [etag, `W/${etag}`, `"x", ${etag}`]) {
-      const again = await get(path, { headers: { 'if-none-match': known } });
+      const again = await get(path, { headers: { ...identity, 'if-none-match': known } });
       t.deepEqual([again.status, await again.text()], [304, '']);
       t.is(again.headers.get('etag'), etag);
     }
     t.is((await get(path, { headers: { 'if-none-match': '"other"' } })).status, 200);
-    const head = await get(path, { method: 'HEAD' });
+    const head = await get(path, { method: 'HEAD', headers: identity });
     t.deepEqual([head.status, await head.text()], [200, '']);
     t.is(head.headers.get('content-length'), String(Buffer.byteLength(html)));
   }
 });
 
-test('the style sheet knows dark and light and narrow screens, and loads nothing', async (t) => {
-  const { headers, html: css } = await open('/docs/guide.css');
+test('the style sheet has the themes of the playground, knows narrow screens, and loads nothing', async (t) => {
+  const { headers, html: css } = await open('/docs/assets/docs.css');
   t.is(headers.get('content-type'), 'text/css; charset=utf-8');
-  t.regex(css, /prefers-color-scheme: dark/);
-  t.regex(css, /min-width: 60rem/);
+  t.regex(css, /--surface-page: light-dark\(/);
+  t.regex(css, /\[data-theme='dark'\]/);
+  t.regex(css, /max-width: 860px/);
   t.notRegex(css, /url\(|@import/);
+});
+
+test('the search finds every heading of every page by its address', async (t) => {
+  const reply = await get('/docs/search.json');
+  t.is(reply.headers.get('content-type'), 'application/json; charset=utf-8');
+  const entries = (await reply.json()) as { path: string; page: string; heading: string; text: string }[];
+  const found = new Set(entries.map(({ path }) => path));
+  t.is(found.size, entries.length);
+  for (const path of paths)
+    for (const id of all((await open(path)).html, /<h[2-6] id="([^"]+)"/g)) t.true(found.has(`${path}#${id}`), id);
+  t.like(
+    entries.find(({ path }) => path === '/docs/authors/questions#deadlines'),
+    { page: 'Questions and sleep', heading: 'Deadlines' },
+  );
 });
 
 test('what is no page is refused in the form of every error', async (t) => {
@@ -105,6 +127,9 @@ test('what is no page is refused in the form of every error', async (t) => {
     '/docs/README.md',
     '/docs/threads.md',
     '/docs/threads/',
+    '/docs/authors/README',
+    '/docs/authors/tools.md',
+    '/docs/search',
     '/docs/%2e%2e%2fapp.ts',
     '/docs/..%2fapp.ts',
     '/docs/__proto__',
@@ -127,8 +152,11 @@ test('the guide is served where nobody signs in, too', async (t) => {
   t.is((await fetch(`${open.url}/docs/`)).status, 200);
 });
 
+/** Without it pages come compressed. */
+const identity = { 'accept-encoding': 'identity' };
+
 async function open(path: string): Promise<{ status: number; headers: Headers; html: string }> {
-  const reply = await get(path);
+  const reply = await get(path, { headers: identity });
   return { status: reply.status, headers: reply.headers, html: await reply.text() };
 }
 
@@ -140,10 +168,10 @@ interface Link {
   readonly anchor: string;
 }
 
-/** The links of a page to this origin. The API reference is another part of `/docs`. */
+/** The links of a page to this origin. The reference of the API and the playground are other parts. */
 const linksOf = (html: string, from: string): Link[] =>
   all(html, /href="([^"]*)"/g)
-    .filter((href) => !/^https?:/.test(href) && href !== '/docs/api')
+    .filter((href) => !/^https?:/.test(href) && !['/docs/api', '/playground', '/favicon.ico'].includes(href))
     .map((href) => {
       const [page = '', anchor = ''] = href.split('#', 2);
       return { page: page === '' ? from : page, anchor };

@@ -62,7 +62,7 @@ type Layers = readonly (readonly string[])[];
 
 const layersOf: Readonly<Record<string, Layers>> = {
   gateway: [
-    ['http', 'pages/assets', 'redis', 'upstream'],
+    ['http', 'pages/assets', 'pages/docs', 'redis', 'upstream'],
     ['assistants', 'auth', 'files', 'idempotency', 'limits', 'pages', 'schedules', 'tickets', 'tools', 'triggers'],
     ['replies'],
     ['middleware'],

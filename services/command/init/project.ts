@@ -122,7 +122,7 @@ curl -s 127.0.0.1:8000/v1/graph/invoke -H 'content-type: application/json' -d '{
 }'
 \`\`\`
 
-\`/playground\` is a page to talk to it, \`/docs\` the guide for callers. The README of \`@agent-workflow/graph\`, in \`node_modules\`, and its folder \`guide\` say how agents are written.
+\`/playground\` is a page to talk to it, \`/docs\` the guide for callers, \`/docs/authors\` the one for authors of agents. The package \`@agent-workflow/graph\` holds that one, too, in \`node_modules\`.
 
 | file | what it is |
 |---|---|

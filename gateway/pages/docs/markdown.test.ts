@@ -1,5 +1,5 @@
 import test from 'ava';
-import { documentOf, render } from './guide-files.ts';
+import { render } from './markdown.ts';
 
 const pathOf = (file: string): string | undefined => (file === 'x.md' ? '/docs/x' : undefined);
 const html = (markdown: string): string => render(markdown, pathOf).html;
@@ -19,7 +19,10 @@ test('a link to anything else is shown as its text', (t) => {
 test('HTML in a page is shown and not obeyed', (t) => {
   t.is(html('a <script>x</script> b'), '<p>a &lt;script&gt;x&lt;/script&gt; b</p>\n');
   t.is(html('<b onclick="x">'), '&lt;b onclick=&quot;x&quot;&gt;');
-  t.is(html('```\n</code><i>\n```'), '<pre tabindex="0"><code>&lt;/code&gt;&lt;i&gt;</code></pre>\n');
+  t.is(
+    html('```\n</code><i>\n```'),
+    '<div class="code"><p>Output</p><pre tabindex="0"><code>&lt;/code&gt;&lt;i&gt;</code></pre></div>\n',
+  );
   t.is(html('![a <b>](https://example.com/x.png)'), '<p>a &lt;b&gt;</p>\n');
 });
 
@@ -41,15 +44,12 @@ test('a table has headers with a scope, and no styles', (t) => {
   );
 });
 
-test('a document is titled by its first heading, and its own entry is marked as current', (t) => {
-  const rendered = render('# A & `b`\n\ntext', pathOf);
-  t.is(rendered.title, 'A & b');
-  const topics = [
-    { path: '/docs', title: 'Guide' },
-    { path: '/docs/x', title: 'A & b' },
-  ];
-  const page = documentOf(rendered, '/docs/x', topics);
-  t.true(page.includes('<title>A &amp; b · Agent Workflow Service</title>'));
-  t.true(page.includes('<li><a href="/docs/x" aria-current="page">A &amp; b</a></li>'));
-  t.true(page.includes('<li><a href="/docs">Guide</a></li>'));
+test('what stands below each heading is a section of its own, as one line of text', (t) => {
+  const { sections, headings } = render(
+    '# A\n\nFirst *line*.\n\n- one\n- two\n\n## B `c`\n\n| x | y |\n|---|---|\n| `1` | 2 |\n\n```sh\nls -l\n```\n',
+    pathOf,
+  );
+  const heading = { id: 'b-c', text: 'B c', depth: 2 };
+  t.deepEqual(headings, [heading]);
+  t.deepEqual(sections, [{ text: 'First line. one two' }, { heading, text: 'x y 1 2 ls -l' }]);
 });
