@@ -12,15 +12,7 @@ const noDefaultExport = {
 const noEnum = { selector: 'TSEnumDeclaration', message: 'A union of texts does it, and strips.' };
 
 export default defineConfig(
-  globalIgnores([
-    '**/node_modules/',
-    '**/dist/',
-    '.cache/',
-    '.data/',
-    'coverage/',
-    'test/bench/results/',
-    'gateway/pages/assets/swagger-ui/',
-  ]),
+  globalIgnores(['**/node_modules/', '**/dist/', '.cache/', '.data/', 'coverage/', 'test/bench/results/']),
   {
     files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],

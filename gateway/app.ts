@@ -93,9 +93,11 @@ export function createApp({
     runIdempotently: createIdempotency(deps, replyCache),
     feeds: createFeeds(deps.execution),
   };
+  const describe = (dialect: Dialects<ServiceEndpoint>[number]): (() => string) =>
+    lazily(() => JSON.stringify(dialect.openApi?.({ secured }) ?? null));
   const routes = dialects.flatMap((dialect) => {
     const authorizeRun = runAuthorizer({ authorize, subjectOf, dialect });
-    const openApi = lazily(() => JSON.stringify(dialect.openApi?.({ secured }) ?? null));
+    const openApi = describe(dialect);
     const options = { ...endpointOptions, dialect, services: { ...deps, secured, isLocal, openApi, authorizeRun } };
     return dialect.rows.flatMap((row) =>
       [row, ...row.aliases].map((route) => ({ route, handle: endpointSteps(row, route, options) })),
@@ -109,7 +111,7 @@ export function createApp({
     knownHosts({ ...config, isLocal }),
     cors(config),
     readablePath,
-    pagesForPeople(config),
+    pagesForPeople(config, describe(dialects[0])),
     limits.failures,
     onlyFor(
       ({ path }) => path === runFilesRoute.path,

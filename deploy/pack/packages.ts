@@ -118,7 +118,6 @@ export const publications: readonly Publication[] = [
       'services/command/init/template/*',
       'gateway/guide/*.md',
       'gateway/pages/assets/*.{css,js,svg}',
-      'gateway/pages/assets/swagger-ui/*',
     ],
     servedFiles: {
       'services/playground/dist': 'gateway/pages/assets/playground',

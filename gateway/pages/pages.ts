@@ -10,16 +10,13 @@ type Pages = ReadonlyMap<string, Page>;
 
 const playground = '/playground';
 const guide = '/docs';
-/** The reference of the API, and below which path its style sheets and scripts stand. */
-const reference = '/docs/api';
-const assets = '/docs/assets/';
 
 /**
  * Answers requests for the pages for people: the icon, the playground, the guides and the reference of the API, and leads browsers from `/` to the
  * first of these. They hold no data of any owner, so they stand before authentication. Each is read or rendered with the first request for it,
- * because most processes serve none.
+ * because most processes serve none. `openApi` gives the document of the reference as JSON.
  */
-export function pagesForPeople({ DOCS, PLAYGROUND }: Values<typeof pageSettings>): Middleware {
+export function pagesForPeople({ DOCS, PLAYGROUND }: Values<typeof pageSettings>, openApi: () => string): Middleware {
   const hasDocs = DOCS === 'on';
   const hasPlayground = PLAYGROUND === 'on';
   const home = hasPlayground ? playground : hasDocs ? guide : undefined;
@@ -29,20 +26,18 @@ export function pagesForPeople({ DOCS, PLAYGROUND }: Values<typeof pageSettings>
   const playgroundPages = openedOnDemand(async () =>
     (await import('./playground-files.ts')).readPlayground(playground),
   );
-  const docsPages = openedOnDemand(async () =>
-    (await import('./docs-files.ts')).readDocs({ playground: hasPlayground ? playground : undefined }),
+  const docs = openedOnDemand(async () =>
+    (await import('./docs-files.ts')).readDocs({ playground: hasPlayground ? playground : undefined, openApi }),
   );
-  const referencePages = openedOnDemand(async () => (await import('./api-files.ts')).readApiFiles(reference, assets));
 
   const answerPlayground = async (ctx: Context): Promise<void> => {
     const pages = await playgroundPages();
     answer(ctx, pages, playground, pages.size === 0 ? 'the playground is not built: npm run playground' : undefined);
   };
   const answerDocs = async (ctx: Context): Promise<void> => {
-    const isOfReference = ctx.path === reference || ctx.path.startsWith(assets);
-    const page = isOfReference ? (await referencePages()).get(ctx.path) : undefined;
-    if (page) answerWithPage(ctx, page);
-    else answer(ctx, await docsPages(), guide);
+    const page = await (await docs())(ctx.path === `${guide}/` ? guide : ctx.path);
+    if (!page) throw notFound(nothingAt(ctx));
+    answerWithPage(ctx, page);
   };
   return (ctx, next): unknown => {
     const { path } = ctx;
@@ -60,8 +55,10 @@ export function pagesForPeople({ DOCS, PLAYGROUND }: Values<typeof pageSettings>
 const isBelow = (path: string, top: string): boolean =>
   path.startsWith(top) && (path.length === top.length || path[top.length] === '/');
 
+const nothingAt = ({ path }: Context): string => `there is nothing at ${path}`;
+
 /** @throws NotFound */
-function answer(ctx: Context, pages: Pages, top: string, absent = `there is nothing at ${ctx.path}`): void {
+function answer(ctx: Context, pages: Pages, top: string, absent = nothingAt(ctx)): void {
   const page = pages.get(ctx.path === `${top}/` ? top : ctx.path);
   if (!page) throw notFound(absent);
   answerWithPage(ctx, page);

@@ -171,7 +171,7 @@ interface Link {
 /** The links of a page to this origin. The reference of the API and the playground are other parts. */
 const linksOf = (html: string, from: string): Link[] =>
   all(html, /href="([^"]*)"/g)
-    .filter((href) => !/^https?:/.test(href) && !['/docs/api', '/playground', '/favicon.ico'].includes(href))
+    .filter((href) => !/^https?:/.test(href) && !/^\/(docs\/api|playground|favicon)/.test(href))
     .map((href) => {
       const [page = '', anchor = ''] = href.split('#', 2);
       return { page: page === '' ? from : page, anchor };

@@ -12,10 +12,10 @@ export const workspaces: readonly string[] = [
   'test',
 ].toSorted();
 
-/** Every TypeScript and JavaScript file of ours, as a path from the root: what Swagger UI serves is not. */
+/** Every TypeScript and JavaScript file of ours, as a path from the root. */
 export const files: readonly string[] = globSync(
   ['protos', 'services', 'gateway', 'test', 'deploy'].map((folder) => `${folder}/**/*.{ts,tsx,js}`),
-  { cwd: root, exclude: (name) => /(^|\/)(node_modules|dist|swagger-ui)(\/|$)/.test(name) },
+  { cwd: root, exclude: (name) => /(^|\/)(node_modules|dist)(\/|$)/.test(name) },
 )
   .map((file) => file.replaceAll('\\', '/'))
   .toSorted();

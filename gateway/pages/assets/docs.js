@@ -1,5 +1,6 @@
 import { addCopyButtons } from './copy.js';
 import { openSearch } from './search.js';
+import { addTryButtons } from './try.js';
 
 /** Where the playground keeps the theme, too. */
 const themeKey = 'theme';
@@ -53,3 +54,4 @@ offerSearch();
 closeContents();
 showCurrent();
 addCopyButtons();
+addTryButtons();

@@ -2,7 +2,7 @@ import { escaped } from './escaped.ts';
 import type { Heading } from './markdown.ts';
 
 /** A page in the list of all pages. */
-export interface Topic {
+interface Topic {
   readonly path: string;
   readonly title: string;
 }

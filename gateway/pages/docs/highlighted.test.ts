@@ -1,5 +1,9 @@
 import test from 'ava';
-import { highlighted } from './highlighted.ts';
+import { codeBlock } from './highlighted.ts';
+
+/** The code of a block. */
+const highlighted = (code: string, language?: string): string =>
+  /<code>([^]*)<\/code>/.exec(codeBlock(code, language))?.[1] ?? '';
 
 const text = (html: string): string => html.replaceAll(/<\/?span[^>]*>/g, '');
 

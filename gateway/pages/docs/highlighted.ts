@@ -37,7 +37,7 @@ const grammars: Readonly<Record<string, ShjLanguageData>> = {
 };
 
 /** A text of code as HTML, its parts with classes by what they are. What has no grammar here stays plain; a text in braces is read as JSON. */
-export function highlighted(code: string, language = ''): string {
+function highlighted(code: string, language = ''): string {
   const grammar = grammars[language === '' && /^[{[]/.test(code) ? 'json' : language];
   if (!grammar) return escaped(code);
   const parts: string[] = [];

@@ -17,7 +17,7 @@ export interface Section {
 }
 
 /** What a page of Markdown becomes. */
-export interface Rendered {
+interface Rendered {
   /** The text of its first heading. */
   readonly title: string;
   readonly html: string;
@@ -47,6 +47,9 @@ export function render(markdown: string, pathOf: PathOf): Rendered {
     sections: sectionsOf(tokens, headings),
   };
 }
+
+/** A text of one paragraph or several that stands within a page, as HTML. Its links lead to addresses alone. */
+export const renderText = (markdown: string): string => texts.parse(markdown, { async: false });
 
 const isHeading = (token: Token): token is Tokens.Heading => token.type === 'heading';
 
@@ -132,3 +135,6 @@ function sectionsOf(tokens: readonly Token[], headings: ReadonlyMap<Token, Headi
   }
   return sections.map(({ lines, ...rest }) => ({ ...rest, text: lines.join(' ').replaceAll(/\s+/g, ' ').trim() }));
 }
+
+/** For texts without headings of their own. */
+const texts = new Marked({ renderer: { ...structure(new Map()), link: linkTo(() => undefined) } });

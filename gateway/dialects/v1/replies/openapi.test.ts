@@ -8,6 +8,7 @@ interface Operation {
   readonly operationId: string;
   readonly parameters?: readonly { readonly in: string; readonly name: string }[];
   readonly requestBody?: object;
+  readonly 'x-access'?: string;
   readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
 }
 
@@ -25,6 +26,12 @@ test('every row of the table is in the document, with its aliases', (t) => {
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   );
   t.deepEqual(described.sort(), routes.map(({ method, path }) => `${method} ${path}`).sort());
+});
+
+test('an operation names the permission that its row asks for', (t) => {
+  const access = (path: string, method: string): unknown => document.paths[path]?.[method]?.['x-access'];
+  t.is(access('/v1/threads', 'get'), 'checkpointer:read');
+  t.is(access('/healthz', 'get'), undefined);
 });
 
 test('every reference leads to a component, and every component is used', (t) => {

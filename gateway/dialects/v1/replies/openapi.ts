@@ -1,6 +1,6 @@
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import { isOfEvents, openPaths } from '../../../http/access.ts';
-import { takesIdempotencyKey, type Route } from '../../../http/endpoint.ts';
+import { accessOf, takesIdempotencyKey, type Route } from '../../../http/endpoint.ts';
 import { withNulls } from '../../../http/nulls.ts';
 import { propertiesOf, takesQuery } from '../../../http/query.ts';
 import { keyPattern } from '../../../idempotency/index.ts';
@@ -25,7 +25,9 @@ an optional field counts as its absence. Objects in a query (\`config\`, \`optio
 **Headers of requests.** \`Authorization: Bearer …\` where callers must authenticate. \`X-Request-Id\` names the request in replies and logs
 when it is 1 to 128 visible ASCII characters. \`traceparent\` continues a trace. \`Idempotency-Key\` makes a change safe to repeat.
 
-**Streams.** \`x-events\` of this document describes each kind of event.`;
+**Streams.** \`x-events\` of this document describes each kind of event.
+
+**Permissions.** \`x-access\` of an operation is what the authorization backend is asked, as \`resource:action\`.`;
 
 /** What the operations of each tag are about, in the order in which they are shown. */
 const tags: Readonly<Record<string, string>> = {
@@ -110,6 +112,7 @@ interface OperationOptions {
 }
 
 function operation({ row, route, id, components, answered }: OperationOptions): Json {
+  const access = accessOf(row);
   const parameters = [
     ...pathParameters(row, components),
     ...(takesQuery(route.method) ? queryParameters(row, components) : []),
@@ -123,6 +126,7 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
     summary: row.summary,
     description: row.description,
     tags: [row.tag],
+    ...(access && { 'x-access': `${access.resource}:${access.action}` }),
     ...(parameters.length > 0 && { parameters }),
     ...(row.input &&
       route.method !== 'GET' && {
