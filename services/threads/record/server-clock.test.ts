@@ -26,7 +26,38 @@ test('a clock is never ahead of the server, however long a reading takes', async
   t.true(now() > server() - 5000);
 });
 
-test('while a server is not read its clock goes on, and its new time counts once it is', async (t) => {
+test.serial('a slow reading moves the clock no further than it must', async (t) => {
+  const elapsed = performance.now.bind(performance);
+  let passedMs = 0;
+  performance.now = () => elapsed() + passedMs;
+  t.teardown(() => (performance.now = elapsed));
+  let setMs = 0;
+  let slowMs = 0;
+  const server = (): number => performance.now() + setMs;
+  const now = await openServerClock(() => {
+    const shown = server();
+    passedMs += slowMs;
+    return Promise.resolve(shown);
+  });
+  const readAgain = async (): Promise<number> => {
+    passedMs += 6000;
+    now();
+    await new Promise((resolve) => setImmediate(resolve));
+    return server() - now();
+  };
+  const near = (behind: number, expected: number): boolean => Math.abs(behind - expected) < 50;
+  slowMs = 400;
+  t.true(near(await readAgain(), 0), 'the fast reading before it says more');
+  setMs = 1000;
+  t.true(near(await readAgain(), 400), 'the server was set on: the clock is behind by no more than the reading took');
+  slowMs = 0;
+  t.true(near(await readAgain(), 0));
+  setMs = 0;
+  slowMs = 400;
+  t.true(near(await readAgain(), 0), 'the server was set back');
+});
+
+test.serial('while a server is not read its clock goes on, and its new time counts once it is', async (t) => {
   const elapsed = performance.now.bind(performance);
   let skippedMs = 0;
   performance.now = () => elapsed() + skippedMs;

@@ -1,27 +1,29 @@
 /** So long a reading of a server's clock is used, in milliseconds. */
 const usedMs = 5000;
-/** A reading that took longer does not take the place of the one before it, in milliseconds. */
-const trustedMs = 500;
 
 /**
  * The clock of a server, in milliseconds since 1970, read once at first and again while it is used. Between two readings it goes on by the time
- * that passes: the clock of this process may be set meanwhile. It is not ahead of the server's, and behind it by at most what the reading took.
+ * that passes: the clock of this process may be set meanwhile. It is not ahead of the server's, and behind it by at most what the fastest reading
+ * took: a reading that was slow says less, and moves the clock only as far as it must.
  */
 export async function openServerClock(read: () => Promise<number>): Promise<() => number> {
-  let ahead = (await read()) - performance.now();
-  let readAgainAt = performance.now() + usedMs;
+  let ahead = Number.NaN;
+  let readAgainAt = 0;
 
-  const readAgain = async (begun: number): Promise<void> => {
+  const readNow = async (begun: number): Promise<void> => {
     const shown = await read();
-    const ended = performance.now();
-    if (ended - begun <= trustedMs) ahead = shown - ended;
+    // The server showed it at some moment between the two.
+    const [least, most] = [shown - performance.now(), shown - begun];
+    ahead = Number.isNaN(ahead) ? least : Math.min(Math.max(ahead, least), most);
   };
 
+  await readNow(performance.now());
+  readAgainAt = performance.now() + usedMs;
   return () => {
     const passed = performance.now();
     if (passed >= readAgainAt) {
       readAgainAt = passed + usedMs;
-      readAgain(passed).catch(ignore);
+      readNow(passed).catch(ignore);
     }
     return Math.floor(passed + ahead);
   };
