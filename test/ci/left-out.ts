@@ -21,7 +21,7 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     'test/process/*.test.ts',
     'test/linear/*.test.ts',
     'test/chart/image.test.ts',
-    'test/agents/{guide,mcp}.test.ts',
+    'test/agents/{guide,guide-runs,mcp}.test.ts',
     'test/contract/{execution.pools,execution.published,memory-blocks,pool-limits,pool-replies}.test.ts',
     'test/gateway/bad-inputs.test.ts',
     'test/http/{giant-ends,limits,truncated-ends}.test.ts',

@@ -13,7 +13,7 @@ export function addCopyButtons() {
     block.querySelector('p').append(button);
   }
   const status = document.createElement('p');
-  status.className = 'status';
+  status.className = 'announced';
   status.setAttribute('role', 'status');
   document.querySelector('main').append(status);
 }
@@ -22,10 +22,10 @@ async function copyFrom(block, button) {
   const isDone = await copyText(block.querySelector('code').textContent.trimEnd()).catch(() => false);
   const word = isDone ? 'Copied' : 'Not copied';
   button.textContent = word;
-  document.querySelector('.status').textContent = word;
+  document.querySelector('.announced').textContent = word;
   setTimeout(() => {
     button.textContent = 'Copy';
-    document.querySelector('.status').textContent = '';
+    document.querySelector('.announced').textContent = '';
   }, shownMs);
 }
 

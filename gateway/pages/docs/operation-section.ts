@@ -12,7 +12,7 @@ export function operationSection(document: OpenApi, routed: Routed, route: strin
   return `<section class="operation" aria-labelledby="${id}" data-operation="${id}">
 <h2 id="${id}"><a class="anchor" href="#${id}">${escaped(operation.summary)}</a></h2>
 <p>${route}</p>
-${renderText(operation.description ?? '')}${factsOf(document, routed)}${aliases.length === 0 ? '' : `<p>Also at ${aliases.map((alias) => `<code>${escaped(alias)}</code>`).join(', ')}.</p>\n`}${codeBlock(curlOf(routed, document.security.length > 0), 'sh')}${parametersOf(routed)}${bodyOf(document, routed)}${repliesOf(document, routed)}</section>
+${renderText(operation.description ?? '')}${factsOf(document, routed)}${aliases.length === 0 ? '' : `<p>Also at ${aliases.map((alias) => `<code>${escaped(alias)}</code>`).join(', ')}.</p>\n`}${codeBlock(curlOf(routed, document.security.length > 0), 'sh')}${parametersOf(document, routed)}${bodyOf(document, routed)}${repliesOf(document, routed)}</section>
 `;
 }
 
@@ -28,15 +28,18 @@ function factsOf({ security }: OpenApi, { operation }: Routed): string {
 
 const places = { path: 'in the path', query: 'in the query', header: 'as a header' } as const;
 
-function parametersOf({ operation: { parameters = [] } }: Routed): string {
+function parametersOf({ components }: OpenApi, { operation: { parameters = [] } }: Routed): string {
   if (parameters.length === 0) return '';
-  return `<h3>Parameters</h3>\n<ul class="schema">${parameters.map(parameterOf).join('')}</ul>\n`;
+  return `<h3>Parameters</h3>\n<ul class="schema">${parameters.map((each) => parameterOf(each, components.schemas)).join('')}</ul>\n`;
 }
 
-function parameterOf({ name, in: place, required, description, schema, content }: Parameter): string {
+function parameterOf(
+  { name, in: place, required, description, schema, content }: Parameter,
+  schemas: OpenApi['components']['schemas'],
+): string {
   const shape: Schema = schema ?? Object.values(content ?? {})[0]?.schema ?? {};
   const bounds = boundsOf(shape);
-  return `<li><code>${escaped(name)}</code> <span class="type">${escaped(typeOf(shape))}, ${places[place]}</span>${required === true ? '<span class="need">required</span>' : ''}
+  return `<li><code>${escaped(name)}</code> <span class="type">${escaped(typeOf(shape, schemas))}, ${places[place]}</span>${required === true ? '<span class="need">required</span>' : ''}
 <div class="note">${renderText(description ?? '')}${bounds === '' ? '' : `<p class="bounds">${bounds}</p>`}</div></li>
 `;
 }

@@ -8,6 +8,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     required: ['id'],
     properties: { id: { type: 'string', description: 'Its *name*' }, parts: { type: 'array', items: ref('Part') } },
   },
+  Id: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
   Part: { type: 'object', properties: { text: { type: 'string' }, within: ref('Part') } },
 };
 
@@ -18,12 +19,13 @@ function ref(name: string): Schema {
 const names = (html: string): string[] => [...html.matchAll(/<li><code>(\w+)</g)].map(([, name = '']) => name);
 
 test('a type is said in a few words', (t) => {
-  t.is(typeOf(ref('Thread')), 'Thread');
-  t.is(typeOf({ type: 'array', items: { anyOf: [{ type: 'string' }, ref('Part')] } }), '(string or Part)[]');
-  t.is(typeOf({ anyOf: [{ type: 'string' }, { type: 'null' }] }), 'string or null');
-  t.is(typeOf({ type: 'object', additionalProperties: { type: 'number' } }), 'object of number');
-  t.is(typeOf({ const: 'done' }), '"done"');
-  t.is(typeOf({}), 'any');
+  const inWords = (schema: Schema): string => typeOf(schema, schemas);
+  t.is(inWords(ref('Thread')), 'Thread');
+  t.is(inWords({ type: 'array', items: { anyOf: [{ type: 'string' }, ref('Part')] } }), '(string or Part)[]');
+  t.is(inWords({ anyOf: [ref('Id'), { type: 'null' }] }), 'string or integer or null');
+  t.is(inWords({ type: 'object', additionalProperties: { type: 'number' } }), 'object of number');
+  t.is(inWords({ const: 'done' }), '"done"');
+  t.is(inWords({}), 'any');
 });
 
 test('what a value must keep to is said in a line', (t) => {

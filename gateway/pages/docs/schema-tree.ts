@@ -33,7 +33,7 @@ function alternativesTree(parts: readonly Schema[], place: Place): string {
   const shown = parts.map((part) => ({ part, tree: membersTree(part, place) })).filter(({ tree }) => tree !== '');
   if (shown.length === 1) return shown[0]?.tree ?? '';
   return shown
-    .map(({ part, tree }) => `<details><summary>${escaped(typeOf(part))}</summary>${tree}</details>`)
+    .map(({ part, tree }) => `<details><summary>${escaped(typeOf(part, place.schemas))}</summary>${tree}</details>`)
     .join('');
 }
 
@@ -60,7 +60,7 @@ function memberOf({ name, schema, isRequired }: Property, place: Place): string 
   const tree = membersTree(schema, place);
   const need = isRequired ? '<span class="need">required</span>' : '';
   const bounds = boundsOf({ ...target, ...schema });
-  return `<li><code>${escaped(name)}</code> <span class="type">${escaped(typeOf(schema))}</span>${need}
+  return `<li><code>${escaped(name)}</code> <span class="type">${escaped(typeOf(schema, place.schemas))}</span>${need}
 <div class="note">${description === undefined ? '' : renderText(description)}${bounds === '' ? '' : `<p class="bounds">${bounds}</p>`}</div>
 ${tree === '' ? '' : `<details><summary>Members of <code>${escaped(name)}</code></summary>${tree}</details>`}</li>
 `;
@@ -77,17 +77,27 @@ function resolved(schema: Schema, place: Place): { readonly schema: Schema; read
 
 const alternativesOf = ({ anyOf, oneOf }: Schema): readonly Schema[] => anyOf ?? oneOf ?? [];
 
-/** The type of a schema in a few words: `string`, `Thread[]`, `string or null`. */
-export function typeOf(schema: Schema): string {
-  if (schema.$ref !== undefined) return nameIn(schema.$ref);
+/** The type of a schema in a few words: `string`, `Thread[]`, `string or null`. A name stands for what has members alone. */
+export function typeOf(schema: Schema, schemas: Schemas): string {
+  const named = (each: Schema): string => typeOf(each, schemas);
+  if (schema.$ref !== undefined) {
+    const name = nameIn(schema.$ref);
+    const target = schemas[name];
+    return target && isPlain(target) ? named(target) : name;
+  }
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const parts = alternativesOf(schema);
-  if (parts.length > 0) return [...new Set(parts.map(typeOf))].join(' or ');
-  if (schema.type === 'array') return schema.items ? `${withBrackets(typeOf(schema.items))}[]` : 'array';
+  if (parts.length > 0) return [...new Set(parts.map(named))].join(' or ');
+  if (schema.type === 'array') return schema.items ? `${withBrackets(named(schema.items))}[]` : 'array';
   const others = schema.additionalProperties;
-  if (typeof others === 'object' && !schema.properties) return `object of ${typeOf(others)}`;
-  return schema.type ?? (schema.allOf ? schema.allOf.map(typeOf).join(' and ') : 'any');
+  if (typeof others === 'object' && !schema.properties) return `object of ${named(others)}`;
+  return schema.type ?? (schema.allOf ? schema.allOf.map(named).join(' and ') : 'any');
 }
+
+/** Whether a schema is of texts, numbers and truth values alone, so that its name says less than its types. */
+const isPlain = (schema: Schema): boolean =>
+  ['string', 'number', 'integer', 'boolean', 'null'].includes(schema.type ?? '') ||
+  (alternativesOf(schema).length > 0 && alternativesOf(schema).every(isPlain));
 
 const withBrackets = (type: string): string => (type.includes(' ') ? `(${type})` : type);
 

@@ -27,6 +27,19 @@ test('a walk from one that ended is the next turn of the thread', async (t) => {
   t.deepEqual([first.ended, second.ended], ['done', 'done']);
 });
 
+test('a field that a changed graph has beside those of the walk before has its default, as in the service', async (t) => {
+  const earlier = new StateGraph(fields)
+    .addNode('n', () => ({ list: [1] }))
+    .addEdge(START, 'n')
+    .compile();
+  const later = new StateGraph({ ...fields, language: field<string>({ type: 'string', default: 'en' }) })
+    .addNode('n', ({ language }) => ({ list: [language] }))
+    .addEdge(START, 'n')
+    .compile();
+  const { state } = await walk(later, { from: await walk(earlier) });
+  t.like(state.values, { list: [1, 'en'], language: 'en' });
+});
+
 test('each turn is a run of its own: idempotency keys of two turns differ', async (t) => {
   const graph = one((_state, { idempotencyKey }) => ({ list: [idempotencyKey] }));
   const { state } = await walk(graph, { from: await walk(graph) });

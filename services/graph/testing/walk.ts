@@ -126,7 +126,9 @@ export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
   if (time !== undefined && !Number.isFinite(time)) throw new RangeError('time is a number of milliseconds since 1970');
   if (from?.wakeAt !== undefined && input.length > 0)
     throw new Error('the thread sleeps: in the service a new message waits until the run that sleeps has ended');
-  const before = from?.state ?? { values: defaultValues(graph.fields), context: [] };
+  // As in the service, a field that the graph of the walk before did not have has its default.
+  const values = { ...defaultValues(graph.fields), ...from?.state.values };
+  const before = { values, context: from?.state.context ?? [] };
   const answers = readGivenAnswers(given, from?.interrupts ?? []);
   const isAnswer = Object.keys(answers).length > 0;
   const { cancelled, beginsAnew } = readTurn(from, input, isAnswer);
