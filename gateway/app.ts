@@ -6,7 +6,7 @@ import type { Spans } from '@agent-workflow/runtime/spans';
 import Koa from 'koa';
 import type { GatewayConfig } from './config.ts';
 import type { ServiceEndpoint, Services } from './dialects/common/services.ts';
-import { dialects as ours } from './dialects/dialects.ts';
+import { dialectsOf } from './dialects/dialects.ts';
 import { addressedFiles, addressRoute, createRunFiles, grantedFiles, runFilesRoute, byAddress } from './files/index.ts';
 import { leastPace } from './http/arrival.ts';
 import { withoutAuthentication, type Authenticate, type Authorize } from './http/access.ts';
@@ -32,6 +32,7 @@ import { cors, knownHosts, refuseCrossSite } from './middleware/browsers.ts';
 import { endpointSteps, runAuthorizer } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
+import { tokenHeaders } from './middleware/token-header.ts';
 import { pagesForPeople } from './pages/pages.ts';
 import { writeContent } from './replies/content.ts';
 import { createSubjectOf } from './middleware/subject.ts';
@@ -42,7 +43,7 @@ export type App = Koa<RequestState>;
 
 type AppOptions = Omit<Services, 'openApi' | 'secured' | 'isLocal' | 'config' | 'authorizeRun'> & {
   readonly config: GatewayConfig;
-  /** In which callers may speak; absent: those of `dialects/dialects.ts`. */
+  /** In which callers may speak; absent: ours, and those that the settings name. */
   readonly dialects?: Dialects<ServiceEndpoint> | undefined;
   /** Counts what callers do. */
   readonly counter: Counter;
@@ -62,7 +63,6 @@ type AppOptions = Omit<Services, 'openApi' | 'secured' | 'isLocal' | 'config' | 
 
 /** The HTTP interface of these services. The order of the steps is the order in which a request can be refused. */
 export function createApp({
-  dialects = ours,
   authenticate = withoutAuthentication,
   authorize,
   isLocal = false,
@@ -72,6 +72,7 @@ export function createApp({
   spans,
   ...deps
 }: AppOptions): App {
+  const dialects = deps.dialects ?? dialectsOf(deps.config);
   const rows = dialects.flatMap((dialect) => dialect.rows);
   const meters = registry?.make(gatewayMetrics([...rows, addressRoute, runFilesRoute]));
   const counter = meters ? countRefusals(uncounted, meters) : uncounted;
@@ -109,7 +110,7 @@ export function createApp({
     everyRequest({ dialects, config, log, meters, spans }),
     oneHost,
     knownHosts({ ...config, isLocal }),
-    cors(config),
+    cors(config, dialects),
     readablePath,
     pagesForPeople(config, describe(dialects[0])),
     limits.failures,
@@ -122,6 +123,7 @@ export function createApp({
       }),
     ),
     secured ? undefined : refuseCrossSite(config),
+    tokenHeaders(dialects),
     authentication({
       authenticate,
       byAddress: byAddress(files),

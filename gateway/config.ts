@@ -4,6 +4,7 @@ import { processSettings, securityChecks, securitySettings } from '@agent-workfl
 import { serviceAddress } from '@agent-workflow/runtime/service-address';
 import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/runtime/service-file';
 import { authSettings } from './auth/settings.ts';
+import { dialectSettings } from './dialects/settings.ts';
 import { fileChecks, fileSettings, sharedFileChecks } from './files/index.ts';
 import { requestSettings } from './http/settings.ts';
 import { limitSettings } from './limits/index.ts';
@@ -23,6 +24,7 @@ export const gatewaySettings = {
   ...limitSettings,
   ...browserSettings,
   ...pageSettings,
+  ...dialectSettings,
 } satisfies Settings;
 
 /** What must hold between them. */

@@ -5,8 +5,8 @@ import type { Call } from '@agent-workflow/protos/call';
 import type { Services } from './dialects/common/services.ts';
 import { v1 } from './dialects/v1/dialect.ts';
 import { createRun } from './dialects/v1/endpoints/runs.ts';
-import { toStartRequest } from './dialects/v1/endpoints/start-run.ts';
-import type { RunInput } from './dialects/v1/schemas/graph.ts';
+import { toStartRequest } from './dialects/common/start-run.ts';
+import type { RunOrder } from './dialects/common/run-order.ts';
 import { accessOf } from './http/endpoint.ts';
 import type { Authorize } from './http/access.ts';
 import { createSubjectOf } from './middleware/subject.ts';
@@ -50,8 +50,8 @@ export function openScheduleSweep(options: ScheduleSweepOptions): AsyncDisposabl
   return openDueSweep({ threads, kind: 'schedule', handle, handleMs, log });
 }
 
-const onThread = (run: ScheduledRun['run'], threadId: string): RunInput =>
-  ({ ...run, config: { ...(run['config'] as object | undefined), thread_id: threadId } }) as RunInput;
+const onThread = (run: ScheduledRun['run'], threadId: string): RunOrder =>
+  ({ ...run, config: { ...(run['config'] as object | undefined), thread_id: threadId } }) as RunOrder;
 
 /** Each replica that fires the slot makes the same run of it, with the same ids. */
 const toRun = (

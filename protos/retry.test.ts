@@ -46,7 +46,16 @@ const marks = {
     ].toSorted(),
     'safe, takes long': ['forkThread'],
     attempt: [
-      ...['acceptRun', 'addMessages', 'beginDelete', 'beginOnce', 'claimRun', 'clearState', 'commitStep'],
+      ...[
+        'acceptRun',
+        'addMessages',
+        'beginDelete',
+        'beginOnce',
+        'claimRun',
+        'clearState',
+        'commitStep',
+        'createThread',
+      ],
       ...[
         'deleteMessage',
         'endRun',

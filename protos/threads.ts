@@ -141,6 +141,11 @@ export interface ThreadReadCalls {
 
 /** A part of {@link Threads}. */
 export interface ThreadChangeCalls {
+  /**
+   * Makes a thread without a run: it is idle, and its state is empty. Conflict when the thread exists. With `agent` it belongs to that one from
+   * now on; absent: to that of its first run.
+   */
+  readonly createThread: (request: CreateThreadRequest, call: Call) => Promise<Thread>;
   /** Changes name and metadata of a thread, also while a run holds it; its version stays. What is as asked already is not written. */
   readonly updateThread: (request: UpdateThreadRequest, call: Call) => Promise<Thread>;
 }
@@ -363,6 +368,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   listSleepingRuns: { retry: 'safe', takesLong: false },
   getThread: { retry: 'safe', takesLong: false },
   listThreads: { retry: 'safe', takesLong: false },
+  createThread: { retry: 'attempt', takesLong: false },
   updateThread: { retry: 'attempt', takesLong: false },
   searchThreads: { retry: 'safe', takesLong: false },
   countThreads: { retry: 'safe', takesLong: false },
@@ -428,6 +434,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   listSleepingRuns: 'never',
   getThread: 'never',
   listThreads: 'never',
+  createThread: 'never',
   updateThread: 'never',
   searchThreads: 'never',
   countThreads: 'never',
@@ -1333,6 +1340,21 @@ export interface Thread {
   readonly ttlSeconds?: number;
   /** What it is called: its name, else the first message of a user; one line of at most 120 characters and 512 bytes. Absent without either. */
   readonly title?: string;
+}
+
+export interface CreateThreadRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly threadName?: string;
+  /** A JSON object. */
+  readonly metadataJson?: Uint8Array;
+  /** For how many seconds the thread is kept after its last change. Absent: as the service is set. */
+  readonly ttlSeconds?: number;
+  readonly agent?: string;
+  /** The same in every attempt at this request: see the comment of the service. */
+  readonly attemptId?: string;
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface UpdateThreadRequest {

@@ -1,6 +1,17 @@
-import type { Dialects } from '../http/dialect.ts';
+import type { Dialect, Dialects } from '../http/dialect.ts';
 import type { ServiceEndpoint } from './common/services.ts';
+import { langgraph } from './langgraph/dialect.ts';
+import type { DialectConfig, DialectName } from './settings.ts';
 import { v1 } from './v1/dialect.ts';
 
-/** The dialects in which callers may speak. A new one is a folder beside this file, and its name here. */
-export const dialects: Dialects<ServiceEndpoint> = [v1];
+/** The dialects that are served when `DIALECTS` names them. A new one is a folder beside this file, and its name here and in that setting. */
+const optional: Readonly<Record<DialectName, Dialect<ServiceEndpoint>>> = { langgraph };
+
+/** Every dialect in which callers may speak. */
+export const dialects: Dialects<ServiceEndpoint> = [v1, ...Object.values(optional)];
+
+/** The dialects of a gateway: its own, and those that its settings name. */
+export const dialectsOf = ({ DIALECTS: names }: DialectConfig): Dialects<ServiceEndpoint> => [
+  v1,
+  ...names.map((name) => optional[name]),
+];

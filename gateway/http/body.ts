@@ -16,6 +16,8 @@ const nothing = (): Promise<void> => Promise.resolve();
 interface BodyLimits {
   readonly maxBytes: number;
   readonly arrival: ArrivalLimits;
+  /** The body is a list, which becomes the member of this name. Absent: it is an object. */
+  readonly listBody?: string | undefined;
 }
 
 /**
@@ -24,7 +26,7 @@ interface BodyLimits {
  * @returns whether the request goes on: one with a wrong content type has been answered with 415.
  * @throws TooLarge, BadRequest, Invalid for a number outside the range of a double, Timeout (408) for a body that is late or slow
  */
-export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) => Promise<boolean> {
+export function bodyReader({ maxBytes, arrival, listBody }: BodyLimits): (ctx: Context) => Promise<boolean> {
   let reader: Promise<Middleware> | undefined;
   /** Whether a body was read: what reads them loads parts of itself with the first. */
   let hasRead = false;
@@ -54,7 +56,7 @@ export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) =>
     const isHere = hasRead && mayHaveArrived(ctx, maxBytes) && (await hasArrived(ctx));
     const bytes = isHere ? takeArrived(ctx) : await readArriving(ctx);
     ctx.state.bodyReservation?.resize(bytes.byteLength);
-    ctx.state.body = toObject(toText(bytes));
+    ctx.state.body = listBody === undefined ? toObject(toText(bytes)) : { [listBody]: toList(toText(bytes)) };
     return true;
   };
 }
@@ -145,12 +147,26 @@ function toText(bytes: Uint8Array): string {
 /** The body as a JSON object; an empty one is an object without keys. */
 function toObject(text: string): Record<string, unknown> {
   if (text === '') return {};
-  if (!/^[ \t\n\r]*[[{]/.test(text)) throw notAnObject();
-  refuseCostlyText(text, theBody.where);
-  const body = parse(text);
-  if (Array.isArray(body)) throw notAnObject();
+  const body = toContainer(text);
+  if (body === undefined || Array.isArray(body)) throw notA('object');
   guardJson(body, theBody);
   return body as Record<string, unknown>;
+}
+
+/** The body as a JSON list; an empty one is an empty list. */
+function toList(text: string): readonly unknown[] {
+  if (text === '') return [];
+  const body = toContainer(text);
+  if (!Array.isArray(body)) throw notA('list');
+  guardJson(body, theBody);
+  return body;
+}
+
+/** The object or list that the text is; `undefined` for any other text, which is not parsed. */
+function toContainer(text: string): unknown {
+  if (!/^[ \t\n\r]*[[{]/.test(text)) return undefined;
+  refuseCostlyText(text, theBody.where);
+  return parse(text);
 }
 
 function parse(text: string): unknown {
@@ -170,7 +186,7 @@ function toServiceError(error: Error, maxBytes: number, coding = 'identity'): Se
   return badBody('the body is not JSON', error);
 }
 
-const notAnObject = (): ServiceError => badBody('the body must be a JSON object');
+const notA = (what: 'object' | 'list'): ServiceError => badBody(`the body must be a JSON ${what}`);
 
 const badBody = (msg: string, cause?: unknown): ServiceError =>
   new ServiceError('BadRequest', msg, { cause, details: [located({ loc: ['body'], msg, type: 'json_invalid' })] });

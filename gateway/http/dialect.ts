@@ -60,6 +60,14 @@ export interface Dialect<Row = unknown> {
   readonly namedIn: (input: Readonly<Record<string, unknown>>) => Named;
   /** The id in a path as the services know it; `undefined` for what is none. Absent: ids are as the services have them. */
   readonly readId?: (text: string) => string | undefined;
+  /** A header, in lower case, whose value counts as a bearer token where a request has no `Authorization`. */
+  readonly tokenHeader?: string;
+  /** Headers that pages of the allowed origins may send and read, beside those of every dialect. */
+  readonly cors?: { readonly allow: readonly string[]; readonly expose: readonly string[] };
+  /** Query parameters that a row does not name are let be. */
+  readonly ignoresUnknownQuery?: true;
+  /** Of these agents the one whose own assistant has this id; `undefined` for the id of a stored one. Absent: agents have no such ids. */
+  readonly agentOfAssistant?: (assistantId: string, agents: readonly string[]) => string | undefined;
   /** Absent: no document describes it. */
   readonly openApi?: (options: { readonly secured: boolean }) => object;
 }

@@ -32,10 +32,12 @@ export interface Row extends Route {
   readonly takesFile?: true;
   /** `data`: in the envelope. `bare`: without it. `events`: a stream. `content`: the bytes of a file. */
   readonly answer: 'data' | 'bare' | 'events' | 'content';
-  /** The HTTP status of a success. */
+  /** The HTTP status of a success; 204 has no body, whatever the handler gives. */
   readonly status: number;
   /** The body is bytes with a signature, at most so many, and not JSON: the handler gets them by `received`, and checks who sent them. */
   readonly takesBytes?: number;
+  /** The body is a list, and the input has it under this name. */
+  readonly listBody?: string;
   /** It starts a run, whose id is made from an `Idempotency-Key`. */
   readonly startsRun?: boolean;
   /** What the authorization backend is asked besides, for what the input asks for. No ticket gives it. */
@@ -93,6 +95,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly lastEventId: string | undefined;
   /** Adds entries to the `metadata` of the reply, beside request id and timestamp; `message` takes the place of the usual one. */
   readonly addReplyMetadata: (entries: Readonly<Record<string, unknown>>) => void;
+  /** Adds headers to the reply; each name once. */
+  readonly addReplyHeaders: (headers: Readonly<Record<string, string>>) => void;
   /** Reads the file of a row that takes one, and gives what `take` returns. */
   readonly receiveFile: <T>(take: (file: IncomingFile) => Promise<T>) => Promise<T>;
   /** The body of a row that takes bytes; absent elsewhere. */

@@ -52,6 +52,12 @@ export function writeDataParts(ctx: Context, data: JsonParts, status: number): v
   ctx.res.end();
 }
 
+/** Writes a reply without a body. */
+export function writeNothing(ctx: Context): void {
+  sendHead(ctx, 204, []);
+  ctx.res.end();
+}
+
 /** Writes JSON text without the envelope. */
 export function writeJson(ctx: Context, status: number, json: string): void {
   sendHead(ctx, status, ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(json))]);

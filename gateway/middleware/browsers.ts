@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import koaCors from '@koa/cors';
 import type { Middleware, Context } from '../http/context.ts';
+import type { Dialect } from '../http/dialect.ts';
 import { methods } from '../http/endpoint.ts';
 import { hostOf } from '../http/target.ts';
 import { type BrowserConfig, refuseCredentialsForAll } from './settings.ts';
@@ -77,29 +78,36 @@ const maxAge = 600;
 
 /**
  * Allows requests of pages of the listed origins; `undefined` when none is listed. Preflights of these origins are answered
- * here, before authentication. Other origins get no CORS headers, and their requests are handled like any other.
+ * here, before authentication. What a dialect needs beside the usual headers counts on its paths alone. Other origins get no CORS headers, and their requests are handled like any other.
  * @throws ConfigError for `*` together with credentials.
  */
-export function cors(config: CorsConfig & Pick<BrowserConfig, 'CORS_HEADERS'>): Middleware | undefined {
+export function cors(
+  config: CorsConfig & Pick<BrowserConfig, 'CORS_HEADERS'>,
+  dialects: readonly Pick<Dialect, 'name' | 'cors'>[],
+): Middleware | undefined {
   const { CORS_ORIGINS: origins } = config;
   if (!origins) return undefined;
   refuseCredentialsForAll(config);
   const credentials = config.CORS_CREDENTIALS === 'true';
   const all = origins.includes('*');
   const isListed = listedIn(origins);
-  return koaCors({
-    origin: ({ req }) => {
-      const { origin = '' } = req.headers;
-      if (!isListed(origin)) return '';
-      return all ? '*' : origin;
-    },
-    allowMethods: [...methods],
-    allowHeaders: [...allowHeaders, ...config.CORS_HEADERS],
-    exposeHeaders,
-    credentials,
-    maxAge,
-    keepHeadersOnError: false,
-  }) as Middleware;
+  const stepFor = (more: NonNullable<Dialect['cors']>): Middleware =>
+    koaCors({
+      origin: ({ req }) => {
+        const { origin = '' } = req.headers;
+        if (!isListed(origin)) return '';
+        return all ? '*' : origin;
+      },
+      allowMethods: [...methods],
+      allowHeaders: [...allowHeaders, ...more.allow, ...config.CORS_HEADERS],
+      exposeHeaders: [...exposeHeaders, ...more.expose],
+      credentials,
+      maxAge,
+      keepHeadersOnError: false,
+    }) as Middleware;
+  const usual = stepFor({ allow: [], expose: [] });
+  const own = new Map(dialects.flatMap(({ name, cors: more }) => (more ? [[name, stepFor(more)] as const] : [])));
+  return (ctx, next) => (own.get(ctx.state.dialect.name) ?? usual)(ctx, next) as Promise<unknown>;
 }
 
 /** Whether an origin is one whose pages may call; an empty one is none. */

@@ -20,7 +20,7 @@ import {
 import { receiveFile, type FormLimits, takesForm } from '../http/form.ts';
 import { receiveBytes } from '../http/received-bytes.ts';
 import { sizeOf } from '../http/json.ts';
-import { writeData, writeDataParts, writeJson } from '../http/reply.ts';
+import { writeData, writeDataParts, writeJson, writeNothing } from '../http/reply.ts';
 import type { RequestConfig } from '../http/settings.ts';
 import { idMaker, readIdempotencyKey, type IdempotentRequest, type RunIdempotently } from '../idempotency/index.ts';
 import { writeContent } from '../replies/content.ts';
@@ -127,7 +127,8 @@ function answerer<Services>(
       return;
     }
     admission.reply(ctx, typeof reply === 'string' ? reply.length : sizeOf(reply), isRead);
-    if (typeof reply !== 'string') writeDataParts(ctx, reply, status);
+    if (status === 204) writeNothing(ctx);
+    else if (typeof reply !== 'string') writeDataParts(ctx, reply, status);
     else if (kind === 'bare') writeJson(ctx, status, reply);
     else writeData(ctx, reply, status);
   };
@@ -174,6 +175,9 @@ function toEndpointRequest(
     lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : undefined,
     addReplyMetadata: (entries) => {
       state.replyMetadata = { ...state.replyMetadata, ...entries };
+    },
+    addReplyHeaders: (headers) => {
+      state.headers.push(...Object.entries(headers).flat());
     },
     receiveFile: (take) => receiveFile(ctx, forms, take),
     onDisconnect: (act) => {
@@ -225,7 +229,7 @@ function callsOf({ res }: Context, callTimeoutMs: number): Calls {
 }
 
 interface EndpointOptions<Services> extends AnswerOptions {
-  readonly dialect: Pick<Dialect, 'prefix'>;
+  readonly dialect: Pick<Dialect, 'prefix' | 'ignoresUnknownQuery'>;
   readonly config: RequestConfig;
   readonly services: Services;
   /** Absent: every caller may do everything. */
@@ -254,16 +258,16 @@ export function endpointSteps<Services>(
   const matched = { name: row.name, path, isStream };
   const readBody =
     row.input && method !== 'GET'
-      ? bodyReader({ maxBytes: options.config.MAX_BODY_BYTES, arrival: bodyArrival })
+      ? bodyReader({ maxBytes: options.config.MAX_BODY_BYTES, arrival: bodyArrival, listBody: row.listBody })
       : undefined;
-  const checkQuery = queryChecker(row, route, options.dialect.prefix);
+  const checkQuery = options.dialect.ignoresUnknownQuery ? undefined : queryChecker(row, route, options.dialect.prefix);
   const checkInput = inputChecker(row, method);
   const answer = answerer(row, options.services, options);
 
   return async (ctx) => {
     ctx.state.route = matched;
     if (authorize && access && !authorize.needsAgent) await checkAccess(ctx, authorize, access);
-    checkQuery(ctx);
+    checkQuery?.(ctx);
     if (row.takesFile) {
       if (!takesForm(ctx, forms)) return;
       admission.reserve(ctx, forms.bufferBytes);

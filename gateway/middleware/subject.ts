@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache';
 import { getAssistant } from '../assistants/index.ts';
 import type { Subject } from '../http/access.ts';
 import type { RequestState } from '../http/context.ts';
-import type { Named } from '../http/dialect.ts';
+import type { Dialect, Named } from '../http/dialect.ts';
 import { accessOf, type Row } from '../http/endpoint.ts';
 import { propertiesOf } from '../http/query.ts';
 
@@ -73,14 +73,18 @@ export function createSubjectOf({ threads, execution, memory }: Calls, callTimeo
       inPath.memory_id === undefined ? threadOf(inPath, named, row) : await threadOfMemory(inPath.memory_id);
     const thread = threadId === undefined ? {} : { thread_id: threadId };
     const isOfAgent = row.startsRun === true || row.isOfAgent === true;
-    const own = inPath.agent ?? named.agent;
     const assistantId = inPath.assistant_id ?? (isOfAgent ? named.assistantId : undefined);
+    const { agentOfAssistant = noAgentOf } = dialect;
+    const agents =
+      isOfAgent || (assistantId !== undefined && agentOfAssistant !== noAgentOf) ? await listAgents(call) : [];
+    const names = agents.map(({ name }) => name);
+    const ofId = assistantId === undefined ? undefined : agentOfAssistant(assistantId, names);
+    const own = inPath.agent ?? named.agent ?? ofId;
     const ofAssistant =
       assistantId === undefined || own !== undefined
         ? undefined
         : (await undefinedIfNotFound(getAssistant(threads, { owner, id: assistantId }, () => call)))?.agent;
     const given = own ?? ofAssistant ?? (isOfAgent ? named.agentOfRun : undefined);
-    const agents = isOfAgent ? await listAgents(call) : [];
     // A service whose agent has no name leaves the name in a request to its nodes.
     const isUnnamed = agents.length === 1 && agents[0]?.name === defaultAgent;
     if (given !== undefined && !isUnnamed) {
@@ -93,6 +97,9 @@ export function createSubjectOf({ threads, execution, memory }: Calls, callTimeo
     return { ...thread, ...(agent === undefined ? {} : { agent }) };
   };
 }
+
+/** Agents have no assistants of their own. */
+const noAgentOf: NonNullable<Dialect['agentOfAssistant']> = () => undefined;
 
 /** The thread of the path counts over one in the input. A list of tools belongs to no thread. */
 const threadOf = (inPath: InPath, named: Named, { isOfAgent }: Row): string | undefined =>

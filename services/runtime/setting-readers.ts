@@ -24,6 +24,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   CORS_HEADERS: ['gateway', 'standalone'],
   CORS_ORIGINS: ['gateway', 'standalone'],
   DATA_DIR: ['memory', 'standalone'],
+  DIALECTS: ['gateway', 'standalone'],
   DOCS: ['gateway', 'standalone'],
   DRAIN_SECONDS: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
   DURABILITY: ['execution'],

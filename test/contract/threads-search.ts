@@ -83,6 +83,23 @@ async function failedTurn(threads: Threads, runId: string, threadId: string): Pr
 export function threadsSearchContract(test: TestFn, name: string, open: OpenThreads): void {
   const check = checkOn(test, name, open);
 
+  check('a thread is made without a run, once', async (t, threads) => {
+    const create = { ...thread1, threadName: 'new', metadataJson: bytes('{"a":1}'), ttlSeconds: 3600 };
+    const made = await threads.createThread({ ...create, agent: 'helper', attemptId: 'first' }, call());
+    t.like(made, { threadId: 't1', threadName: 'new', status: 'idle', agent: 'helper', ttlSeconds: 3600 });
+    t.is(text(made.metadataJson), '{"a":1}');
+    t.deepEqual(await threads.getThread(thread1, call()), made);
+    t.deepEqual(await threads.createThread({ ...create, agent: 'helper', attemptId: 'first' }, call()), made);
+    await refused(t, threads.createThread({ ...create, attemptId: 'second' }, call()), 'Conflict');
+    t.deepEqual(idsOf(await search(threads)), ['t1']);
+    t.deepEqual((await threads.getState(thread1, call())).fields, {});
+    t.deepEqual((await threads.listCheckpoints({ ...thread1, limit: 10, offset: 0 }, call())).checkpoints, []);
+    const run = await accept(threads, 'r1', { agent: 'helper' });
+    t.like(run, { isNewThread: false, status: 'queued' });
+    await refused(t, threads.createThread({ ...create, ...thread1, owner: 'u:ada' }, call()), 'Conflict');
+    t.is((await threads.createThread({ owner: 'u:ben', threadId: 't1' }, call())).metadataJson, undefined);
+  });
+
   check('a thread gets another name and further metadata, and keeps the rest', async (t, threads) => {
     await accept(threads, 'r1', { threadName: 'old', metadataJson: bytes('{"a":1,"b":{"c":2}}') });
     const before = await threads.getThread(thread1, call());

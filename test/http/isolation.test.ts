@@ -3,6 +3,7 @@ import type { ServiceEndpoint } from '@agent-workflow/gateway/dialects/services'
 import type { Dialects } from '@agent-workflow/gateway/http/dialect';
 import type { Route, Row } from '@agent-workflow/gateway/http/endpoint';
 import { eachOf } from '@agent-workflow/kit/each';
+import { newId } from '@agent-workflow/kit/ids';
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { testedAgent } from '../servers/standalone.ts';
@@ -29,6 +30,7 @@ const env = {
   JWT_SECRET_KEY: secret,
   JWT_ISSUER: issuer,
   JWT_AUDIENCE: audience,
+  DIALECTS: 'langgraph',
   ...unlimited,
 };
 
@@ -66,6 +68,7 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRuns: ({ thread_id }) => ({ runs: [{ messages: [user('hello')], config: { thread_id } }] }),
+  lgCreateAssistant: () => ({ graph_id: testedAgent, name: 'of the caller' }),
   createAssistant: () => ({ name: 'of the caller' }),
   updateAssistant: () => ({ name: 'of the caller' }),
   createTrigger: () => ({ format: 'github' }),
@@ -198,14 +201,18 @@ function bodyOf(row: Row, ids: Ids): object {
 }
 
 /** What paths name that belongs to no owner. */
-const nobodys = { agent: testedAgent, revision: 'v1', version: '1', step: '0' };
+const nobodys = { agent: testedAgent, revision: 'v1', version: '1', step: '0', namespace: 'sub' };
 
 /** Ids of the same form that nobody has. */
 const absentAs = (ids: Ids): Ids =>
-  Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, `absent-${String(id)}`])) as unknown as Ids;
+  Object.fromEntries(
+    Object.entries(ids).map(([name, id]) => [name, isUuid.test(String(id)) ? newId() : `absent-${String(id)}`]),
+  ) as unknown as Ids;
+
+const isUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const varying =
-  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|"open_runs":\d+|"state":"drain(?:ing|ed)"|"secret":"[0-9a-f]{64}"/g;
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(?:Z|\+00:00)|"open_runs":\d+|"state":"drain(?:ing|ed)"|"secret":"[0-9a-f]{64}"/g;
 
 /** A reply without what differs between any two requests: the ids asked for, ids and secrets made, times, what sweeps count, and which parts are slow just now. */
 const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>

@@ -1,7 +1,7 @@
 import { idText } from '@agent-workflow/protos/message';
 import type { Named, Dialect } from '../../http/dialect.ts';
 import type { ServiceEndpoint } from '../common/services.ts';
-import { agentOf } from './endpoints/common/named-agent.ts';
+import { agentOf } from '../common/named-agent.ts';
 import { endpoints } from './endpoints/table.ts';
 import { envelope, refuse } from './replies/envelope.ts';
 import { ndjson, prefersNdjson } from './replies/ndjson.ts';

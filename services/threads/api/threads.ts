@@ -1,12 +1,21 @@
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import { conflict, notFound } from '@agent-workflow/kit/errors';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
-import type { ThreadChangeCalls, ThreadReadCalls, UpdateThreadRequest } from '@agent-workflow/protos/threads';
-import { notFound } from '@agent-workflow/kit/errors';
+import type {
+  CreateThreadRequest,
+  Thread,
+  ThreadChangeCalls,
+  ThreadReadCalls,
+  UpdateThreadRequest,
+} from '@agent-workflow/protos/threads';
 import { listThreads, toThread } from '../lists/lists.ts';
 import { countThreads, searchThreads, stateOf } from '../lists/search.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
-import type { Head } from '../ports/record.ts';
+import type { Head, ThreadKey } from '../ports/record.ts';
+import { refuseMetadata } from '../record/bounds.ts';
+import { newHead } from '../record/head.ts';
 import { fromJson, toJson } from '../record/json.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import type { Changing } from './changing.ts';
@@ -40,22 +49,37 @@ interface ThreadChangeCallsOptions {
   readonly now: () => number;
 }
 
-export const createThreadChangeCalls = ({
-  store,
-  changing,
-  texts,
-  now,
-}: ThreadChangeCallsOptions): ThreadChangeCalls => ({
-  updateThread: async (request) => {
-    const { owner, threadId } = request;
-    await changing.replyOnRequest({ key: keyOf(request), method: 'updateThread', request }, (snapshot) =>
-      decideUpdate(request, snapshot, { texts, now: now() }),
-    );
+export function createThreadChangeCalls({ store, changing, texts, now }: ThreadChangeCallsOptions): ThreadChangeCalls {
+  const read = async ({ owner, threadId }: ThreadKey): Promise<Thread> => {
     const head = await liveHead(store, { owner, threadId });
-    const thread = toThread(texts.withMetadata(threadId, 'thread', { ...head, threadId }));
-    return { ...thread, ...stateOf(head) };
-  },
-});
+    return { ...toThread(texts.withMetadata(threadId, 'thread', { ...head, threadId })), ...stateOf(head) };
+  };
+  return {
+    createThread: async (request) => {
+      refuseMetadata(request.metadataJson, ['metadata']);
+      await changing.replyOnRequest({ key: keyOf(request), method: 'createThread', request }, (snapshot) =>
+        decideCreate(request, snapshot, now()),
+      );
+      return read(request);
+    },
+
+    updateThread: async (request) => {
+      await changing.replyOnRequest({ key: keyOf(request), method: 'updateThread', request }, (snapshot) =>
+        decideUpdate(request, snapshot, { texts, now: now() }),
+      );
+      return read(request);
+    },
+  };
+}
+
+/** A thread that is being deleted is in the way until its rows are gone. */
+function decideCreate(request: CreateThreadRequest, { head: there }: Snapshot, now: number): Decision<true> {
+  const { threadId, agent } = request;
+  if (there?.deleting) throw conflict(`thread "${threadId}" is being deleted`);
+  if (there) throw conflict(`thread "${threadId}" exists already`);
+  const isNamed = agent !== undefined && agent !== defaultAgent;
+  return { change: { head: { ...newHead(request, now), ...(isNamed && { agent }) } }, reply: true };
+}
 
 /** Name, metadata and ttl decide nothing, so that a thread may have others while a run holds it. */
 function decideUpdate(

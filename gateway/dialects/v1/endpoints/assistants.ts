@@ -20,12 +20,12 @@ import { jsonBytes } from '../../../http/json.ts';
 import * as examples from '../examples/assistants.ts';
 import * as schemas from '../schemas/assistants.ts';
 import { Done, maxLimit } from '../schemas/common.ts';
-import { tooLarge } from './common/bounded.ts';
-import { datedId } from './common/dated-id.ts';
+import { tooLarge } from '../../common/bounded.ts';
+import { datedId } from '../../common/dated-id.ts';
 import { endpoint } from './common/endpoint.ts';
-import { agentOf } from './common/named-agent.ts';
+import { agentOf } from '../../common/named-agent.ts';
 import { shownItems } from './common/shown-items.ts';
-import { readOnlyByService } from './run-config.ts';
+import { readOnlyByService } from '../../common/run-config.ts';
 
 interface Given {
   readonly agent?: unknown;

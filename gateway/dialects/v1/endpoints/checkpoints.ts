@@ -1,11 +1,12 @@
 import { jsonObject } from '../../../http/json.ts';
+import { fieldDefaults } from '../../common/field-defaults.ts';
 import * as examples from '../examples/checkpoints.ts';
 import { CheckpointList, CheckpointsQuery, CheckpointParams, OneCheckpoint } from '../schemas/checkpoints.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage, pageOf } from './common/page.ts';
 import { checkpointText, shownItems } from './common/shown-items.ts';
-import { fieldDefaults, stateText, truncationOf } from './state.ts';
+import { stateText, truncationOf } from './state.ts';
 
 /** The checkpoints of a thread, newest first. */
 export const listCheckpoints = endpoint({

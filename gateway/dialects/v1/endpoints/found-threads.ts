@@ -13,7 +13,7 @@ import {
   ThreadCount,
   selectable,
 } from '../schemas/threads.ts';
-import { boundedBytes } from './common/bounded.ts';
+import { boundedBytes } from '../../common/bounded.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage, pageOf } from './common/page.ts';
 import { shownItems, threadText } from './common/shown-items.ts';

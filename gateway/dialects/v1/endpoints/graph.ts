@@ -22,10 +22,10 @@ import {
 } from '../schemas/graph.ts';
 import { StopInput, StoppedThread, FixedThread } from '../schemas/runs.ts';
 import { endpoint } from './common/endpoint.ts';
-import { agentOf } from './common/named-agent.ts';
+import { agentOf } from '../../common/named-agent.ts';
 import { resultOfRun } from './run-result.ts';
 import { keeping, streamMs, stopMessage, toReceipt, type Stopping } from './runs.ts';
-import { stopOnDisconnect, startRun, boundedTools, toRemoteTool } from './start-run.ts';
+import { stopOnDisconnect, startRun, boundedTools, toRemoteTool } from '../../common/start-run.ts';
 import { readState } from './state.ts';
 import { accessOfModes, streamExtras } from './stream-modes.ts';
 

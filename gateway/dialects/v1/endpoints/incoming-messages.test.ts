@@ -5,7 +5,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import test from 'ava';
 import { toWireError } from '../replies/fields.ts';
 import type { NewMessage } from '../schemas/messages.ts';
-import { toEntries } from './incoming-messages.ts';
+import { toEntries } from '../../common/incoming-messages.ts';
 
 const now = new Date('2026-01-02T03:04:05.678Z');
 const normalised = (given: NewMessage): Message =>

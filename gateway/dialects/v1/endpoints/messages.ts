@@ -10,11 +10,11 @@ import {
   AddMessages,
 } from '../schemas/messages.ts';
 import { ThreadParams, DeleteInput } from '../schemas/threads.ts';
-import { metadataBytes } from './common/bounded.ts';
+import { metadataBytes } from '../../common/bounded.ts';
 import { endpoint } from './common/endpoint.ts';
 import { messagesText } from './common/messages-text.ts';
 import { nextPage, pageOf } from './common/page.ts';
-import { toEntries } from './incoming-messages.ts';
+import { toEntries } from '../../common/incoming-messages.ts';
 
 /** The messages of a thread, in the order of its log or in the reverse order. */
 export const listMessages = endpoint({

@@ -27,9 +27,10 @@ import { ThreadParams } from '../schemas/threads.ts';
 import { endpoint } from './common/endpoint.ts';
 import { pageOf } from './common/page.ts';
 import { toRunItem, toRunItems } from './common/shown-items.ts';
-import { cancelDelayed, delayedItem, delayedRun, runOnRecord } from './delayed-runs.ts';
+import { cancelDelayed, delayedRun, runOnRecord } from '../../common/delayed-runs.ts';
+import { delayedItem } from './delayed-item.ts';
 import { resultOfRun } from './run-result.ts';
-import { startRetry, startRun } from './start-run.ts';
+import { startRetry, startRun } from '../../common/start-run.ts';
 import { accessOfModes, streamExtras } from './stream-modes.ts';
 
 /** The `message` of a reply to a stop request. */
@@ -71,7 +72,10 @@ export const createRun = endpoint({
 /** Starts a run, now or at the time that its request names. @returns what the reply says of it. */
 async function acceptRun(request: EndpointRequest<unknown, CreateRunInput>, services: Services): Promise<object> {
   const delayed = request.input.start_at === undefined ? undefined : await delayedRun(request, services);
-  if (delayed !== undefined) return delayed;
+  if (delayed !== undefined) {
+    const { runId, threadId, at } = delayed;
+    return { run_id: runId, thread_id: threadId, status: 'scheduled', start_at: new Date(at).toISOString() };
+  }
   const { runId, threadId, status } = await startRun(request, 'low', services);
   return { run_id: runId, thread_id: threadId, status };
 }

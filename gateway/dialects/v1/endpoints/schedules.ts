@@ -33,7 +33,15 @@ import {
 import { endpoint } from './common/endpoint.ts';
 import { pageOf } from './common/page.ts';
 import { shownItems } from './common/shown-items.ts';
-import { change, checkRun, claimsOf, createStored, find, recordNow, type Found } from './stored-schedules.ts';
+import {
+  change,
+  checkRun,
+  claimsOf,
+  createStored,
+  find,
+  recordNow,
+  type Found,
+} from '../../common/stored-schedules.ts';
 
 const kind = 'schedule';
 type Given = Static<typeof UpdateScheduleInput>;

@@ -1,55 +1,18 @@
-import { undefinedIfNotFound, conflict } from '@agent-workflow/kit/errors';
+import { conflict } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { Call } from '@agent-workflow/protos/call';
-import type { Execution } from '@agent-workflow/protos/execution';
 import { idText } from '@agent-workflow/protos/message';
 import type { State } from '@agent-workflow/protos/threads';
-import { LRUCache } from 'lru-cache';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText, jsonObject } from '../../../http/json.ts';
+import { fieldDefaults, type FieldDefaults } from '../../common/field-defaults.ts';
 import type { Services } from '../../common/services.ts';
 import * as examples from '../examples/state.ts';
 import { Done } from '../schemas/common.ts';
 import { ThreadParams, ThreadState, UpdateState, DeleteInput } from '../schemas/threads.ts';
-import { boundedBytes } from './common/bounded.ts';
+import { boundedBytes } from '../../common/bounded.ts';
 import { endpoint } from './common/endpoint.ts';
 import { messagesText } from './common/messages-text.ts';
 import { checkPathThread } from './common/path-thread.ts';
-
-/** Field name to the JSON text of its default; fields without one are absent. */
-type FieldDefaults = Readonly<Record<string, string>>;
-
-/** Milliseconds. A graph changes only with a new release of the execution service, or of its agent. */
-const cacheMs = 10_000;
-
-/** Agents whose defaults are cached. */
-const maxAgents = 1000;
-
-const caches = new WeakMap<Execution, LRUCache<string, FieldDefaults>>();
-
-/** The defaults of the fields of a thread's agent; none where there is no such agent any more. */
-export async function fieldDefaults(
-  execution: Execution,
-  { agent }: Pick<State, 'agent'>,
-  call: Call,
-): Promise<FieldDefaults> {
-  const cache = caches.get(execution) ?? new LRUCache({ max: maxAgents, ttl: cacheMs });
-  caches.set(execution, cache);
-  const name = agent ?? '';
-  const known = cache.get(name);
-  if (known) return known;
-  const defaults = await readDefaults(execution, agent, call);
-  cache.set(name, defaults);
-  return defaults;
-}
-
-async function readDefaults(execution: Execution, agent: string | undefined, call: Call): Promise<FieldDefaults> {
-  const graph = await undefinedIfNotFound(execution.getGraph(agent === undefined ? {} : { agent }, call));
-  if (!graph) return {};
-  const fields = JSON.parse(jsonText(graph.fieldsJson)) as Record<string, { readonly default?: unknown }>;
-  const given = Object.entries(fields).filter(([, field]) => field.default !== undefined);
-  return Object.fromEntries(given.map(([name, field]) => [name, JSON.stringify(field.default)]));
-}
 
 /** A state as JSON text of a reply. */
 const stateReply = (state: State, defaults: FieldDefaults): string =>

@@ -1,13 +1,14 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import type { RunStep } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText, timeText } from '../../../http/json.ts';
+import { fieldDefaults } from '../../common/field-defaults.ts';
 import * as examples from '../examples/steps.ts';
 import { RunParams } from '../schemas/runs.ts';
 import { OneStep, StepList, StepParams, StepsQuery } from '../schemas/steps.ts';
 import { endpoint } from './common/endpoint.ts';
 import { messagesText } from './common/messages-text.ts';
 import { workTexts } from './common/shown-items.ts';
-import { fieldDefaults, stateText, truncationOf } from './state.ts';
+import { stateText, truncationOf } from './state.ts';
 
 /** The steps of a run that are on record, the oldest first. */
 export const listRunSteps = endpoint({

@@ -12,7 +12,7 @@ import {
   DeleteInput,
   UpdateThread,
 } from '../schemas/threads.ts';
-import { metadataBytes } from './common/bounded.ts';
+import { metadataBytes } from '../../common/bounded.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage, pageOf } from './common/page.ts';
 import { checkPathThread } from './common/path-thread.ts';

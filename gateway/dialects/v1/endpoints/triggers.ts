@@ -35,11 +35,11 @@ import * as examples from '../examples/triggers.ts';
 import { Done, maxLimit } from '../schemas/common.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import * as schemas from '../schemas/triggers.ts';
-import { tooLarge } from './common/bounded.ts';
+import { tooLarge } from '../../common/bounded.ts';
 import { endpoint } from './common/endpoint.ts';
 import { shownItems } from './common/shown-items.ts';
 import { createRun } from './runs.ts';
-import { startRun } from './start-run.ts';
+import { startRun } from '../../common/start-run.ts';
 
 /** The bytes of what is kept of a trigger, with the claims of its owner. */
 const maxBytes = 60 * 1024;

@@ -9,10 +9,9 @@ import {
   webhookBounds,
   type Delivery,
   type Webhook,
-  type WebhookTarget,
 } from '@agent-workflow/protos/webhooks';
-import { invalidAt, type Loc } from '../../../http/fields.ts';
 import { changeInTurn } from '../../../upstream/change-in-turn.ts';
+import { webhookUrlOf } from '../../common/run-webhook.ts';
 import * as examples from '../examples/webhooks.ts';
 import { Done, maxLimit } from '../schemas/common.ts';
 import {
@@ -26,7 +25,6 @@ import {
   WebhookList,
   WebhookParams,
   WebhookSecret,
-  type RunWebhook,
 } from '../schemas/webhooks.ts';
 import { endpoint } from './common/endpoint.ts';
 import { shownItems } from './common/shown-items.ts';
@@ -36,26 +34,6 @@ const secretBytes = 32;
 const oldSecretMs = 24 * 3_600_000;
 
 const newSecret = (): string => `whsec_${randomBytes(secretBytes).toString('base64')}`;
-
-/** The address as it is kept. @throws Invalid for one that nothing can be sent to. */
-function urlOf(given: string, loc: Loc): string {
-  const url = URL.canParse(given) ? new URL(given) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw invalidAt(loc, 'must be an address with https:// or http://', 'url');
-  if (url.username !== '' || url.password !== '') throw invalidAt(loc, 'must have no user and no password', 'url');
-  url.hash = '';
-  return url.href;
-}
-
-/** The webhook of a run as the record keeps it. `loc` is the place of the run. @throws Invalid */
-export function webhookJsonOf({ url, secret, events }: RunWebhook, loc: Loc = ['body']): string {
-  const target: WebhookTarget = {
-    url: urlOf(url, [...loc, 'webhook', 'url']),
-    ...(secret !== undefined && { secret }),
-    ...(events && events.length > 0 && { events }),
-  };
-  return JSON.stringify(target);
-}
 
 const isoOf = (at: number): string => new Date(at).toISOString();
 
@@ -127,7 +105,7 @@ export const createWebhook = endpoint({
     if (isRepeated) return JSON.stringify(webhookItem(await threads.getResource(key, call())));
     const { url, secret = newSecret(), events = [], description, enabled = true } = input;
     const json = toWebhookJson({
-      ...{ url: urlOf(url, ['body', 'url']), secret, events, isEnabled: enabled },
+      ...{ url: webhookUrlOf(url, ['body', 'url']), secret, events, isEnabled: enabled },
       ...(description !== undefined && { description }),
     });
     const { webhooks: most } = webhookBounds;
@@ -184,7 +162,7 @@ export const updateWebhook = endpoint({
   input: UpdateWebhook,
   reply: WebhookReply,
   handle: async ({ owner, params, input: { url: given, events, description, enabled }, call }, { threads }) => {
-    const url = given === undefined ? undefined : urlOf(given, ['body', 'url']);
+    const url = given === undefined ? undefined : webhookUrlOf(given, ['body', 'url']);
     const change = ({ disabledBecause, ...webhook }: Webhook): Webhook => ({
       ...webhook,
       ...(url !== undefined && { url }),

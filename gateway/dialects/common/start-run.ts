@@ -6,20 +6,20 @@ import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
 import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
 import type { Run } from '@agent-workflow/protos/threads';
-import { getAssistant } from '../../../assistants/index.ts';
-import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { invalidAt, type Loc } from '../../../http/fields.ts';
-import { jsonBytes } from '../../../http/json.ts';
-import type { Services } from '../../common/services.ts';
-import type { RunInput } from '../schemas/graph.ts';
-import { boundedBytes, metadataBytes, tooLarge } from './common/bounded.ts';
-import { agentOf } from './common/named-agent.ts';
+import { getAssistant } from '../../assistants/index.ts';
+import type { EndpointRequest } from '../../http/endpoint.ts';
+import { invalidAt, type Loc } from '../../http/fields.ts';
+import { jsonBytes } from '../../http/json.ts';
+import type { Services } from './services.ts';
+import type { RunOrder } from './run-order.ts';
+import { boundedBytes, metadataBytes, tooLarge } from './bounded.ts';
+import { agentOf } from './named-agent.ts';
 import { configOf } from './run-config.ts';
 import { toEntries } from './incoming-messages.ts';
-import { webhookJsonOf } from './webhooks.ts';
+import { webhookJsonOf } from './run-webhook.ts';
 
-type Declaring = Pick<RunInput, 'tools' | 'config'>;
-type Tool = NonNullable<RunInput['tools']>[number];
+type Declaring = Pick<RunOrder, 'tools' | 'config'>;
+type Tool = NonNullable<RunOrder['tools']>[number];
 
 interface DeclaredTool {
   readonly tool: Tool;
@@ -56,7 +56,7 @@ function atPlaceOfTool(error: unknown, input: Declaring): unknown {
 }
 
 type Starting = Pick<
-  EndpointRequest<unknown, RunInput>,
+  EndpointRequest<unknown, RunOrder>,
   'input' | 'owner' | 'user' | 'agent' | 'requestId' | 'newId' | 'idempotency' | 'at' | 'call'
 >;
 
@@ -116,7 +116,7 @@ export async function toStartRequest(
 
 const noBreakpoints: Pick<StartRequest, 'breakpointsJson'> = {};
 
-function breakpointsOf({ interrupt_before: before, interrupt_after: after }: RunInput): typeof noBreakpoints {
+function breakpointsOf({ interrupt_before: before, interrupt_after: after }: RunOrder): typeof noBreakpoints {
   if (before === undefined && after === undefined) return noBreakpoints;
   const lists = { before: nodesOf('interrupt_before', before), after: nodesOf('interrupt_after', after) };
   return { breakpointsJson: jsonBytes(lists) };
@@ -132,7 +132,7 @@ function nodesOf(name: string, nodes: string | readonly string[] = []): readonly
 async function assistantOfRun(
   threads: Services['threads'],
   key: { readonly owner: string; readonly id: string },
-  given: NonNullable<RunInput['config']>,
+  given: NonNullable<RunOrder['config']>,
   { call, agent: allowed }: Pick<EndpointRequest, 'call' | 'agent'>,
 ) {
   const { agent, version, config, context } = await getAssistant(threads, key, call);
@@ -156,7 +156,7 @@ async function assistantOfRun(
   };
 }
 
-function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest> {
+function threadOf(config: NonNullable<RunOrder['config']>): Partial<StartRequest> {
   const { thread_id: threadId, thread_name: threadName, metadata, ttl } = config;
   const checkpointId = config.checkpoint_id;
   if (checkpointId !== undefined && threadId === undefined)
@@ -202,7 +202,7 @@ export const toRemoteTool = (tool: Tool): RemoteTool => ({
 
 /** Starts the run that the body of invoke, stream and `POST /v1/runs` asks for. */
 export async function startRun(
-  request: EndpointRequest<unknown, RunInput>,
+  request: EndpointRequest<unknown, RunOrder>,
   granularity: Granularity,
   services: Services,
   awaitEndMs?: number,
@@ -238,7 +238,7 @@ export async function startRetry(
 
 /** With `on_disconnect: cancel`, stops the run when its caller disconnects; otherwise the run goes on. */
 export function stopOnDisconnect(
-  { input, owner, onDisconnect }: EndpointRequest<unknown, RunInput>,
+  { input, owner, onDisconnect }: EndpointRequest<unknown, RunOrder>,
   runId: string,
   services: Services,
 ): void {

@@ -1,5 +1,5 @@
 import { userIdOf } from '@agent-workflow/kit/ids';
-import type { Principal } from '../../../http/context.ts';
+import type { Principal } from '../../http/context.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 

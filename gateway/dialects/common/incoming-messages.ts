@@ -1,8 +1,8 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import { answeredCalls, isCall, readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
-import { invalidAt } from '../../../http/fields.ts';
-import type { NewMessage } from '../schemas/messages.ts';
+import { invalidAt } from '../../http/fields.ts';
+import type { NewMessage } from './run-order.ts';
 
 /**
  * The messages of a body as they are stored: with an id, a timestamp and content blocks.

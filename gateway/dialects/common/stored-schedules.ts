@@ -2,16 +2,16 @@ import { conflict, isServiceError, notFound } from '@agent-workflow/kit/errors';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Resource } from '@agent-workflow/protos/threads';
-import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { invalidAt, type Loc } from '../../../http/fields.ts';
-import { dueAtOf, fromScheduleJson, toScheduleJson, type Schedule } from '../../../schedules/schedule.ts';
-import { changeInTurn } from '../../../upstream/change-in-turn.ts';
-import type { Services } from '../../common/services.ts';
-import type { RunInput } from '../schemas/graph.ts';
+import type { EndpointRequest } from '../../http/endpoint.ts';
+import { invalidAt, type Loc } from '../../http/fields.ts';
+import { dueAtOf, fromScheduleJson, toScheduleJson, type Schedule } from '../../schedules/schedule.ts';
+import { changeInTurn } from '../../upstream/change-in-turn.ts';
+import type { Services } from './services.ts';
+import type { RunOrder } from './run-order.ts';
 import { boundedTools, declaredTools, toRemoteTool } from './start-run.ts';
-import { boundedBytes, tooLarge } from './common/bounded.ts';
-import { agentOf } from './common/named-agent.ts';
-import { webhookJsonOf } from './webhooks.ts';
+import { boundedBytes, tooLarge } from './bounded.ts';
+import { agentOf } from './named-agent.ts';
+import { webhookJsonOf } from './run-webhook.ts';
 
 const kind = 'schedule';
 type Threads = Services['threads'];
@@ -25,7 +25,7 @@ export const recordNow = async (threads: Threads, call: Call): Promise<number> =
 
 /** The body of the runs, checked as far as it can be before one is started. */
 export async function checkRun(
-  run: RunInput,
+  run: RunOrder,
   loc: Loc,
   { execution }: Pick<Services, 'execution'>,
   call: Call,
@@ -38,7 +38,7 @@ export async function checkRun(
   if (run.webhook) webhookJsonOf(run.webhook, loc);
   const tools = boundedTools(declaredTools(run).map(({ tool }) => toRemoteTool(tool)));
   await execution.checkTools({ tools, ...agentOf(run.config ?? {}) }, call);
-  return run;
+  return { ...run };
 }
 
 /** @throws Invalid for a schedule that is too large, with room for the slots that it may have pending. */

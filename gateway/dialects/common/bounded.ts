@@ -1,7 +1,7 @@
 import type { ServiceError } from '@agent-workflow/kit/errors';
 import { bytesOver, sizes } from '@agent-workflow/kit/sizes';
-import { invalidAt, type Loc } from '../../../../http/fields.ts';
-import { jsonBytes } from '../../../../http/json.ts';
+import { invalidAt, type Loc } from '../../http/fields.ts';
+import { jsonBytes } from '../../http/json.ts';
 
 /** A value of a request as JSON bytes. @throws Invalid, which names the field, when they are more than `bound`. */
 export function boundedBytes(value: unknown, loc: Loc, bound: number): Uint8Array {

@@ -3,19 +3,17 @@ import type { Call } from '@agent-workflow/protos/call';
 import type { StopRunReply } from '@agent-workflow/protos/execution';
 import { readTime } from '@agent-workflow/protos/message';
 import type { Run } from '@agent-workflow/protos/threads';
-import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { pendingSlot, threadOf, withNext, type PastSlot, type Schedule } from '../../../schedules/schedule.ts';
-import type { Services } from '../../common/services.ts';
-import { wireCodeOf } from '../replies/errors.ts';
-import type { CreateRunInput } from '../schemas/graph.ts';
-import { agentOf } from './common/named-agent.ts';
+import type { EndpointRequest } from '../../http/endpoint.ts';
+import { pendingSlot, threadOf, withNext, type PastSlot, type Schedule } from '../../schedules/schedule.ts';
+import type { Services } from './services.ts';
+import type { LaterRunOrder } from './run-order.ts';
 import { checkRun, claimsOf, createStored, find, recordNow, type Found } from './stored-schedules.ts';
 
 /** The run of a request that names a time which is to come: on record only then. `undefined`: it starts at once. */
 export async function delayedRun(
   request: Delaying,
   services: Pick<Services, 'threads' | 'execution'>,
-): Promise<object | undefined> {
+): Promise<DelayedRun | undefined> {
   const { start_at: given, ...body } = request.input;
   const at = readTime(given, ['body', 'start_at']);
   if (at === undefined) return undefined;
@@ -34,20 +32,28 @@ export async function delayedRun(
   };
   await createStored({ ...request, isRepeated: false }, services, id, withNext(schedule, at - 1), ['body']);
   const { threadId } = slotOf(id, schedule);
-  return { run_id: id, thread_id: threadId, status: 'scheduled', start_at: new Date(at).toISOString() };
+  return { runId: id, threadId, at };
 }
 
-type Delaying = Pick<EndpointRequest<unknown, CreateRunInput>, 'input' | 'owner' | 'user' | 'newId' | 'call'>;
+interface DelayedRun {
+  readonly runId: string;
+  readonly threadId: string;
+  /** When it starts, in milliseconds since 1970. */
+  readonly at: number;
+}
 
-const startOf = ({ spec: { timing } }: Schedule): number => ('at' in timing ? timing.at : 0);
+type Delaying = Pick<EndpointRequest<unknown, LaterRunOrder>, 'input' | 'owner' | 'user' | 'newId' | 'call'>;
+
+export const startOf = ({ spec: { timing } }: Schedule): number => ('at' in timing ? timing.at : 0);
 
 /** Why the run could not be started. */
-const refusalOf = ({ past }: Schedule): PastSlot | undefined => past.find(({ outcome }) => outcome === 'refused');
+export const refusalOf = ({ past }: Schedule): PastSlot | undefined =>
+  past.find(({ outcome }) => outcome === 'refused');
 
-const slotOf = (id: string, schedule: Schedule) =>
+export const slotOf = (id: string, schedule: Schedule) =>
   pendingSlot(id, schedule, { slot: startOf(schedule), cause: 'slot' });
 
-const findDelayed = async (
+export const findDelayed = async (
   threads: Services['threads'],
   { owner, runId }: RunKey,
   call: Call,
@@ -56,7 +62,7 @@ const findDelayed = async (
   return found?.schedule.delayed ? found : undefined;
 };
 
-interface RunKey {
+export interface RunKey {
   readonly owner: string;
   readonly runId: string;
 }
@@ -76,31 +82,6 @@ export async function runOnRecord(threads: Services['threads'], key: RunKey, cal
         : `run "${key.runId}" starts at ${new Date(startOf(found.schedule)).toISOString()}`,
     );
   }
-}
-
-/** A run that starts later, or that could not be started, as replies show it; `undefined`: there is none. */
-export async function delayedItem(
-  { threads, execution }: Pick<Services, 'threads' | 'execution'>,
-  key: RunKey,
-  call: Call,
-): Promise<object | undefined> {
-  const found = await findDelayed(threads, key, call);
-  if (!found) return undefined;
-  const { resource, schedule } = found;
-  const named = agentOf(schedule.run['config'] ?? {}).agent;
-  const agent = named ?? (await execution.listAgents({}, call)).agents.find(({ isDefault }) => isDefault)?.name;
-  const refused = refusalOf(schedule);
-  return {
-    run_id: key.runId,
-    thread_id: slotOf(key.runId, schedule).threadId,
-    thread_title: null,
-    agent,
-    status: refused ? 'failed' : 'scheduled',
-    created_at: new Date(resource.createdAt).toISOString(),
-    updated_at: new Date(resource.updatedAt).toISOString(),
-    start_at: new Date(startOf(schedule)).toISOString(),
-    ...(refused && { error: { code: wireCodeOf(refused.code ?? 'Conflict'), message: refused.reason } }),
-  };
 }
 
 /** Ends a run that starts later, and gives the status of one that could not be started. @throws NotFound where there is none. */

@@ -1,0 +1,15 @@
+import type { Named } from '../../../http/dialect.ts';
+
+/**
+ * What an input names, for authorization: the assistant of a run, and the thread of a cancellation. A thread in the `configurable` of a
+ * run counts nowhere: the path alone says which it is.
+ */
+export function namedIn(input: Readonly<Record<string, unknown>>): Named {
+  const { assistant_id: assistantId, thread_id: threadId, runs } = input;
+  const [first] = Array.isArray(runs) ? (runs as readonly Readonly<Record<string, unknown>>[]) : [];
+  const named = assistantId ?? first?.['assistant_id'];
+  return {
+    assistantId: typeof named === 'string' ? named : undefined,
+    threadId: typeof threadId === 'string' ? threadId : undefined,
+  };
+}

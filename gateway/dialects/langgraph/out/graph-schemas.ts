@@ -1,0 +1,45 @@
+type JsonObject = Readonly<Record<string, unknown>>;
+
+interface Field extends JsonObject {
+  readonly type: string;
+  readonly schema?: JsonObject;
+}
+
+const messages = {
+  title: 'Messages',
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: {
+      type: { type: 'string', enum: ['human', 'ai', 'system', 'tool'] },
+      content: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object' } }] },
+      id: { type: 'string' },
+    },
+    required: ['type', 'content'],
+  },
+};
+
+const objectOf = (title: string, properties: JsonObject): JsonObject => ({ title, type: 'object', properties });
+
+/** The schemas of a graph: its state is what goes in and what comes out, with the conversation as `messages`. */
+export function toGraphSchemas(agent: string, fields: Readonly<Record<string, Field>>): object {
+  const { context: _, ...own } = fields;
+  const properties = {
+    messages,
+    ...Object.fromEntries(Object.entries(own).map(([name, field]) => [name, propertyOf(field)])),
+  };
+  return {
+    graph_id: agent,
+    input_schema: objectOf('Input', properties),
+    output_schema: objectOf('Output', properties),
+    state_schema: objectOf('State', properties),
+    config_schema: objectOf('Configurable', {}),
+    context_schema: objectOf('Context', {}),
+  };
+}
+
+/** A field that takes any value has no type in JSON Schema. A schema with references would lead nowhere from here. */
+function propertyOf({ type, schema = {}, required: _, ...field }: Field): JsonObject {
+  const isMovable = !JSON.stringify(schema).includes('"$ref"');
+  return { ...(isMovable && schema), ...(type !== 'any' && { type }), ...field };
+}

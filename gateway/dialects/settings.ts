@@ -1,0 +1,28 @@
+import type { Setting, Settings, Values } from '@agent-workflow/kit/env';
+
+const dialectNames = ['langgraph'] as const;
+export type DialectName = (typeof dialectNames)[number];
+
+const isName = (name: string): name is DialectName => (dialectNames as readonly string[]).includes(name);
+
+/** Each name once. */
+const names = (doc: string): Setting<readonly DialectName[]> => ({
+  doc: `${doc} (${dialectNames.map((name) => `\`${name}\``).join(', ')})`,
+  fallback: [],
+  read: (value) => {
+    const list = [...new Set(value.split(',').map((name) => name.trim()))];
+    const known = list.filter(isName);
+    return known.length === list.length
+      ? known
+      : { problem: `must be names of ${dialectNames.join(', ')}, separated by commas` };
+  },
+});
+
+/** Which dialects are served beside the service's own. */
+export const dialectSettings = {
+  DIALECTS: names(
+    'Protocols of other clients that are served beside `/v1`, each below a path of its own, separated by commas',
+  ),
+} satisfies Settings;
+
+export type DialectConfig = Values<typeof dialectSettings>;
