@@ -12,7 +12,7 @@ export interface NewMessage {
 }
 
 /** A tool that the caller runs. */
-export interface DeclaredTool {
+interface DeclaredTool {
   readonly node_name?: string;
   readonly name: string;
   readonly description?: string;
@@ -20,7 +20,7 @@ export interface DeclaredTool {
 }
 
 /** What the service reads of the config of a run; nodes see all of it. */
-export interface OrderConfig {
+interface OrderConfig {
   readonly thread_id?: string | number;
   readonly thread_name?: string;
   readonly metadata?: JsonObject;
@@ -36,7 +36,7 @@ export interface OrderConfig {
   readonly [field: string]: unknown;
 }
 
-/** Where the end of a run is told. */
+/** Where the end of a run is sent. */
 export interface OrderWebhook {
   readonly url: string;
   readonly secret?: string;

@@ -1,12 +1,22 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import test from 'ava';
-import { toConfig } from '../out/assistant.ts';
+import { toAssistant } from '../out/assistant.ts';
 import { fromConfig } from './config.ts';
+
+/** A config of an assistant as clients read it. */
+const shown = (config: Readonly<Record<string, unknown>>): unknown =>
+  toAssistant(
+    {
+      ...{ id: 'a', version: 1, newestVersion: 1, createdAt: 0, updatedAt: 0, metadata: {}, context: {} },
+      config: fromConfig(config, []),
+    },
+    'agent',
+  )['config'];
 
 test('a config is the same there and back', (t) => {
   const config = { tags: ['a'], recursion_limit: 7, configurable: { tone: 'dry', deep: { x: [1] } } };
-  t.deepEqual(toConfig(fromConfig(config, [])), config);
-  t.deepEqual(toConfig(fromConfig({}, [])), {});
+  t.deepEqual(shown(config), config);
+  t.deepEqual(shown({}), {});
 });
 
 test('what the path and the body say is not taken from a config', (t) => {

@@ -4,7 +4,7 @@ import { readOnlyByService } from '../../common/run-config.ts';
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What clients send back of an earlier state: the path and the body say which thread, checkpoint and assistant a run is of. */
-const saidElsewhere: ReadonlySet<string> = new Set([
+const readElsewhere: ReadonlySet<string> = new Set([
   'thread_id',
   'checkpoint_id',
   'checkpoint_ns',
@@ -24,7 +24,7 @@ export function fromConfig({ configurable, tags, recursion_limit: limit }: JsonO
     throw invalidAt([...loc, 'recursion_limit'], 'must be an integer from 1 to 1000', 'integer_type');
   if (configurable !== undefined && configurable !== null && !isObject(configurable))
     throw invalidAt([...loc, 'configurable'], 'must be an object', 'object_type');
-  const own = Object.entries(configurable ?? {}).filter(([name]) => !saidElsewhere.has(name));
+  const own = Object.entries(configurable ?? {}).filter(([name]) => !readElsewhere.has(name));
   const taken = own.find(([name]) => readOnlyByService(name) || name === 'tags' || name === 'recursion_limit');
   if (taken)
     throw invalidAt([...loc, 'configurable', taken[0]], 'is a name by which the service reads the config of a run');

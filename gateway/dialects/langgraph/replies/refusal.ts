@@ -4,14 +4,14 @@ import type { Refusal, RefusalReply } from '../../../http/dialect.ts';
 const headers = ['Content-Type', 'application/json'];
 
 /** The type of a detail that is the whole text of a refusal. */
-const saidType = 'said';
+const wholeText = 'whole_text';
 
 /** An error that this dialect answers with exactly this text. */
-export const saying = (code: ErrorCode, text: string): ServiceError =>
-  new ServiceError(code, text, { details: [{ field: [], msg: text, type: saidType }] });
+export const refusalWith = (code: ErrorCode, text: string): ServiceError =>
+  new ServiceError(code, text, { details: [{ field: [], msg: text, type: wholeText }] });
 
 /** Whether an error has a text of its own. */
-export const isSaid = ({ details }: ServiceError): boolean => details.some(({ type }) => type === saidType);
+export const hasWholeText = ({ details }: ServiceError): boolean => details.some(({ type }) => type === wholeText);
 
 /** An error as LangGraph Server sends it: `{"detail": text}`. A request that makes no sense is 422 there, and never 400. */
 export function refuse(refusal: Refusal): RefusalReply {
@@ -21,7 +21,7 @@ export function refuse(refusal: Refusal): RefusalReply {
 
 function textOf({ code, message, details = [] }: Refusal): string {
   const [first] = details;
-  if (first?.type === saidType) return first.msg;
+  if (first?.type === wholeText) return first.msg;
   if (first?.type === 'json_invalid') return 'Invalid JSON in request body';
   if (code === 'NotFound') return 'Not Found';
   if (code === 'MethodNotAllowed') return 'Method Not Allowed';

@@ -20,7 +20,7 @@ import { hasAll } from '../in/matches.ts';
 import { toAssistant, toAssistantVersion, toOwnAssistant } from '../out/assistant.ts';
 import { toDrawing } from '../out/drawing.ts';
 import { toGraphSchemas } from '../out/graph-schemas.ts';
-import { saying } from '../replies/refusal.ts';
+import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/assistants.ts';
 import { assistantOfPath, defaultAgentOf, type KnownAssistant } from './known-assistant.ts';
 import { row } from './row.ts';
@@ -161,7 +161,7 @@ const setLatestVersion = row({
     const { params, input, owner, idempotency, call } = request;
     const known = await assistantOfPath(request, params.assistant_id, services);
     if ('own' in known) {
-      if (input.version !== 1) throw saying('NotFound', 'Not Found');
+      if (input.version !== 1) throw refusalWith('NotFound', 'Not Found');
       return shown(known);
     }
     const key = { owner, id: known.stored.id };
@@ -202,7 +202,7 @@ const getAssistantSchemas = row({
   },
 });
 
-/** Sub-graphs have their schemas within that of their graph: none is told alone. */
+/** Sub-graphs have their schemas within that of their graph: none is shown alone. */
 const getSubgraphs = row({
   name: 'lgGetSubgraphs',
   method: 'GET',

@@ -5,7 +5,7 @@ import { knownAgents } from '../../common/known-agents.ts';
 import type { Services } from '../../common/services.ts';
 import { agentOfAssistant } from '../ids/assistant-id.ts';
 import { isUuid } from '../ids/uuid.ts';
-import { saying } from '../replies/refusal.ts';
+import { refusalWith } from '../replies/refusal.ts';
 
 type Calls = Pick<Services, 'threads' | 'execution'>;
 
@@ -21,22 +21,9 @@ export async function assistantOfPath(
 ): Promise<KnownAssistant> {
   const found = isUuid(id) ? await find(request, id, services) : await findStored(request, id, services);
   if (found) return found;
-  throw isUuid(id) ? saying('NotFound', 'Not Found') : saying('Invalid', 'Invalid assistant ID: must be a UUID');
-}
-
-/** The assistant of a run, which its body names by an id, or by the name of a graph. @throws Invalid, NotFound */
-export async function assistantOfRun(
-  request: Pick<EndpointRequest, 'owner' | 'call'>,
-  id: string,
-  services: Calls,
-): Promise<KnownAssistant> {
-  const found = await find(request, id, services);
-  if (found) return found;
-  if (isUuid(id)) throw saying('NotFound', 'Thread or assistant not found.');
-  const { names } = await knownAgents(services.execution, request.call());
-  const list = names.join(', ');
-  const ways = `- A valid assistant UUID, or\n- One of the registered graphs: ${list}`;
-  throw saying('Invalid', `Invalid assistant: '${id}'. Must be either:\n${ways}`);
+  throw isUuid(id)
+    ? refusalWith('NotFound', 'Not Found')
+    : refusalWith('Invalid', 'Invalid assistant ID: must be a UUID');
 }
 
 async function find(

@@ -2,7 +2,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import type { TSchema } from 'typebox';
 import { endpoint, type Given, type ServiceEndpoint } from '../../common/services.ts';
 import { isUuid } from '../ids/uuid.ts';
-import { isSaid, saying } from '../replies/refusal.ts';
+import { hasWholeText, refusalWith } from '../replies/refusal.ts';
 
 /** What a reply says of an object that is absent. */
 interface Absent {
@@ -27,7 +27,7 @@ export const row = <P extends TSchema = TSchema, I extends TSchema = TSchema>({
       try {
         return await made.handle(request, services);
       } catch (error) {
-        if (!isServiceError(error, 'NotFound') || isSaid(error)) throw error;
+        if (!isServiceError(error, 'NotFound') || hasWholeText(error)) throw error;
         throw wordsFor(request.params as Params | undefined, absent) ?? error;
       }
     },
@@ -41,6 +41,6 @@ function wordsFor(params: Params | undefined, absent: Absent['absent']) {
   if (!params || !named) return undefined;
   const [name, kind] = named;
   const id = params[name] ?? '';
-  if (!isUuid(id)) return saying('Invalid', `Invalid ${kind} ID: must be a UUID`);
-  return absent && saying('NotFound', absent(id));
+  if (!isUuid(id)) return refusalWith('Invalid', `Invalid ${kind} ID: must be a UUID`);
+  return absent && refusalWith('NotFound', absent(id));
 }

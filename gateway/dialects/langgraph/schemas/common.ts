@@ -1,4 +1,3 @@
-import type { Static } from 'typebox';
 import { Type } from '../../common/builders.ts';
 
 /** A JSON object of any shape. */
@@ -6,9 +5,6 @@ export const JsonObject = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: 'object',
   additionalProperties: true,
 });
-
-/** Any JSON value. */
-export const Json = Type.Unknown();
 
 /** A list of texts. */
 export const texts = (most: number) => Type.Array(Type.String({ maxLength: 1024 }), { maxItems: most });
@@ -26,7 +22,7 @@ export const Uuid = Type.String({
 });
 
 /** The most items of a page, whatever its `limit`. */
-export const mostItems = 1000;
+const mostItems = 1000;
 
 /** The part of a list that a request asks for. */
 export const paging = {
@@ -36,6 +32,3 @@ export const paging = {
 
 /** In which direction a list is sorted. */
 export const sortOrder = Type.Optional(word(['asc', 'desc']));
-
-export const Paging = Type.Object(paging);
-export type Paging = Static<typeof Paging>;

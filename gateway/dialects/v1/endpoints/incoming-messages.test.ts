@@ -3,8 +3,8 @@ import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
 import test from 'ava';
+import type { NewMessage } from '../../common/run-order.ts';
 import { toWireError } from '../replies/fields.ts';
-import type { NewMessage } from '../schemas/messages.ts';
 import { toEntries } from '../../common/incoming-messages.ts';
 
 const now = new Date('2026-01-02T03:04:05.678Z');

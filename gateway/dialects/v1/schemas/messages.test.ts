@@ -4,7 +4,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { nullRemover } from '../../../http/nulls.ts';
 import { validator } from '../../../middleware/validate.ts';
-import { NewMessage } from './messages.ts';
+import { RunMessages } from './messages.ts';
 
 const odd = fc.constantFrom(
   undefined,
@@ -74,8 +74,8 @@ const passes = (check: () => void): boolean => {
   }
 };
 
-const validate = validator(NewMessage);
-const removeNulls = nullRemover(NewMessage);
+const validate = validator(RunMessages.items);
+const removeNulls = nullRemover(RunMessages.items);
 const defaults = { newId: () => 'new', now: new Date() };
 
 test('what the document says of a message is what is held to: nothing passes one that the other refuses', (t) => {

@@ -125,7 +125,7 @@ const calls = (options: object) =>
   });
 
 /** A message as a caller sends it. */
-export const NewMessage = objectOf(
+const NewMessage = objectOf(
   'NewMessage',
   `A message as a caller sends it; at most 2 MiB. Fields that are not listed are kept.`,
   {
@@ -144,7 +144,6 @@ export const NewMessage = objectOf(
     timestamp: Type.Optional(givenTime('When the message was written', 'now')),
   },
 );
-export type NewMessage = Static<typeof NewMessage>;
 
 /** The messages of one request. */
 const NewMessages = Type.Array(NewMessage, {
