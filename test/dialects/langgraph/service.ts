@@ -21,7 +21,7 @@ interface LangGraphService {
   ) => Promise<Answer>;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
