@@ -38,6 +38,8 @@ export interface Row extends Route {
   readonly takesBytes?: number;
   /** The body is a list, and the input has it under this name. */
   readonly listBody?: string;
+  /** The input comes from the query, too, as that of a DELETE does. */
+  readonly takesQuery?: true;
   /** It starts a run, whose id is made from an `Idempotency-Key`. */
   readonly startsRun?: boolean;
   /** What the authorization backend is asked besides, for what the input asks for. No ticket gives it. */

@@ -105,12 +105,12 @@ const fromBody = (): Source => 'body';
 
 /** Refuses query parameters that the row does not name. Outside of the dialect's `prefix` they are let be: probes and browsers add some. */
 export function queryChecker(
-  { input, takesTicket }: Row,
+  { input, takesTicket, takesQuery: takesBoth }: Row,
   { method, path }: Route,
   prefix: string,
 ): (ctx: Context) => void {
   if (!path.startsWith(`${prefix}/`)) return () => undefined;
-  const inputs = input && takesQuery(method) ? Object.keys(propertiesOf(input)) : [];
+  const inputs = input && (takesQuery(method) || takesBoth) ? Object.keys(propertiesOf(input)) : [];
   // Where a ticket authenticated the caller it is no longer in the query.
   const known = new Set([...inputs, ...(takesTicket ? ['ticket'] : [])]);
   return (ctx) => {
@@ -122,10 +122,11 @@ export function queryChecker(
  * Checks path parameters and input against the row's schemas, fills in defaults, and puts both into `ctx.state` for the handler.
  * `null` for a field that may be absent is removed.
  */
-export function inputChecker({ params, input }: Row, method: Method): (ctx: Context) => void {
+export function inputChecker({ params, input, takesQuery }: Row, method: Method): (ctx: Context) => void {
   const checkParams = params && validator(params);
   const checkInput = input && validator(input);
   const removeNulls = input && nullRemover(input);
+  const takesBoth = takesQuery === true;
   return (ctx) => {
     if (checkParams) {
       ctx.state.params = (ctx as Context & { readonly params: unknown }).params;
@@ -133,9 +134,9 @@ export function inputChecker({ params, input }: Row, method: Method): (ctx: Cont
       if (ctx.state.dialect.readId) ctx.state.params = readIds(ctx, ctx.state.dialect.readId);
     }
     if (input && checkInput) {
-      ctx.state.input = inputOf(ctx, method, input);
+      ctx.state.input = inputOf(ctx, { method, takesBoth }, input);
       removeNulls?.(ctx.state.input);
-      checkInput(ctx.state.input, sourceFor(ctx, method));
+      checkInput(ctx.state.input, sourceFor(ctx, { method, takesBoth }));
     }
   };
 }
@@ -150,16 +151,27 @@ const readIds = ({ state, path }: Context, readId: NonNullable<Dialect['readId']
     }),
   );
 
-/** The input of a DELETE comes from the query, the body, or both; the body wins. */
-function inputOf(ctx: Context, method: Method, input: NonNullable<Row['input']>): Record<string, unknown> {
-  if (method === 'GET') return readQuery(input, ctx.query);
-  const body = ctx.state.body ?? {};
-  return method === 'DELETE' ? { ...readQuery(input, ctx.query), ...body } : body;
+/** Where the input of a row stands. */
+interface Sources {
+  readonly method: Method;
+  /** In the query, too, whatever the method. */
+  readonly takesBoth: boolean;
 }
 
-function sourceFor(ctx: Context, method: Method): (field: string | undefined) => Source {
+/** The input of a DELETE comes from the query, the body, or both; the body wins. */
+function inputOf(
+  ctx: Context,
+  { method, takesBoth }: Sources,
+  input: NonNullable<Row['input']>,
+): Record<string, unknown> {
+  if (method === 'GET') return readQuery(input, ctx.query);
+  const body = ctx.state.body ?? {};
+  return method === 'DELETE' || takesBoth ? { ...readQuery(input, ctx.query), ...body } : body;
+}
+
+function sourceFor(ctx: Context, { method, takesBoth }: Sources): (field: string | undefined) => Source {
   if (method === 'GET') return fromQuery;
-  if (method !== 'DELETE') return fromBody;
+  if (method !== 'DELETE' && !takesBoth) return fromBody;
   const { body } = ctx.state;
   return (field) => (field !== undefined && body && Object.hasOwn(body, field) ? 'body' : 'query');
 }

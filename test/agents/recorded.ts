@@ -7,7 +7,7 @@ const orderIn = (context: readonly Message[]): string =>
 
 /**
  * Does what the graph of the recordings of LangGraph Server does: `think` answers every message alike and counts its own turns, `gate` asks
- * a person where the message says `ask`. `fail` fails it, and `slow` takes some seconds.
+ * a person where the message says `ask`. `fail` fails it, and `slow` takes a minute.
  */
 export const graph = new StateGraph({
   count: field<number>({
@@ -21,7 +21,7 @@ export const graph = new StateGraph({
   .addNode('think', async (state, { emit, signal }) => {
     const order = orderIn(state.context);
     if (order.includes('fail')) throw new Error('planned failure');
-    if (order.includes('slow')) await delay(3000, undefined, { signal });
+    if (order.includes('slow')) await delay(60_000, undefined, { signal });
     for (const chunk of ['pale ', 'blue ', 'sky ', 'over ', 'hills']) emit(chunk);
     return { count: 1 };
   })

@@ -54,6 +54,9 @@ const unauthenticated: Readonly<Record<string, () => Readonly<Record<string, str
 /** No slot comes while the tests run. */
 const everyYear = { cron: '0 0 1 7 *' };
 
+/** A run of LangGraph's clients. */
+const ofGraph = (): object => ({ assistant_id: testedAgent, input: { messages: [user('hello')] } });
+
 /** Bodies that a schema alone cannot tell. */
 const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   createWebhook: () => ({ url: 'https://example.com/hook' }),
@@ -68,6 +71,19 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRuns: ({ thread_id }) => ({ runs: [{ messages: [user('hello')], config: { thread_id } }] }),
+  lgCreateRun: ofGraph,
+  lgRunAndWait: ofGraph,
+  lgCreateStatelessRun: ofGraph,
+  lgStatelessRunAndWait: ofGraph,
+  lgCreateRuns: () => [ofGraph()],
+  lgCancelRuns: ({ run_id }) => ({ run_ids: [run_id] }),
+  lgCreateThread: () => ({}),
+  lgPruneThreads: ({ thread_id }) => ({ thread_ids: [thread_id], strategy: 'keep_latest' }),
+  lgUpdateState: () => ({ values: {} }),
+  lgGetStateAtCheckpoint: ({ checkpoint_id }) => ({ checkpoint: { checkpoint_id } }),
+  lgCreateCron: () => ({ ...ofGraph(), schedule: '0 0 1 7 *' }),
+  lgCreateCronForThread: () => ({ ...ofGraph(), schedule: '0 0 1 7 *' }),
+  lgUpdateCron: () => ({ enabled: false }),
   lgCreateAssistant: () => ({ graph_id: testedAgent, name: 'of the caller' }),
   createAssistant: () => ({ name: 'of the caller' }),
   updateAssistant: () => ({ name: 'of the caller' }),
@@ -267,6 +283,8 @@ async function readAll(): Promise<string> {
 /** What the owner is answered: the result of a run that failed is its failure, no thread here is as a failed run left it, and without a backend nobody deploys agents. */
 const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (row.name === 'retryRun') return 409;
+  // The record keeps a run as long as its thread.
+  if (row.name === 'lgDeleteRun') return 422;
   if (typeof row.access === 'object' && row.access.resource === 'agents') return 403;
   // An event is taken by its signature, and not by credentials.
   if (row.name === 'receiveEvent') return 401;

@@ -11,7 +11,7 @@ interface ShownAssistant extends JsonObject {
 }
 
 /** The config of a run as LangGraph's clients write it: what nodes see stands in `configurable`. */
-function toConfig(config: JsonObject): JsonObject {
+export function toConfig(config: JsonObject): JsonObject {
   const { recursion_limit: limit, tags, ...configurable } = config;
   return {
     ...(tags !== undefined && { tags }),

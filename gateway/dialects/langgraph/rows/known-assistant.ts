@@ -26,6 +26,21 @@ export async function assistantOfPath(
     : refusalWith('Invalid', 'Invalid assistant ID: must be a UUID');
 }
 
+/** The assistant of a run, which its body names by an id, or by the name of a graph. @throws Invalid, NotFound */
+export async function assistantOfRun(
+  request: Pick<EndpointRequest, 'owner' | 'call'>,
+  id: string,
+  services: Calls,
+): Promise<KnownAssistant> {
+  const found = await find(request, id, services);
+  if (found) return found;
+  if (isUuid(id)) throw refusalWith('NotFound', 'Thread or assistant not found.');
+  const { names } = await knownAgents(services.execution, request.call());
+  const list = names.join(', ');
+  const ways = `- A valid assistant UUID, or\n- One of the registered graphs: ${list}`;
+  throw refusalWith('Invalid', `Invalid assistant: '${id}'. Must be either:\n${ways}`);
+}
+
 async function find(
   request: Pick<EndpointRequest, 'owner' | 'call'>,
   id: string,

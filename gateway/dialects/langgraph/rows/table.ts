@@ -1,7 +1,21 @@
 import type { ServiceEndpoint } from '../../common/services.ts';
 import { assistantRows } from './assistants.ts';
+import { cronRows } from './crons.ts';
 import { foundAssistantRows } from './found-assistants.ts';
+import { foundThreadRows } from './found-threads.ts';
+import { runRows } from './runs.ts';
 import { systemRows } from './system.ts';
+import { stateRows } from './thread-states.ts';
+import { threadRows } from './threads.ts';
 
 /** Every operation of LangGraph Server that is served. */
-export const rows: readonly ServiceEndpoint[] = [...systemRows, ...foundAssistantRows, ...assistantRows];
+export const rows: readonly ServiceEndpoint[] = [
+  ...systemRows,
+  ...foundAssistantRows,
+  ...assistantRows,
+  ...foundThreadRows,
+  ...threadRows,
+  ...stateRows,
+  ...cronRows,
+  ...runRows,
+];

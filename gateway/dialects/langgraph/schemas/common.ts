@@ -6,6 +6,9 @@ export const JsonObject = Type.Unsafe<Readonly<Record<string, unknown>>>({
   additionalProperties: true,
 });
 
+/** Any JSON value. */
+export const Json = Type.Unknown();
+
 /** A list of texts. */
 export const texts = (most: number) => Type.Array(Type.String({ maxLength: 1024 }), { maxItems: most });
 
@@ -22,7 +25,7 @@ export const Uuid = Type.String({
 });
 
 /** The most items of a page, whatever its `limit`. */
-const mostItems = 1000;
+export const mostItems = 1000;
 
 /** The part of a list that a request asks for. */
 export const paging = {

@@ -1,0 +1,107 @@
+import { invalidAt, type Loc } from '../../../http/fields.ts';
+import type { RunOrder } from '../../common/run-order.ts';
+import type { RunInput } from '../schemas/runs.ts';
+import { fromConfig } from './config.ts';
+import { fromValues, isObject, type Values } from './values.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** What a run is of that its body does not say. */
+interface Place {
+  /** Absent: a thread of its own. */
+  readonly threadId?: string;
+  /** What the config names the assistant by. */
+  readonly assistant: { readonly agent: string } | { readonly assistant_id: string };
+  /** The rounds of an assistant's config, where that of the run has none. */
+  readonly recursionLimit: number | undefined;
+  /** Of a thread that the run makes. */
+  readonly threadMetadata: JsonObject;
+  /** Whether the thread waits at a breakpoint: then a run without input lets it go on. */
+  readonly isAtBreakpoint: boolean;
+  readonly loc: Loc;
+}
+
+/** A run that a body asks for. @throws Invalid naming what the service cannot do */
+export function toRunOrder(body: RunInput, place: Place): RunOrder {
+  const { loc } = place;
+  refuseUnable(body, loc);
+  const { recursion_limit: own, ...config } = fromConfig(body.config ?? {}, [...loc, 'config']);
+  const given = inputOf(body, place);
+  const checkpointId = checkpointOf(body, loc);
+  return {
+    ...given,
+    config: {
+      ...config,
+      ...place.assistant,
+      ...(place.threadId !== undefined && { thread_id: place.threadId }),
+      ...(checkpointId !== undefined && { checkpoint_id: checkpointId }),
+      metadata: place.threadMetadata,
+      multitask_strategy: body.multitask_strategy ?? 'enqueue',
+      on_completion: body.on_completion ?? (place.threadId === undefined ? 'delete' : 'keep'),
+      on_disconnect: body.on_disconnect ?? 'continue',
+    },
+    ...(body.context && { context: body.context }),
+    recursion_limit: typeof own === 'number' ? own : (place.recursionLimit ?? usualLimit),
+    response_granularity: 'full',
+    ...(body.interrupt_before !== undefined && { interrupt_before: body.interrupt_before }),
+    ...(body.interrupt_after !== undefined && { interrupt_after: body.interrupt_after }),
+    ...(body.webhook !== undefined && { webhook: { url: body.webhook } }),
+  };
+}
+
+const usualLimit = 25;
+
+/** Known fields that have no counterpart here. */
+function refuseUnable(body: RunInput, loc: Loc): void {
+  const unable = {
+    feedback_keys: body.feedback_keys !== undefined && body.feedback_keys.length > 0,
+    langsmith_tracer: body.langsmith_tracer !== undefined,
+  };
+  for (const [name, isGiven] of Object.entries(unable))
+    if (isGiven) throw invalidAt([...loc, name], 'is not supported: there is no LangSmith here');
+}
+
+/** The checkpoint that a run starts from, wherever the body names it. */
+function checkpointOf({ checkpoint, checkpoint_id: id, config }: RunInput, loc: Loc): string | undefined {
+  const { configurable } = config ?? {};
+  const inConfig = isObject(configurable) ? configurable['checkpoint_id'] : undefined;
+  const { checkpoint_id: inObject, checkpoint_ns: namespace } = checkpoint ?? {};
+  if (namespace !== undefined && namespace !== null && namespace !== '')
+    throw invalidAt(
+      [...loc, 'checkpoint', 'checkpoint_ns'],
+      'must be empty: a sub-graph has no checkpoints of its own',
+    );
+  const named = inObject ?? id ?? inConfig ?? undefined;
+  if (named === undefined || typeof named === 'string') return named;
+  throw invalidAt([...loc, 'checkpoint_id'], 'must be string', 'string_type');
+}
+
+type Given = Pick<RunOrder, 'messages' | 'initial_state' | 'resume'>;
+
+function inputOf({ input, command }: RunInput, { isAtBreakpoint, loc }: Place): Given {
+  if (command) {
+    if (input !== undefined && input !== null)
+      throw invalidAt([...loc, 'command'], 'must be absent where input is given');
+    return byCommand(command, [...loc, 'command']);
+  }
+  if (input === undefined || input === null) return isAtBreakpoint ? { resume: null } : { initial_state: {} };
+  return toGiven(fromValues(input, [...loc, 'input']));
+}
+
+/** Fields alone start a run, as a message does. */
+const toGiven = ({ messages, fields }: Values): Given => ({
+  ...(messages.length > 0 && { messages }),
+  ...((messages.length === 0 || Object.keys(fields).length > 0) && { initial_state: fields }),
+});
+
+function byCommand({ resume, update, goto: target, graph }: JsonObject, loc: Loc): Given {
+  const isGiven = (value: unknown): boolean =>
+    value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+  if (isGiven(target)) throw invalidAt([...loc, 'goto'], 'is not supported: a run goes on where its thread stands');
+  if (isGiven(graph)) throw invalidAt([...loc, 'graph'], 'is not supported: a run is of one graph');
+  const pairs = Array.isArray(update) ? Object.fromEntries(update as [string, unknown][]) : update;
+  const values = isGiven(pairs) ? fromValues(pairs, [...loc, 'update']) : undefined;
+  const changed = values && toGiven(values);
+  if (resume === undefined) return changed ?? { initial_state: {} };
+  return { ...changed, resume };
+}

@@ -1,0 +1,21 @@
+/** A question as the record has it. */
+interface Question {
+  readonly id: string;
+  readonly node: string;
+  readonly value: unknown;
+}
+
+/** A question as LangGraph's clients read it. */
+export interface Interrupt {
+  readonly id: string;
+  readonly value: unknown;
+}
+
+/** The questions in a JSON text. A stop before or after a node asks nothing: it has none in LangGraph, either. */
+export const questionsIn = (json: string | undefined): readonly Question[] =>
+  json === undefined ? [] : (JSON.parse(json) as readonly Question[]).filter(({ value }) => !isStop(value));
+
+const isStop = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'breakpoint' in value && 'nodes' in value;
+
+export const toInterrupt = ({ id, value }: Question): Interrupt => ({ id, value });

@@ -1,0 +1,111 @@
+import type { CheckpointSource } from '@agent-workflow/protos/lists';
+import type { Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
+import { jsonObject, jsonText } from '../../../http/json.ts';
+import { taskIdOf } from '../ids/task-id.ts';
+import { questionsIn, toInterrupt } from './interrupts.ts';
+import { shownTime } from './shown-time.ts';
+import { metadataOf } from './thread.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const sources: Readonly<Record<CheckpointSource, 'input' | 'loop' | 'update' | 'fork'>> = {
+  input: 'input',
+  step: 'loop',
+  update: 'update',
+  fork: 'fork',
+  rollback: 'fork',
+  restore: 'fork',
+};
+
+/** A checkpoint of a thread, and what stands before it. */
+export interface Placed {
+  readonly thread: Thread;
+  readonly checkpoint: ThreadCheckpoint;
+  /** The checkpoint that it was made of; absent of the first that is kept. */
+  readonly before: string | undefined;
+  /** The questions that were open then. */
+  readonly interruptsJson?: string | undefined;
+}
+
+/** The metadata of a checkpoint. */
+export function metadataOfState({ thread, checkpoint }: Placed): JsonObject {
+  const { metadataJson, runId, source, step } = checkpoint;
+  return {
+    ...metadataOf(thread),
+    ...(metadataJson && (JSON.parse(jsonText(metadataJson)) as JsonObject)),
+    ...(runId !== undefined && { run_id: runId }),
+    thread_id: thread.threadId,
+    source: sources[source],
+    step: step ?? -1,
+    parents: {},
+  };
+}
+
+/** The checkpoint from which another was made by going back. */
+export function origin({ metadataJson, source }: ThreadCheckpoint): string | undefined {
+  if (source !== 'restore' || !metadataJson) return undefined;
+  const { parent } = JSON.parse(jsonText(metadataJson)) as { readonly parent?: { readonly checkpoint_id?: unknown } };
+  return typeof parent?.checkpoint_id === 'string' ? parent.checkpoint_id : undefined;
+}
+
+const checkpointOf = (threadId: string, id: string): JsonObject => ({
+  checkpoint_id: id,
+  thread_id: threadId,
+  checkpoint_ns: '',
+});
+
+/** The state of a thread at a checkpoint, member by member as JSON texts. */
+export function stateTexts(placed: Placed, values: string): Readonly<Record<string, string>> {
+  const { thread, checkpoint, before, interruptsJson } = placed;
+  const { threadId } = thread;
+  const { checkpointId, next, createdAt } = checkpoint;
+  const questions = questionsIn(interruptsJson);
+  const tasks = next.map((node) => ({
+    ...{ id: taskIdOf(threadId, checkpointId, node), name: node, path: ['__pregel_pull', node], error: null },
+    interrupts: questions.filter((question) => question.node === node).map(toInterrupt),
+    ...{ checkpoint: null, state: null, result: null },
+  }));
+  return {
+    values,
+    next: JSON.stringify(next),
+    tasks: JSON.stringify(tasks),
+    metadata: JSON.stringify(metadataOfState(placed)),
+    created_at: JSON.stringify(shownTime(createdAt)),
+    checkpoint: JSON.stringify(checkpointOf(threadId, checkpointId)),
+    parent_checkpoint: JSON.stringify(before === undefined ? null : checkpointOf(threadId, before)),
+    interrupts: JSON.stringify(questions.map(toInterrupt)),
+    checkpoint_id: JSON.stringify(checkpointId),
+    parent_checkpoint_id: JSON.stringify(before ?? null),
+  };
+}
+
+/** The state of a thread that has none yet. */
+export const emptyState: Readonly<Record<string, string>> = {
+  values: '{}',
+  next: '[]',
+  tasks: '[]',
+  metadata: 'null',
+  created_at: 'null',
+  checkpoint: 'null',
+  parent_checkpoint: 'null',
+  interrupts: '[]',
+  checkpoint_id: 'null',
+  parent_checkpoint_id: 'null',
+};
+
+/** The members of a state that a request selects, of its values those that it names: `values.messages`. */
+export function selectedState(texts: Readonly<Record<string, string>>, select: readonly string[] | undefined): string {
+  if (!select) return jsonObject(texts);
+  const chosen = Object.fromEntries(Object.entries(texts).filter(([name]) => select.includes(name)));
+  const keys = select.flatMap((name) => (name.startsWith('values.') ? [name.slice('values.'.length)] : []));
+  if (keys.length === 0 || chosen['values'] !== undefined) return jsonObject(chosen);
+  const values = JSON.parse(texts['values'] ?? '{}') as JsonObject;
+  const some = Object.fromEntries(Object.entries(values).filter(([name]) => keys.includes(name)));
+  return jsonObject({ values: JSON.stringify(some), ...chosen });
+}
+
+/** The names of the checkpoint that an update has made. */
+export function updatedText(threadId: string, version: number): string {
+  const checkpoint = { thread_id: threadId, checkpoint_ns: '', checkpoint_id: String(version) };
+  return JSON.stringify({ checkpoint, configurable: checkpoint, checkpoint_id: String(version) });
+}

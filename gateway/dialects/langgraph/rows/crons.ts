@@ -1,0 +1,254 @@
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { userIdOf } from '@agent-workflow/kit/ids';
+import { createQuota } from '@agent-workflow/kit/pages';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { deleted, paused, resumed } from '../../../schedules/advance.ts';
+import { fromScheduleJson, threadOf, withNext, type Schedule } from '../../../schedules/schedule.ts';
+import type { Services } from '../../common/services.ts';
+import {
+  change,
+  checkRun,
+  claimsOf,
+  createStored,
+  find,
+  recordNow,
+  type Found,
+} from '../../common/stored-schedules.ts';
+import { assistantIdOf } from '../ids/assistant-id.ts';
+import { toScheduleSpec } from '../in/cron.ts';
+import { hasAll } from '../in/matches.ts';
+import { toCron } from '../out/cron.ts';
+import { pageHeaders } from '../out/page-headers.ts';
+import { selected } from '../out/selected.ts';
+import { refusalWith } from '../replies/refusal.ts';
+import * as schemas from '../schemas/crons.ts';
+import type { RunInput } from '../schemas/runs.ts';
+import { ThreadParams } from '../schemas/threads.ts';
+import { defaultAgentOf } from './known-assistant.ts';
+import { orderRun } from './ordered-run.ts';
+import { row } from './row.ts';
+
+const kind = 'schedule';
+const read = { resource: 'schedules', action: 'read' } as const;
+const write = { resource: 'schedules', action: 'write' } as const;
+
+type Shown = Readonly<Record<string, unknown>>;
+
+const shown = async (
+  found: Found,
+  { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
+  { execution }: Services,
+): Promise<Shown> => toCron(found, userIdOf(owner) ?? '', await defaultAgentOf(execution, call));
+
+/** The run that a cron starts each time. */
+async function runOf(
+  request: EndpointRequest<unknown, RunInput>,
+  threadId: string | undefined,
+  services: Services,
+): Promise<Schedule['run']> {
+  const { input, call } = request;
+  const { order } = await orderRun(request, { body: input, ...(threadId !== undefined && { threadId }) }, services);
+  const { on_completion: _c, on_disconnect: _d, ...config } = order.config ?? {};
+  return checkRun({ ...order, config }, ['body'], services, call());
+}
+
+async function create(
+  request: EndpointRequest<unknown, CronInput>,
+  threadId: string | undefined,
+  services: Services,
+): Promise<string> {
+  const { input, call, newId } = request;
+  const run = await runOf(request, threadId, services);
+  const now = await recordNow(services.threads, call());
+  const spec = toScheduleSpec(input, { hasThread: threadId !== undefined, now });
+  const schedule = withNext(
+    { spec, run, ...claimsOf(request), paused: input.enabled === false, pending: [], past: [], unkept: [] },
+    now,
+  );
+  const found = await createStored(request, services, newId('schedule'), schedule, ['body']);
+  await request.markAccepted();
+  return JSON.stringify(await shown(found, request, services));
+}
+
+type CronInput = RunInput & {
+  readonly schedule: string;
+  readonly enabled?: boolean;
+};
+
+const createCron = row({
+  name: 'lgCreateCron',
+  method: 'POST',
+  path: '/langgraph/runs/crons',
+  access: write,
+  input: schemas.CreateCron,
+  handle: (request, services) => create(request, undefined, services),
+});
+
+const createCronForThread = row({
+  name: 'lgCreateCronForThread',
+  method: 'POST',
+  path: '/langgraph/threads/{thread_id}/runs/crons',
+  access: write,
+  params: ThreadParams,
+  input: schemas.CreateCron,
+  handle: (request, services) => create(request, request.params.thread_id, services),
+});
+
+/** A cron; a run that starts later is a schedule, too, and none. @throws NotFound */
+async function cronOf(
+  { owner, params, call }: Pick<EndpointRequest<{ readonly schedule_id: string }>, 'owner' | 'params' | 'call'>,
+  { threads }: Services,
+): Promise<Found> {
+  const found = await find(threads, owner, params.schedule_id, call());
+  if (found.schedule.delayed) throw refusalWith('NotFound', 'Not Found');
+  return found;
+}
+
+const getCron = row({
+  name: 'lgGetCron',
+  method: 'GET',
+  path: '/langgraph/runs/crons/{schedule_id}',
+  access: read,
+  params: schemas.CronParams,
+  handle: async (request, services) => JSON.stringify(await shown(await cronOf(request, services), request, services)),
+});
+
+/** What changes the body of the runs, and not when they start. */
+const ofRun = ['input', 'config', 'context', 'webhook', 'interrupt_before', 'interrupt_after', 'assistant_id'] as const;
+
+const updateCron = row({
+  name: 'lgUpdateCron',
+  method: 'PATCH',
+  path: '/langgraph/runs/crons/{schedule_id}',
+  access: write,
+  params: schemas.CronParams,
+  input: schemas.UpdateCron,
+  handle: async (request, services) => {
+    const { input } = request;
+    const before = await cronOf(request, services);
+    const threadId = threadOf(before.schedule.run);
+    const agent = await defaultAgentOf(services.execution, request.call);
+    const known = toCron(before, '', agent)['assistant_id'] as string;
+    const body = { ...input, assistant_id: input.assistant_id ?? known };
+    const isOfRun = ofRun.some((name) => input[name] !== undefined);
+    const given = isOfRun ? await runOf({ ...request, input: body }, threadId, services) : undefined;
+    const changed = await change(request, services, (schedule, now) => {
+      const spec = toScheduleSpec(input, { spec: schedule.spec, hasThread: threadId !== undefined, now });
+      const run = given ? { ...schedule.run, ...changedOf(given, input) } : schedule.run;
+      const next = { ...schedule, spec, run, ...claimsOf(request) };
+      if (input.enabled === false) return paused(next);
+      return input.enabled === true && schedule.paused ? resumed(next, now) : withNext(next, now);
+    });
+    return JSON.stringify(await shown(changed, request, services));
+  },
+});
+
+/** The members of a run that a request has given. */
+function changedOf(run: Schedule['run'], input: Readonly<Record<string, unknown>>): Schedule['run'] {
+  const names = ['context', 'webhook', 'interrupt_before', 'interrupt_after'].filter(
+    (name) => input[name] !== undefined,
+  );
+  const ofInput = input['input'] === undefined ? [] : ['messages', 'initial_state'];
+  const ofConfig = input['config'] === undefined && input['assistant_id'] === undefined ? [] : ['config'];
+  return Object.fromEntries([...names, ...ofInput, ...ofConfig].map((name) => [name, run[name]]));
+}
+
+const deleteCron = row({
+  name: 'lgDeleteCron',
+  method: 'DELETE',
+  path: '/langgraph/runs/crons/{schedule_id}',
+  access: { resource: 'schedules', action: 'delete' },
+  params: schemas.CronParams,
+  status: 204,
+  handle: async (request, services) => {
+    await cronOf(request, services);
+    await change(request, services, deleted);
+    return '';
+  },
+});
+
+interface CronFilter {
+  readonly assistant_id?: string;
+  readonly thread_id?: string;
+  readonly enabled?: boolean;
+  readonly metadata?: Shown;
+}
+
+/** Schedules that are read at a time. */
+const atOnce = 100;
+
+/** The crons that pass every condition, without what their runs are given. */
+async function findAll(
+  request: Pick<EndpointRequest<unknown, CronFilter>, 'owner' | 'call' | 'input'>,
+  { threads, execution }: Services,
+): Promise<readonly Shown[]> {
+  const { owner, call, input } = request;
+  const agent = await defaultAgentOf(execution, call);
+  const { assistant_id: assistant, thread_id: thread, enabled, metadata } = input;
+  const crons: Shown[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await threads.listResources(
+      { kind, owner, limit: atOnce, ...(cursor !== undefined && { cursor }) },
+      call(),
+    );
+    for (const resource of page.resources) {
+      const schedule = fromScheduleJson(resource.json);
+      if (schedule.deleted || schedule.delayed) continue;
+      const cron = toCron({ resource, schedule }, userIdOf(owner) ?? '', agent);
+      const isMeant =
+        (assistant === undefined || [assistant, assistantIdOf(assistant)].includes(cron['assistant_id'] as string)) &&
+        (thread === undefined || cron['thread_id'] === thread) &&
+        (enabled === undefined || cron['enabled'] === enabled) &&
+        hasAll(cron['metadata'] as Shown, metadata);
+      if (isMeant) crons.push({ ...cron, payload: null });
+    }
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return crons;
+}
+
+const compare = (a: unknown, b: unknown): number => {
+  const [one, other] = [String(a ?? ''), String(b ?? '')];
+  return one < other ? -1 : one > other ? 1 : 0;
+};
+
+const searchCrons = row({
+  name: 'lgSearchCrons',
+  method: 'POST',
+  path: '/langgraph/runs/crons/search',
+  access: read,
+  input: schemas.SearchCrons,
+  handle: async (request, services) => {
+    const { input, addReplyHeaders } = request;
+    const { limit, offset, select, sort_by: by = 'created_at', sort_order: order } = input;
+    const sign = order === 'asc' ? 1 : -1;
+    const all = await findAll(request, services);
+    const page = all.toSorted((a, b) => sign * compare(a[by], b[by])).slice(offset, offset + limit);
+    const texts: string[] = [];
+    const isEnough = createQuota(sizes.page);
+    for (const { cron_id: id } of page) {
+      const found = await undefinedIfNotFound(find(services.threads, request.owner, String(id), request.call()));
+      const text = found ? JSON.stringify(selected(await shown(found, request, services), select)) : '';
+      if (isEnough(text.length)) break;
+      if (found) texts.push(text);
+    }
+    addReplyHeaders(pageHeaders({ offset, count: texts.length, total: all.length }));
+    return `[${texts.join(',')}]`;
+  },
+});
+
+const countCrons = row({
+  name: 'lgCountCrons',
+  method: 'POST',
+  path: '/langgraph/runs/crons/count',
+  access: read,
+  input: schemas.CountCrons,
+  handle: async (request, services) => String((await findAll(request, services)).length),
+});
+
+export const cronRows = [
+  ...[createCron, createCronForThread, searchCrons, countCrons],
+  ...[getCron, updateCron, deleteCron],
+];

@@ -1,0 +1,123 @@
+import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { ThreadMatch } from '@agent-workflow/protos/threads';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { invalidAt, type Loc } from '../../../http/fields.ts';
+import { jsonText } from '../../../http/json.ts';
+import { delayedRun } from '../../common/delayed-runs.ts';
+import type { RunOrder } from '../../common/run-order.ts';
+import type { Services } from '../../common/services.ts';
+import { startRun } from '../../common/start-run.ts';
+import { assistantIdOf } from '../ids/assistant-id.ts';
+import { toRunOrder } from '../in/run-order.ts';
+import { questionsIn } from '../out/interrupts.ts';
+import { factsOf, toRun } from '../out/run.ts';
+import { refusalWith } from '../replies/refusal.ts';
+import type { RunInput } from '../schemas/runs.ts';
+import { assistantOfRun, type KnownAssistant } from './known-assistant.ts';
+import { threadMatch } from './threads.ts';
+
+type Request = EndpointRequest<unknown, unknown>;
+
+/** Where a run is asked for. */
+interface Asked {
+  readonly body: RunInput;
+  /** Absent: on a thread of its own. */
+  readonly threadId?: string;
+  readonly loc?: Loc;
+}
+
+/** A run that its body asks for, with what its assistant and its thread say about it. */
+interface OrderedRun extends Asked {
+  readonly order: RunOrder;
+  readonly assistantId: string;
+}
+
+/** Reads what a body asks for. @throws Invalid, and NotFound where thread or assistant are absent */
+export async function orderRun(request: Request, asked: Asked, services: Services): Promise<OrderedRun> {
+  const { body, threadId, loc = ['body'] } = asked;
+  const known = await assistantOfRun(request, body.assistant_id, services);
+  const match =
+    threadId === undefined ? undefined : await undefinedIfNotFound(threadMatch(request, threadId, services));
+  if (threadId !== undefined && !match && body.if_not_exists !== 'create')
+    throw refusalWith('NotFound', 'Thread or assistant not found.');
+  const assistantId = 'own' in known ? assistantIdOf(known.own) : known.stored.id;
+  const agent = 'own' in known ? known.own : known.agent;
+  const order = toRunOrder(body, {
+    ...(threadId !== undefined && { threadId }),
+    assistant: 'own' in known ? { agent } : { assistant_id: assistantId },
+    recursionLimit: limitOf(known),
+    threadMetadata: { graph_id: agent, assistant_id: assistantId, ...body.metadata },
+    isAtBreakpoint: waitsAtBreakpoint(match),
+    loc,
+  });
+  return { ...asked, order, assistantId };
+}
+
+function limitOf(known: KnownAssistant): number | undefined {
+  const limit = 'stored' in known ? known.stored.config['recursion_limit'] : undefined;
+  return typeof limit === 'number' ? limit : undefined;
+}
+
+/** Whether a thread waits before or after a node, and asks nothing. */
+function waitsAtBreakpoint(match: ThreadMatch | undefined): boolean {
+  if (match?.thread.waitsFor !== 'answer') return false;
+  return questionsIn(match.interruptsJson && jsonText(match.interruptsJson)).length === 0;
+}
+
+/** Accepts a run, now or later, and gives the reply to its request. */
+export async function acceptOrdered(
+  request: Request,
+  { order, body, assistantId }: OrderedRun,
+  services: Services,
+): Promise<{ readonly runId: string; readonly threadId: string; readonly shown: object }> {
+  const { owner, call, at } = request;
+  const started = { body, assistantId, config: nodeConfigOf(order) };
+  const after = body.after_seconds ?? 0;
+  if (after > 0) {
+    const later = { ...order, start_at: at.getTime() + after * 1000 };
+    const delayed = await delayedRun({ ...request, input: later }, services);
+    if (delayed) {
+      const { runId, threadId } = delayed;
+      const agent = (order.config?.metadata?.['graph_id'] ?? '') as string;
+      const facts = { runId, threadId, agent, status: 'pending', createdAt: at.getTime(), updatedAt: at.getTime() };
+      return { runId, threadId, shown: toRun(facts, started) };
+    }
+  }
+  const { runId, threadId } = await startRun({ ...request, input: order }, 'full', services).catch(whileBusy(body));
+  const run = await services.threads.getRun({ owner, runId }, call());
+  return { runId, threadId, shown: toRun(factsOf(run), started) };
+}
+
+/** The words for a thread whose run is under way. */
+const whileBusy =
+  ({ multitask_strategy: strategy }: RunInput) =>
+  (error: unknown): never => {
+    const isBusy = strategy === 'reject' && isServiceError(error, 'Conflict') && error.message.endsWith(underWay);
+    throw isBusy ? refusalWith('Conflict', alreadyRunning) : error;
+  };
+
+const underWay = 'has a run under way';
+const alreadyRunning =
+  'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
+
+/** The config without what the service reads of it. */
+function nodeConfigOf({ config = {} }: RunOrder): Readonly<Record<string, unknown>> {
+  const { thread_id: _t, checkpoint_id: _c, metadata: _m, multitask_strategy: _s, agent: _a, ...rest } = config;
+  const { assistant_id: _i, on_completion: _o, on_disconnect: _d, ...own } = rest;
+  return own;
+}
+
+/** @throws Invalid for a run that starts later, where its end is waited for */
+export function refuseLater({ after_seconds: after = 0 }: RunInput): void {
+  if (after > 0) throw invalidAt(['body', 'after_seconds'], 'must be 0 where the end of the run is waited for');
+}
+
+/** Where a run is found, for clients that learn it from the headers of a reply. */
+export const placeOf = (threadId: string, runId: string): string =>
+  `/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}`;
+
+/** The headers of a reply that has waited for a run, or that can be joined. */
+export const joinable = (threadId: string, runId: string): Readonly<Record<string, string>> => ({
+  'Content-Location': placeOf(threadId, runId),
+  Location: `${placeOf(threadId, runId)}/join`,
+});

@@ -1,0 +1,324 @@
+import { eachOf } from '@agent-workflow/kit/each';
+import { isServiceError, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { RunStatus } from '@agent-workflow/protos/lists';
+import type { Run } from '@agent-workflow/protos/threads';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { invalidAt } from '../../../http/fields.ts';
+import { cancelDelayed, findDelayed, refusalOf, slotOf } from '../../common/delayed-runs.ts';
+import { agentOf } from '../../common/named-agent.ts';
+import type { Services } from '../../common/services.ts';
+import { stopOnDisconnect } from '../../common/start-run.ts';
+import { factsOf, statusOfRun, toRun } from '../out/run.ts';
+import { selected } from '../out/selected.ts';
+import { refusalWith } from '../replies/refusal.ts';
+import * as schemas from '../schemas/runs.ts';
+import { ThreadParams } from '../schemas/threads.ts';
+import { defaultAgentOf } from './known-assistant.ts';
+import { acceptOrdered, joinable, orderRun, placeOf, refuseLater } from './ordered-run.ts';
+import { row } from './row.ts';
+import { valuesOfRun } from './run-values.ts';
+import { noThread } from './threads.ts';
+
+const invoke = { resource: 'graph', action: 'invoke' } as const;
+const read = { resource: 'graph', action: 'read' } as const;
+
+type Created = EndpointRequest<unknown, schemas.RunInput>;
+
+/** Accepts the run of a body and answers before it ends. */
+async function create(request: Created, threadId: string | undefined, services: Services): Promise<string> {
+  const ordered = await orderRun(
+    request,
+    { body: request.input, ...(threadId !== undefined && { threadId }) },
+    services,
+  );
+  const accepted = await acceptOrdered(request, ordered, services);
+  request.addReplyHeaders({ 'Content-Location': placeOf(accepted.threadId, accepted.runId) });
+  return JSON.stringify(accepted.shown);
+}
+
+/** The same, and waits for its end. */
+async function createAndWait(request: Created, threadId: string | undefined, services: Services): Promise<string> {
+  refuseLater(request.input);
+  const ordered = await orderRun(
+    request,
+    { body: request.input, ...(threadId !== undefined && { threadId }) },
+    services,
+  );
+  const { runId, threadId: thread } = await acceptOrdered(request, ordered, services);
+  stopOnDisconnect({ ...request, input: ordered.order }, runId, services);
+  request.addReplyHeaders(joinable(thread, runId));
+  await request.markAccepted();
+  return valuesOfRun(request, { runId, threadId: thread }, services);
+}
+
+const createRun = row({
+  name: 'lgCreateRun',
+  method: 'POST',
+  path: '/langgraph/threads/{thread_id}/runs',
+  startsRun: true,
+  access: invoke,
+  params: ThreadParams,
+  input: schemas.CreateRun,
+  handle: (request, services) => create(request, request.params.thread_id, services),
+});
+
+const waitForRun = row({
+  name: 'lgRunAndWait',
+  method: 'POST',
+  path: '/langgraph/threads/{thread_id}/runs/wait',
+  startsRun: true,
+  access: invoke,
+  params: ThreadParams,
+  input: schemas.CreateRun,
+  handle: (request, services) => createAndWait(request, request.params.thread_id, services),
+});
+
+const createStateless = row({
+  name: 'lgCreateStatelessRun',
+  method: 'POST',
+  path: '/langgraph/runs',
+  startsRun: true,
+  access: invoke,
+  input: schemas.CreateRun,
+  handle: (request, services) => create(request, undefined, services),
+});
+
+const waitForStateless = row({
+  name: 'lgStatelessRunAndWait',
+  method: 'POST',
+  path: '/langgraph/runs/wait',
+  startsRun: true,
+  access: invoke,
+  input: schemas.CreateRun,
+  handle: (request, services) => createAndWait(request, undefined, services),
+});
+
+/** Runs that are accepted at the same time. */
+const atOnce = 8;
+
+const createBatch = row({
+  name: 'lgCreateRuns',
+  method: 'POST',
+  path: '/langgraph/runs/batch',
+  isOfAgent: true,
+  access: invoke,
+  input: schemas.CreateRuns,
+  listBody: 'runs',
+  handle: async (request, services) => {
+    const { runs } = request.input;
+    const ordered = await Promise.all(
+      runs.map((body, index) => orderRun(request, { body, loc: ['body', index] }, services)),
+    );
+    const agents = new Set(ordered.map(({ order }) => order.config?.metadata?.['graph_id']));
+    if (request.agent !== undefined && agents.size > 1)
+      throw invalidAt(['body'], 'must be runs of one graph, where authorization is asked about graphs');
+    const shown: object[] = [];
+    await eachOf([...ordered.entries()], atOnce, async ([index, one]) => {
+      const newId = (what: string): string => request.newId(`${String(index)} ${what}`);
+      shown[index] = (await acceptOrdered({ ...request, newId }, one, services)).shown;
+    });
+    return JSON.stringify(shown);
+  },
+});
+
+interface Key {
+  readonly thread_id: string;
+  readonly run_id: string;
+}
+
+type Requested = Pick<EndpointRequest<Key>, 'owner' | 'call' | 'params'>;
+
+/** A run on record. @throws NotFound for one of another thread */
+async function runOf({ owner, call, params }: Requested, { threads }: Pick<Services, 'threads'>): Promise<Run> {
+  const run = await threads.getRun({ owner, runId: params.run_id }, call());
+  if (run.threadId === params.thread_id) return run;
+  throw notFound(`thread "${params.thread_id}" has no run "${params.run_id}"`);
+}
+
+/** A run that starts later, as a reply shows it. @throws NotFound */
+async function laterRun(request: Requested, { threads, execution }: Services): Promise<object> {
+  const { owner, call, params } = request;
+  const found = await findDelayed(threads, { owner, runId: params.run_id }, call());
+  const threadId = found && slotOf(params.run_id, found.schedule).threadId;
+  if (!found || threadId !== params.thread_id) throw notFound('there is no such run');
+  const { resource, schedule } = found;
+  const agent = agentOf(schedule.run['config'] ?? {}).agent ?? (await defaultAgentOf(execution, call));
+  const { createdAt, updatedAt } = resource;
+  const status = refusalOf(schedule) ? 'error' : 'pending';
+  return toRun({ runId: params.run_id, threadId, agent, status, createdAt, updatedAt });
+}
+
+const getRun = row({
+  name: 'lgGetRun',
+  method: 'GET',
+  path: '/langgraph/threads/{thread_id}/runs/{run_id}',
+  access: read,
+  params: schemas.RunParams,
+  handle: async (request, services) => {
+    const run = await runOf(request, services).catch((error: unknown) => {
+      if (isServiceError(error, 'NotFound')) return undefined;
+      throw error;
+    });
+    return JSON.stringify(run ? toRun(factsOf(run)) : await laterRun(request, services));
+  },
+});
+
+const listRuns = row({
+  name: 'lgListRuns',
+  method: 'GET',
+  path: '/langgraph/threads/{thread_id}/runs',
+  access: { resource: 'checkpointer', action: 'read' },
+  params: ThreadParams,
+  input: schemas.RunsQuery,
+  absent: noThread,
+  handle: async ({ owner, params, input, call }, { threads }) => {
+    const { limit, offset, status, select } = input;
+    const found: Run[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await threads.listRuns(
+        { owner, threadId: params.thread_id, limit: runsAtOnce, offset: 0, ...(cursor !== undefined && { cursor }) },
+        call(),
+      );
+      found.push(...page.runs.filter((run) => status === undefined || statusOfRun[run.status] === status));
+      ({ cursor } = page);
+    } while (cursor !== undefined && found.length < offset + limit);
+    const shown = found.slice(offset, offset + limit).map((run) => selected(toRun(factsOf(run)), select));
+    return JSON.stringify(shown);
+  },
+});
+
+const runsAtOnce = 100;
+
+/** @throws Invalid: nothing undoes the steps of a run but a run with that strategy */
+function refuseRollback(action: string | undefined): void {
+  if (action === 'rollback')
+    throw invalidAt(
+      ['query', 'action'],
+      'must be interrupt: a run is rolled back by another with multitask_strategy rollback',
+    );
+}
+
+const cancelRun = row({
+  name: 'lgCancelRun',
+  method: 'POST',
+  path: '/langgraph/threads/{thread_id}/runs/{run_id}/cancel',
+  access: { resource: 'graph', action: 'stop' },
+  params: schemas.RunParams,
+  input: schemas.CancelRun,
+  takesQuery: true,
+  handle: async (request, services) => {
+    const { owner, params, input, call, idempotency } = request;
+    refuseRollback(input.action);
+    const { run_id: runId, thread_id: threadId } = params;
+    const run = await undefinedIfNotFound(runOf(request, services));
+    if (run) await services.execution.stopRun({ owner, runId, ...idempotency }, call());
+    else {
+      await laterRun(request, services);
+      await cancelDelayed({ owner, runId, call }, services);
+    }
+    request.addReplyHeaders(joinable(threadId, runId));
+    return '{}';
+  },
+});
+
+const cancelRuns = row({
+  name: 'lgCancelRuns',
+  method: 'POST',
+  path: '/langgraph/runs/cancel',
+  access: { resource: 'graph', action: 'stop' },
+  input: schemas.CancelRuns,
+  takesQuery: true,
+  status: 204,
+  handle: async (request, services) => {
+    const { owner, input, call } = request;
+    refuseRollback(input.action);
+    const ids = await idsToCancel(request, services);
+    await eachOf(ids, atOnce, async (runId) => {
+      const { execution, threads } = services;
+      const { thread_id: threadId } = input;
+      const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
+      if (!run || (threadId !== undefined && run.threadId !== threadId)) throw refusalWith('NotFound', 'Not Found');
+      await execution.stopRun({ owner, runId }, call());
+    });
+    return '';
+  },
+});
+
+/** The runs that are meant: those that are named, or the open ones of a thread or of all threads. */
+async function idsToCancel(
+  { owner, input, call }: Pick<EndpointRequest<unknown, CancelInput>, 'owner' | 'input' | 'call'>,
+  { threads }: Services,
+): Promise<readonly string[]> {
+  const { run_ids: named, thread_id: threadId, status } = input;
+  if (named) return named;
+  if (status === undefined && threadId === undefined)
+    throw invalidAt(['body', 'run_ids'], 'is required, or thread_id, or status', 'missing');
+  const statuses = openOf[status ?? 'all'];
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await threads.listOwnRuns(
+      { owner, limit: runsAtOnce, statuses, ...(cursor !== undefined && { cursor }) },
+      call(),
+    );
+    for (const run of page.runs) if (threadId === undefined || run.threadId === threadId) ids.push(run.runId);
+    ({ cursor } = page);
+  } while (cursor !== undefined && ids.length < mostCancelled);
+  return ids;
+}
+
+interface CancelInput {
+  readonly run_ids?: readonly string[];
+  readonly thread_id?: string;
+  readonly status?: 'pending' | 'running' | 'all';
+}
+
+const openOf: Readonly<Record<'pending' | 'running' | 'all', readonly RunStatus[]>> = {
+  pending: ['queued'],
+  running: ['running', 'sleeping'],
+  all: ['queued', 'running', 'sleeping'],
+};
+
+/** Runs that one request cancels at most, when it names none. */
+const mostCancelled = 1000;
+
+const joinRun = row({
+  name: 'lgJoinRun',
+  method: 'GET',
+  path: '/langgraph/threads/{thread_id}/runs/{run_id}/join',
+  access: read,
+  params: schemas.RunParams,
+  input: schemas.JoinQuery,
+  handle: async (request, services) => {
+    const { runId, threadId } = await runOf(request, services);
+    const cancels = request.input.cancel_on_disconnect;
+    if (cancels === '1' || cancels === 'true') {
+      const config = { on_disconnect: 'cancel' } as const;
+      stopOnDisconnect({ ...request, input: { recursion_limit: 1, config } }, runId, services);
+    }
+    request.addReplyHeaders(joinable(threadId, runId));
+    return valuesOfRun(request, { runId, threadId }, services);
+  },
+});
+
+/** The record keeps a run as long as its thread. */
+const deleteRun = row({
+  name: 'lgDeleteRun',
+  method: 'DELETE',
+  path: '/langgraph/threads/{thread_id}/runs/{run_id}',
+  access: { resource: 'checkpointer', action: 'delete' },
+  params: schemas.RunParams,
+  handle: async (request, services) => {
+    await runOf(request, services);
+    throw refusalWith(
+      'Invalid',
+      'A run cannot be deleted by itself: it is kept as long as its thread. Delete the thread.',
+    );
+  },
+});
+
+export const runRows = [
+  ...[createRun, waitForRun, createStateless, waitForStateless, createBatch],
+  ...[getRun, listRuns, cancelRun, cancelRuns, joinRun, deleteRun],
+];

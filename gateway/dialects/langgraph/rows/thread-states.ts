@@ -1,0 +1,237 @@
+import { notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { createQuota } from '@agent-workflow/kit/pages';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { invalidAt } from '../../../http/fields.ts';
+import { jsonText } from '../../../http/json.ts';
+import { fieldDefaults } from '../../common/field-defaults.ts';
+import type { Services } from '../../common/services.ts';
+import { hasAll } from '../in/matches.ts';
+import {
+  emptyState,
+  metadataOfState,
+  origin,
+  selectedState,
+  stateTexts,
+  updatedText,
+  type Placed,
+} from '../out/thread-state.ts';
+import { valuesText } from '../out/values.ts';
+import * as schemas from '../schemas/threads.ts';
+import { row } from './row.ts';
+import { applyUpdate, refuseNode } from './state-updates.ts';
+import { noThread, threadMatch } from './threads.ts';
+
+const read = { resource: 'checkpointer', action: 'read' } as const;
+
+type Requested = Pick<EndpointRequest, 'owner' | 'call'>;
+type Calls = Pick<Services, 'threads' | 'execution'>;
+
+/** The checkpoints of a thread that are looked at: more than are kept. */
+const most = 1000;
+
+interface Kept {
+  readonly thread: Thread;
+  readonly interruptsJson: string | undefined;
+  /** The newest first. */
+  readonly checkpoints: readonly ThreadCheckpoint[];
+}
+
+/** A thread with its newest checkpoints. @throws NotFound */
+async function readKept(request: Requested, threadId: string, services: Calls, limit = most): Promise<Kept> {
+  const { owner, call } = request;
+  const [{ thread, interruptsJson }, { checkpoints }] = await Promise.all([
+    threadMatch(request, threadId, services),
+    services.threads.listCheckpoints({ owner, threadId, limit, offset: 0 }, call()),
+  ]);
+  return { thread, checkpoints, interruptsJson: interruptsJson && jsonText(interruptsJson) };
+}
+
+/** The checkpoint at an index of those that are kept. */
+async function placedAt(
+  { owner, call }: Requested,
+  kept: Kept,
+  index: number,
+  { threads }: Calls,
+): Promise<Placed | undefined> {
+  const { thread, checkpoints } = kept;
+  const checkpoint = checkpoints[index];
+  if (!checkpoint) return undefined;
+  const placed = { thread, checkpoint, before: origin(checkpoint) ?? checkpoints[index + 1]?.checkpointId };
+  if (index === 0) return { ...placed, interruptsJson: kept.interruptsJson };
+  const { runId, next } = checkpoint;
+  if (runId === undefined || next.length === 0 || checkpoints[index - 1]?.runId === runId) return placed;
+  const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
+  return { ...placed, interruptsJson: run?.end?.interruptsJson };
+}
+
+/** The state at a checkpoint, member by member. */
+async function textsAt({ owner, call: begin }: Requested, placed: Placed, { threads, execution }: Calls) {
+  const call = begin();
+  const { threadId } = placed.thread;
+  const { checkpointId } = placed.checkpoint;
+  const { state } = await threads.getCheckpoint({ owner, threadId, checkpointId }, call);
+  return stateTexts(placed, valuesText(state, await fieldDefaults(execution, state, call)));
+}
+
+const getState = row({
+  name: 'lgGetState',
+  method: 'GET',
+  path: '/langgraph/threads/{thread_id}/state',
+  access: read,
+  params: schemas.ThreadParams,
+  input: schemas.StateQuery,
+  absent: noThread,
+  handle: async (request, services) => {
+    const kept = await readKept(request, request.params.thread_id, services, 2);
+    const placed = await placedAt(request, kept, 0, services);
+    return selectedState(placed ? await textsAt(request, placed, services) : emptyState, request.input.select);
+  },
+});
+
+async function stateAt(
+  request: Requested,
+  { threadId, checkpointId }: { readonly threadId: string; readonly checkpointId: string },
+  services: Calls,
+): Promise<Readonly<Record<string, string>>> {
+  const kept = await readKept(request, threadId, services);
+  const index = kept.checkpoints.findIndex((checkpoint) => checkpoint.checkpointId === checkpointId);
+  const placed = await placedAt(request, kept, index, services);
+  if (!placed) throw notFound(`thread "${threadId}" has no checkpoint "${checkpointId}"`);
+  return textsAt(request, placed, services);
+}
+
+const getStateAt = row({
+  name: 'lgGetStateAt',
+  method: 'GET',
+  path: '/langgraph/threads/{thread_id}/state/{checkpoint_id}',
+  access: read,
+  params: schemas.CheckpointParams,
+  input: schemas.StateQuery,
+  handle: async (request, services) => {
+    const { thread_id: threadId, checkpoint_id: checkpointId } = request.params;
+    return selectedState(await stateAt(request, { threadId, checkpointId }, services), request.input.select);
+  },
+});
+
+const getStateAtCheckpoint = row({
+  name: 'lgGetStateAtCheckpoint',
+  method: 'POST',
+  path: '/langgraph/threads/{thread_id}/state/checkpoint',
+  access: read,
+  params: schemas.ThreadParams,
+  input: schemas.StateAtCheckpoint,
+  handle: async (request, services) => {
+    const { params, input } = request;
+    const { checkpoint_id: checkpointId, checkpoint_ns: namespace = '' } = input.checkpoint;
+    if (namespace !== '')
+      throw invalidAt(
+        ['body', 'checkpoint', 'checkpoint_ns'],
+        'must be empty: a sub-graph has no checkpoints of its own',
+      );
+    const threadId = params.thread_id;
+    if (checkpointId !== undefined)
+      return selectedState(await stateAt(request, { threadId, checkpointId }, services), input.select);
+    const placed = await placedAt(request, await readKept(request, threadId, services, 2), 0, services);
+    return selectedState(placed ? await textsAt(request, placed, services) : emptyState, input.select);
+  },
+});
+
+const updateState = row({
+  name: 'lgUpdateState',
+  method: 'POST',
+  path: '/langgraph/threads/{thread_id}/state',
+  access: { resource: 'checkpointer', action: 'write' },
+  params: schemas.ThreadParams,
+  input: schemas.UpdateState,
+  absent: noThread,
+  handle: async (request, services) => {
+    const { owner, params, input, idempotency, call } = request;
+    const threadId = params.thread_id;
+    await refuseNode(request, input.as_node, services);
+    const checkpointId = input.checkpoint?.checkpoint_id ?? input.checkpoint_id;
+    const begin = call();
+    const { version } = await services.threads.getThread({ owner, threadId }, begin);
+    const isElsewhere = checkpointId !== undefined && checkpointId !== String(version);
+    const restored = isElsewhere
+      ? await services.threads.restoreThread({ owner, threadId, checkpointId, ...idempotency }, begin)
+      : undefined;
+    const own = idempotency.onceKey === undefined ? {} : { onceKey: `${idempotency.onceKey}/update` };
+    const state = await applyUpdate({ owner, params, call, idempotency: own }, input, services, {
+      loc: ['body'],
+      ...(restored && { expectedVersion: restored.version }),
+    });
+    return updatedText(threadId, state.version);
+  },
+});
+
+type HistoryInput = Readonly<Record<'limit', number>> & {
+  readonly before?: unknown;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly checkpoint?: { readonly checkpoint_id?: string };
+  readonly select?: readonly string[];
+};
+
+/** The states of a thread, the newest first, as many as one reply has room for. */
+async function historyText(
+  request: Pick<EndpointRequest<{ readonly thread_id: string }, HistoryInput>, 'owner' | 'call' | 'params' | 'input'>,
+  services: Calls,
+): Promise<string> {
+  const { params, input } = request;
+  const kept = await readKept(request, params.thread_id, services);
+  const from = firstIndex(input, kept);
+  const texts: string[] = [];
+  const isEnough = createQuota(sizes.page);
+  for (let index = from; index < kept.checkpoints.length && texts.length < input.limit; index++) {
+    const placed = await placedAt(request, kept, index, services);
+    if (!placed || !hasAll(metadataOfState(placed), input.metadata)) continue;
+    const text = selectedState(await textsAt(request, placed, services), input.select);
+    if (isEnough(text.length)) break;
+    texts.push(text);
+  }
+  return `[${texts.join(',')}]`;
+}
+
+/** Where the states begin: behind the checkpoint before which they are asked for. One that is not kept has none behind it. */
+function firstIndex({ before, checkpoint }: HistoryInput, { checkpoints }: Kept): number {
+  const indexOf = (id: unknown): number => {
+    const index = checkpoints.findIndex(({ checkpointId }) => checkpointId === id);
+    return index === -1 ? checkpoints.length : index;
+  };
+  if (before !== undefined) return indexOf(idIn(before)) + 1;
+  return checkpoint?.checkpoint_id === undefined ? 0 : indexOf(checkpoint.checkpoint_id);
+}
+
+function idIn(before: unknown): unknown {
+  if (typeof before !== 'object' || before === null) return before;
+  const { configurable, checkpoint_id: own } = before as {
+    readonly configurable?: { readonly checkpoint_id?: unknown };
+    readonly checkpoint_id?: unknown;
+  };
+  return configurable?.checkpoint_id ?? own;
+}
+
+const getHistory = row({
+  name: 'lgGetHistory',
+  method: 'POST',
+  path: '/langgraph/threads/{thread_id}/history',
+  access: read,
+  params: schemas.ThreadParams,
+  input: schemas.History,
+  absent: noThread,
+  handle: historyText,
+});
+
+const listHistory = row({
+  name: 'lgListHistory',
+  method: 'GET',
+  path: '/langgraph/threads/{thread_id}/history',
+  access: read,
+  params: schemas.ThreadParams,
+  input: schemas.HistoryQuery,
+  absent: noThread,
+  handle: historyText,
+});
+
+export const stateRows = [getState, getStateAt, getStateAtCheckpoint, updateState, getHistory, listHistory];

@@ -1,0 +1,43 @@
+import { Type } from '../../common/builders.ts';
+import { JsonObject, paging, PathId, sortOrder, texts, word } from './common.ts';
+import { cronFields } from './runs.ts';
+
+/** A cron is a schedule of the service. */
+export const CronParams = Type.Object({ schedule_id: PathId });
+
+const times = {
+  timezone: Type.Optional(Type.String({ maxLength: 64 })),
+  end_time: Type.Optional(Type.String({ maxLength: 64 })),
+  enabled: Type.Optional(Type.Boolean()),
+  on_run_completed: Type.Optional(word(['delete', 'keep'])),
+};
+
+export const CreateCron = Type.Object({
+  ...cronFields,
+  ...times,
+  schedule: Type.String({ minLength: 1, maxLength: 256 }),
+});
+
+export const UpdateCron = Type.Object({
+  ...cronFields,
+  ...times,
+  assistant_id: Type.Optional(cronFields.assistant_id),
+  schedule: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+});
+
+const filter = {
+  assistant_id: Type.Optional(Type.String({ maxLength: 256 })),
+  thread_id: Type.Optional(PathId),
+  enabled: Type.Optional(Type.Boolean()),
+  metadata: Type.Optional(JsonObject),
+};
+export const CountCrons = Type.Object(filter);
+export const SearchCrons = Type.Object({
+  ...filter,
+  ...paging,
+  sort_by: Type.Optional(
+    word(['cron_id', 'assistant_id', 'thread_id', 'next_run_date', 'end_time', 'created_at', 'updated_at']),
+  ),
+  sort_order: sortOrder,
+  select: Type.Optional(texts(32)),
+});
