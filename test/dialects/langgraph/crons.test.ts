@@ -50,10 +50,10 @@ test('crons are searched and counted', async (t) => {
   const metadata = { search: 'crons' };
   await crons().createForThread(threadId, graphId, { ...daily, metadata });
   await crons().create('office', { ...daily, metadata, enabled: false });
-  t.is(await crons().count({ metadata } as never), 2);
+  t.is(await crons().count({ metadata }), 2);
   t.is(await crons().count({ threadId }), 1);
   t.like(await crons().search({ threadId }), { length: 1, 0: { thread_id: threadId } });
-  t.like(await crons().search({ metadata, enabled: false } as never), { length: 1, 0: { enabled: false } });
+  t.like(await crons().search({ metadata, enabled: false }), { length: 1, 0: { enabled: false } });
   t.like(await crons().search({ assistantId: 'office' }), { length: 1 });
   const page = await service.send('POST', '/runs/crons/search', { metadata, limit: 1 });
   t.deepEqual([page.headers.get('x-pagination-total'), page.headers.get('x-pagination-next')], ['2', '1']);

@@ -128,7 +128,7 @@ test('several runs are cancelled by id, and by status', async (t) => {
 
 test('a run without a thread has one of its own', async (t) => {
   t.deepEqual(textsOf(await runs().wait(null, graphId, sending('one off'))), ['one off', 'pale blue sky over hills']);
-  const run = await runs().create(null as never, graphId, { ...sending('alone'), onCompletion: 'keep' as never });
+  const run = await runs().create(null, graphId, { ...sending('alone'), onCompletion: 'keep' as never });
   t.deepEqual(textsOf(await runs().join(run.thread_id, run.run_id)), ['alone', 'pale blue sky over hills']);
   const batch = await runs().createBatch([
     { assistantId: graphId, ...sending('b1') },

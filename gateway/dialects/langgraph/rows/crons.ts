@@ -209,8 +209,10 @@ async function findAll(
   return crons;
 }
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 const compare = (a: unknown, b: unknown): number => {
-  const [one, other] = [String(a ?? ''), String(b ?? '')];
+  const [one, other] = [textOf(a), textOf(b)];
   return one < other ? -1 : one > other ? 1 : 0;
 };
 

@@ -16,7 +16,7 @@ import type { RunInput } from '../schemas/runs.ts';
 import { assistantOfRun, type KnownAssistant } from './known-assistant.ts';
 import { threadMatch } from './threads.ts';
 
-type Request = EndpointRequest<unknown, unknown>;
+type Request = EndpointRequest;
 
 /** Where a run is asked for. */
 interface Asked {
