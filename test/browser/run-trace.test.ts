@@ -2,7 +2,7 @@ import { createClient, type Client, type TraceSpan } from '@agent-workflow/clien
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { secrets } from '../agents/traced.ts';
-import { openPage, slack, violationsIn, type PageOptions } from './browser.ts';
+import { openPage, sizes, slack, violationsIn, type PageOptions } from './browser.ts';
 import { scripts } from './scripts.ts';
 import { slowest } from './slowest.ts';
 import { browserTest, servePages } from './suite.ts';
@@ -204,6 +204,26 @@ browserTest('the command that is copied makes the run again, and names the token
   t.true(command.includes('Bearer $TOKEN'));
   t.true(command.includes('ask 42'));
   t.false(command.includes('the-token-of-the-tab'));
+});
+
+browserTest('what a model said leads to the memories nearest to it', async (t) => {
+  const page = await open(t, await ended('ask 42'));
+  await row(page, /^Model small-1/)
+    .last()
+    .click();
+  await pane(page).getByRole('tab', { name: 'Output' }).click();
+  const link = page.getByRole('link', { name: 'Find it in the memory' });
+  t.regex((await link.getAttribute('href')) ?? '', /^#\/memory\?search=/);
+});
+
+browserTest('on a phone all that can be done with a run is in reach', async (t) => {
+  const page = await open(t, await ended('fail'), { size: 'phone' });
+  for (const name of ['Retry', 'Copy as curl', 'Compare with another run']) {
+    const box = await page.getByRole('button', { name, exact: true }).first().boundingBox();
+    t.true(box !== null && box.x >= 0 && box.x + box.width <= sizes.phone.width, `${name} ${JSON.stringify(box)}`);
+  }
+  const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  t.true(width <= 0);
 });
 
 browserTest('two runs stand side by side, step by step', async (t) => {

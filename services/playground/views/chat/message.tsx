@@ -1,9 +1,9 @@
 import type { ReadonlySignal } from '@preact/signals';
 import { textOf } from '@agent-workflow/client';
-import { toHash } from '../../session/route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { exactTime } from '../../ui/relative-time.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { MemoryLink } from '../../ui/memory-link.tsx';
 import { Answered } from './answered.tsx';
 import type { Conversation, Entry } from './conversation.ts';
 import { Blocks } from './message-blocks.tsx';
@@ -150,27 +150,8 @@ function Actions({ entry, actions, isRefused }: ActionsProps) {
       <button {...sign} aria-label="Open the run" title="Open the run" onClick={() => actions.openRun(entry)}>
         <Icon name="runs" />
       </button>
-      {role === 'assistant' && <InMemory text={textOf({ content: blocks })} />}
+      {role === 'assistant' && <MemoryLink isSign text={textOf({ content: blocks })} />}
       {role === 'user' && <When timestamp={timestamp} />}
     </div>
-  );
-}
-
-/** More characters of an answer are not searched for. */
-const maxSearched = 500;
-
-/** Leads to the memories that an answer may come from: those nearest to its words. */
-function InMemory({ text }: { readonly text: string }) {
-  const search = text.slice(0, maxSearched).toWellFormed().trim();
-  if (search === '') return null;
-  return (
-    <a
-      class="button button-quiet button-sign tiny"
-      href={toHash({ view: 'memory', query: { search } })}
-      aria-label="Find it in the memory"
-      title="Find it in the memory"
-    >
-      <Icon name="memory" />
-    </a>
   );
 }

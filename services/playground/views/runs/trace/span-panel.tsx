@@ -4,13 +4,14 @@ import { CopyButton } from '../../../ui/copy-button.tsx';
 import { JsonTree } from '../../../ui/json-tree/json-tree.tsx';
 import { Plain } from '../../../ui/plain.tsx';
 import { StateDiff } from '../../../ui/json-tree/state-diff.tsx';
+import { MemoryLink } from '../../../ui/memory-link.tsx';
 import { SentMessages } from './sent-messages.tsx';
 import { answerOf, callOf, outputOf, sentBy } from './span-content.ts';
 import { errorOfNode, holdersOf, statusOfNode, type SpanNode } from './span-tree.ts';
 import { stackParts } from './stack-parts.ts';
 import type { PastFields, StepRecord } from './step-record.ts';
 import { nameOf } from './row-kind.ts';
-import type { SpanContent, TraceSpan } from '@agent-workflow/client';
+import { textOf, type Block, type SpanContent, type TraceSpan } from '@agent-workflow/client';
 
 export interface SpanPanelProps {
   readonly node: SpanNode;
@@ -111,7 +112,10 @@ function Output({ node, record, showsContent, status }: SpanPanelProps & { reado
   if (span.kind === 'tool') {
     const { result } = callOf(span, record);
     return result ? (
-      <JsonTree label="Result" value={result['content'] ?? result} />
+      <>
+        <JsonTree label="Result" value={result['content'] ?? result} />
+        <MemoryLink text={resultText(result)} />
+      </>
     ) : (
       <Nothing>No message holds its result.</Nothing>
     );
@@ -119,7 +123,10 @@ function Output({ node, record, showsContent, status }: SpanPanelProps & { reado
   if (span.kind === 'model') {
     const answer = answerOf(span, record);
     return answer ? (
-      <SentMessages messages={[answer]} />
+      <>
+        <SentMessages messages={[answer]} />
+        <MemoryLink text={textOf(answer)} />
+      </>
     ) : (
       <Nothing>{withheld(span, showsContent, 'Its answer became no message, and')}</Nothing>
     );
@@ -148,6 +155,9 @@ function Output({ node, record, showsContent, status }: SpanPanelProps & { reado
     </>
   );
 }
+
+/** What a tool gave, where that is a text. */
+const resultText = ({ output }: Block): string => (typeof output === 'string' ? output : '');
 
 /** What the step of the run has changed, whichever of its spans is chosen. */
 export function DiffPanel({ node, record }: SpanPanelProps) {
