@@ -157,3 +157,22 @@ for (const size of ['desktop', 'phone'] as const) {
     });
   }
 }
+
+for (const size of ['desktop', 'phone'] as const) {
+  browserTest(`the navigation counts what waits, and follows what is answered: ${size}`, async (t) => {
+    await empty();
+    await question('counted-1', refund);
+    await question('counted-2', refund);
+    const { page } = await openPage(t, `${service.url()}/playground#/runs`, { size });
+    const link = page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: /^Inbox/ });
+    await link.getByText('2 waiting').waitFor();
+    t.deepEqual(await violationsIn(page), []);
+    await link.click();
+    await row(page, refund.question).first().click();
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await link.getByText('1 waiting').waitFor();
+    await empty();
+    await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Runs' }).click();
+    await link.locator('.place-count').waitFor({ state: 'detached' });
+  });
+}

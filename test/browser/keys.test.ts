@@ -46,8 +46,14 @@ browserTest('the palette finds a view, an action and a thread by its words, and 
 
   await page.keyboard.press('Control+k');
   await box.fill('60 kettles');
-  await page.getByRole('option', { name: /Kettles under €60/ }).click();
+  await page.getByRole('option', { name: 'Kettles under €60 Thread' }).click();
   await page.getByRole('heading', { name: 'Kettles under €60', level: 1 }).waitFor();
+
+  await page.keyboard.press('Control+k');
+  await box.fill('run completed kettles');
+  await page.getByRole('option', { name: /Kettles under €60/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('article', { name: 'Run' }).waitFor();
 
   await page.keyboard.press('Control+k');
   await box.fill('list the k');

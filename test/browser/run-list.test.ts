@@ -183,6 +183,22 @@ browserTest('a list of more than a page goes on by itself, and the keyboard alon
   await rowOf(page, first).focus();
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => url.hash === `#/runs/${first}`);
+  await page.getByRole('article', { name: 'Run' }).waitFor();
+  await page.goBack();
+  await page.waitForFunction((href) => document.activeElement?.getAttribute('href') === href, `#/runs/${first}`);
+  t.true(await rowOf(page, first).isVisible(), 'the way back leads to the row, however far down it is');
+});
+
+browserTest('the way back from a run of a selection leads to the selection, and to the row', async (t) => {
+  const fell = await ended('fall');
+  const page = await open(t, '?status=failed', { size: 'phone' });
+  await rowOf(page, fell).click();
+  await page.getByRole('link', { name: 'Back to Runs' }).first().click();
+  await page.waitForURL((url) => url.hash === '#/runs?status=failed');
+  await page.waitForFunction((href) => document.activeElement?.getAttribute('href') === href, `#/runs/${fell}`);
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('Completed');
+  await rowOf(page, fell).waitFor({ state: 'detached' });
+  t.is(await rowOf(page, fell).count(), 0);
 });
 
 for (const size of ['desktop', 'phone'] as const) {

@@ -1,7 +1,7 @@
 import { createClient, type Client } from '@agent-workflow/client';
 import test, { type ExecutionContext } from 'ava';
 import type { Locator, Page } from 'playwright-core';
-import { openPage, violationsIn } from './browser.ts';
+import { openPage, sizes, violationsIn } from './browser.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test);
@@ -269,3 +269,18 @@ for (const size of ['desktop', 'phone'] as const) {
     });
   }
 }
+
+browserTest('on a phone the versions are a strip that scrolls in itself', async (t) => {
+  for (let turn = 0; turn < 3; turn++) await runTurn('strip', 'hello');
+  const page = await open(t, 'threads/strip', { size: 'phone' });
+  const strip = page.getByRole('navigation', { name: /^Versions/ }).getByRole('list');
+  await versions(page).nth(4).waitFor();
+  const box = await strip.boundingBox();
+  t.true(box !== null && box.x + box.width <= sizes.phone.width, JSON.stringify(box));
+  t.true(await strip.evaluate((list) => list.scrollWidth > list.clientWidth + 100));
+  await strip.hover();
+  await page.mouse.wheel(400, 0);
+  await page.waitForFunction(() => (document.querySelector('nav[aria-labelledby] > ol')?.scrollLeft ?? 0) > 100);
+  await versions(page).nth(4).click();
+  await page.waitForURL(/at=/);
+});

@@ -1,7 +1,7 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { mergeFirstPage } from './live-merge.ts';
-import { usePages, type ListPage, type PagedList } from './pages.ts';
+import { usePages, type ListPage, type PagedList, type Pages } from './pages.ts';
 
 /** A list that follows what happens. */
 export interface LiveList<T> extends PagedList<T> {
@@ -23,6 +23,8 @@ interface LiveListOptions<T> {
   readonly isMoving: (item: T) => boolean;
   /** Whether somebody reads the list, so that nothing may move. */
   readonly isReading: () => boolean;
+  /** What was shown of the same list before: it is shown at once, and its first page is then read again. */
+  readonly kept?: Pages<T> | undefined;
 }
 
 /** How often the first page is read again while something moves, and while nothing does, in milliseconds. */
@@ -31,12 +33,13 @@ const restingMs = 9000;
 
 /** Reads a list page by page, and its first page again and again while the page is in sight. */
 export function useLiveList<T>(options: LiveListOptions<T>): LiveList<T> {
-  const { load, inputs } = options;
+  const { load, inputs, kept } = options;
   const latest = useRef(options);
   latest.current = options;
-  const pages = usePages(load, inputs);
+  const pages = usePages(load, inputs, kept);
   const waiting = useSignal(0);
   const held = useRef<readonly T[] | undefined>(undefined);
+  const wasKept = useRef(kept !== undefined);
   const { items } = pages.state.value;
   const isMoving = items.some(options.isMoving);
 
@@ -79,6 +82,8 @@ export function useLiveList<T>(options: LiveListOptions<T>): LiveList<T> {
         () => undefined,
       );
     };
+    if (wasKept.current) read();
+    wasKept.current = false;
     const timer = setInterval(read, isMoving ? movingMs : restingMs);
     document.addEventListener('visibilitychange', read);
     return () => {

@@ -29,10 +29,12 @@ type LoadPage<T> = (cursor: string | undefined, signal: AbortSignal) => Promise<
 
 /**
  * Reads a list page by page: the first when the component appears, when one of `inputs` changes, when somebody signs in, and when
- * `again` is called; the next at each `more`. The items of before stay until the new ones are loaded.
+ * `again` is called; the next at each `more`. The items of before stay until the new ones are loaded. What is `kept` of the list from
+ * before the component appeared is shown as it is, and not read at first.
  */
-export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[]): PagedList<T> {
-  const state = useSignal<Pages<T>>({ items: [], isLoading: true });
+export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[], kept?: Pages<T>): PagedList<T> {
+  const state = useSignal<Pages<T>>(kept ?? { items: [], isLoading: true });
+  const isKept = useRef(kept !== undefined);
   const turn = useSignal(0);
   const latest = useRef(load);
   latest.current = load;
@@ -53,7 +55,8 @@ export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[]): Page
   useEffect(() => {
     const controller = new AbortController();
     lifetime.current = controller;
-    read(undefined, controller);
+    if (isKept.current) isKept.current = false;
+    else read(undefined, controller);
     return () => controller.abort();
   }, [...inputs, token.value, turn.value]);
   const more = (): void => {

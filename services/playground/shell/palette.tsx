@@ -96,10 +96,12 @@ async function readRecent(signal: AbortSignal): Promise<readonly Entry[]> {
       kind: 'Thread',
       run: () => go({ view: 'threads', id }),
     })),
-    ...(runs.status === 'fulfilled' ? runs.value.runs : []).map(({ run_id: id, status, agent }): Entry => ({
-      text: `${agent} ${status} ${id}`,
-      kind: 'Run',
-      run: () => go({ view: 'runs', id }),
-    })),
+    ...(runs.status === 'fulfilled' ? runs.value.runs : []).map(
+      ({ run_id: id, status, agent, thread_title: title }): Entry => ({
+        text: title ?? `${agent ?? 'run'} ${id}`,
+        kind: `Run, ${status}`,
+        run: () => go({ view: 'runs', id }),
+      }),
+    ),
   ];
 }

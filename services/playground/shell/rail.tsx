@@ -2,6 +2,8 @@ import { useSignal } from '@preact/signals';
 import { isReachable, signInReason, token } from '../session/session.ts';
 import { route, toHash, type View } from '../session/route.ts';
 import { theme, themes } from '../session/theme.ts';
+import { useWaitingCount, waitingCount } from '../session/waiting-count.ts';
+import { grouped } from '../ui/format.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Modal } from '../ui/modal.tsx';
 import { isPaletteOpen } from './dialogs.ts';
@@ -13,6 +15,7 @@ import { isMac } from './platform.ts';
 export function Rail() {
   const open = route.value.unknown === undefined ? route.value.view : undefined;
   const isMoreOpen = useSignal(false);
+  useWaitingCount();
   const isRestOpen = places.some(({ view, isFirst }) => view === open && isFirst !== true);
   return (
     <header class="rail">
@@ -91,8 +94,26 @@ function PlaceLink({ place: { view, title, isFirst, isApart }, open, onClick }: 
       <a href={toHash({ view })} aria-current={view === open ? 'page' : undefined} onClick={onClick}>
         <Icon name={view} />
         <span>{title}</span>
+        {view === 'inbox' && <Waiting />}
       </a>
     </li>
+  );
+}
+
+/** More are not counted where there is room for two signs. */
+const mostShown = 99;
+
+/** How many threads wait for a person; nothing where none does. */
+function Waiting() {
+  const { count = 0, isAtLeast = false } = waitingCount.value ?? {};
+  if (count === 0) return null;
+  const isMore = isAtLeast || count > mostShown;
+  return (
+    <b class="place-count">
+      {grouped(Math.min(count, mostShown))}
+      {isMore && '+'}
+      <span class="unseen"> waiting</span>
+    </b>
   );
 }
 

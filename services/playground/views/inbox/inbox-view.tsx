@@ -1,11 +1,12 @@
 import '../../styles/inbox.css';
 import { useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { tickedNow } from '../../session/minute.ts';
 import { usePages, type PagedList } from '../../session/pages.ts';
 import { useRefresh } from '../../session/refresh.ts';
 import { route } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
+import { noteWaiting } from '../../session/waiting-count.ts';
 import { counted, grouped } from '../../ui/format.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { Blank } from '../../ui/patterns/blank.tsx';
@@ -69,12 +70,16 @@ function WaitingList({ waiting, openId }: WaitingListProps) {
   const { items, cursor, isLoading, error } = waiting.state.value;
   const chosen = useSignal<ReadonlySet<string>>(new Set());
   const left = items.filter((each) => !isAnswered(each));
+  const isWhole = !isLoading && error === undefined && cursor === undefined;
+  useEffect(() => {
+    if (isWhole) noteWaiting(left.length);
+  }, [isWhole, left.length]);
   const groups = useMemo(() => groupsOf(left, tickedNow.value), [items, left.length, tickedNow.value]);
   const choose = (threadId: string, isChosen: boolean): void => {
     const others = [...chosen.peek()].filter((each) => each !== threadId);
     chosen.value = new Set(isChosen ? [...others, threadId] : others);
   };
-  const isEmpty = left.length === 0 && !isLoading && error === undefined && cursor === undefined;
+  const isEmpty = left.length === 0 && isWhole;
   return (
     <ListPane
       title="Inbox"

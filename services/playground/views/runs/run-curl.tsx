@@ -26,7 +26,7 @@ export function RunCurl({ run }: { readonly run: Run }) {
   return (
     <button
       type="button"
-      class="button-quiet button-sign only-wide"
+      class="button-quiet button-sign"
       aria-label="Copy as curl"
       title="Copy as curl"
       onClick={() => void copy().catch(() => toast({ text: 'The browser did not let the page copy.' }))}

@@ -28,21 +28,23 @@ interface RunHeadProps {
   readonly followed: FollowedRun;
   readonly traced: FollowedTrace;
   readonly place: RunPlace;
+  /** The address of the list that it was opened from. */
+  readonly backHref: string;
   readonly onStopped: () => void;
 }
 
 /** What is known of a run at a glance, why it failed, and what can be done with it. */
-export function RunHead({ run, followed, traced, place, onStopped }: RunHeadProps) {
+export function RunHead({ run, followed, traced, place, backHref, onStopped }: RunHeadProps) {
   const { log, phase, error, again } = followed;
   const status = statusNow(log, run);
   const trace = traced.trace.value;
   return (
     <header class="run-top">
       <div class="bar">
-        <a class="button button-quiet button-sign back" href={toHash({ view: 'runs' })} aria-label="Back to Runs">
+        <a class="button button-quiet button-sign back" href={backHref} aria-label="Back to Runs">
           <Icon name="back" />
         </a>
-        <a class="crumb" href={toHash({ view: 'runs' })}>
+        <a class="crumb" href={backHref}>
           Runs
         </a>
         <CopyId id={run.run_id} what="the id of the run" />

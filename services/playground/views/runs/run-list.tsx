@@ -1,6 +1,6 @@
 import type { Run, RunCounts, RunFilter } from '@agent-workflow/client';
 import { useSignal, type Signal } from '@preact/signals';
-import { useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useSeveralAgents } from '../../session/agents.ts';
 import { serviceNow } from '../../session/clock.ts';
 import { useLiveList, type LiveList } from '../../session/live-list.ts';
@@ -21,7 +21,8 @@ import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { SaveFilter } from '../../ui/saved-tabs.tsx';
 import { TimeInGroup } from '../../ui/patterns/time-in-group.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { VirtualList } from '../../ui/virtual-list.tsx';
+import { VirtualList, type ListActions } from '../../ui/virtual-list.tsx';
+import { focusRow, leftOf, useLeaving, type LeftList } from './left-list.ts';
 import { RunChart } from './run-chart.tsx';
 import { RunFilters, savedRunFilters } from './run-filters.tsx';
 import { chartFilterOf, givenFilters, runFilterOf, selectionOf, statusesOf } from './run-selection.ts';
@@ -32,13 +33,13 @@ import { StopRun } from './stop-run.tsx';
 const pageSize = 100;
 
 /** The runs of all threads, newest first, by what the address selects. */
-export function RunList() {
+export function RunList({ left, openedId }: Omit<ListedRunsProps, 'query'>) {
   useTitle('Runs');
   const { query } = route.value;
   const selection = selectionOf(query);
   const word = selection['status'] ?? '';
   if (!statusesOf(word)) return <UnknownStatus query={selection} word={word} />;
-  return <ListedRuns query={selection} />;
+  return <ListedRuns {...{ left, openedId }} query={selection} />;
 }
 
 type Query = Readonly<Record<string, string>>;
@@ -54,7 +55,16 @@ function UnknownStatus({ query, word }: { readonly query: Query; readonly word: 
   );
 }
 
-function ListedRuns({ query }: { readonly query: Query }) {
+interface ListedRunsProps {
+  readonly query: Query;
+  /** The list that a run was opened from, if it was one. */
+  readonly left: Signal<LeftList | undefined>;
+  /** The run that was opened last. */
+  readonly openedId: string | undefined;
+}
+
+function ListedRuns({ query, left, openedId }: ListedRunsProps) {
+  const before = useRef(leftOf(left.peek(), query)).current;
   const body = useRef<HTMLDivElement>(null);
   const stopped = useSignal<Run | undefined>(undefined);
   const runs = useLiveList<Run>({
@@ -64,7 +74,9 @@ function ListedRuns({ query }: { readonly query: Query }) {
     timeOf: createdAt,
     isMoving: ({ status }) => isUnderWay(status),
     isReading: () => isRead(body.current),
+    kept: before?.pages,
   });
+  useLeaving(left, () => ({ query, pages: runs.state.peek() }));
   const charted = useCounts(query);
   const onStopped = (run: Run): void => {
     stopped.value = undefined;
@@ -79,7 +91,7 @@ function ListedRuns({ query }: { readonly query: Query }) {
     >
       <div class="run-chart-place">{charted && <RunChart {...charted} query={query} />}</div>
       <div class="run-rows" ref={body}>
-        <Rows runs={runs} query={query} stopped={stopped} days={charted?.counts.days ?? []} />
+        <Rows {...{ runs, query, stopped }} days={charted?.counts.days ?? []} openedId={before && openedId} />
       </div>
       {stopped.value && (
         <StopRun
@@ -126,12 +138,21 @@ interface RowsProps {
   readonly stopped: Signal<Run | undefined>;
   /** What was counted of each day. */
   readonly days: RunCounts['days'];
+  /** The run that the reader comes back from. */
+  readonly openedId: string | undefined;
 }
 
-function Rows({ runs, query, stopped, days }: RowsProps) {
+function Rows({ runs, query, stopped, days, openedId }: RowsProps) {
   const { items, cursor, isLoading, error } = runs.state.value;
   const showsAgent = useSeveralAgents().length > 0;
   const entries = useMemo(() => groupByDay(items, { keyOf: ({ run_id: id }) => id, timeOf: createdAt }), [items]);
+  const actions = useRef<ListActions>(null);
+  useEffect(() => {
+    const at = entries.findIndex(({ key }) => key === openedId);
+    if (openedId === undefined || at === -1) return undefined;
+    actions.current?.show(at);
+    return focusRow(document.querySelector('.run-rows'), toHash({ view: 'runs', id: openedId }));
+  }, []);
   const now = serviceNow();
   if (items.length === 0 && error !== undefined) return <Failure error={error} retry={runs.again} />;
   if (items.length === 0 && isLoading) return <Skeleton rows={10} />;
@@ -159,6 +180,7 @@ function Rows({ runs, query, stopped, days }: RowsProps) {
         keyOf={({ key }) => key}
         render={render}
         onNearEnd={runs.more}
+        actions={actions}
       />
       <LoadMore pages={runs.state.value} thing="run" more={runs.more} again={runs.again} />
     </>

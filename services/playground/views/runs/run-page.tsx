@@ -4,7 +4,7 @@ import type { Run } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
 import { useMemo, useState } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
-import { route } from '../../session/route.ts';
+import { route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { counted } from '../../ui/format.ts';
 import { Failure } from '../../ui/patterns/failure.tsx';
@@ -28,8 +28,14 @@ import { TracePanel } from './trace/trace-panel.tsx';
 import { titleOf } from './other-run.tsx';
 import { useNow } from './use-now.ts';
 
+interface RunPageProps {
+  readonly id: string;
+  /** The selection of the list that it was opened from. */
+  readonly listQuery: Readonly<Record<string, string>>;
+}
+
 /** One run: where its time went, why it failed, its way through the graph, and its events. */
-export function RunPage({ id }: { readonly id: string }) {
+export function RunPage({ id, listQuery }: RunPageProps) {
   const followed = useFollowedRun(id);
   const { log, phase } = followed;
   followed.readVersion();
@@ -51,7 +57,12 @@ export function RunPage({ id }: { readonly id: string }) {
   const place = readPlace(route.value.query);
   return (
     <article class={`run-page ${place.isInside ? 'is-inside' : ''}`} aria-label="Run">
-      <RunHead run={value} followed={followed} traced={traced} place={place} onStopped={run.again} />
+      <RunHead
+        {...{ followed, traced, place }}
+        run={value}
+        backHref={toHash({ view: 'runs', query: listQuery })}
+        onStopped={run.again}
+      />
       <RunBody key={log.generation} run={value} followed={followed} traced={traced} place={place} />
     </article>
   );

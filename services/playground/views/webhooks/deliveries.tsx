@@ -51,9 +51,11 @@ export function Deliveries({ state, webhookId }: DeliveriesProps) {
   return (
     <>
       {state === 'dead' && listed.length > 1 && (
-        <button type="button" disabled={resendAll.isBusy.value} onClick={() => resendAll.start()}>
-          Send all {listed.length} again
-        </button>
+        <div class="row">
+          <button type="button" disabled={resendAll.isBusy.value} onClick={() => resendAll.start()}>
+            Send all {listed.length} again
+          </button>
+        </div>
       )}
       {resendAll.error.value !== undefined && <Failure error={resendAll.error.value} />}
       {items.length === 0 && isLoading && <Skeleton rows={4} />}

@@ -1,0 +1,55 @@
+import { RequestError } from '@agent-workflow/client';
+import { signal, type ReadonlySignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { useRefresh } from './refresh.ts';
+import { route } from './route.ts';
+import { client, signInReason, token } from './session.ts';
+
+/** How many threads wait for a person. */
+interface WaitingCount {
+  readonly count: number;
+  /** Whether older threads were not looked at. */
+  readonly isAtLeast: boolean;
+}
+
+const counted = signal<WaitingCount | undefined>(undefined);
+
+/** What waits for a person, as far as it is known: counted by the service, or seen by the view that lists it. */
+export const waitingCount: ReadonlySignal<WaitingCount | undefined> = counted;
+
+/** A view has read all that waits. */
+export function noteWaiting(count: number): void {
+  if (counted.peek()?.count !== count) counted.value = { count, isAtLeast: false };
+}
+
+/** How often it is counted, in milliseconds; the inbox itself is read more often. */
+const countMs = 30_000;
+
+/**
+ * Counts what waits for a person: when the page appears, when another thing is opened, and every half minute while the page is in sight.
+ * It is one number of one request; who may not count sees none, and is not asked for again.
+ */
+export function useWaitingCount(): void {
+  const refused = useRef<string | undefined>(undefined);
+  const count = (signal?: AbortSignal): void => {
+    if (signInReason.peek() !== undefined || refused.current === token.peek()) return;
+    client.threads.count({ waits_for: 'answer' }, signal ? { signal } : {}).then(
+      ({ count: number, at_least: isAtLeast = false }) => {
+        if (signal?.aborted !== true) counted.value = { count: number, isAtLeast };
+      },
+      (error: unknown) => {
+        if (error instanceof RequestError && error.status === 403) refused.current = token.peek();
+      },
+    );
+  };
+  const { view, id } = route.value;
+  useEffect(() => {
+    const controller = new AbortController();
+    // The inbox counts by itself.
+    if (view !== 'inbox') count(controller.signal);
+    return () => controller.abort();
+  }, [view, id, token.value]);
+  useRefresh(() => {
+    if (route.peek().view !== 'inbox') count();
+  }, countMs);
+}
