@@ -21,6 +21,9 @@ export const longestMessage = 1024;
 export const mostOutput = 32;
 export const mostRanges = 64;
 
+/** The most memories that a span says it has found. */
+export const mostMemories = 32;
+
 /** The most bytes of content: of one span, of one step, and of one run. */
 export const spanContentBytes = 64 * 1024;
 export const stepContentBytes = 1024 * 1024;
@@ -65,6 +68,8 @@ export interface StoredSpan {
   readonly message?: string;
   readonly sent?: SentMessages;
   readonly output?: SpanOutput;
+  /** The ids of the memories that its searches have found, in the order in which they were found. */
+  readonly memories?: readonly string[];
   /** Its content found no room. */
   readonly lost?: true;
 }

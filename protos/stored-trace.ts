@@ -3,6 +3,7 @@ import {
   longestId,
   longestMessage,
   longestName,
+  mostMemories,
   mostOutput,
   mostRanges,
   mostSpans,
@@ -152,6 +153,7 @@ const spanReaders: Readers<Omit<StoredSpan, 'kind' | 'at' | 'in'>> = {
   message: toId,
   sent: toSent,
   output: toOutput,
+  memories: listOf(toId, mostMemories),
   lost: toTrue,
 };
 

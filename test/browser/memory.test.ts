@@ -9,6 +9,7 @@ const service = servePages(test);
 const forgetting = servePages(test);
 const large = servePages(test);
 const empty = servePages(test);
+const remembering = servePages(test, 'remembering');
 
 const clientOf = (of = service): Client => createClient({ url: of.url() });
 
@@ -262,6 +263,21 @@ browserTest('an answer of an agent leads to the memory that it comes from, by th
   await page.keyboard.press('Enter');
   await detail(page).getByRole('heading', { level: 1, name: fact }).waitFor();
   await page.getByRole('region', { name: 'Why it was found' }).getByText('1st of', { exact: false }).first().waitFor();
+});
+
+browserTest('a run whose tool found memories leads to each of them', async (t) => {
+  const { meta } = await clientOf(remembering).invoke({ messages: [{ role: 'user', content: 'what was said' }] });
+  const { page } = await openPage(t, `${remembering.url()}/playground#/runs/${meta.run_id}`);
+  await page
+    .getByRole('treeitem', { name: /^Tool look/ })
+    .first()
+    .click();
+  await page.getByRole('tab', { name: 'Output' }).click();
+  const found = page.getByRole('region', { name: 'Memories that it found' });
+  await found.getByRole('link', { name: 'this was said' }).waitFor();
+  t.deepEqual(await violationsIn(page), []);
+  await found.getByRole('link', { name: 'this was said' }).click();
+  await detail(page).getByRole('heading', { level: 1, name: 'this was said' }).waitFor();
 });
 
 browserTest('nothing there says what a memory is', async (t) => {

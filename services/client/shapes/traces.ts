@@ -67,6 +67,8 @@ export interface TraceSpan {
     readonly messages: number;
     readonly fields: readonly string[];
   };
+  /** The memories that its searches have found, at most 32. */
+  readonly memory_ids?: readonly string[];
   /** Of a step of the run: how many more spans it had, which are not kept. */
   readonly omitted?: number;
   readonly content?: SpanContent;

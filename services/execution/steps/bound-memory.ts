@@ -4,6 +4,7 @@ import { distanceMetrics, isIn, memoryTypes, retrievalStrategies } from '@agent-
 import type { Memory, MemoryItem, Selection } from '@agent-workflow/protos/memory';
 import { readTime } from '@agent-workflow/protos/message';
 import { within } from '@agent-workflow/protos/call';
+import { mostMemories } from '@agent-workflow/protos/run-trace';
 import {
   memoryNames,
   type BoundMemory,
@@ -12,6 +13,7 @@ import {
   type MemoryFound,
 } from '@agent-workflow/graph/build/context';
 import { refuseUnknown } from '@agent-workflow/graph/state/refuse-unknown';
+import { tracedCode } from '@agent-workflow/graph/trace/current-span';
 import { fromJson } from '../record/json.ts';
 import { callForNode, type NodeWait } from './node-calls.ts';
 
@@ -33,6 +35,7 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
   const call = (): ReturnType<typeof within> => within(memoryTimeoutMs, signal);
   const repeated = <T>(work: () => Promise<T>): Promise<T> => callForNode(work, scope);
   const idOf = createIds(scope.key);
+  const noteFound = createNotes();
   return {
     store: async (item) => {
       refuseUnfit(item);
@@ -65,6 +68,7 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
         ...(options.options && { optionsJson: toJson(options.options) }),
       };
       const { results } = await repeated(async () => memory.search(request, call()));
+      noteFound(results);
       return results.map(toFound);
     },
 
@@ -95,6 +99,19 @@ export function bindMemory(memory: Memory, scope: MemoryScope): BoundMemory {
       const request = { owner, memoryId, onceKey: idOf('delete', memoryId) };
       await repeated(async () => memory.delete(request, call()));
     },
+  };
+}
+
+/** Notes in the trace which memories the code that runs has found, each once: who reads an answer sees what it may come from. */
+function createNotes(): (results: readonly MemoryItem[]) => void {
+  const found = new Map<unknown, Set<string>>();
+  return (results) => {
+    const span = tracedCode()?.span;
+    if (!span || results.length === 0) return;
+    const ids = found.get(span) ?? new Set();
+    found.set(span, ids);
+    for (const { memoryId } of results) if (ids.size < mostMemories) ids.add(memoryId);
+    span.note({ memories: [...ids] });
   };
 }
 

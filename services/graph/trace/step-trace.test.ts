@@ -1,5 +1,7 @@
 import test from 'ava';
 import {
+  longestId,
+  mostMemories,
   mostSpans,
   runContentBytes,
   spanContentBytes,
@@ -36,6 +38,19 @@ const spansIn = (written: WrittenTrace | undefined): StoredTrace =>
   written ? readTrace(written.spansJson) : { spans: [] };
 const contentIn = (written: WrittenTrace | undefined): StoredContent =>
   written?.contentJson ? readContent(written.contentJson) : {};
+
+test('a node that found memories is kept with their ids, also where its one attempt found them', (t) => {
+  const { trace } = traced();
+  const attempt = trace.step.begin('node', { name: 'agent' }).begin('attempt', { number: 1 });
+  const ids = Array.from({ length: mostMemories + 5 }, (_, at) => `m${String(at)}`);
+  attempt.note({ memories: ['x'.repeat(longestId + 1), ...ids] });
+  const [node, ...others] = spansIn(trace.toStored()).spans;
+  t.deepEqual(node?.memories, ids.slice(0, mostMemories));
+  t.deepEqual(others, []);
+  const plain = traced().trace;
+  plain.step.begin('node', { name: 'agent' }).end();
+  t.is(plain.toStored(), undefined);
+});
 
 test('spans stand in the order of their begins, with times after that of the step', (t) => {
   const { trace, pass } = traced();

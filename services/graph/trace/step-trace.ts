@@ -2,6 +2,7 @@ import {
   longestId,
   longestMessage,
   longestName,
+  mostMemories,
   mostSpans,
   spansBytes,
   type LogLine,
@@ -76,7 +77,7 @@ export class StepTrace {
 
   /**
    * What is stored of it, with all that is still open as stopped. `undefined` where nodes, times and tokens of the step say as much: it is
-   * completed, and its one node ran once and called nothing.
+   * completed, and its one node ran once, called nothing and found no memory.
    */
   toStored(status?: SpanStatus): WrittenTrace | undefined {
     this.#closeAll();
@@ -183,7 +184,7 @@ export class StepTrace {
 }
 
 function bounded(facts: SpanFacts): SpanFacts {
-  const { name, finish, error, output, call, ...rest } = facts;
+  const { name, finish, error, output, call, memories, ...rest } = facts;
   return {
     ...rest,
     ...(name !== undefined && { name: cutTo(longestName, name) }),
@@ -192,6 +193,7 @@ function bounded(facts: SpanFacts): SpanFacts {
     // The beginning of an id names nothing.
     ...(call !== undefined && call.length <= longestId && { call }),
     ...(output && { output: boundedOutput(output) }),
+    ...(memories && { memories: memories.filter((id) => id.length <= longestId).slice(0, mostMemories) }),
   };
 }
 
@@ -204,7 +206,7 @@ const cutTo = (most: number, text: string): string => (text.length <= most ? tex
 function textOf(span: StoredSpan): string {
   const text = JSON.stringify(span);
   if (Buffer.byteLength(text) <= listedBytes) return text;
-  const { sent, output, ...own } = span;
+  const { sent, output, memories: _, ...own } = span;
   return JSON.stringify({
     ...own,
     ...(sent && { sent: { count: sent.count, ranges: [] } }),
@@ -213,8 +215,8 @@ function textOf(span: StoredSpan): string {
 }
 
 /** Whether the record of the step says all of it. */
-const isPlain = ({ span: { kind, status, error, replayed }, content }: Draft): boolean =>
-  (kind === 'step' || kind === 'node') && status === undefined && !error && !replayed && !content;
+const isPlain = ({ span: { kind, status, error, replayed, memories }, content }: Draft): boolean =>
+  (kind === 'step' || kind === 'node') && status === undefined && !error && !replayed && !memories && !content;
 
 /** Without attempts that were the only ones of their nodes: what was within them is within the nodes. */
 function withoutLoneAttempts(drafts: readonly Draft[]): readonly Draft[] {
@@ -230,6 +232,7 @@ function withoutLoneAttempts(drafts: readonly Draft[]): readonly Draft[] {
     if (above && span.kind === 'attempt' && attempts.get(span.in ?? 0) === 1) {
       above.content = above.content && content ? above.content.withPart(content) : (above.content ?? content);
       if (span.tokens) above.span.tokens ??= span.tokens;
+      if (span.memories) above.span.memories ??= span.memories;
       places.push(parent);
       continue;
     }

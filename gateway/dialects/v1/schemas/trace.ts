@@ -136,6 +136,11 @@ const TraceSpan = objectOf('TraceSpan', 'A part of a run: what it was, when, and
   message_id: Type.Optional(text('Of a model: the message that its answer became')),
   sent: Type.Optional(described(SentMessages, 'Of a model: the messages that it was sent')),
   output: Type.Optional(described(SpanOutput, 'Of a node and a branch: what it has given')),
+  memory_ids: Type.Optional(
+    Type.Array(text('The id of a memory'), {
+      description: 'The first 32 memories that its searches of the memory store have found, each once',
+    }),
+  ),
   omitted: Type.Optional(count('Of a step of the run: how many more spans it had, which are not kept')),
   content: Type.Optional(described(SpanContent, 'What is for operators alone; absent where it was not recorded')),
   content_lost: Type.Optional(flag('Whether it had content for which there was no room')),

@@ -76,6 +76,12 @@ test('what is under way has no end, and what others ended has theirs', (t) => {
   t.like(stopped, { status: 'stopped', ended_at: '2026-02-05T12:00:00.900Z' });
 });
 
+test('a span says which memories it has found', (t) => {
+  const spans = [{ kind: 'tool', at: 0, ms: 1, name: 'recall', memories: ['m1', 7, 'm2'] }];
+  const [, tool] = spansOf(run, { steps: [step(0, { trace: { spansJson: json({ spans }) } })], hasMore: false });
+  t.deepEqual(tool?.['memory_ids'], ['m1', 'm2']);
+});
+
 test('a trace of another shape spoils nothing: what cannot be read is left out', (t) => {
   for (const spansJson of [Buffer.from('{'), json(7), json({ spans: {} }), json({ spans: [] }), json(null)])
     t.deepEqual(shown([step(0, { trace: { spansJson } })]).length, 2);

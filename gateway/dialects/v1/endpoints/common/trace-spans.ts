@@ -160,7 +160,18 @@ function numberOf({ kind, number }: StoredSpan): object {
 }
 
 /** What else is known of a span. */
-const factsOf = ({ replayed, tokens, finish, error, call, message, sent, output, lost }: StoredSpan): object => ({
+const factsOf = ({
+  replayed,
+  tokens,
+  finish,
+  error,
+  call,
+  message,
+  sent,
+  output,
+  memories,
+  lost,
+}: StoredSpan): object => ({
   ...(replayed && { replayed }),
   ...(tokens && tokensOf(tokens)),
   ...(finish !== undefined && { finish_reason: finish }),
@@ -171,6 +182,7 @@ const factsOf = ({ replayed, tokens, finish, error, call, message, sent, output,
   ...(output && {
     output: { message_ids: output.ids ?? [], messages: output.messages ?? 0, fields: output.fields ?? [] },
   }),
+  ...(memories && { memory_ids: memories }),
   ...(lost && { content_lost: lost }),
 });
 

@@ -4,6 +4,7 @@ import { CopyButton } from '../../../ui/copy-button.tsx';
 import { JsonTree } from '../../../ui/json-tree/json-tree.tsx';
 import { Plain } from '../../../ui/plain.tsx';
 import { StateDiff } from '../../../ui/json-tree/state-diff.tsx';
+import { FoundMemories } from './found-memories.tsx';
 import { MemoryLink } from '../../../ui/memory-link.tsx';
 import { SentMessages } from './sent-messages.tsx';
 import { answerOf, callOf, outputOf, sentBy } from './span-content.ts';
@@ -98,6 +99,7 @@ export function OutputPanel({ node, record, showsContent }: SpanPanelProps) {
         </dl>
       )}
       <Output node={node} record={record} showsContent={showsContent} status={status} />
+      {span.memory_ids && <FoundMemories ids={span.memory_ids} search={soughtBy(span, record)} />}
       <Logs content={span.content} />
     </>
   );
@@ -155,6 +157,16 @@ function Output({ node, record, showsContent, status }: SpanPanelProps & { reado
     </>
   );
 }
+
+/** What a tool that found memories was asked for: the first text of its arguments. */
+function soughtBy(span: TraceSpan, record: StepRecord): string {
+  const args: unknown = span.kind === 'tool' ? callOf(span, record).asked?.['args'] : undefined;
+  const texts = typeof args === 'object' && args !== null ? Object.values(args) : [];
+  return texts.find((text): text is string => typeof text === 'string')?.slice(0, maxSought) ?? '';
+}
+
+/** More characters of an argument are not searched for. */
+const maxSought = 500;
 
 /** What a tool gave, where that is a text. */
 const resultText = ({ output }: Block): string => (typeof output === 'string' ? output : '');
