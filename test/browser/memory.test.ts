@@ -114,6 +114,9 @@ browserTest('a query is answered by every strategy, and by every metric, beside 
   await column(page, 'manhattan').getByRole('listitem').first().getByRole('link').click();
   await detail(page).getByRole('region', { name: 'Why it was found' }).waitFor();
   t.regex(new URL(page.url()).hash, /metric=manhattan/);
+  const [first] = (await clientOf().memories.list({ limit: 1 })).memories;
+  await page.goto(`${service.url()}/playground#/memory/${first?.id ?? ''}?search=tea&compare=strategies`);
+  await page.getByText(/found by meaning and words/).waitFor();
 });
 
 browserTest('filters, limit and threshold narrow a search, and what cannot be read is named', async (t) => {

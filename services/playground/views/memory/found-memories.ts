@@ -29,7 +29,7 @@ const ranked = 100;
  * those two are there, and also where they fail. Nothing is searched for where the place has no text.
  */
 export function useFoundMemories(place: MemoryPlace): FoundMemories {
-  const isSearch = place.search !== '' && place.compared === undefined;
+  const isSearch = place.search !== '';
   const input = JSON.stringify(searchOf(place));
   const search = async (asked: MemoryPlace, signal: AbortSignal): Promise<readonly Memory[] | undefined> =>
     isSearch ? (await client.memories.search(searchOf(asked), { signal })).results : undefined;
