@@ -7,6 +7,7 @@ const fields = {
     default: [],
     reducer: (all, more) => [...all, ...more],
   }),
+  hasDesk: field<boolean>({ type: 'boolean', description: 'Whether a sub-graph pays at the end', default: false }),
 };
 
 interface Payer {
@@ -38,6 +39,33 @@ export const items = ['item-0', 'item-1', 'item-2', 'item-3', 'item-4', 'item-5'
 export const before = ['one', 'two', 'three', 'four', 'five', 'six', 'seven'];
 export const after = ['nine', 'ten'];
 
+export const guests = ['guest-0', 'guest-1', 'guest-2', 'guest-3'];
+
+/** A sub-graph that pays for its beginning, for each guest, one after the other, and for its end. */
+const desk = new StateGraph(fields)
+  .addNode('open', async (_state, ctx) => {
+    await pay(ctx.config['shop'], 'desk-open', ctx);
+    return { paid: ['desk-open'] };
+  })
+  .addNode(
+    'serve',
+    async (_state, ctx) => {
+      const guest = String(ctx.input);
+      await pay(ctx.config['shop'], guest, ctx);
+      return { paid: [guest] };
+    },
+    { maxConcurrency: 1 },
+  )
+  .addNode('close', async (_state, ctx) => {
+    await pay(ctx.config['shop'], 'desk-close', ctx);
+    return { paid: ['desk-close'] };
+  })
+  .addEdge(START, 'open')
+  .addConditionalEdges('open', () => guests.map((guest) => send('serve', guest)), ['serve'])
+  .addEdge('serve', 'close')
+  .addEdge('close', END)
+  .compile();
+
 function build() {
   let graph = new StateGraph(fields) as StateGraph<typeof fields>;
   for (const name of [...before, ...after])
@@ -46,7 +74,7 @@ function build() {
       await pay(ctx.config['shop'], name, ctx);
       if (name === 'seven')
         ctx.emit({ type: 'tool_call', id: 'call', name: 'pay_once', args: { shop: ctx.config['shop'] } });
-      return { paid: [name] };
+      return { paid: [name], hasDesk: ctx.config['desk'] === true };
     });
   const names = [START, ...before];
   for (const [index, name] of before.entries()) graph = graph.addEdge(names[index] ?? START, name);
@@ -77,12 +105,14 @@ function build() {
     .addEdge('beside', 'nine')
     .addEdge('work', 'nine')
     .addEdge('nine', 'ten')
-    .addEdge('ten', END)
+    .addNode('desk', desk)
+    .addConditionalEdges('ten', ({ hasDesk }) => (hasDesk ? 'desk' : END), ['desk', END])
+    .addEdge('desk', END)
     .compile();
 }
 
 /**
  * Pays ten times, step by step, at the address in `config.shop`. The second step asks a person first, with `config.asks`; the eighth pays six items, one after
- * the other, beside another node and a tool that is called once at most. What the shop refuses fails the run.
+ * the other, beside another node and a tool that is called once at most. With `config.desk` a sub-graph pays after that. What the shop refuses fails the run.
  */
 export const graph = build();

@@ -13,6 +13,7 @@ import {
   type CompiledGraph,
 } from '@agent-workflow/graph';
 import { newId } from '@agent-workflow/kit/ids';
+import { pause } from '@agent-workflow/kit/retry';
 import type { Execution, StartReply } from '@agent-workflow/protos/execution';
 import { call, endOf, fieldOf, followAll, logOf, owner, start } from './execution/calls.ts';
 import { resultOf, toChunk } from './execution/chunks.ts';
@@ -192,6 +193,89 @@ test('branches that had returned behind an approval are not run again, nor is th
   t.deepEqual(visits.names, [...before, ...all.slice(0, 5), ...all.slice(4)]);
   t.true([...visits.keys.values()].every(({ size }) => size === 1));
   t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), all);
+});
+
+/** A sub-graph in a sub-graph: a node, then branches one after the other beside a node, then a node. */
+function nested(visits: Noting): CompiledGraph {
+  const own = { ...fields, seen: field<number>({ type: 'integer', default: 0 }) };
+  const inner = new StateGraph(own)
+    .addNode('first', (_, { emit, idempotencyKey }) => {
+      visits.note('first', idempotencyKey);
+      emit('did first');
+      return { done: ['first'], seen: 7 };
+    })
+    .addNode('beside', (_, { idempotencyKey }) => {
+      visits.note('beside', idempotencyKey);
+      return { done: ['beside'] };
+    })
+    .addNode(
+      'work',
+      async ({ seen, context }, { input, idempotencyKey, emit }) => {
+        await pause(20);
+        visits.note(String(input), idempotencyKey);
+        emit(`did ${String(input)}`);
+        return { done: [`${String(input)} of ${String(seen)} after ${context.map(textOf).join()}`] };
+      },
+      { maxConcurrency: 1 },
+    )
+    .addNode('last', (_, { idempotencyKey }) => {
+      visits.note('last', idempotencyKey);
+      return { done: ['last'] };
+    })
+    .addEdge(START, 'first')
+    .addConditionalEdges('first', () => ['beside', ...all.slice(0, 4).map((item) => send('work', item))], [
+      'beside',
+      'work',
+    ])
+    .addEdge(['beside', 'work'], 'last')
+    .addEdge('last', END)
+    .compile();
+  const middle = new StateGraph(fields)
+    .addNode('before', (_, { idempotencyKey }) => {
+      visits.note('before', idempotencyKey);
+      return { done: ['before'] };
+    })
+    .addNode('inner', inner)
+    .addEdge(START, 'before')
+    .addEdge('before', 'inner')
+    .addEdge('inner', END)
+    .compile();
+  return new StateGraph(fields).addNode('middle', middle).addEdge(START, 'middle').addEdge('middle', END).compile();
+}
+
+test('a sub-graph in which a branch failed goes on with its step: what had returned there is not made again', async (t) => {
+  await using replicas = await openReplicas();
+  const visits = new Visits();
+  visits.failing.add('item 2').add('item 3').add('last');
+  const { execution } = await replicas.open({ graph: nested(visits) });
+  let runId = await failedRun(execution);
+  t.deepEqual((await logOf(replicas.threads, 't1')).map(textOf), ['hi']);
+  for (const name of ['item 2', 'item 3', 'last']) {
+    t.is(await statusOf(replicas, runId), 'failed');
+    visits.failing.delete(name);
+    ({ runId } = await retry(execution, runId));
+    await endOf(execution, runId);
+  }
+  t.is(await statusOf(replicas, runId), 'completed');
+  const items = all.slice(0, 4);
+  t.deepEqual(visits.names, [
+    'before',
+    'first',
+    'beside',
+    ...items.slice(0, 3),
+    'item 2',
+    'item 3',
+    'item 3',
+    'last',
+    'last',
+  ]);
+  t.true([...visits.keys.values()].every(({ size }) => size === 1));
+  const done = items.map((item) => `${item} of 7 after hi,did first`);
+  t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), ['before', 'first', 'beside', ...done, 'last']);
+  const texts = ['did first', ...items.map((item) => `did ${item}`)];
+  t.deepEqual((await logOf(replicas.threads, 't1')).map(textOf), ['hi', ...texts]);
+  const whole = (await followAll(execution, runId)).map(toChunk).flatMap(({ message }) => message ?? []);
+  t.deepEqual(whole.map(textOf), texts);
 });
 
 test('a run that is tried again goes on where its worker died, and pays nothing again', async (t) => {
@@ -404,7 +488,7 @@ test('a step without branches and calls is tried again however long ago it faile
   t.is(resultOf(await endOf(execution, again.runId)).meta.status, 'completed');
 });
 
-test('a sub-graph in which a node failed begins anew under the same keys, and makes no call again that may be made once', async (t) => {
+test('a sub-graph that is a branch in which a node failed begins anew under the same keys, and makes no call again that may be made once', async (t) => {
   await using replicas = await openReplicas();
   const visits = new Visits();
   visits.failing.add('last');
@@ -432,7 +516,11 @@ test('a sub-graph in which a node failed begins anew under the same keys, and ma
     .addEdge('work', 'last')
     .addEdge('last', END)
     .compile();
-  const graph = new StateGraph(fields).addNode('inner', inner).addEdge(START, 'inner').addEdge('inner', END).compile();
+  const graph = new StateGraph(fields)
+    .addNode('inner', inner)
+    .addConditionalEdges(START, () => [send('inner', 'only')], ['inner'])
+    .addEdge('inner', END)
+    .compile();
   const { execution } = await replicas.open({ graph });
   const runId = await failedRun(execution);
   t.deepEqual(visits.names, ['first', 'paid', ...all, 'last']);

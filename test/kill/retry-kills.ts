@@ -11,18 +11,20 @@ interface Killed {
 }
 
 const refused = 'item-3';
+/** In a sub-graph, of the run that tries the first one again. */
+const refusedInside = 'guest-1';
 /** Payments in the midst of which processes are killed: the first of them before the run fails, the others while it is tried again. */
 const killedAt = ['three', 'item-4', 'item-5', 'nine', 'ten'];
 
 /**
  * A run that fails in the eighth of ten dear steps, in a fan-out and behind an approval, is tried again while processes are killed: only the payments in
- * whose midst they were killed are made again, under the same keys.
+ * whose midst they were killed are made again, under the same keys. That run fails in a fan-out of a sub-graph, and the third one goes on there.
  */
 export async function retryUnderKills(t: ExecutionContext, { send, kill }: Killed): Promise<void> {
   await using shop = await openShop();
   const thread = 'dear';
   const account = shop.account(thread);
-  const config = { thread_id: thread, agent: 'dear', shop: shop.urlOf(thread), asks: true };
+  const config = { thread_id: thread, agent: 'dear', shop: shop.urlOf(thread), asks: true, desk: true };
   let sent = 0;
   const start = async (path: string, body: object): Promise<string> => {
     const reply = await send('POST', path, body, { 'idempotency-key': `request-${String(sent++)}` });
@@ -44,10 +46,19 @@ export async function retryUnderKills(t: ExecutionContext, { send, kill }: Kille
   t.deepEqual(account.paid.slice(first.length).toSorted(), eighth.toSorted());
 
   account.refused.clear();
+  account.refused.add(refusedInside);
   const again = await start(`/v1/runs/${failed}/retry`, {});
-  t.is((await ended(again)).status, 200);
+  t.is((await ended(again)).status, 500);
   const rest = [refused, 'item-4', 'item-4', 'item-5', 'item-5', ...after.flatMap((what) => [what, what])];
-  t.deepEqual(account.paid.slice(first.length + eighth.length), rest);
+  const inside = ['desk-open', 'guest-0', refusedInside];
+  t.deepEqual(account.paid.slice(first.length + eighth.length), [...rest, ...inside]);
+
+  account.refused.clear();
+  const soFar = account.paid.length;
+  account.meanwhile.set(refusedInside, () => (killing = killing.then(kill)));
+  const third = await start(`/v1/runs/${again}/retry`, {});
+  t.is((await ended(third)).status, 200);
+  t.deepEqual(account.paid.slice(soFar), [refusedInside, refusedInside, 'guest-2', 'guest-3', 'desk-close']);
   t.true([...account.keys.values()].every(({ size }) => size === 1));
   t.is(account.meanwhile.size, 0);
 

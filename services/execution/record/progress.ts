@@ -1,9 +1,8 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
-import type { Continuation } from '@agent-workflow/graph/run/continuation';
+import type { Continuation, NodeResult } from '@agent-workflow/graph/run/continuation';
 import type { Visits } from '@agent-workflow/protos/progress';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { resultJson } from '@agent-workflow/graph/run/result-json';
-import type { NodeResult } from '@agent-workflow/graph/run/super-step';
 import { pageBytes } from '@agent-workflow/kit/pages';
 import type { Message } from '@agent-workflow/protos/message';
 import { fromJson } from './json.ts';

@@ -1,7 +1,8 @@
 import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
 import { runStep } from '@agent-workflow/graph/run/step';
 import type { StepTrace } from '@agent-workflow/graph/trace/step-trace';
-import type { NodeResult, StepResult } from '@agent-workflow/graph/run/super-step';
+import type { NodeResult } from '@agent-workflow/graph/run/continuation';
+import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
 import { hideInherited } from '@agent-workflow/runtime/built-ins';
 import { within, type Call } from '@agent-workflow/protos/call';

@@ -1,5 +1,10 @@
-import { toContinuation, type Branch, type Continuation, type SubgraphPosition } from './continuation.ts';
-import type { NodeResult } from './super-step.ts';
+import {
+  toContinuation,
+  type Branch,
+  type Continuation,
+  type SubgraphPosition,
+  type NodeResult,
+} from './continuation.ts';
 
 interface AfterStep {
   readonly nodes: readonly string[];

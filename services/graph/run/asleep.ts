@@ -1,6 +1,6 @@
 import { isCall, type CallBlock, type Message } from '@agent-workflow/protos/message';
-import type { Branch, Continuation, SubgraphPosition } from './continuation.ts';
-import type { NodeResult, Step } from './super-step.ts';
+import type { Branch, Continuation, SubgraphPosition, NodeResult } from './continuation.ts';
+import type { Step } from './super-step.ts';
 
 /**
  * When a node begins again that waits for nothing but time, in milliseconds since 1970; `undefined` for any other node. The first of

@@ -7,13 +7,13 @@ import { continuationAfter } from './after-step.ts';
 import { earliest, resultAsleep } from './asleep.ts';
 import { underOwnSignal } from './attempt.ts';
 import type { NodeOutput } from '../state/merge.ts';
-import type { Branch } from './continuation.ts';
+import type { Branch, NodeResult } from './continuation.ts';
 import { keyOf } from './keys.ts';
 import { endSpan, runNode, runUnder } from './node.ts';
 import { failSpan } from '../trace/span-error.ts';
 import { aheadOf, hold, seenBy } from './held.ts';
 import { resultJson } from './result-json.ts';
-import type { NodeResult, RunStep, Step } from './super-step.ts';
+import type { RunStep, Step } from './super-step.ts';
 import { openUsageReports } from './usage-reports.ts';
 
 const defaultConcurrency = 32;
@@ -51,9 +51,20 @@ export async function runBranches(
     await Promise.race([all, failed]);
   }).catch((error: unknown) => {
     failSpan(span, error, step.run.signal);
+    step.onBranchesLeft?.(
+      node,
+      branches.map((branch) => leftOf(branch, results.get(branch))),
+    );
     throw error;
   });
   return endSpan(span, joinResults(node, branches, results));
+}
+
+/** A branch as it stands where another has failed: one that waits or sleeps begins again from where it was. */
+function leftOf(branch: Branch, result: NodeResult | undefined): Branch {
+  if (!result || result.waiting) return branch;
+  const { index, held } = branch;
+  return { index, input: null, held: { ...held, done: true, outputs: [...(held?.outputs ?? []), ...result.outputs] } };
 }
 
 /** A branch that begins again does not see what the others of its node have put on record. */
@@ -86,7 +97,7 @@ async function runBranch(
   if (asleep) return asleep;
   const span = step.span?.begin('branch', { number: index });
   if (span?.keepsContent) span.add('input', input);
-  // A sub-graph that runs again begins at its start, and what its routes send may differ: only whole steps of the run have records.
+  // A sub-graph whose worker died begins at its start, and what its routes send may differ: only whole steps of the run have records.
   const records = step.within === undefined ? step.branchRecords : undefined;
   const key = keyOf(own, node);
   const found = readRecord(await records?.find(key), input);

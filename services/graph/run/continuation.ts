@@ -1,3 +1,4 @@
+import type { CallBlock } from '@agent-workflow/protos/message';
 import { nameWithin } from '../build/names.ts';
 import type { NodeOutput } from '../state/merge.ts';
 import { unanswered } from '../state/deadline.ts';
@@ -79,6 +80,30 @@ export interface SubgraphPosition {
   readonly carry?: Continuation;
   /** Its key where it began, which it keeps. */
   readonly key: string;
+  /** Of a sub-graph in which a node failed: what the nodes of its step had returned beside it. */
+  readonly returned?: Readonly<Record<string, NodeResult>>;
+}
+
+/** The result of one node. */
+export interface NodeResult {
+  /** One output; for a sub-graph one for each node that ran in it. */
+  readonly outputs: readonly NodeOutput[];
+  /** Ids of messages that were streamed as they were made. */
+  readonly streamed: readonly string[];
+  /** Ids of messages that were streamed in an earlier step, which held them. */
+  readonly streamedBefore?: readonly string[];
+  /** Whether the node waits or sleeps, and runs again then. */
+  readonly waiting: boolean;
+  /** When it runs again that waits for nothing but time, in milliseconds since 1970. */
+  readonly wakeAt?: number;
+  readonly pending?: readonly PendingInterrupt[];
+  readonly sleeping?: readonly PendingSleep[];
+  /** The tool calls for whose answers it waits: those of its sub-graph or branches, too. */
+  readonly openCalls?: readonly CallBlock[];
+  /** Of a node that runs in branches, some of which wait or sleep: all of them, or the one that there is. */
+  readonly branches?: readonly Branch[];
+  /** Of a sub-graph that waits or sleeps: the point at which it continues. */
+  readonly position?: SubgraphPosition;
 }
 
 /** The parts as one continuation; `undefined` when all are empty. */

@@ -3,9 +3,8 @@ import { isRunFailure, type RunFailure } from '../state/failure.ts';
 import { mergeOutputs, type Delta, type NodeOutput } from '../state/merge.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
 import type { CompiledGraph } from '../build/graph.ts';
-import type { Continuation, Held } from './continuation.ts';
+import type { Continuation, Held, NodeResult } from './continuation.ts';
 import { resultJson } from './result-json.ts';
-import type { NodeResult } from './super-step.ts';
 
 type Specs = CompiledGraph['fields'];
 

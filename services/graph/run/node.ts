@@ -5,7 +5,13 @@ import { openCalls } from '../state/calls.ts';
 import { earliest } from './asleep.ts';
 import { chunksBeforeCommit, chunksOfWhole, collectEmitted } from './emitted-messages.ts';
 import { isDate, longestMs } from '../state/deadline.ts';
-import { givenTo, type Continuation, type PendingInterrupt, type PendingSleep } from './continuation.ts';
+import {
+  givenTo,
+  type Continuation,
+  type PendingInterrupt,
+  type PendingSleep,
+  type NodeResult,
+} from './continuation.ts';
 import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
 import { failureAt, failureOfCode, isRunFailure, readable, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
@@ -19,7 +25,7 @@ import { withInterrupts, withReplays, withUsage } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
 import { foreignSchemaFault } from '../state/schema.ts';
 import type { NewMessage } from '../state/state.ts';
-import type { NodeResult, Step, RunStep } from './super-step.ts';
+import type { Step, RunStep } from './super-step.ts';
 import { runSubgraph } from './subgraph.ts';
 import type { Tool, ToolNode } from '../build/tool.ts';
 import type { NodePolicy } from '../build/policy.ts';

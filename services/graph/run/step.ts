@@ -2,14 +2,14 @@ import { continuationAfter } from './after-step.ts';
 import { earliest, resultAsleep } from './asleep.ts';
 import { underOwnSignal, unlessAborted } from './attempt.ts';
 import { runBranches } from './branches.ts';
-import { openInterrupts, type HeldNode } from './continuation.ts';
+import { openInterrupts, type HeldNode, type NodeResult } from './continuation.ts';
 import { arrive } from '../build/join.ts';
 import { mergeOutputs, type NodeOutput } from '../state/merge.ts';
 import type { EngineState } from '../state/state.ts';
 import { aheadOf, hold, seenBy } from './held.ts';
 import { endSpan, runNode, runUnder } from './node.ts';
 import { successors } from './successors.ts';
-import type { NodeResult, Step, StepWithOutputs } from './super-step.ts';
+import type { Step, StepWithOutputs } from './super-step.ts';
 
 export { enterGraph } from './successors.ts';
 
@@ -127,7 +127,8 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
 /** Runs a node beside others, unless it has returned before. */
 async function runBeside(step: Step, name: string): Promise<NodeResult> {
   const { returned, onReturned } = step;
-  const known = returned && Object.hasOwn(returned, name) ? returned[name] : undefined;
+  const left = returned && Object.hasOwn(returned, name) ? returned[name] : undefined;
+  const known = left?.waiting === false ? left : undefined;
   if (known) endSpan(step.span?.begin('node', { name, replayed: true }), known);
   const result = known ?? (await runNodeOrBranches(step, name));
   if (!result.waiting) onReturned?.(name, result);

@@ -1,14 +1,14 @@
-import type { Continuation, SubgraphPosition } from './continuation.ts';
+import type { Continuation, SubgraphPosition, NodeResult } from './continuation.ts';
 import type { RunContext } from '../build/context.ts';
 import { failSpan } from '../trace/span-error.ts';
 import { isAsleep } from './asleep.ts';
 import { failureAt, isRunFailure, RunFailure } from '../state/failure.ts';
 import type { CompiledGraph } from '../build/graph.ts';
-import { defaultValues, type NodeOutput } from '../state/merge.ts';
+import { defaultValues, mergeOutputs, type NodeOutput } from '../state/merge.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
 import { keyOf } from './keys.ts';
 import { enterGraph } from './successors.ts';
-import type { NodeResult, Step, RunStep, StepWithOutputs } from './super-step.ts';
+import type { Step, RunStep, StepWithOutputs } from './super-step.ts';
 
 const defaultRecursionLimit = 25;
 
@@ -23,16 +23,19 @@ export async function runSubgraph(
   graph: CompiledGraph,
   runStep: RunStep,
 ): Promise<NodeResult> {
-  const outputs: NodeOutput[] = [];
+  const left = leftOf(step, name, graph);
+  const outputs = [...(left?.outputs ?? [])];
   const streamed: string[] = [];
-  const within = step.continuation?.graphs?.[name]?.key ?? keyOf(step, name);
+  const stored = left?.position ?? step.continuation?.graphs?.[name];
+  const within = stored?.key ?? keyOf(step, name);
   const inner = { ...step, within, run: { ...step.run, tools: toolsWithin(step, graph) } };
   const count = countVisits(step.graph.policies.get(name)?.recursionLimit ?? defaultRecursionLimit, name);
-  let position = enter(step, name, graph);
+  let position = enter(step, graph, { stored, outputs });
   while (position.nodes.length > 0) {
     count(position.nodes.filter((own) => !isAsleep(position.continuation, own, step.at)));
     const span = step.span?.begin('step', { name: position.nodes.join(', '), number: position.number });
-    const taken = runStep({ ...innerStep(inner, name, graph, position), span });
+    const leave = leaver(step, name, { outputs: [...outputs], position: toStored(position, step.graph, within) });
+    const taken = runStep({ ...innerStep(inner, name, graph, position), ...leave, span });
     const result = await namingNode(name, taken).catch((error: unknown) => {
       failSpan(span, error, step.run.signal);
       throw error;
@@ -55,20 +58,61 @@ export async function runSubgraph(
   return { outputs, streamed, waiting: false };
 }
 
+/** What a sub-graph had come to in which a node failed, in a run that tries that one again; not where the graph has other nodes now. */
+function leftOf({ returned = {}, branch }: Step, name: string, graph: CompiledGraph): NodeResult | undefined {
+  const left = branch === undefined && Object.hasOwn(returned, name) ? returned[name] : undefined;
+  return left?.position?.nodes.every((node) => graph.nodes.has(node)) ? left : undefined;
+}
+
+/**
+ * Reports what the sub-graph has come to, as it begins a step and as nodes and branches of the step return: should a node fail, a run that tries this
+ * one again goes on from there. A sub-graph that is a branch begins at its start.
+ */
+function leaver(
+  step: Step,
+  name: string,
+  begun: { readonly outputs: readonly NodeOutput[]; readonly position: SubgraphPosition },
+): Pick<Step, 'onReturned' | 'onBranchesLeft'> {
+  const { branch, onReturned } = step;
+  if (branch !== undefined || !onReturned) return { onReturned: undefined, onBranchesLeft: undefined };
+  let { position } = begun;
+  const report = (more: Partial<SubgraphPosition>): void => {
+    position = { ...position, ...more };
+    onReturned(name, { outputs: begun.outputs, streamed: [], waiting: true, position });
+  };
+  report({});
+  return {
+    onReturned: (node, result) => report({ returned: { ...position.returned, [node]: { ...result, streamed: [] } } }),
+    onBranchesLeft: (node, branches) =>
+      report({ carry: { ...position.carry, branches: { ...position.carry?.branches, [node]: branches } } }),
+  };
+}
+
 /** The position of a sub-graph between two of its steps. */
 interface Position {
   readonly state: EngineState;
   readonly nodes: readonly string[];
   readonly number: number;
   readonly continuation: Continuation | undefined;
+  /** What nodes of its first step need not return again. */
+  readonly returned?: Step['returned'];
 }
 
-function enter({ state: outer, continuation, graph: around }: Step, name: string, graph: CompiledGraph): Position {
-  const stored = continuation?.graphs?.[name];
+interface From {
+  readonly stored: SubgraphPosition | undefined;
+  /** What it has given since the state of the step around it. */
+  readonly outputs: readonly NodeOutput[];
+}
+
+function enter({ state: before, graph: around }: Step, graph: CompiledGraph, { stored, outputs }: From): Position {
+  const outer = outputs.length === 0 ? before : mergeOutputs(around.fields, before, outputs).state;
   const shared = Object.entries(outer.values).filter(([field]) => isShared(field, graph) && isShared(field, around));
   const values = { ...defaultValues(graph.fields), ...stored?.values, ...Object.fromEntries(shared) };
   const state = { values: deepFreeze(values), context: outer.context };
-  if (stored) return { state, nodes: stored.nodes, number: stored.number, continuation: stored.carry };
+  if (stored) {
+    const { nodes, number, carry: continuation, returned } = stored;
+    return { state, nodes, number, continuation, returned };
+  }
   return { state, ...enterGraph(graph, state), number: 1 };
 }
 
@@ -76,7 +120,7 @@ function innerStep(
   step: Step,
   name: string,
   graph: CompiledGraph,
-  { state, nodes, number, continuation }: Position,
+  { state, nodes, number, continuation, returned }: Position,
 ): Step {
   return {
     ...step,
@@ -86,8 +130,7 @@ function innerStep(
     number,
     continuation,
     branch: undefined,
-    returned: undefined,
-    onReturned: undefined,
+    returned,
     streamsReturned: true,
     onChunk: (_node, chunk) => step.onChunk(name, chunk),
     onHeld: (_node, message) => step.onHeld?.(name, message),
@@ -106,12 +149,12 @@ const toOuter = ({ fields, branch: _, ...output }: NodeOutput, node: string, aro
 
 /** Fields that both graphs declare are stored in the state of the outer graph; only the others are stored here. */
 function toStored(
-  { state, nodes, number, continuation }: Position,
+  { state, nodes, number, continuation, returned }: Position,
   around: CompiledGraph,
   key: string,
 ): SubgraphPosition {
   const values = Object.fromEntries(Object.entries(state.values).filter(([field]) => !isShared(field, around)));
-  return { nodes, number, values, ...(continuation ? { carry: continuation } : {}), key };
+  return { nodes, number, values, ...(continuation && { carry: continuation }), key, ...(returned && { returned }) };
 }
 
 const isShared = (field: string, { fields }: CompiledGraph): boolean =>

@@ -7,7 +7,7 @@ import type { Delta, NodeOutput } from '../state/merge.ts';
 import type { MessageChunk } from '../state/message.ts';
 import type { EngineState } from '../state/state.ts';
 import type { BranchRecords } from './branch-records.ts';
-import type { Branch, Continuation, PendingInterrupt, PendingSleep, SubgraphPosition } from './continuation.ts';
+import type { Branch, Continuation, NodeResult } from './continuation.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { LateCall } from './late-call.ts';
 import type { ToolCallRecords } from './tool-call-records.ts';
@@ -81,10 +81,12 @@ export interface Step {
   readonly within?: string;
   /** Of a run that tries another again: the run whose keys its steps have, and the number that its step 0 has among those. */
   readonly keys?: { readonly run: string; readonly from: number } | undefined;
-  /** What nodes have returned that do not run again. */
+  /** What nodes have returned that do not run again; of a sub-graph in which a node failed, which is `waiting`, what it had come to. */
   readonly returned?: Readonly<Record<string, NodeResult>> | undefined;
-  /** Called with the result of a node that has returned beside others. */
+  /** Called with the result of a node that has returned beside others, and with what a sub-graph has come to after each of its steps. */
   readonly onReturned?: ((node: string, result: NodeResult) => void) | undefined;
+  /** Called where a branch has failed, with all branches of its node: those that had returned are held. */
+  readonly onBranchesLeft?: ((node: string, branches: readonly Branch[]) => void) | undefined;
 }
 
 export interface StepResult {
@@ -109,25 +111,3 @@ export interface StepResult {
 /** The result of a step with the output of each of its nodes, which the node that holds a sub-graph needs. */
 export type StepWithOutputs = StepResult & { readonly outputs: readonly NodeOutput[] };
 export type RunStep = (step: Step) => Promise<StepWithOutputs>;
-
-/** The result of one node. */
-export interface NodeResult {
-  /** One output; for a sub-graph one for each node that ran in it. */
-  readonly outputs: readonly NodeOutput[];
-  /** Ids of messages that were streamed as they were made. */
-  readonly streamed: readonly string[];
-  /** Ids of messages that were streamed in an earlier step, which held them. */
-  readonly streamedBefore?: readonly string[];
-  /** Whether the node waits or sleeps, and runs again then. */
-  readonly waiting: boolean;
-  /** When it runs again that waits for nothing but time, in milliseconds since 1970. */
-  readonly wakeAt?: number;
-  readonly pending?: readonly PendingInterrupt[];
-  readonly sleeping?: readonly PendingSleep[];
-  /** The tool calls for whose answers it waits: those of its sub-graph or branches, too. */
-  readonly openCalls?: readonly CallBlock[];
-  /** Of a node that runs in branches, some of which wait or sleep: all of them, or the one that there is. */
-  readonly branches?: readonly Branch[];
-  /** Of a sub-graph that waits or sleeps: the point at which it continues. */
-  readonly position?: SubgraphPosition;
-}
