@@ -231,7 +231,9 @@ browserTest('the form of a body holds its example, and a stream is shown as it c
   const { page } = await openPage(t, `${open.url()}/docs/api/graph#streamGraph`);
   const operation = page.locator('[data-operation=streamGraph]');
   await operation.getByRole('button', { name: 'Try it' }).click();
-  await operation.getByLabel('Body').fill('{"messages": [{"role": "user", "content": "hello"}]}');
+  const body = operation.getByLabel('Body');
+  t.regex(await body.inputValue(), /"messages": \[/);
+  await body.fill('{"messages": [{"role": "user", "content": "hello"}]}');
   await operation.getByRole('button', { name: 'Send' }).click();
   await operation.getByRole('region', { name: 'The reply' }).getByText('event: on_chain_end').waitFor();
 });
