@@ -93,9 +93,14 @@ export const toWebhookJson = (value: Webhook | OutboxEntry | Delivery): Uint8Arr
   Buffer.from(JSON.stringify(value));
 
 const read = (json: Uint8Array): unknown => JSON.parse(Buffer.from(json).toString('utf8'));
-/** @throws Error for what is no webhook. */
+/** @throws Error for what is no webhook. It holds nothing of the text, which may be a secret. */
 export function readWebhook(json: Uint8Array): Webhook {
-  const webhook = read(json) as Partial<Webhook> | null;
+  let webhook: Partial<Webhook> | null = null;
+  try {
+    webhook = read(json) as Partial<Webhook> | null;
+  } catch {
+    // It is refused below.
+  }
   const { url, secret, events } = webhook ?? {};
   if (typeof url !== 'string' || typeof secret !== 'string' || !Array.isArray(events)) throw new Error('no webhook');
   return webhook as Webhook;

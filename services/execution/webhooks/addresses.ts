@@ -38,8 +38,16 @@ export const createReadAddress =
     if (listed) return addressIn(listed, now);
     // It is deleted, or one of more than are listed, or cannot be read.
     const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id: webhookId }, call));
-    return found && addressIn(readWebhook(found.json), now);
+    return found && addressOf(found.json, now);
   };
+
+function addressOf(json: Uint8Array, now: number): Address | string {
+  try {
+    return addressIn(readWebhook(json), now);
+  } catch {
+    return 'the webhook cannot be read';
+  }
+}
 
 /** Any list that still counts will do, however early it was begun to be read. */
 const anyFresh = 0;

@@ -122,8 +122,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
 
   /**
-   * Disables a webhook, as long as it has the address that is gone. Where another has disabled or changed it in the same moment, that stays: a receiver
-   * that is gone says so again. @returns whether the webhook has another address now.
+   * Disables a webhook, as long as it has the address that is gone. Where another has disabled or changed it in the same moment, that stays.
+   * @returns whether the webhook has another address now.
    */
   const disable = async (owner: string, id: string, goneUrl: string, call: Call): Promise<boolean> => {
     const found = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id }, call));
@@ -137,8 +137,14 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       disabledBecause: 'its receiver replied that it is gone',
     });
     const version = found.version + 1;
-    await undefinedIfNotFound(unlessThere(threads.putResource({ kind: 'webhook', owner, id, version, json }, call)));
-    return false;
+    try {
+      await undefinedIfNotFound(threads.putResource({ kind: 'webhook', owner, id, version, json }, call));
+      return false;
+    } catch (error) {
+      if (!isServiceError(error, 'Conflict')) throw error;
+      const changed = await undefinedIfNotFound(threads.getResource({ kind: 'webhook', owner, id }, call));
+      return changed !== undefined && readWebhook(changed.json).url !== goneUrl;
+    }
   };
 
   /** One request. @returns the reply or why there is none; `undefined` when it ended with this process, which is no failure of the receiver. */
@@ -266,15 +272,15 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     ];
   };
 
-  /** Claims a delivery by its next version and begins an attempt, which goes on after the call. @throws Conflict where another has claimed it. */
-  const claim = async ({ kept, address, free }: Placed, { now, call }: Handling): Promise<void> => {
+  /** Claims a delivery by its next version. @throws Conflict where another has claimed it: the place is free then. */
+  const claim = async (kept: Kept, free: FreePlace, now: number, call: Call): Promise<Kept> => {
     try {
-      await write(kept, kept.delivery, now() + leaseMs, call);
+      await write(kept, kept.delivery, now + leaseMs, call);
     } catch (error) {
       free();
       throw error;
     }
-    void track(kept.id, async () => attempt({ kept: { ...kept, version: kept.version + 1 }, address, free }, now));
+    return { ...kept, version: kept.version + 1 };
   };
 
   const handle: HandleDue = async ({ owner, id, version, json }, handling) => {
@@ -287,14 +293,22 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const { address, host } = target;
     const place = take(host, kept);
     if (!place) return sendLater(host, kept, now(), call);
-    if (typeof place === 'function') return claim({ kept, address, free: place }, handling);
+    if (typeof place === 'function') {
+      const claimed = await claim(kept, place, now(), call);
+      void track(id, async () => attempt({ kept: claimed, address, free: place }, now));
+      return;
+    }
     held.add(name);
     const inTurn = async (): Promise<boolean> => {
       const free = await place;
-      const placed = free && (await afterWait(kept, host, free, now));
-      if (placed) await claim(placed, { now, call: within(callTimeoutMs) });
-      else if (!free && !closing.signal.aborted) await sendLater(host, kept, now(), within(callTimeoutMs));
-      return true;
+      if (!free) {
+        if (!closing.signal.aborted) await sendLater(host, kept, now(), within(callTimeoutMs));
+        return true;
+      }
+      // Claimed before it is looked up: what another replica has sent meanwhile is not ended here.
+      const claimed = await claim(kept, free, now(), within(callTimeoutMs));
+      const placed = await afterWait(claimed, host, free, now);
+      return placed ? attempt(placed, now) : true;
     };
     void track(id, async () => inTurn().finally(() => held.delete(name)));
   };

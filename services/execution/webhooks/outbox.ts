@@ -31,7 +31,7 @@ const openRun = { firstMs: 1000, maxMs: 60_000 };
  * A replica that settled an entry has so long for the first attempts, in milliseconds: they wait for a place for a while, are made, and what became
  * of them is written. Then another puts all of them on record.
  */
-const settledForMs = 45_000;
+const settledForMs = 60_000;
 
 type Handling = Parameters<HandleDue>[1];
 

@@ -81,7 +81,8 @@ export function createFileCalls({ store, references, now }: FileCallsOptions): F
       const records: FileRecord[] = [];
       await eachOf([...files.entries()], lookedUpAtOnce, async ([index, file]) => {
         signal.throwIfAborted();
-        records[index] = await toReply(file);
+        // What names one file is not to be had for now: no time of its end is shown, and the others are.
+        records[index] = (await toReply(file).catch(falseWhileAway)) || toFileRecord(file, true);
       });
       return { files: records, ...(cursor === undefined ? {} : { cursor }) };
     },

@@ -54,7 +54,7 @@ test.serial('a slow reading moves the clock no further than it must', async (t) 
   t.true(near(await readAgain(), 0));
   setMs = 0;
   slowMs = 400;
-  t.true(near(await readAgain(), 0), 'the server was set back');
+  t.true(near(await readAgain(), 400), 'the server was set back: the clock is not ahead of it');
 });
 
 test.serial('while a server is not read its clock goes on, and its new time counts once it is', async (t) => {

@@ -4,7 +4,8 @@ const usedMs = 5000;
 /**
  * The clock of a server, in milliseconds since 1970, read once at first and again while it is used. Between two readings it goes on by the time
  * that passes: the clock of this process may be set meanwhile. It is not ahead of the server's, and behind it by at most what the fastest reading
- * took: a reading that was slow says less, and moves the clock only as far as it must.
+ * took: a reading that was slow says less. One that shows the server's clock
+ * to be set back counts as it is.
  */
 export async function openServerClock(read: () => Promise<number>): Promise<() => number> {
   let ahead = Number.NaN;
@@ -14,7 +15,7 @@ export async function openServerClock(read: () => Promise<number>): Promise<() =
     const shown = await read();
     // The server showed it at some moment between the two.
     const [least, most] = [shown - performance.now(), shown - begun];
-    ahead = Number.isNaN(ahead) ? least : Math.min(Math.max(ahead, least), most);
+    ahead = ahead <= most ? Math.max(ahead, least) : least;
   };
 
   await readNow(performance.now());
