@@ -52,11 +52,14 @@ test('a webhook that cannot be read is named in the log, once a minute, and hold
   );
 });
 
-test('what was read a moment ago is not read again', async (t) => {
+test.serial('what was read a moment ago is not read again', async (t) => {
+  const now = performance.now.bind(performance);
+  performance.now = () => 1000;
+  t.teardown(() => (performance.now = now));
   const { list, asked } = recordOf([]);
   await Promise.all([list(), list()]);
   await list();
   t.is(asked.length, 1);
-  await list(performance.now());
+  await list(1001);
   t.is(asked.length, 2);
 });
