@@ -31,8 +31,11 @@ browserTest('a call of a tool is one line with its duration, and opens to its ar
   const line = messages(page).locator('summary', { hasText: 'Tool call add' });
   t.regex(await line.innerText(), /\d ms$/);
   await line.click();
-  await messages(page).getByRole('region', { name: 'Arguments of add' }).waitFor();
-  await messages(page).getByRole('region', { name: 'Result of add' }).getByText('5').waitFor();
+  await messages(page)
+    .getByRole('tree', { name: 'Arguments of add' })
+    .getByRole('treeitem', { name: 'a: 2' })
+    .waitFor();
+  await messages(page).getByRole('group', { name: 'Result of add' }).getByText('5').waitFor();
   t.is(await messages(page).getByRole('article').count(), 3, 'the result has no message of its own');
   t.deepEqual(await violationsIn(page), []);
 });
@@ -151,7 +154,7 @@ browserTest('the initial state is a form made of the schema, sent with one run',
   await send(page, 'hello');
   await saw(page, 'You said hello, Ada.');
   await page.getByText('State of the run').click();
-  await page.getByRole('region', { name: 'State of the run' }).getByText('"turns": 8').waitFor();
+  await page.getByRole('tree', { name: 'State of the run' }).getByRole('treeitem', { name: 'turns: 8' }).waitFor();
   t.is(await page.getByLabel('turns', { exact: true }).inputValue(), '');
 });
 

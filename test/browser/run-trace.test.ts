@@ -72,7 +72,9 @@ browserTest(
 
 browserTest('the state before and after a step are compared', async (t) => {
   const page = await open(t, `${await ended('ask 42')}?span=s0&tab=diff`);
-  await pane(page).getByRole('list', { name: 'Changes' }).getByText('context[1]').waitFor();
+  await pane(page)
+    .getByRole('row', { name: /^Added context\[1\]/ })
+    .waitFor();
   t.deepEqual(await violationsIn(page), []);
 });
 

@@ -6,11 +6,9 @@ interface JsonStart {
 
 /** A value that nests deeper is left out: the service takes no more than 128 levels. */
 const maxDepth = 256;
-/** Deeper levels are not indented further: the spaces would be more than the value. */
-const maxIndents = 16;
 
 /** The JSON of a value, as far as so many characters: it costs no more, however large the value is. */
-export function jsonStart(value: unknown, limit: number, indent = 0): JsonStart {
+export function jsonStart(value: unknown, limit: number): JsonStart {
   const parts: string[] = [];
   let length = 0;
   const isFull = (): boolean => length > limit;
@@ -18,28 +16,23 @@ export function jsonStart(value: unknown, limit: number, indent = 0): JsonStart 
     parts.push(part);
     length += part.length;
   };
-  const line = (depth: number): void => {
-    if (indent > 0) put(`\n${' '.repeat(indent * Math.min(depth, maxIndents))}`);
-  };
-  const putAll = <T>(marks: string, items: Iterable<T>, depth: number, putItem: (item: T) => void): void => {
+  const putAll = <T>(marks: string, items: Iterable<T>, putItem: (item: T) => void): void => {
     put(marks.charAt(0));
     let isFirst = true;
     for (const item of items) {
       if (isFull()) return;
       if (!isFirst) put(',');
       isFirst = false;
-      line(depth + 1);
       putItem(item);
     }
-    if (!isFirst) line(depth);
     put(marks.charAt(1));
   };
   const write = (each: unknown, depth: number): void => {
     if (depth > maxDepth) length = limit + 1;
-    else if (Array.isArray(each)) putAll('[]', each, depth, (item) => write(item, depth + 1));
+    else if (Array.isArray(each)) putAll('[]', each, (item) => write(item, depth + 1));
     else if (typeof each === 'object' && each !== null)
-      putAll('{}', fieldsOf(each), depth, ([name, field]) => {
-        put(`${quoted(name, limit)}:${indent > 0 ? ' ' : ''}`);
+      putAll('{}', fieldsOf(each), ([name, field]) => {
+        put(`${quoted(name, limit)}:`);
         write(field, depth + 1);
       });
     else put(typeof each === 'string' ? quoted(each, limit) : JSON.stringify(each ?? null));

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
-import { JsonView } from './json-view.tsx';
+import { JsonTree } from './json-tree/json-tree.tsx';
 import { Plain } from './plain.tsx';
 
 interface RawOnFaultProps {
@@ -27,7 +27,7 @@ export function RawOnFault({ raw, children }: RawOnFaultProps) {
         </button>
       </p>
       {typeof raw === 'string' && <Plain text={raw} />}
-      {typeof raw === 'object' && <JsonView label="As it is stored" value={raw} />}
+      {typeof raw === 'object' && <JsonTree label="As it is stored" value={raw} />}
     </div>
   );
 }

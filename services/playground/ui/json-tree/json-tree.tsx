@@ -53,7 +53,11 @@ function JsonScalar({ label, read: { text, place } }: { readonly label: string; 
         <Plain text={unquoted(written)} />
       </div>
     );
-  return <code class={`json-${kind}`}>{written.slice(0, maxInRow)}</code>;
+  return (
+    <span role="group" aria-label={label}>
+      <code class={`json-${kind}`}>{written.slice(0, maxInRow)}</code>
+    </span>
+  );
 }
 
 interface JsonPartProps {

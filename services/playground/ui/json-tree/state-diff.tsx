@@ -1,56 +1,117 @@
 import { useMemo } from 'preact/hooks';
-import { diff, type Change } from '../diff.ts';
-import { counted } from '../format.ts';
+import { Fold } from '../fold.tsx';
+import { counted, grouped } from '../format.ts';
 import { jsonStart } from '../json-start.ts';
-import { JsonTree } from './json-tree.tsx';
 import { pathText } from '../path-text.ts';
+import { changedFields, messageText, unchangedFields, type ChangedField } from './changed-fields.ts';
+import { diff, type Change } from './diff.ts';
+import { FoldedJson } from './folded-json.tsx';
 
 /** So many changes are drawn; a reader of more reads the states. */
 const maxShown = 500;
-/** A longer value is a tree. */
-const maxInline = 240;
+/** A longer text or value is folded, in characters. */
+const maxInline = 400;
 
-/** What turns one JSON value into another, line by line: what is gone, and what has come. */
+/** What is different between the earlier and the later of two states, field by field. */
 export function StateDiff({ before, after }: { readonly before: unknown; readonly after: unknown }) {
-  const changes = useMemo(() => diff(before, after), [before, after]);
-  if (changes.length === 0) return <p class="hint">Nothing has changed.</p>;
-  const hidden = changes.length - maxShown;
+  const { fields, unchanged, count } = useMemo(() => {
+    const changes = diff(before, after);
+    const all = changedFields(changes.slice(0, maxShown));
+    return { fields: all, unchanged: unchangedFields(after, all), count: changes.length };
+  }, [before, after]);
+  if (count === 0) return <p class="hint">The two states are equal.</p>;
   return (
     <>
-      <ul class="state-diff" aria-label="Changes">
-        {changes.slice(0, maxShown).map((change) => (
-          <ChangeLines key={`${change.kind} ${pathText(change.path)}`} change={change} />
+      <table class="changes">
+        <caption>
+          <span class="unseen">Changes from the earlier state to the later one</span>
+        </caption>
+        <thead>
+          <tr>
+            {['Change', 'Path', 'Value'].map((name) => (
+              <th key={name} scope="col">
+                <span class="unseen">{name}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {fields.map((field) => (
+          <FieldChanges key={field.name} field={field} />
         ))}
-      </ul>
-      {hidden > 0 && <p class="hint">{counted(hidden, 'more change')} not shown.</p>}
+      </table>
+      {count > maxShown && <p class="hint">{counted(count - maxShown, 'more change')} not shown.</p>}
+      {unchanged.length > 0 && count <= maxShown && (
+        <Fold summary={`${counted(unchanged.length, 'field')} did not change`}>
+          <p class="hint">{unchanged.join(', ')}</p>
+        </Fold>
+      )}
     </>
   );
 }
 
-function ChangeLines({ change }: { readonly change: Change }) {
-  const path = pathText(change.path);
+function FieldChanges({ field }: { readonly field: ChangedField }) {
+  const { name, changes, added, removed } = field;
   return (
-    <li>
-      {change.kind !== 'added' && <Line kind="removed" path={path} value={change.before} />}
-      {change.kind !== 'removed' && <Line kind="added" path={path} value={change.after} />}
-    </li>
+    <tbody>
+      <tr class="change-field">
+        <th scope="rowgroup" colSpan={3}>
+          <code>{name}</code>{' '}
+          <span class="change-counts">
+            {added > 0 && <span class="change-plus">+{grouped(added)}</span>}{' '}
+            {removed > 0 && <span class="change-minus">−{grouped(removed)}</span>}
+          </span>
+        </th>
+      </tr>
+      {changes.map((change) => (
+        <ChangeRow key={`${change.kind} ${pathText(change.path)}`} change={change} />
+      ))}
+    </tbody>
   );
 }
 
-interface LineProps {
-  readonly kind: 'added' | 'removed';
-  readonly path: string;
-  readonly value: unknown;
+const words: Readonly<Record<Change['kind'], string>> = { added: 'Added', removed: 'Removed', changed: 'Changed' };
+
+function ChangeRow({ change }: { readonly change: Change }) {
+  return (
+    <tr class={`change-${change.kind}`}>
+      <th scope="row">
+        <span class="unseen">{words[change.kind]}</span>
+      </th>
+      <PathCell path={change.path} />
+      <td>
+        {change.kind !== 'added' && (
+          <del>
+            <Value label="Earlier value" value={change.before} />
+          </del>
+        )}
+        {change.kind !== 'removed' && (
+          <ins>
+            <Value label="Later value" value={change.after} />
+          </ins>
+        )}
+      </td>
+    </tr>
+  );
 }
 
-function Line({ kind, path, value }: LineProps) {
-  const { text, isCut } = useMemo(() => jsonStart(value ?? null, maxInline), [value]);
-  const Element = kind === 'added' ? 'ins' : 'del';
+/** The way inside the field, whose name stands above. */
+function PathCell({ path }: Pick<Change, 'path'>) {
+  const whole = pathText(path);
+  const inside = whole.slice(pathText(path.slice(0, 1)).length);
   return (
-    <Element class={`diff-line diff-${kind}`}>
-      <span class="unseen">{kind}: </span>
-      <code class="diff-path">{path === '' ? 'all of it' : path}</code>
-      {isCut ? <JsonTree label={`${path}, ${kind}`} value={value} /> : <bdi class="diff-value">{text}</bdi>}
-    </Element>
+    <td class="change-path">
+      <code>
+        <span class="unseen">{whole}</span>
+        <span aria-hidden="true">{inside}</span>
+      </code>
+    </td>
   );
+}
+
+function Value({ label, value }: { readonly label: string; readonly value: unknown }) {
+  const message = messageText(value);
+  if (message !== undefined && message.length <= maxInline) return <span dir="auto">{message}</span>;
+  const { text, isCut } = jsonStart(value ?? null, maxInline);
+  if (!isCut) return <code>{text}</code>;
+  return <FoldedJson label={message === undefined ? label : `${message.slice(0, maxInline)}…`} value={value} />;
 }

@@ -2,7 +2,7 @@ import { useId } from 'preact/hooks';
 import { SchemaFields } from '../forms/schema-fields.tsx';
 import { bareField, type FormFaults } from '../forms/schema-form.ts';
 import { digest } from '../json-start.ts';
-import { JsonView } from '../json-view.tsx';
+import { JsonTree } from '../json-tree/json-tree.tsx';
 import { Plain } from '../plain.tsx';
 import type { Answer } from './answer.ts';
 import { decisionsOf, type Choice, type Decisions } from './decisions.ts';
@@ -97,7 +97,7 @@ function Asked({ question: { node, value } }: { readonly question: Question }) {
           ))}
         </dl>
       )}
-      {rest !== undefined && <JsonView label={`What else ${node} asks with`} value={rest} />}
+      {rest !== undefined && <JsonTree label={`What else ${node} asks with`} value={rest} />}
     </>
   );
 }

@@ -1,5 +1,6 @@
+import { Fold } from '../../ui/fold.tsx';
 import { digest } from '../../ui/json-start.ts';
-import { JsonView } from '../../ui/json-view.tsx';
+import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
 import { Plain } from '../../ui/plain.tsx';
 import { questionOf } from '../../ui/questions/question.ts';
 import type { AnsweredQuestion } from './conversation.ts';
@@ -8,17 +9,21 @@ import type { AnsweredQuestion } from './conversation.ts';
 export function Answered({ interrupt, answer }: AnsweredQuestion) {
   const { node, text = `The node ${node} asked`, value } = questionOf(interrupt);
   return (
-    <details class="fold answered">
-      <summary>
-        Answered: {digest(text)} <span class="digest">{digest(answer)}</span>
-      </summary>
+    <Fold
+      class="answered"
+      summary={
+        <>
+          Answered: {digest(text)} <span class="digest">{digest(answer)}</span>
+        </>
+      }
+    >
       <Plain text={text} />
-      {value !== undefined && <JsonView label={`What else ${node} asked with`} value={value} />}
+      {value !== undefined && <JsonTree label={`What else ${node} asked with`} value={value} />}
       {typeof answer === 'string' ? (
         <Plain text={answer} />
       ) : (
-        <JsonView label={`The answer to ${node}`} value={answer} />
+        <JsonTree label={`The answer to ${node}`} value={answer} />
       )}
-    </details>
+    </Fold>
   );
 }

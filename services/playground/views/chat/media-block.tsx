@@ -1,8 +1,9 @@
 import type { Block } from '@agent-workflow/client';
 import { useEffect, useState } from 'preact/hooks';
 import { client, describe, token } from '../../session/session.ts';
+import { digest } from '../../ui/json-start.ts';
+import { FoldedJson } from '../../ui/json-tree/folded-json.tsx';
 import { safeAddress } from '../../ui/safe-text.ts';
-import { FoldedValue } from './folded-value.tsx';
 import { labelOf, mediaOf, type MediaSource } from './media.ts';
 
 /** Names of files are no longer. */
@@ -12,7 +13,7 @@ const maxLabel = 255;
 export function Media({ block }: { readonly block: Block }) {
   const source = mediaOf(block, location.origin);
   const label = labelOf(block)?.slice(0, maxLabel);
-  if (!source) return <FoldedValue kind={block.type} value={block} />;
+  if (!source) return <FoldedJson label={digest(block.type)} value={block} />;
   if (source.kind === 'file') return <FileMedia {...{ type: block.type, fileId: source.fileId, label }} />;
   return <Shown {...{ type: block.type, source }} label={label ?? nameOf(block.type)} />;
 }

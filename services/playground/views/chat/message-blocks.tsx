@@ -1,13 +1,13 @@
 import type { Block } from '@agent-workflow/client';
-import { useState } from 'preact/hooks';
-import { Icon } from '../../ui/icon.tsx';
-import { JsonView } from '../../ui/json-view.tsx';
+import { Fold } from '../../ui/fold.tsx';
+import { digest } from '../../ui/json-start.ts';
+import { FoldedJson } from '../../ui/json-tree/folded-json.tsx';
+import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
 import { Markdown } from '../../ui/markdown.tsx';
 import { Plain } from '../../ui/plain.tsx';
 import { RawOnFault } from '../../ui/raw-on-fault.tsx';
 import { textAt } from './blocks.ts';
 import type { Conversation, Entry } from './conversation.ts';
-import { FoldedValue } from './folded-value.tsx';
 import { mediaOf } from './media.ts';
 import { Media } from './media-block.tsx';
 import { ToolResult, ToolUse } from './tool-use.tsx';
@@ -65,28 +65,28 @@ function OneBlock({ block, role, isGrowing, conversation }: OneBlockProps) {
       return mediaOf(block, location.origin) ? (
         <Media block={block} />
       ) : (
-        <FoldedValue kind={block.type} value={block} />
+        <FoldedJson label={digest(block.type)} value={block} />
       );
   }
 }
 
 /** What a model thought, folded. */
 function Reasoning({ block, isGrowing }: { readonly block: Block; readonly isGrowing: boolean }) {
-  const [isOpen, open] = useState(false);
   const text = textAt(block, 'text') || textAt(block, 'summary');
   // A provider that seals its reasoning gives no text of it.
   if (text === '' && block['details'] === undefined) return null;
   return (
-    <details class="fold reasoning" onToggle={(event) => open(event.currentTarget.open)}>
-      <summary>
-        <span>Reasoning</span>
-        {isGrowing && <span class="hint">thinking …</span>}
-        <Icon name="chevron" />
-      </summary>
-      {isOpen && text !== '' && <Plain text={text} />}
-      {isOpen && block['details'] !== undefined && (
-        <JsonView label="Details of the reasoning" value={block['details']} />
-      )}
-    </details>
+    <Fold
+      class="reasoning"
+      summary={
+        <>
+          <span>Reasoning</span>
+          {isGrowing && <span class="hint">thinking …</span>}
+        </>
+      }
+    >
+      {text !== '' && <Plain text={text} />}
+      {block['details'] !== undefined && <JsonTree label="Details of the reasoning" value={block['details']} />}
+    </Fold>
   );
 }

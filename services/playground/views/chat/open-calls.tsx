@@ -6,7 +6,7 @@ import type { Typed } from '../../session/drafts.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
 import { bareField, formOf, readForm } from '../../ui/forms/schema-form.ts';
-import { JsonView } from '../../ui/json-view.tsx';
+import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
 import { browserTools } from './browser-tools.ts';
 import type { Chat } from './chat.ts';
 import { isUnderWay, type RunState } from './run-state.ts';
@@ -140,7 +140,7 @@ function OpenCall({ call: { name, args }, isBusy, text, onText, onAnswer }: Open
 }
 
 const Arguments = ({ name, args }: { readonly name: string; readonly args: JsonObject }) =>
-  Object.keys(args).length === 0 ? null : <JsonView label={`Arguments of ${name}`} value={args} />;
+  Object.keys(args).length === 0 ? null : <JsonTree label={`Arguments of ${name}`} value={args} />;
 
 /** The calls that this browser makes or has made, while the page is open. */
 export function LocalCallList({ chat: { localCalls } }: { readonly chat: Chat }) {

@@ -1,7 +1,8 @@
 import { toHash } from '../../session/route.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { counted, duration, grouped } from '../../ui/format.ts';
-import { JsonView } from '../../ui/json-view.tsx';
+import { Fold } from '../../ui/fold.tsx';
+import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
 import { toneOf } from '../../ui/patterns/status-dot.tsx';
 import { Plain } from '../../ui/plain.tsx';
 import type { Chat } from './chat.ts';
@@ -43,16 +44,14 @@ export function RunLine({ chat }: RunLineProps) {
       )}
       <Waiting chat={chat} />
       {run?.state && (
-        <details class="fold">
-          <summary>State of the run</summary>
-          <JsonView label="State of the run" value={run.state} />
-        </details>
+        <Fold summary="State of the run">
+          <JsonTree label="State of the run" value={run.state} />
+        </Fold>
       )}
       {run?.summary !== undefined && run.summary !== '' && (
-        <details class="fold">
-          <summary>Summary of what left the context</summary>
+        <Fold summary="Summary of what left the context">
           <Plain text={run.summary} />
-        </details>
+        </Fold>
       )}
     </div>
   );

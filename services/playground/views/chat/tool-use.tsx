@@ -1,9 +1,9 @@
 import type { Block } from '@agent-workflow/client';
-import { useState } from 'preact/hooks';
+import { Fold } from '../../ui/fold.tsx';
 import { duration } from '../../ui/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { digest } from '../../ui/json-start.ts';
-import { JsonView } from '../../ui/json-view.tsx';
+import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
 import type { Conversation } from './conversation.ts';
 import { toolUseOf, type ToolUse as Use } from './tool-uses.ts';
 
@@ -34,43 +34,43 @@ interface ToolLineProps {
 }
 
 function ToolLine({ use: { name, args, result, ms, isRemote = false }, isRunning }: ToolLineProps) {
-  const [isOpen, open] = useState(false);
   const shown = digest(name);
   const isBad = result?.isError === true;
   return (
-    <details class="fold tool" onToggle={(event) => open(event.currentTarget.open)}>
-      <summary>
-        <Icon name="tool" />
-        <span class="unseen">
-          {isBad ? 'Failed tool call ' : isRemote ? 'Call of a tool of the caller ' : 'Tool call '}
-        </span>
-        <code>{shown}</code>
-        <span class="digest">{args !== undefined && !isEmpty(args) && digest(args)}</span>
-        <span class="tool-facts">
-          {isBad && <span class="tone-failed">failed</span>}
-          {result === undefined && isRunning && <span class="tone-running">running</span>}
-          {ms !== undefined && <span>{duration(ms)}</span>}
-        </span>
-        <Icon name="chevron" />
-      </summary>
-      {isOpen && (
-        <div class="tool-body">
-          {args !== undefined && (
-            <>
-              <p class="tool-part">Arguments</p>
-              <JsonView label={`Arguments of ${shown}`} value={args} />
-            </>
-          )}
-          {result !== undefined && (
-            <>
-              <p class="tool-part">{isBad ? 'Error' : 'Result'}</p>
-              <JsonView label={`Result of ${shown}`} value={result.output} />
-            </>
-          )}
-          {result === undefined && !isRunning && <p class="hint">It has no result.</p>}
-        </div>
-      )}
-    </details>
+    <Fold
+      class="tool"
+      summary={
+        <>
+          <Icon name="tool" />
+          <span class="unseen">
+            {isBad ? 'Failed tool call ' : isRemote ? 'Call of a tool of the caller ' : 'Tool call '}
+          </span>
+          <code>{shown}</code>
+          <span class="digest">{args !== undefined && !isEmpty(args) && digest(args)}</span>
+          <span class="tool-facts">
+            {isBad && <span class="tone-failed">failed</span>}
+            {result === undefined && isRunning && <span class="tone-running">running</span>}
+            {ms !== undefined && <span>{duration(ms)}</span>}
+          </span>
+        </>
+      }
+    >
+      <div class="tool-body">
+        {args !== undefined && (
+          <>
+            <p class="tool-part">Arguments</p>
+            <JsonTree label={`Arguments of ${shown}`} value={args} />
+          </>
+        )}
+        {result !== undefined && (
+          <>
+            <p class="tool-part">{isBad ? 'Error' : 'Result'}</p>
+            <JsonTree label={`Result of ${shown}`} value={result.output} />
+          </>
+        )}
+        {result === undefined && !isRunning && <p class="hint">It has no result.</p>}
+      </div>
+    </Fold>
   );
 }
 

@@ -7,7 +7,7 @@ import { go, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { CalmText } from '../../ui/calm-text.tsx';
-import { FoldedJson } from '../../ui/folded-json.tsx';
+import { FoldedJson } from '../../ui/json-tree/folded-json.tsx';
 import { counted } from '../../ui/format.ts';
 import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
@@ -69,7 +69,7 @@ export function SchedulePane({ id, onChanged }: SchedulePaneProps) {
                 <CalmText text={firstText(schedule.run).slice(0, 4000)} />
               </p>
             )}
-            <FoldedJson label="The whole request" value={schedule.run} maxInline={0} />
+            <FoldedJson label="The whole request" value={schedule.run} />
           </section>
         </>
       )}

@@ -7,7 +7,7 @@ import { usePages } from '../../session/pages.ts';
 import { useRefresh } from '../../session/refresh.ts';
 import { route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
-import { FoldedJson } from '../../ui/folded-json.tsx';
+import { FoldedJson } from '../../ui/json-tree/folded-json.tsx';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';

@@ -7,8 +7,9 @@ import { go, route } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { FoldedJson } from '../../ui/folded-json.tsx';
-import { JsonView } from '../../ui/json-view.tsx';
+import { FoldedJson } from '../../ui/json-tree/folded-json.tsx';
+import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
+import { StateDiff } from '../../ui/json-tree/state-diff.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
@@ -18,7 +19,6 @@ import { RunLink } from '../../ui/run-link.tsx';
 import { timeText } from '../../ui/time-text.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { useSignal } from '@preact/signals';
-import { ChangeTable } from './change-table.tsx';
 import { keepingText, versionBefore, versionName, versionTitle } from './version-text.ts';
 
 type TabName = 'changes' | 'state';
@@ -76,7 +76,7 @@ export function VersionPane(props: VersionPaneProps) {
         {value && tab === 'state' && (
           <>
             {at === undefined && writing}
-            <JsonView label={at === undefined ? 'Values of the state' : 'State at this version'} value={value.state} />
+            <JsonTree label={at === undefined ? 'Values of the state' : 'State at this version'} value={value.state} />
           </>
         )}
         {value && tab === 'changes' && areVersionsKnown && <Comparison {...props} state={value.state} />}
@@ -261,7 +261,7 @@ function Difference({ id, at, other, state }: DifferenceProps) {
   const [before, after] = isLater ? [state, value.state] : [value.state, state];
   return (
     <RawOnFault raw={after}>
-      <ChangeTable before={before} after={after} />
+      <StateDiff before={before} after={after} />
     </RawOnFault>
   );
 }

@@ -1,4 +1,4 @@
-import type { Change } from '../../ui/diff.ts';
+import type { Change } from './diff.ts';
 
 /** What changed in one field of the state. */
 export interface ChangedField {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { diff, type Change } from './diff.ts';
-import { pathText } from './path-text.ts';
+import { pathText } from '../path-text.ts';
 
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
 

@@ -1,4 +1,4 @@
-import type { Path } from './path-text.ts';
+import type { Path } from '../path-text.ts';
 
 /** One difference between two JSON values. */
 export type Change =

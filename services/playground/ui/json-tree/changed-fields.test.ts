@@ -1,6 +1,6 @@
 import test from 'ava';
 import { changedFields, messageText, unchangedFields } from './changed-fields.ts';
-import { diff } from '../../ui/diff.ts';
+import { diff } from './diff.ts';
 
 test('changes stand with their field, and the other fields are named', (t) => {
   const before = { rounds: 1, notes: ['a'], name: 'x', gone: 1 };
