@@ -10,7 +10,7 @@ import { NoPage } from './shell/no-page.tsx';
 import { places, titleOf } from './shell/places.ts';
 import { Rail } from './shell/rail.tsx';
 import { SignIn } from './shell/sign-in.tsx';
-import { RawOnFault } from './ui/raw-on-fault.tsx';
+import { RawOnFault } from './ui/patterns/raw-on-fault.tsx';
 import { Toasts } from './ui/toasts.tsx';
 import { ChatView } from './views/chat/chat-view.tsx';
 

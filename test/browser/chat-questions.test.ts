@@ -24,20 +24,6 @@ const sendAnswer = (page: Page) => page.getByRole('button', { name: 'Send the an
 const focused = (page: Page) =>
   page.evaluate(() => (document.activeElement as HTMLInputElement | null)?.labels?.[0]?.innerText ?? '');
 
-browserTest('an empty answer to a plain question is refused at its box, which has the keyboard', async (t) => {
-  const { page } = await openPage(t, chat());
-  await openAsked(page, 'Who are you?');
-  await page.getByLabel('Answer to question').fill('  ');
-  await sendAnswer(page);
-  await alert(page, 'The answer is empty').waitFor();
-  t.regex(await focused(page), /^Answer to question/);
-  t.deepEqual(await violationsIn(page), []);
-  await page.keyboard.type('Ada');
-  await alert(page, 'The answer is empty').waitFor({ state: 'detached' });
-  await sendAnswer(page);
-  await saw(page, 'The answer: "  Ada"');
-});
-
 browserTest(
   'a question that is a long text names its form by the beginning, and is shown as far as any text',
   async (t) => {

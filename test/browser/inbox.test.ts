@@ -68,23 +68,6 @@ browserTest('a question is approved where it stands, with what led to it beside 
   t.regex(JSON.stringify(messages.at(-1)), /approve/);
 });
 
-browserTest('a rejection can be taken back for five seconds, and is sent after them', async (t) => {
-  await question('rejected', refund);
-  const page = await open(t);
-  await row(page, refund.question).click();
-  await page.getByRole('button', { name: 'Reject', exact: true }).click();
-  await notices(page).getByText('Rejected: Refund', { exact: false }).waitFor();
-  t.is(await row(page, refund.question).count(), 0);
-  await notices(page).getByRole('button', { name: 'Undo' }).click();
-  await row(page, refund.question).click();
-  t.is((await clientOf().threads.inbox()).items.length, 1);
-  await page.getByRole('button', { name: 'Reject', exact: true }).click();
-  await notices(page).getByRole('button', { name: 'Dismiss' }).click();
-  await settles(t, 'rejected');
-  const { messages } = await clientOf().threads.messages('rejected');
-  t.regex(JSON.stringify(messages.at(-1)), /reject/);
-});
-
 browserTest('many are approved at once by the keyboard, and what wants more than a word is left', async (t) => {
   await question('many-1', { ...refund, question: 'Refund one?' });
   await question('many-2', { ...refund, question: 'Refund two?' });

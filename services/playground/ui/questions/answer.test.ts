@@ -1,5 +1,5 @@
 import test from 'ava';
-import { checkAnswer, faultsLeft, firstAnswer, typedText, type Answer } from './answer.ts';
+import { checkAnswer, checkAnswers, faultsLeft, firstAnswer, typedText, type Answer } from './answer.ts';
 import { questionOf } from './question.ts';
 
 const asked = (value: unknown) => questionOf({ id: 'i', node: 'ask', value });
@@ -53,4 +53,20 @@ test('what was typed is read as a text, a line a field, and nothing of space alo
   t.deepEqual(typedText(typed({ city: 'Lisbon', days: '3', notes: ' ' })), ['city: Lisbon\ndays: 3']);
   t.deepEqual(typedText(typed({ value: ' ' })), []);
   t.deepEqual(typedText(undefined), []);
+});
+
+test('several answers are read together, or all that is wrong with them', async (t) => {
+  const [who, when] = [
+    questionOf({ id: 'who', node: 'ask', value: 'Who?' }),
+    questionOf({ id: 'when', node: 'ask', value: { question: 'When?', schema: { type: 'integer' } } }),
+  ];
+  const answers = (name: string, day: string) =>
+    checkAnswers([
+      [who, typed({ value: name })],
+      [when, typed({ value: day })],
+    ]);
+  t.deepEqual(await answers('Ada', '3'), { resume: { who: 'Ada', when: 3 } });
+  t.deepEqual(await answers(' ', 'soon'), {
+    errors: { who: { value: 'is empty' }, when: { value: 'must be a whole number' } },
+  });
 });

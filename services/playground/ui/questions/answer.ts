@@ -57,6 +57,25 @@ export async function checkAnswer(question: Question, answer: Answer): Promise<R
   return Object.keys(errors).length > 0 ? { errors } : read;
 }
 
+/** A question with what stands in its form. */
+export type GivenAnswer = readonly [Question, Answer];
+
+/** Answers as a request has them, by the ids of their questions. */
+export type Resume = Readonly<Record<string, unknown>>;
+
+/** What is wrong with answers, by the ids of their questions. */
+export type AnswerFaults = Readonly<Record<string, FormFaults>>;
+
+/** Reads several answers, or what is wrong with those that are. */
+export async function checkAnswers(
+  given: readonly GivenAnswer[],
+): Promise<{ readonly resume: Resume } | { readonly errors: AnswerFaults }> {
+  const checked = await Promise.all(given.map(async ([each, its]) => [each.id, await checkAnswer(each, its)] as const));
+  const wrong = checked.flatMap(([id, each]) => ('errors' in each ? [[id, each.errors] as const] : []));
+  if (wrong.length > 0) return { errors: Object.fromEntries(wrong) };
+  return { resume: Object.fromEntries(checked.flatMap(([id, each]) => ('value' in each ? [[id, each.value]] : []))) };
+}
+
 /** What is still wrong with an answer that was changed: the faults of the fields that were not changed, and of those that are still wrong. */
 export function faultsLeft(question: Question, faults: FormFaults, before: Answer, after: Answer): FormFaults {
   const read = readAnswer(question, after);

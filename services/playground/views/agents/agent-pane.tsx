@@ -7,7 +7,7 @@ import { counted, grouped } from '../../ui/format.ts';
 import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { readGraph } from '../runs/graph/shape.ts';
 import { GraphDrawing } from '../runs/graph-panel.tsx';

@@ -11,7 +11,7 @@ import { ListPane } from '../../ui/patterns/list-pane.tsx';
 import { Panes } from '../../ui/patterns/panes.tsx';
 import { Row } from '../../ui/patterns/row.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { AgentPane } from './agent-pane.tsx';
 

@@ -5,7 +5,7 @@ import { token } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { useFocusRescue } from '../../ui/focus-rescue.ts';
 import { Panes } from '../../ui/patterns/panes.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { choiceOf } from './agent-picker.tsx';
 import { threadBegunHere } from './begun-threads.ts';

@@ -2,7 +2,7 @@ import type { Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { isSending } from '../../ui/enter-sends.ts';
-import { loadMarkdown } from '../../ui/markdown.tsx';
+import { loadMarkdown } from '../../ui/markdown/markdown.tsx';
 import type { Chat } from './chat.ts';
 
 interface MessageBoxProps {

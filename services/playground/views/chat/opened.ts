@@ -2,7 +2,7 @@ import { randomUuid } from '@agent-workflow/kit/uuid';
 import { signal, type Signal } from '@preact/signals';
 import { keepTyped, readDraft, typedIn, writeDraft, type Typed } from '../../session/drafts.ts';
 import { token } from '../../session/session.ts';
-import { loadMarkdown } from '../../ui/markdown.tsx';
+import { loadMarkdown } from '../../ui/markdown/markdown.tsx';
 import type { Answer } from '../../ui/questions/answer.ts';
 import { Chat } from './chat.ts';
 import { createForking, type Forking } from './forking.ts';

@@ -16,7 +16,7 @@ import { Row } from '../../ui/patterns/row.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { TimeInGroup } from '../../ui/patterns/time-in-group.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { VirtualList } from '../../ui/virtual-list.tsx';
+import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
 import { isDeleted } from './deleting.ts';
 import { kindChoices, sentRanges, sizeText } from './file-selection.ts';
 

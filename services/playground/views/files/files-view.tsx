@@ -10,7 +10,7 @@ import { client } from '../../session/session.ts';
 import { isRead } from '../../ui/new-items.tsx';
 import { Blank } from '../../ui/patterns/blank.tsx';
 import { Panes } from '../../ui/patterns/panes.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { deleteLater } from './deleting.ts';
 import { FileList } from './file-list.tsx';

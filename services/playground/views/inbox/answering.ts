@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals';
 import { client } from '../../session/session.ts';
+import type { Resume } from '../../ui/questions/answer.ts';
+import { isKept } from '../../ui/questions/second-thought.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { faultOf } from '../../session/fault.ts';
-import type { Resume } from './verdicts.ts';
 import type { Waiting } from './waiting.ts';
 
 /** Threads whose questions are answered, or about to be: they are not listed while the service may still list them. */
@@ -27,15 +28,10 @@ export async function answer(waiting: Waiting, resume: Resume): Promise<void> {
 }
 
 /** Answers as `answer` does, after five seconds in which it can be taken back. */
-export function answerLater(waitings: readonly (readonly [Waiting, Resume])[], text: string): void {
+export async function answerLater(waitings: readonly (readonly [Waiting, Resume])[], text: string): Promise<void> {
   for (const [waiting] of waitings) hide(waiting);
-  toast({
-    text,
-    undo: () => {
-      for (const [waiting] of waitings) show(waiting);
-    },
-    onGone: () => void answerAll(waitings),
-  });
+  if (await isKept(text)) await answerAll(waitings);
+  else for (const [waiting] of waitings) show(waiting);
 }
 
 /** Answers one after the other. */

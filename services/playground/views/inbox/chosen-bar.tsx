@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../ui/format.ts';
+import type { Resume } from '../../ui/questions/answer.ts';
 import { answerAll, answerLater } from './answering.ts';
-import { verdictOn, type Resume } from './verdicts.ts';
+import { verdictOn } from './verdicts.ts';
 import type { Waiting } from './waiting.ts';
 
 interface ChosenBarProps {
@@ -19,7 +20,7 @@ export function ChosenBar({ chosen, onDone }: ChosenBarProps) {
   if (chosen.length === 0) return null;
   const left = chosen.length - Math.max(approved.length, rejected.length);
   const reject = (): void => {
-    answerLater(rejected, `${counted(rejected.length, 'question')} rejected.`);
+    void answerLater(rejected, `${counted(rejected.length, 'question')} rejected.`);
     onDone();
   };
   const approve = (): void => {

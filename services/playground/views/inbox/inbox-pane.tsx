@@ -1,5 +1,7 @@
 import { textOf, type Message } from '@agent-workflow/client';
+import { useSignal } from '@preact/signals';
 import { useSeveralAgents } from '../../session/agents.ts';
+import type { Typed } from '../../session/drafts.ts';
 import { useLoaded } from '../../session/loaded.ts';
 import { go, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
@@ -9,8 +11,9 @@ import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
+import type { Answer } from '../../ui/questions/answer.ts';
+import { QuestionForm } from '../../ui/questions/question-form.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { AnswerForm } from './answer-form.tsx';
 import { answer, answerLater, isAnswered } from './answering.ts';
 import type { Waiting } from './waiting.ts';
 
@@ -26,6 +29,7 @@ export function InboxPane({ id, waiting, isLoading }: InboxPaneProps) {
   const title = waiting?.threadTitle ?? waiting?.title;
   const hasSeveral = useSeveralAgents().length > 0;
   useTitle(title ?? 'Inbox');
+  const answers = useSignal<Typed<Answer>>({});
   if (waiting === undefined || isAnswered(waiting)) return isLoading ? <Skeleton rows={6} /> : <NothingWaits id={id} />;
   const leave = (): void => go({ view: 'inbox' });
   return (
@@ -57,14 +61,14 @@ export function InboxPane({ id, waiting, isLoading }: InboxPaneProps) {
       }
     >
       <LedTo id={id} agent={waiting.agent} />
-      <AnswerForm
+      <QuestionForm
         questions={waiting.questions}
-        onSend={async (resume) => {
-          await answer(waiting, resume);
-          leave();
-        }}
-        onReject={(resume) => {
-          answerLater([[waiting, resume]], `Rejected: ${waiting.title}`);
+        answers={answers}
+        send={async (read, choice) => {
+          const resume = await read();
+          if (!resume) return;
+          if (choice?.kind === 'reject') void answerLater([[waiting, resume]], `Rejected: ${waiting.title}`);
+          else await answer(waiting, resume);
           leave();
         }}
       />

@@ -14,7 +14,7 @@ import { Failure } from '../../ui/patterns/failure.tsx';
 import { ListPane } from '../../ui/patterns/list-pane.tsx';
 import { GroupHeading, Panes } from '../../ui/patterns/panes.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { isAnswered } from './answering.ts';
 import { ChosenBar } from './chosen-bar.tsx';

@@ -1,9 +1,6 @@
-import { checkAnswer, firstAnswer } from '../../ui/questions/answer.ts';
+import { checkAnswer, firstAnswer, type Resume } from '../../ui/questions/answer.ts';
 import { decisionsOf } from '../../ui/questions/decisions.ts';
 import type { Question } from '../../ui/questions/question.ts';
-
-/** The answers to all questions of a thread, by their ids. */
-export type Resume = Readonly<Record<string, unknown>>;
 
 /** The answers that approve or reject all of these questions; `undefined` where one wants more than a word. */
 export async function verdictOn(

@@ -5,7 +5,7 @@ import { toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { isForgotten } from './forgotten.ts';
 import { comparedOf, searchOf, type ComparedSearch, type MemoryPlace } from './memory-address.ts';
 import { MemoryRow } from './memory-row.tsx';

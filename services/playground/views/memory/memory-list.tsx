@@ -10,7 +10,7 @@ import { Failure } from '../../ui/patterns/failure.tsx';
 import { ListPane } from '../../ui/patterns/list-pane.tsx';
 import { Menu } from '../../ui/patterns/menu.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
-import { VirtualList } from '../../ui/virtual-list.tsx';
+import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
 import { ForgetSelection } from './forget-selection.tsx';
 import { isForgotten } from './forgotten.ts';
 import type { FoundMemories } from './found-memories.ts';

@@ -10,7 +10,7 @@ import { isRead } from '../../ui/new-items.tsx';
 import { Blank } from '../../ui/patterns/blank.tsx';
 import { ListPane } from '../../ui/patterns/list-pane.tsx';
 import { Panes } from '../../ui/patterns/panes.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { ComparedSearches } from './compared-searches.tsx';
 import { useFoundMemories } from './found-memories.ts';

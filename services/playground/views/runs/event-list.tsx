@@ -1,7 +1,7 @@
 import type { EventKind } from '@agent-workflow/client';
 import type { Signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { VirtualList } from '../../ui/virtual-list.tsx';
+import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
 import { counted, duration, grouped } from '../../ui/format.ts';
 import { noFilter, type EventFilter } from './log/filtered.ts';
 import type { ListedEvent, RunLog } from './log/run-log.ts';

@@ -1,6 +1,6 @@
 import type { Signal } from '@preact/signals';
 import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import type { ListedEvent } from './log/run-log.ts';
 
 interface EventPaneProps {

@@ -4,7 +4,7 @@ import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { duration, grouped, counted, times } from '../../ui/format.ts';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { nodeFacts, type NodeFacts } from './graph/node-facts.ts';
 import { labelOf, readGraph, type GraphNode, type GraphShape } from './graph/shape.ts';
 import type { RunLog } from './log/run-log.ts';

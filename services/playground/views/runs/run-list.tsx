@@ -21,7 +21,7 @@ import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { SaveFilter } from '../../ui/saved-tabs.tsx';
 import { TimeInGroup } from '../../ui/patterns/time-in-group.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { VirtualList, type ListActions } from '../../ui/virtual-list.tsx';
+import { VirtualList, type ListActions } from '../../ui/patterns/virtual-list.tsx';
 import { focusRow, leftOf, useLeaving, type LeftList } from './left-list.ts';
 import { RunChart } from './run-chart.tsx';
 import { RunFilters, savedRunFilters } from './run-filters.tsx';

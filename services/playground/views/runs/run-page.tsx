@@ -10,7 +10,7 @@ import { counted } from '../../ui/format.ts';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { Tabs } from '../../ui/patterns/tabs.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { EventPane } from './event-pane.tsx';
 import { EventList } from './event-list.tsx';

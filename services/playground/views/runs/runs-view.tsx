@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { route } from '../../session/route.ts';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import type { LeftList } from './left-list.ts';
 import { RunList } from './run-list.tsx';
 import { RunPage } from './run-page.tsx';

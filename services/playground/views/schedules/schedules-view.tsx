@@ -16,7 +16,7 @@ import { Panes } from '../../ui/patterns/panes.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { Row } from '../../ui/patterns/row.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { ScheduleForm } from './schedule-form.tsx';
 import { SchedulePane } from './schedule-pane.tsx';

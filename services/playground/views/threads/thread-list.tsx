@@ -18,7 +18,7 @@ import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { SavedTabs, SaveFilter } from '../../ui/saved-tabs.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { TimeInGroup } from '../../ui/patterns/time-in-group.tsx';
-import { VirtualList } from '../../ui/virtual-list.tsx';
+import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
 import { givenThreadFilters, threadRanges, threadStatusChoices, whyOfThread } from './thread-selection.ts';
 
 type Query = Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ import { Failure } from '../../ui/patterns/failure.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { StatusDot, toneOf } from '../../ui/patterns/status-dot.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { whyOf } from '../runs/run-words.ts';
 import { ThreadMenu } from './thread-menu.tsx';

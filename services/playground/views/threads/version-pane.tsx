@@ -14,7 +14,7 @@ import { Failure } from '../../ui/patterns/failure.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { Tabs } from '../../ui/patterns/tabs.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { RunLink } from '../../ui/run-link.tsx';
 import { timeText } from '../../ui/time-text.ts';
 import { toast } from '../../ui/toasts.tsx';

@@ -14,7 +14,7 @@ import { ListPane } from '../../ui/patterns/list-pane.tsx';
 import { Panes } from '../../ui/patterns/panes.tsx';
 import { Row } from '../../ui/patterns/row.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
-import { RawOnFault } from '../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { AllDeliveries } from './all-deliveries.tsx';
 import { WebhookForm } from './webhook-form.tsx';

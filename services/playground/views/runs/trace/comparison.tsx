@@ -7,7 +7,7 @@ import { Failure } from '../../../ui/patterns/failure.tsx';
 import { Skeleton } from '../../../ui/patterns/skeleton.tsx';
 import { StatusDot } from '../../../ui/patterns/status-dot.tsx';
 import { Tabs } from '../../../ui/patterns/tabs.tsx';
-import { RawOnFault } from '../../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../../ui/patterns/raw-on-fault.tsx';
 import { goTo, type RunPlace, type SpanTab } from './run-address.ts';
 import { hasRecord, useTrace, type KnownTrace } from './followed-trace.ts';
 import { idOfPair, pairSteps, type PairedStep } from './paired-steps.ts';

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { counted } from '../../../ui/format.ts';
 import { JsonTree } from '../../../ui/json-tree/json-tree.tsx';
 import { Plain } from '../../../ui/plain.tsx';
-import { RawOnFault } from '../../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../../ui/patterns/raw-on-fault.tsx';
 
 /** So many of the newest are drawn at first, and so many more each time. */
 const page = 20;

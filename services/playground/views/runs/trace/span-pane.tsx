@@ -4,7 +4,7 @@ import { Failure } from '../../../ui/patterns/failure.tsx';
 import { Skeleton } from '../../../ui/patterns/skeleton.tsx';
 import { StatusDot } from '../../../ui/patterns/status-dot.tsx';
 import { Tabs } from '../../../ui/patterns/tabs.tsx';
-import { RawOnFault } from '../../../ui/raw-on-fault.tsx';
+import { RawOnFault } from '../../../ui/patterns/raw-on-fault.tsx';
 import type { ComponentChildren } from 'preact';
 import { spanTabs, type SpanTab } from './run-address.ts';
 import { DiffPanel, ErrorPanel, InputPanel, OutputPanel, PromptPanel, type SpanPanelProps } from './span-panel.tsx';

@@ -1,15 +1,15 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useReducer, useRef } from 'preact/hooks';
-import { maxRow } from './apart.ts';
-import { CalmText } from './calm-text.tsx';
-import { CodeBlock } from './code-block.tsx';
-import { RawOnFault } from './raw-on-fault.tsx';
+import { maxRow } from '../apart.ts';
+import { CalmText } from '../calm-text.tsx';
+import { CodeBlock } from '../code-block.tsx';
+import { RawOnFault } from '../patterns/raw-on-fault.tsx';
 import type * as Reader from './growing-markdown.ts';
 import type { GrowingMarkdown } from './growing-markdown.ts';
 import type { MarkdownBlock, MarkdownElement, MarkdownNode } from './markdown-tree.ts';
-import { Plain } from './plain.tsx';
-import { safeAddress } from './safe-text.ts';
+import { Plain } from '../plain.tsx';
+import { safeAddress } from '../safe-text.ts';
 
 /** What reads Markdown is no part of the first view, which is there sooner without it. Texts are plain until it is there. */
 const reader = signal<typeof Reader | undefined>(undefined);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
-import { JsonTree } from './json-tree/json-tree.tsx';
-import { Plain } from './plain.tsx';
+import { JsonTree } from '../json-tree/json-tree.tsx';
+import { Plain } from '../plain.tsx';
 
 interface RawOnFaultProps {
   /** What is drawn, as it is stored: another value is tried anew. A whole view has none. */
