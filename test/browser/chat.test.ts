@@ -49,9 +49,9 @@ browserTest('images that are there are shown, those elsewhere are links', async 
   t.is(await link.getAttribute('rel'), 'noopener noreferrer');
 });
 
-browserTest('a run is stopped by its button, what it had said stays, and retry starts it again', async (t) => {
+browserTest('a run is stopped by its button, what it had said stays, and retry loses nothing of it', async (t) => {
   await using gate = await openGate();
-  const { page } = await openPage(t, chat());
+  const { page } = await openPage(t, chat(), { expected: [/409/] });
   await sendGate(page, gate.url);
   await page.getByRole('button', { name: 'Stop' }).click();
   await status(page, 'Stopped');
@@ -61,11 +61,30 @@ browserTest('a run is stopped by its button, what it had said stays, and retry s
   await saw(page, 'Stopped. What was said until then stays.');
   await setGate(page, gate.url);
   gate.open();
+  await page.route('**/v1/runs', (route) => route.fulfill({ status: 409, json: refused }), { times: 1 });
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await page.getByRole('alert').filter({ hasText: 'not now' }).waitFor();
+  await saw(page, 'Stopped. What was said until then stays.');
   await page.getByRole('button', { name: 'Retry' }).click();
   await saw(page, 'The first half, and the second.');
   await status(page, 'Completed');
   t.is(await messages(page).getByRole('article', { name: /^You/ }).count(), 1);
+  t.is(
+    await messages(page)
+      .getByRole('article', { name: /^Agent/ })
+      .count(),
+    1,
+  );
+  await page.getByRole('status', { name: 'Notices' }).getByText('The stopped answer stays in the versions').waitFor();
+  await page.getByRole('link', { name: 'State', exact: true }).click();
+  await page
+    .getByRole('navigation', { name: /^Versions/ })
+    .getByRole('link', { name: 'Stopped answer' })
+    .click();
+  await page.getByRole('row', { name: 'Added context[1] assistant: The first half,' }).waitFor();
 });
+
+const refused = { error: { code: 'CONFLICT', message: 'not now', details: [] }, metadata: {} };
 
 browserTest('“Go on” goes on from a stopped answer, and goes with the next message', async (t) => {
   await using gate = await openGate();

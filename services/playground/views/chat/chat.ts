@@ -10,6 +10,7 @@ import {
 } from '@agent-workflow/client';
 import { computed, signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { serviceNow } from '../../session/clock.ts';
+import { outlasting } from '../../session/outlasting.ts';
 import { client } from '../../session/session.ts';
 import { go, isOpen, markEntry } from '../../session/route.ts';
 import { createFrame, createYieldToPage } from '../../ui/frame.ts';
@@ -20,9 +21,8 @@ import {
   emptyConversation,
   mergePage,
   noteAnswers,
-  partialEnd,
   placeQuestions,
-  removeEntry,
+  removeBehind,
   type Entry,
   type LoggedMessage,
 } from './conversation.ts';
@@ -32,7 +32,7 @@ import { createLifetime } from './lifetime.ts';
 import { createLocalCalls, declaredTools, ownTools, type LocalCalls } from './local-calls.ts';
 import { openWaitOf } from './open-wait.ts';
 import { applyEvent } from './run-events.ts';
-import { recordedInput } from './run-inputs.ts';
+import { recordedInput, type RunInput } from './run-inputs.ts';
 import { isUnderWay, queuedRun, type RunState } from './run-state.ts';
 import { toolsOn } from './tool-consent.ts';
 
@@ -139,15 +139,18 @@ export class Chat {
     });
   }
 
-  /** Starts a run with messages that are there already. What a stopped run had said to them goes. @throws RequestError as `start` does */
-  startAnew(body: RunRequest): Promise<void> {
+  /**
+   * Starts a stopped run anew: the thread is brought back to the version that the run began with, in the change that accepts the new one.
+   * What the run had said until then stays in the versions of the thread, and on the page until the new run is accepted.
+   * Where that version is no longer kept, the messages are sent behind what was said. @throws RequestError as `start` does
+   */
+  startAnew(body: RunRequest, { messages, checkpointId }: RunInput): Promise<void> {
     return this.lifetime.during(async () => {
-      const id = this.threadId.peek() ?? '';
-      for (const { id: partId } of partialEnd(this.conversation)) {
-        await client.threads.deleteMessage(id, partId, this.#options);
-        removeEntry(this.conversation, partId);
-      }
-      await this.start(body);
+      const back = checkpointId === undefined ? {} : { checkpoint_id: checkpointId };
+      await this.start({ ...body, messages, config: { ...body.config, ...back } });
+      if (checkpointId === undefined) return;
+      removeBehind(this.conversation, new Set(messages.map(({ message_id: id }) => id)));
+      this.#frame.touch();
     });
   }
 
@@ -234,14 +237,12 @@ export class Chat {
     if (id !== undefined) void this.#open(id);
   }
 
-  /**
-   * The messages of the user that a run began with, to be sent again. None when it began with an answer or a result of a tool, and when
-   * they are not on the page. @throws RequestError when the thread cannot be read.
-   */
-  async inputOf(runId: string): Promise<readonly NewMessage[]> {
+  /** What a run began with, to be sent again. @throws RequestError when the thread cannot be read. */
+  async inputOf(runId: string): Promise<RunInput> {
     const read = { threadId: this.threadId.peek() ?? '', runId, ...this.#options };
-    const messages = this.#inputs.get(runId) ?? (await recordedInput(this.conversation, read));
-    return messages.every(({ role }) => role === 'user') ? messages : [];
+    const recorded = await recordedInput(this.conversation, read);
+    const messages = this.#inputs.get(runId) ?? recorded.messages;
+    return { ...recorded, messages: messages.every(({ role }) => role === 'user') ? messages : [] };
   }
 
   async #open(id: string): Promise<void> {
@@ -306,7 +307,10 @@ export class Chat {
     const onConnection = (change: ConnectionChange): void => {
       this.connection.value = change;
     };
-    for await (const event of client.runs.follow(runId, { ...this.#options, onConnection })) {
+    const events = outlasting((reading) => client.runs.follow(runId, { ...this.#options, ...reading }), {
+      onConnection,
+    });
+    for await (const event of events) {
       applyEvent(this.conversation, event);
       this.#frame.touch();
       if (event.event === 'on_chain_start' && !this.#inputs.has(runId)) void this.#refresh();

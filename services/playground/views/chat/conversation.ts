@@ -178,17 +178,11 @@ function placeBehindDropped(entries: readonly Entry[], from: number, { timestamp
   return place;
 }
 
-/** What a stopped run had said, where nothing came after it. */
-export function partialEnd({ entries }: Conversation): readonly Entry[] {
-  const whole = entries.findLastIndex(({ isPartial: isCut }) => !isCut);
-  return entries.slice(whole + 1);
-}
-
-/** Takes a message away that the log has no more. */
-export function removeEntry({ entries, byId }: Conversation, id: string): void {
-  const index = entries.findLastIndex((entry) => entry.id === id);
-  if (index !== -1) entries.splice(index, 1);
-  byId.delete(id);
+/** Takes away what stands behind the last of these messages: the log has it no more. */
+export function removeBehind({ entries, byId }: Conversation, ids: ReadonlySet<string | undefined>): void {
+  const last = entries.findLastIndex(({ id }) => ids.has(id));
+  if (last === -1) return;
+  for (const { id } of entries.splice(last + 1)) byId.delete(id);
 }
 
 /** Messages that the log does not have now that their run has ended are not kept. */

@@ -1,10 +1,12 @@
-import { RequestError, type NewMessage } from '@agent-workflow/client';
+import { RequestError } from '@agent-workflow/client';
 import { useEffect, useState } from 'preact/hooks';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { toast } from '../../ui/toasts.tsx';
 import { choiceOf } from './agent-picker.tsx';
 import type { Chat } from './chat.ts';
 import { takeOptions } from './options.tsx';
+import type { RunInput } from './run-inputs.ts';
 
 interface RetryProps {
   readonly chat: Chat;
@@ -13,16 +15,18 @@ interface RetryProps {
   readonly isFailed: boolean;
 }
 
-/** The messages that a run began with; none while they are not known. What cannot be read cannot be sent again: the box is there for it. */
-function useInput(chat: Chat, runId: string, isWanted: boolean): readonly NewMessage[] {
-  const [messages, setMessages] = useState<readonly NewMessage[]>([]);
+const unknown: RunInput = { messages: [], checkpointId: undefined };
+
+/** What a run began with; no messages while it is not known. What cannot be read cannot be sent again: the box is there for it. */
+function useInput(chat: Chat, runId: string, isWanted: boolean): RunInput {
+  const [input, setInput] = useState(unknown);
   useEffect(() => {
     let isLeft = false;
-    setMessages([]);
+    setInput(unknown);
     if (isWanted)
       chat.inputOf(runId).then(
         (read) => {
-          if (!isLeft) setMessages(read);
+          if (!isLeft) setInput(read);
         },
         () => undefined,
       );
@@ -30,7 +34,7 @@ function useInput(chat: Chat, runId: string, isWanted: boolean): readonly NewMes
       isLeft = true;
     };
   }, [chat, runId, isWanted]);
-  return messages;
+  return input;
 }
 
 /** Tries a run again. Where a failed one cannot be gone on with, its messages are sent again. */
@@ -38,7 +42,7 @@ export function Retry({ chat, runId, isFailed }: RetryProps) {
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const isRefused = error instanceof RequestError && error.status === 409;
-  const messages = useInput(chat, runId, !isFailed || isRefused);
+  const input = useInput(chat, runId, !isFailed || isRefused);
   const doing = (work: () => Promise<void>): void => {
     if (isBusy) return;
     setBusy(true);
@@ -49,7 +53,12 @@ export function Retry({ chat, runId, isFailed }: RetryProps) {
   };
   const sendAgain = async (): Promise<void> => {
     const request = takeOptions(choiceOf(chat).name);
-    if (request) await chat.startAnew({ ...request, messages });
+    if (!request) return;
+    if (isFailed) await chat.start({ ...request, messages: input.messages });
+    else {
+      await chat.startAnew(request, input);
+      toast({ text: 'The stopped answer stays in the versions of the thread, which “State” opens.' });
+    }
   };
   return (
     <>
@@ -60,7 +69,7 @@ export function Retry({ chat, runId, isFailed }: RetryProps) {
           Retry
         </button>
       )}
-      {messages.length > 0 && (
+      {input.messages.length > 0 && (
         <button type="button" class="button-quiet" aria-disabled={isBusy} onClick={() => doing(sendAgain)}>
           <Icon name="retry" />
           {isFailed ? 'Send again' : 'Retry'}

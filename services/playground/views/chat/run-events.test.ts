@@ -6,9 +6,8 @@ import {
   emptyConversation,
   isShown,
   mergePage,
-  partialEnd,
   prependPage,
-  removeEntry,
+  removeBehind,
   type Conversation,
   type LoggedMessage,
 } from './conversation.ts';
@@ -135,12 +134,16 @@ test('what a stopped run had said is kept where the log has it, and is known as 
   dropCut(conversation);
   t.like(conversation.entries[0], { state: 'whole', isPartial: true });
   t.is(conversation.run?.status, 'stopped');
-  t.deepEqual(
-    partialEnd(conversation).map(({ id }) => id),
-    ['m'],
-  );
-  removeEntry(conversation, 'm');
-  t.deepEqual([conversation.entries.length, conversation.byId.size], [0, 0]);
+});
+
+test('a thread that is brought back has nothing behind the messages that are sent again', (t) => {
+  const conversation = emptyConversation();
+  mergePage(conversation, [message('a', 'hello'), message('b', 'half'), message('c', 'more')]);
+  removeBehind(conversation, new Set(['elsewhere']));
+  t.is(conversation.entries.length, 3);
+  removeBehind(conversation, new Set(['a']));
+  t.deepEqual([...conversation.byId.keys()], ['a']);
+  t.is(conversation.entries.length, 1);
 });
 
 const stopped = {

@@ -1,6 +1,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { toServiceTime } from '../../session/clock.ts';
+import { outlasting } from '../../session/outlasting.ts';
 import { client, token } from '../../session/session.ts';
 import { createFrame, createYieldToPage } from '../../ui/frame.ts';
 import { addEvent, createRunLog, isLast, type RunLog } from './log/run-log.ts';
@@ -50,11 +51,11 @@ function createFollower(runId: string) {
       if (change === 'resumed') resumedBehind.value = log.events.at(-1)?.seq;
       phase.value = change === 'lost' ? 'cut' : 'following';
     };
-    for await (const event of client.runs.follow(runId, {
-      ...(after !== undefined && { after }),
-      signal: aborted,
+    const events = outlasting((reading) => client.runs.follow(runId, { ...reading, signal: aborted }), {
+      after,
       onConnection,
-    })) {
+    });
+    for await (const event of events) {
       addEvent(log, event, { isLive: Date.parse(event.timestamp) >= toServiceTime(openedAt) });
       phase.value = isLast(event) ? 'ended' : 'following';
       touch();

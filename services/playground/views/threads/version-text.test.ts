@@ -15,7 +15,9 @@ test('a step is called by its nodes, and anything else by where it came from', (
   const write = version({ source: 'update', step: null });
   t.is(versionTitle(write), 'Direct write');
   t.is(versionFacts(write), '');
-  t.is(versionTitle(version({})), 'Step 3');
+  const stopped = version({ nodes: [] });
+  t.is(versionTitle(stopped), 'Stopped answer');
+  t.is(versionFacts(stopped), 'Step 3');
 });
 
 test('the version before is the next of the list', (t) => {

@@ -9,9 +9,11 @@ const sources: Readonly<Record<Checkpoint['source'], string>> = {
   restore: 'Restored',
 };
 
-/** What made a version, as a list of them has it: the nodes of a step, else where it came from. */
-export const versionTitle = (version: Checkpoint): string =>
-  version.source === 'step' && version.nodes.length > 0 ? version.nodes.join(', ') : versionName(version);
+/** What made a version, as a list of them has it: the nodes of a step, else where it came from. A step of no node keeps what a stopped run had said. */
+export function versionTitle(version: Checkpoint): string {
+  if (version.source !== 'step') return versionName(version);
+  return version.nodes.length > 0 ? version.nodes.join(', ') : 'Stopped answer';
+}
 
 /** What stands below it: the number of a step, and what was to run next. */
 export const versionFacts = (version: Checkpoint): string => {
