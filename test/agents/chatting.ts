@@ -7,7 +7,10 @@ const add = tool(
     description: 'Adds two numbers.',
     parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
   },
-  ({ a, b }) => a + b,
+  ({ a, b }, { usage }) => {
+    usage({ model: 'adding', inputTokens: 4, outputTokens: 1 });
+    return a + b;
+  },
 );
 
 const answerSchema = {

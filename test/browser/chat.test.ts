@@ -24,21 +24,32 @@ browserTest('the first message makes a thread, whose address stays, and the repl
   await page.getByText('12 tokens in, 34 out').waitFor();
 });
 
-browserTest('a call of a tool is one line with its duration, and opens to its arguments and its result', async (t) => {
-  const { page } = await openPage(t, chat());
-  await send(page, 'add');
-  await saw(page, 'The tool gave 5.');
-  const line = messages(page).locator('summary', { hasText: 'Tool call add' });
-  t.regex(await line.innerText(), /\d ms$/);
-  await line.click();
-  await messages(page)
-    .getByRole('tree', { name: 'Arguments of add' })
-    .getByRole('treeitem', { name: 'a: 2' })
-    .waitFor();
-  await messages(page).getByRole('group', { name: 'Result of add' }).getByText('5').waitFor();
-  t.is(await messages(page).getByRole('article').count(), 3, 'the result has no message of its own');
-  t.deepEqual(await violationsIn(page), []);
-});
+browserTest(
+  'a call of a tool is one line with its duration, and opens to its tokens, arguments and result',
+  async (t) => {
+    const { page } = await openPage(t, chat());
+    await send(page, 'add');
+    await saw(page, 'The tool gave 5.');
+    const line = messages(page).locator('summary', { hasText: 'Tool call add' });
+    t.regex(await line.innerText(), /\d ms$/);
+    const traces: string[] = [];
+    page.on('request', (request) => traces.push(...(/\/trace\b/.exec(request.url()) ?? [])));
+    await line.click();
+    await line.getByText('5 tokens').waitFor();
+    await messages(page)
+      .getByRole('tree', { name: 'Arguments of add' })
+      .getByRole('treeitem', { name: 'a: 2' })
+      .waitFor();
+    await messages(page).getByRole('group', { name: 'Result of add' }).getByText('5').waitFor();
+    t.is(await messages(page).getByRole('article').count(), 3, 'the result has no message of its own');
+    await page.reload();
+    await line.click();
+    await line.getByText('5 tokens').waitFor();
+    for (let turn = 0; turn < 2; turn++) await line.click();
+    t.is(traces.length, 2, 'once before the reload, and once after it');
+    t.deepEqual(await violationsIn(page), []);
+  },
+);
 
 browserTest('images that are there are shown, those elsewhere are links', async (t) => {
   const { page } = await openPage(t, chat());

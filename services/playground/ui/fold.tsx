@@ -7,13 +7,18 @@ interface FoldProps {
   /** What stands in the line. */
   readonly summary: ComponentChildren;
   readonly children: ComponentChildren;
+  readonly onOpen?: (() => void) | undefined;
 }
 
 /** One quiet line that opens to more, which is drawn while it is open alone. */
-export function Fold({ class: name = '', summary, children }: FoldProps) {
+export function Fold({ class: name = '', summary, children, onOpen }: FoldProps) {
   const [isOpen, open] = useState(false);
+  const onToggle = ({ currentTarget }: { readonly currentTarget: HTMLDetailsElement }): void => {
+    open(currentTarget.open);
+    if (currentTarget.open) onOpen?.();
+  };
   return (
-    <details class={`fold ${name}`} onToggle={(event) => open(event.currentTarget.open)}>
+    <details class={`fold ${name}`} onToggle={onToggle}>
       <summary>
         {summary}
         <Icon name="chevron" />

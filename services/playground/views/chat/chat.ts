@@ -15,6 +15,7 @@ import { client } from '../../session/session.ts';
 import { go, isOpen, markEntry } from '../../session/route.ts';
 import { createFrame, createYieldToPage } from '../../ui/frame.ts';
 import { noteBegun } from './begun-threads.ts';
+import { createCallCosts, type CallCosts } from './call-costs.ts';
 import {
   clearEntries,
   dropCut,
@@ -72,6 +73,7 @@ export class Chat {
   /** Why the run is not followed any more, or its record could not be read. */
   readonly failure = signal<unknown>(undefined);
   readonly localCalls: LocalCalls;
+  readonly callCosts: CallCosts;
   /** The heading of the chat: what it is called, else the beginning of its first message. */
   readonly title = computed(() => {
     if (this.threadId.value === undefined) return 'New chat';
@@ -111,6 +113,7 @@ export class Chat {
     this.localCalls = createLocalCalls(this.#ended);
     this.threadId = signal(opened);
     this.agent = signal(opened === undefined ? null : undefined);
+    this.callCosts = createCallCosts(this.threadId, this.#ended);
     this.#named = run;
     if (opened === undefined) {
       this.#mark = markEntry();

@@ -91,7 +91,7 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
     },
     openRun: (entry) =>
       void doing(async () => {
-        const run = entry.origin?.runId ?? (await runAt(entry.checkpointId, readsOf(threadId.peek() ?? '')));
+        const run = entry.origin?.runId ?? runAt(entry.checkpointId, await readsOf(threadId.peek() ?? '').list());
         if (run === undefined) refuse(entry, noRun);
         else if (isOpen({ view: 'chat', id: threadId.peek() })) go({ view: 'runs', id: run });
         return true;
@@ -123,7 +123,8 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
   };
 }
 
-const readsOf = (threadId: string): CheckpointReads => ({
+/** Reads the versions of a thread. */
+export const readsOf = (threadId: string): CheckpointReads => ({
   list: async () => {
     const kept: Checkpoint[] = [];
     for (let cursor: string | undefined; kept.length < maxCheckpoints;) {

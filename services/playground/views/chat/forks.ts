@@ -60,7 +60,5 @@ export function messageBefore<Message extends ForkedMessage>(
 }
 
 /** The run that made a version of the thread; `undefined` where none did, and where that version is no longer kept. */
-export async function runAt(checkpointId: string | undefined, { list }: CheckpointReads): Promise<string | undefined> {
-  if (checkpointId === undefined) return undefined;
-  return (await list()).find((each) => each.checkpoint_id === checkpointId)?.run_id ?? undefined;
-}
+export const runAt = (checkpointId: string | undefined, kept: readonly Checkpoint[]): string | undefined =>
+  kept.find((each) => each.checkpoint_id === checkpointId)?.run_id ?? undefined;

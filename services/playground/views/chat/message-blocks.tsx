@@ -7,6 +7,7 @@ import { Markdown } from '../../ui/markdown/markdown.tsx';
 import { Plain } from '../../ui/plain.tsx';
 import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { textAt } from './blocks.ts';
+import type { CallCosts } from './call-costs.ts';
 import type { Conversation, Entry } from './conversation.ts';
 import { mediaOf } from './media.ts';
 import { Media } from './media-block.tsx';
@@ -15,39 +16,39 @@ import { ToolResult, ToolUse } from './tool-use.tsx';
 interface BlocksProps {
   readonly entry: Entry;
   readonly conversation: Conversation;
+  readonly costs: CallCosts;
 }
 
 /** The content of a message, each block in its form. */
-export function Blocks({ entry: { blocks, role, state }, conversation }: BlocksProps) {
+export function Blocks({ entry, conversation, costs }: BlocksProps) {
+  const { blocks, state } = entry;
   const isGrowing = state === 'streaming';
   return (
     <>
       {blocks.map((block, index) => (
         <RawOnFault key={index} raw={block}>
-          <OneBlock {...{ block, role, conversation }} isGrowing={isGrowing && index === blocks.length - 1} />
+          <OneBlock {...{ block, entry, conversation, costs }} isGrowing={isGrowing && index === blocks.length - 1} />
         </RawOnFault>
       ))}
     </>
   );
 }
 
-interface OneBlockProps {
+interface OneBlockProps extends BlocksProps {
   readonly block: Block;
-  readonly role: Entry['role'];
   readonly isGrowing: boolean;
-  readonly conversation: Conversation;
 }
 
-function OneBlock({ block, role, isGrowing, conversation }: OneBlockProps) {
+function OneBlock({ block, entry, isGrowing, conversation, costs }: OneBlockProps) {
   switch (block.type) {
     case 'text':
-      if (role === 'assistant') return <Markdown text={textAt(block, 'text')} isGrowing={isGrowing} />;
+      if (entry.role === 'assistant') return <Markdown text={textAt(block, 'text')} isGrowing={isGrowing} />;
       return <Plain text={textAt(block, 'text')} />;
     case 'reasoning':
       return <Reasoning block={block} isGrowing={isGrowing} />;
     case 'tool_call':
     case 'remote_tool_call':
-      return <ToolUse {...{ block, conversation, isGrowing }} />;
+      return <ToolUse {...{ block, entry, conversation, costs, isGrowing }} />;
     case 'tool_result':
       return <ToolResult block={block} />;
     case 'error':

@@ -5,6 +5,7 @@ import { exactTime } from '../../ui/relative-time.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { MemoryLink } from '../../ui/memory-link.tsx';
 import { Answered } from './answered.tsx';
+import type { CallCosts } from './call-costs.ts';
 import type { Conversation, Entry } from './conversation.ts';
 import { Blocks } from './message-blocks.tsx';
 
@@ -16,6 +17,8 @@ export interface MessageActions {
   readonly openRun: (entry: Entry) => void;
   /** Goes on from an answer that was stopped. */
   readonly goOn: () => void;
+  /** What calls of tools took. */
+  readonly costs: CallCosts;
   /** Why something cannot be done with a message, by its id. */
   readonly refusals: ReadonlySignal<ReadonlyMap<string, string>>;
 }
@@ -75,7 +78,7 @@ export function Message({ entry, conversation, agent, actions, isFirst, isLast }
           </div>
         )}
         <div class="message-body" dir="auto" data-growing={state === 'streaming' ? '' : undefined}>
-          <Blocks {...{ entry, conversation }} />
+          <Blocks {...{ entry, conversation }} costs={actions.costs} />
         </div>
         {state === 'dropped' && <p class="hint">The run ended before this message did: the thread has not kept it.</p>}
         {isPartial && <Stopped isLast={isLast} goOn={actions.goOn} />}

@@ -33,6 +33,7 @@ export function Messages({ chat, forking, writing, finding, drawn }: MessagesPro
   const drawings = useRef(new WeakMap<Entry, Drawing>());
   const actions = useRef<MessageActions>({
     ...forking,
+    costs: chat.callCosts,
     // The options of the run cannot be mended while the dialog is open.
     edit: (entry) => {
       if (takeOptions(choiceOf(chat).name)) forking.edit(entry);

@@ -1,23 +1,36 @@
 import type { Block } from '@agent-workflow/client';
 import { Fold } from '../../ui/fold.tsx';
-import { duration } from '../../ui/format.ts';
+import { counted, duration } from '../../ui/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { digest } from '../../ui/json-start.ts';
 import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
-import type { Conversation } from './conversation.ts';
+import type { CallCost } from './call-cost.ts';
+import type { CallCosts } from './call-costs.ts';
+import type { Conversation, Entry } from './conversation.ts';
+import { textAt } from './blocks.ts';
 import { toolUseOf, type ToolUse as Use } from './tool-uses.ts';
 
 interface ToolUseProps {
   readonly block: Block;
+  /** The message that calls. */
+  readonly entry: Entry;
+  readonly costs: CallCosts;
   readonly conversation: Conversation;
   /** Whether the message that calls is still being written. */
   readonly isGrowing: boolean;
 }
 
 /** A call of a tool and what it gave, in one quiet line that opens to both. */
-export function ToolUse({ block, conversation, isGrowing }: ToolUseProps) {
+export function ToolUse({ block, entry, costs, conversation, isGrowing }: ToolUseProps) {
   const use = toolUseOf(conversation, block);
-  return <ToolLine {...{ use }} isRunning={isGrowing || (use.result === undefined && isUnderWay(conversation))} />;
+  return (
+    <ToolLine
+      use={use}
+      cost={costs.known.value.get(textAt(block, 'id'))}
+      isRunning={isGrowing || (use.result === undefined && isUnderWay(conversation))}
+      onOpen={() => costs.read(entry)}
+    />
+  );
 }
 
 /** The result of a tool whose call is not on the page. */
@@ -30,15 +43,21 @@ const isUnderWay = ({ run }: Conversation): boolean => run?.status === 'running'
 
 interface ToolLineProps {
   readonly use: Use;
+  /** What the trace of the run says of it, once it is read. */
+  readonly cost?: CallCost | undefined;
   readonly isRunning: boolean;
+  readonly onOpen?: () => void;
 }
 
-function ToolLine({ use: { name, args, result, ms, isRemote = false }, isRunning }: ToolLineProps) {
+function ToolLine({ use, cost, isRunning, onOpen }: ToolLineProps) {
+  const { name, args, result, isRemote = false } = use;
+  const ms = isRemote ? undefined : (cost?.ms ?? use.ms);
   const shown = digest(name);
   const isBad = result?.isError === true;
   return (
     <Fold
       class="tool"
+      onOpen={onOpen}
       summary={
         <>
           <Icon name="tool" />
@@ -50,6 +69,7 @@ function ToolLine({ use: { name, args, result, ms, isRemote = false }, isRunning
           <span class="tool-facts">
             {isBad && <span class="tone-failed">failed</span>}
             {result === undefined && isRunning && <span class="tone-running">running</span>}
+            {cost !== undefined && cost.tokens > 0 && <span>{counted(cost.tokens, 'token')}</span>}
             {ms !== undefined && <span>{duration(ms)}</span>}
           </span>
         </>
