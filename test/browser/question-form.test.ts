@@ -26,7 +26,7 @@ for (const view of ['chat', 'inbox'] as const) {
   const question = (value: unknown): string => `question ${JSON.stringify(value)}`;
 
   /** Waits until the agent has said this. */
-  const says = async (t: ExecutionContext, id: string, text: string): Promise<void> => {
+  const waitsFor = async (t: ExecutionContext, id: string, text: string): Promise<void> => {
     for (let tries = 0; tries < 200; tries++) {
       const { messages } = await client().threads.messages(id);
       if (JSON.stringify(messages).includes(text)) {
@@ -48,7 +48,7 @@ for (const view of ['chat', 'inbox'] as const) {
     await page.keyboard.type('Ada');
     await alert.waitFor({ state: 'detached' });
     await button(page, 'Send the answer').click();
-    await says(t, id, 'The answer: \\"  Ada\\"');
+    await waitsFor(t, id, 'The answer: \\"  Ada\\"');
   });
 
   browserTest(`${view}: A goes to the question, and Ctrl+Enter approves`, async (t) => {
@@ -56,7 +56,7 @@ for (const view of ['chat', 'inbox'] as const) {
     await page.locator('body').click({ position: { x: 1, y: 1 } });
     await page.keyboard.press('a');
     await page.keyboard.press('Control+Enter');
-    await says(t, id, 'The answer: \\"approve\\"');
+    await waitsFor(t, id, 'The answer: \\"approve\\"');
   });
 
   browserTest(`${view}: a rejection can be taken back for five seconds, and is sent after them`, async (t) => {
@@ -67,7 +67,7 @@ for (const view of ['chat', 'inbox'] as const) {
     t.is((await client().threads.inbox()).items.filter(({ thread_id: each }) => each === id).length, 1);
     await button(page, 'Reject').click();
     await notices(page).getByRole('button', { name: 'Dismiss' }).click();
-    await says(t, id, 'The answer: \\"reject\\"');
+    await waitsFor(t, id, 'The answer: \\"reject\\"');
   });
 
   browserTest(`${view}: one question may stay open while another is answered`, async (t) => {

@@ -8,9 +8,9 @@ const event = (seq: number): RunEvent => ({
 });
 const failure = (code: string): RequestError => new RequestError('away', { status: 0, code });
 
-test('a service that is given up is asked again behind the last event, and both are told once', async (t) => {
+test('a service that is given up is asked again behind the last event, and each change is announced', async (t) => {
   const asked: (string | undefined)[] = [];
-  const told: string[] = [];
+  const changes: string[] = [];
   const answers = [[event(1), failure('UNREACHABLE')], [failure('UNREACHABLE')], [event(2), event(3)]];
   const events = outlasting(
     async function* ({ after }) {
@@ -20,18 +20,18 @@ test('a service that is given up is asked again behind the last event, and both 
         yield each;
       }
     },
-    { onConnection: (change) => told.push(change) },
+    { onConnection: (change) => changes.push(change) },
   );
   t.deepEqual(
     (await Array.fromAsync(events)).map(({ id }) => id),
     ['r:1', 'r:2', 'r:3'],
   );
   t.deepEqual(asked, [undefined, 'r:1', 'r:1']);
-  t.deepEqual(told, ['lost', 'lost', 'resumed']);
+  t.deepEqual(changes, ['lost', 'lost', 'resumed']);
 });
 
-test('what the client itself resumes is told once, and an end without an event too', async (t) => {
-  const told: string[] = [];
+test('what the client itself resumes is announced once, and an end without an event too', async (t) => {
+  const changes: string[] = [];
   const events = outlasting(
     async function* ({ onConnection }) {
       onConnection('lost');
@@ -39,10 +39,10 @@ test('what the client itself resumes is told once, and an end without an event t
       yield event(1);
       onConnection('lost');
     },
-    { onConnection: (change) => told.push(change) },
+    { onConnection: (change) => changes.push(change) },
   );
   t.is((await Array.fromAsync(events)).length, 1);
-  t.deepEqual(told, ['lost', 'resumed', 'lost', 'resumed']);
+  t.deepEqual(changes, ['lost', 'resumed', 'lost', 'resumed']);
 });
 
 test('a refusal ends it', async (t) => {

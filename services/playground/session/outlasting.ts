@@ -1,6 +1,6 @@
 import { RequestError, type ConnectionChange, type RunEvent } from '@agent-workflow/client';
 
-/** Where a reader of a run stands, and what it is told of its connection. */
+/** Where a reader of a run stands, and who is called when its connection changes. */
 interface Reading {
   /** The id of the last event that came; all events come without it. */
   readonly after?: string | undefined;

@@ -23,7 +23,7 @@ export function createCallCosts(threadId: ReadonlySignal<string | undefined>, en
   const asked = new Set<string>();
   let versions: Promise<readonly Checkpoint[]> | undefined;
 
-  /** The run that a message came with. The versions that tell it are listed once, and again for one that came since. */
+  /** The run that a message came with. The versions that name it are listed once, and again for one that came since. */
   const runOf = async ({ origin, checkpointId }: Entry): Promise<string | undefined> => {
     if (origin) return origin.runId;
     const find = async (): Promise<string | undefined> => {
