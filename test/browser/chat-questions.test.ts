@@ -187,7 +187,9 @@ browserTest(
       texts,
     );
     await line('What is your name?').click();
-    t.true((await messages(page).innerText()).includes('Ada\nLovelace'));
+    await messages(page)
+      .locator('.written', { hasText: /Ada\s+Lovelace/ })
+      .waitFor();
     t.deepEqual(await violationsIn(page), []);
   },
 );

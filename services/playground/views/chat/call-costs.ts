@@ -2,7 +2,7 @@ import { signal, type ReadonlySignal } from '@preact/signals';
 import { client } from '../../session/session.ts';
 import { costsIn, type CallCost } from './call-cost.ts';
 import type { Entry } from './conversation.ts';
-import { readsOf } from './forking.ts';
+import { readsOf } from './checkpoint-reads.ts';
 import { runAt, type Checkpoint } from './forks.ts';
 
 /** The costs of calls by their ids, as far as they are known. */

@@ -5,7 +5,8 @@ import { client } from '../../session/session.ts';
 import { textBlocks } from './attached-blocks.ts';
 import type { Chat } from './chat.ts';
 import type { Entry } from './conversation.ts';
-import { checkpointOf, messageBefore, runAt, type Checkpoint, type CheckpointReads } from './forks.ts';
+import { readsOf } from './checkpoint-reads.ts';
+import { checkpointOf, messageBefore, runAt } from './forks.ts';
 import { isAbsent } from './history.ts';
 
 /** Forks of one thread, and why some cannot be made. */
@@ -26,9 +27,6 @@ export interface Forking {
 const notKept = 'The service no longer keeps the version of the thread at this message: it cannot be forked here.';
 
 const noRun = 'The service no longer keeps which run this message came with, or it came with none.';
-
-/** The most checkpoints that are looked through. */
-const maxCheckpoints = 1000;
 
 export function createForking({ threadId, conversation, history }: Chat): Forking {
   const refusals = signal<ReadonlyMap<string, string>>(new Map());
@@ -122,22 +120,3 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
       }),
   };
 }
-
-/** Reads the versions of a thread. */
-export const readsOf = (threadId: string): CheckpointReads => ({
-  list: async () => {
-    const kept: Checkpoint[] = [];
-    for (let cursor: string | undefined; kept.length < maxCheckpoints;) {
-      const page = await client.threads.checkpoints(threadId, { limit: 100, ...(cursor !== undefined && { cursor }) });
-      kept.push(...page.checkpoints);
-      ({ cursor } = page);
-      if (cursor === undefined) break;
-    }
-    return kept;
-  },
-  holds: async (checkpointId, messageId) => {
-    const { state } = await client.threads.checkpoint(threadId, checkpointId);
-    const context = state['context'] as readonly { readonly message_id: string }[] | undefined;
-    return context?.some(({ message_id: id }) => id === messageId) ?? false;
-  },
-});
