@@ -48,7 +48,7 @@ function OneBlock({ block, entry, isGrowing, conversation, costs }: OneBlockProp
       return <Reasoning block={block} isGrowing={isGrowing} />;
     case 'tool_call':
     case 'remote_tool_call':
-      return <ToolUse {...{ block, entry, conversation, costs, isGrowing }} />;
+      return <ToolUse {...{ block, entry, conversation, costs, isGrowing }} revision={entry.revision} />;
     case 'tool_result':
       return <ToolResult block={block} />;
     case 'error':

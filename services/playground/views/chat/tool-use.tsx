@@ -14,6 +14,8 @@ interface ToolUseProps {
   readonly block: Block;
   /** The message that calls. */
   readonly entry: Entry;
+  /** Draws it anew: a result changes the entry in place, and what reads a signal is drawn when its properties change alone. */
+  readonly revision: number;
   readonly costs: CallCosts;
   readonly conversation: Conversation;
   /** Whether the message that calls is still being written. */
