@@ -6,7 +6,7 @@ import { chooseAgent, type AgentChoice, type OpenChoice } from './agent-choice.t
 import type { Chat } from './chat.ts';
 
 /** Which agent the next run of a chat goes to. A component that calls it is drawn again when that changes. */
-export const choiceOf = ({ agent }: Chat): AgentChoice =>
+export const choiceOf = ({ thread: { agent } }: Chat): AgentChoice =>
   chooseAgent({ known: knownAgents.value, ofThread: agent.value, asked: route.value.query['agent'] });
 
 /** The same, once the agents were read, or could not be. */

@@ -40,7 +40,7 @@ function restored(text: string): Attachments {
 
 export const toAttached = (file: File): Attached => ({ id: randomUuid(), name: file.name, size: file.size, file });
 
-interface KeptAttachments {
+export interface KeptAttachments {
   readonly attachments: Attachments;
   readonly set: (change: (now: Attachments) => Attachments) => void;
   /** Forgets what was sent. */

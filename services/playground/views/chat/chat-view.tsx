@@ -55,9 +55,13 @@ export function ChatView() {
 
 function Thread({ chat, forking, writing, answers, results }: Opened) {
   const drawn = chat.drawn.value;
-  const { conversation, threadId, followed } = chat;
+  const {
+    conversation,
+    threadId,
+    runs: { followed },
+  } = chat;
   useReturns(chat);
-  useTitle(chat.name.value);
+  useTitle(chat.thread.name.value);
   const finding = useMemo(() => createFinding(chat), [chat]);
   const unsent = useUnsent(chat, answers);
   useResults(chat, results);

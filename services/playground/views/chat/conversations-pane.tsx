@@ -25,7 +25,7 @@ export function ConversationsPane({ chat }: { readonly chat: Chat }) {
   const list = useConversations(search);
   const { threads, cursor, error, isRead } = list.value;
   const showsAgent = useSeveralAgents().length > 0;
-  const followed = chat.followed.value;
+  const followed = chat.runs.followed.value;
   // The list says which chats run, and what has become of them.
   useEffect(refreshConversations, [chat, followed]);
   return (

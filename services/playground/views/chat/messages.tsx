@@ -171,7 +171,7 @@ interface NoMessagesProps {
 }
 
 function NoMessages({ chat, writing }: NoMessagesProps) {
-  const { threadId, missing, history } = chat;
+  const { threadId, thread, history } = chat;
   if (threadId.value === undefined)
     return (
       <Hello
@@ -182,7 +182,7 @@ function NoMessages({ chat, writing }: NoMessagesProps) {
         }}
       />
     );
-  return <p class="empty hint">{emptyText(missing.value, history)}</p>;
+  return <p class="empty hint">{emptyText(thread.missing.value, history)}</p>;
 }
 
 function emptyText(missing: string | undefined, { isLoading, error }: Chat['history']): string {

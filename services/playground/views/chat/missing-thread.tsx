@@ -1,4 +1,5 @@
-import type { Chat, Missing } from './chat.ts';
+import type { Chat } from './chat.ts';
+import type { Missing } from './chat-thread.ts';
 
 interface MissingThreadProps {
   readonly chat: Chat;
@@ -15,7 +16,7 @@ const texts: Readonly<Record<Missing, string>> = {
 export const MissingThread = ({ chat, missing, onLeave }: MissingThreadProps) => (
   <div class="note note-error" role="alert">
     <span>{texts[missing]}</span>
-    <button type="button" disabled={chat.followed.value !== undefined} onClick={onLeave}>
+    <button type="button" disabled={chat.runs.followed.value !== undefined} onClick={onLeave}>
       {missing === 'deleted' ? 'Begin a new chat with it' : 'Begin a new chat'}
     </button>
   </div>

@@ -17,7 +17,7 @@ const jsonForm = formOf(undefined);
 type Results = Typed<string>;
 
 /** Drops what is typed for calls that are no longer open; what is typed for others stays while another run of the thread is followed. */
-export function useResults({ conversation: { run }, followed }: Chat, results: Signal<Results>): void {
+export function useResults({ conversation: { run }, runs: { followed } }: Chat, results: Signal<Results>): void {
   // While a run is followed it is not known what will be open.
   const isSettled = followed.value === undefined && run !== undefined && !isUnderWay(run.status);
   useEffect(() => {
@@ -76,7 +76,7 @@ export function OpenCalls({ chat, run: { calls = [] }, results }: OpenCallsProps
           <p class="hint">Switch tools on in the options to run them without being asked.</p>
         </div>
       )}
-      {failure !== undefined && chat.missing.value === undefined && <ErrorNote error={failure} />}
+      {failure !== undefined && chat.thread.missing.value === undefined && <ErrorNote error={failure} />}
     </section>
   );
 }

@@ -43,7 +43,7 @@ export function Questions({ chat, run: { interrupts = [] }, answers }: Questions
         chat.lifetime
           .during(() => send(...given))
           .catch((error: unknown) => {
-            if (chat.missing.peek() === undefined) throw error;
+            if (chat.thread.missing.peek() === undefined) throw error;
           })
       }
     />

@@ -62,7 +62,7 @@ export function Retry({ chat, runId, isFailed }: RetryProps) {
   };
   return (
     <>
-      {error !== undefined && chat.missing.value === undefined && <ErrorNote error={error} />}
+      {error !== undefined && chat.thread.missing.value === undefined && <ErrorNote error={error} />}
       {isFailed && !isRefused && (
         <button type="button" aria-disabled={isBusy} onClick={() => doing(() => chat.retry(runId))}>
           <Icon name="retry" />

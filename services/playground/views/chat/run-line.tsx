@@ -22,8 +22,8 @@ interface RunLineProps {
 /** How the newest run stands, in one quiet line; and why it failed, where it did. */
 export function RunLine({ chat }: RunLineProps) {
   const { run } = chat.conversation;
-  const failure = chat.failure.value;
-  const mayRetry = run !== undefined && chat.followed.value === undefined;
+  const failure = chat.runs.failure.value;
+  const mayRetry = run !== undefined && chat.runs.followed.value === undefined;
   return (
     <div class="run-now">
       {mayRetry && run.error && <RunFailure {...{ chat, run }} error={run.error} />}
@@ -39,7 +39,7 @@ export function RunLine({ chat }: RunLineProps) {
         {connectionText(chat)}
       </p>
       {run?.isLimitReached && <p class="note">The recursion limit was reached: the run ended where it was.</p>}
-      {failure !== undefined && chat.missing.value === undefined && (
+      {failure !== undefined && chat.thread.missing.value === undefined && (
         <ErrorNote error={failure} again={() => void chat.again()} />
       )}
       <Waiting chat={chat} />
@@ -87,13 +87,14 @@ const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle
 const statusText = ({ status, wakeAt }: RunState): string =>
   status === 'sleeping' && wakeAt !== undefined ? `Sleeping until ${clock.format(Date.parse(wakeAt))}` : words[status];
 
-function connectionText({ connection }: Chat): string {
+function connectionText({ runs: { connection } }: Chat): string {
   if (connection.value === 'lost') return 'The connection to the run was cut. Connecting again …';
   if (connection.value === 'resumed') return 'The connection was cut and has resumed where it was: nothing is missing.';
   return '';
 }
 
-function Waiting({ chat: { waiting, waitingElsewhere } }: { readonly chat: Chat }) {
+function Waiting({ chat: { runs } }: { readonly chat: Chat }) {
+  const { waiting, waitingElsewhere } = runs;
   const messages = waiting.value.flatMap((run) => run.messages);
   const others = waitingElsewhere.value;
   if (messages.length === 0 && others === 0) return null;

@@ -42,7 +42,7 @@ export function StopButton({ chat, onStopped }: StopButtonProps) {
       if (!success) toast({ text: `Nothing was stopped: ${message}` });
       onStopped();
     } catch (error) {
-      if (chat.missing.peek() === undefined) toast({ text: `The run was not stopped: ${describe(error)}` });
+      if (chat.thread.missing.peek() === undefined) toast({ text: `The run was not stopped: ${describe(error)}` });
     }
     setBusy(false);
   };

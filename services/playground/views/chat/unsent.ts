@@ -21,7 +21,7 @@ export interface Unsent {
 }
 
 /** Keeps what is typed as answers. What belongs to a question that is no longer open goes to the box of the next message. */
-export function useUnsent({ conversation: { run }, followed }: Chat, answers: Signal<Answers>): Unsent {
+export function useUnsent({ conversation: { run }, runs: { followed } }: Chat, answers: Signal<Answers>): Unsent {
   const handed = useSignal('');
   const isNoted = useSignal(false);
   const hand = (ids: readonly string[]): void => {
