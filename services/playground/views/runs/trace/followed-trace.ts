@@ -32,10 +32,13 @@ const pageSize = 200;
 /** More spans are not read. */
 const maxSpans = 100_000;
 
-/** Reads the trace of a run, and reads on while it goes on, whenever `beat` has changed. */
+/** Reads the trace of a run, and reads on while it goes on, whenever `beat` has changed: also what could not be read before. */
 export function useTrace(runId: string, beat: unknown): FollowedTrace {
   const follower = useMemo(() => createFollower(runId), [runId]);
-  useEffect(() => follower.bell.ring(), [follower, beat]);
+  useEffect(() => {
+    follower.bell.ring();
+    if (follower.error.peek() !== undefined) follower.again();
+  }, [follower, beat]);
   useEffect(() => {
     const life = new AbortController();
     void follower.start(life.signal);
