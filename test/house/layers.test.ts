@@ -72,7 +72,12 @@ const layersOf: Readonly<Record<string, Layers>> = {
     ['dialects/v1/endpoints/common', 'dialects/v1/examples'],
     ['dialects/v1/endpoints'],
     ['dialects/v1'],
-    ['dialects/langgraph/ids', 'dialects/langgraph/replies', 'dialects/langgraph/schemas'],
+    [
+      'dialects/langgraph/ids',
+      'dialects/langgraph/messages',
+      'dialects/langgraph/replies',
+      'dialects/langgraph/schemas',
+    ],
     ['dialects/langgraph/out'],
     ['dialects/langgraph/in'],
     ['dialects/langgraph/rows'],

@@ -1,6 +1,6 @@
 import { invalidAt, type Loc } from '../../../http/fields.ts';
 import type { NewMessage } from '../../common/run-order.ts';
-import { fromLangChain } from './message.ts';
+import { fromLangChain } from '../messages/from-langchain.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,13 @@ export function fromValues(given: unknown, loc: Loc): Values {
   if (!isObject(given)) throw invalidAt(loc, 'must be an object', 'object_type');
   const { messages = [], ...fields } = given;
   const list: readonly unknown[] = Array.isArray(messages) && !isPair(messages) ? messages : [messages];
-  return { messages: list.map((message, index) => fromLangChain(message, [...loc, 'messages', index])), fields };
+  return { messages: list.map((message, index) => toMessage(message, [...loc, 'messages', index])), fields };
+}
+
+function toMessage(given: unknown, loc: Loc): NewMessage {
+  const read = fromLangChain(given, loc);
+  if ('removed' in read) throw invalidAt(loc, 'cannot be removed: a message of a thread is deleted by itself');
+  return read.message;
 }
 
 /** A role and a content are one message. */

@@ -3,7 +3,7 @@ import { jsonWithoutProviderData } from '@agent-workflow/protos/provider-data';
 import type { State } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import type { FieldDefaults } from '../../common/field-defaults.ts';
-import { toLangChain } from './message.ts';
+import { toLangChain } from '../messages/to-langchain.ts';
 
 type StoredState = Pick<State, 'fields' | 'contextJson'>;
 
