@@ -102,7 +102,7 @@ function RunBody({ run, followed, traced, place }: RunBodyProps) {
     >
       <RawOnFault key={`${place.show} ${place.other ?? ''}`}>
         {place.show === 'graph' && <GraphPanel agent={run.agent} log={log} now={now} />}
-        {place.show === 'events' && <EventsOfRun run={run} log={log} />}
+        {place.show === 'events' && <EventsOfRun run={run} log={log} version={followed.readVersion()} />}
         {place.show === 'trace' && traced.error.value !== undefined && (
           <Failure error={traced.error.value} retry={traced.again} />
         )}
@@ -118,7 +118,14 @@ function RunBody({ run, followed, traced, place }: RunBodyProps) {
   );
 }
 
-function EventsOfRun({ run, log }: { readonly run: Run; readonly log: RunLog }) {
+interface EventsOfRunProps {
+  readonly run: Run;
+  readonly log: RunLog;
+  /** Draws it anew: the log grows in place, and what reads a signal is drawn when its properties change alone. */
+  readonly version: number;
+}
+
+function EventsOfRun({ run, log }: EventsOfRunProps) {
   const filter = useSignal<EventFilter>(noFilter);
   const selected = useSignal<ListedEvent | undefined>(undefined);
   const [filtered] = useState(createFiltered);
