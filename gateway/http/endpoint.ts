@@ -133,7 +133,12 @@ export interface RunStream {
 export interface StreamExtras {
   /** Streams of one run and one name have the same bytes. */
   readonly name: string;
-  readonly add: (events: AsyncIterable<RunEvents>, call: Call) => AsyncIterable<StreamEvents>;
+  /** The stream after event `after`. `open` reads the events of the run after a number: the beginning of the log may be needed. */
+  readonly add: (
+    open: (after: number) => AsyncIterable<RunEvents>,
+    after: number,
+    call: Call,
+  ) => AsyncIterable<StreamEvents>;
 }
 
 /** Gives the JSON of the reply's `data`, a run to follow, or the bytes of a file. */

@@ -7,6 +7,8 @@ export type ExtraKind = (typeof extraKinds)[number];
 /** An event of a run, and what stands before it for a reader who asked for that. */
 export interface StreamEvent extends RunEvent {
   readonly extras?: readonly RunEvent[];
+  /** What its reader gets in its place, where a dialect has written it. */
+  readonly written?: readonly Uint8Array[];
 }
 
 export interface StreamEvents extends Omit<RunEvents, 'events'> {
@@ -20,7 +22,7 @@ export interface EventJson {
 }
 
 /** Makes the JSON of the events of one run. */
-export type ToEventJson = (event: RunEvent) => EventJson;
+export type ToEventJson = (event: StreamEvent) => EventJson;
 
 /** The format of a stream: each event is `head`, its JSON, `tail`. All but the JSON is ASCII. */
 export interface Framing {

@@ -1,6 +1,6 @@
 import { fromUnknown, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Execution, FollowRequest } from '@agent-workflow/protos/execution';
+import type { Execution, FollowRequest, RunEvents } from '@agent-workflow/protos/execution';
 import { locate, toSegments, type Segment, type ReadOffset } from './segments.ts';
 import type { StreamExtras } from '../http/endpoint.ts';
 import type { Framing, StreamEvent, StreamEvents, ToEventJson } from '../http/framing.ts';
@@ -90,8 +90,8 @@ function createFeedSet({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds
   const openFeed = (key: string, { request, framing, call: { deadline }, extras }: Reading): Feed => {
     const controller = new AbortController();
     const call = { deadline, signal: controller.signal };
-    const followed = follow(request, call);
-    const events = extras ? extras.add(followed, call) : followed;
+    const open = (after: number): AsyncIterable<RunEvents> => follow({ ...request, after }, call);
+    const events = extras ? extras.add(open, request.after, call) : open(request.after);
     const feed: Feed = {
       key,
       framing,

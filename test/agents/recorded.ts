@@ -18,10 +18,11 @@ export const graph = new StateGraph({
   }),
   answer: field<string | null>({ type: 'any', description: 'What the person said', default: null }),
 })
-  .addNode('think', async (state, { emit, signal }) => {
+  .addNode('think', async (state, { emit, progress, signal }) => {
     const order = orderIn(state.context);
     if (order.includes('fail')) throw new Error('planned failure');
     if (order.includes('slow')) await delay(60_000, undefined, { signal });
+    progress({ note: 'working' });
     for (const chunk of ['pale ', 'blue ', 'sky ', 'over ', 'hills']) emit(chunk);
     return { count: 1 };
   })

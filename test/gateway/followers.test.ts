@@ -140,8 +140,8 @@ const extraOf = ({ seq, data }: RunEvent): readonly RunEvent[] =>
 
 const extras: StreamExtras = {
   name: 'values',
-  add: async function* (source) {
-    for await (const { events, ...rest } of source)
+  add: async function* (open, after) {
+    for await (const { events, ...rest } of open(after))
       yield { ...rest, events: events.map((each) => ({ ...each, extras: extraOf(each) })) };
   },
 };

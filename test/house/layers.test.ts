@@ -79,7 +79,7 @@ const layersOf: Readonly<Record<string, Layers>> = {
       'dialects/langgraph/schemas',
     ],
     ['dialects/langgraph/out'],
-    ['dialects/langgraph/in'],
+    ['dialects/langgraph/frames', 'dialects/langgraph/in'],
     ['dialects/langgraph/rows'],
     ['dialects/langgraph'],
     ['dialects'],

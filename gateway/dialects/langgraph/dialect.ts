@@ -1,6 +1,6 @@
-import { ServiceError } from '@agent-workflow/kit/errors';
 import type { Dialect } from '../../http/dialect.ts';
 import type { ServiceEndpoint } from '../common/services.ts';
+import { langgraphSse } from './frames/frame.ts';
 import { agentOfAssistant } from './ids/assistant-id.ts';
 import { namedIn } from './in/named.ts';
 import { refuse } from './replies/refusal.ts';
@@ -14,9 +14,7 @@ export const langgraph: Dialect<ServiceEndpoint> = {
   envelope: () => ['', ''],
   deleted: '',
   refuse,
-  framingFor: () => {
-    throw new ServiceError('Internal', 'no row of this dialect streams');
-  },
+  framingFor: () => langgraphSse,
   namedIn,
   tokenHeader: 'x-api-key',
   cors: {

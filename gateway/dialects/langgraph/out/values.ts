@@ -11,17 +11,23 @@ type StoredState = Pick<State, 'fields' | 'contextJson'>;
 export const isEmptyState = ({ fields, contextJson }: StoredState): boolean =>
   Object.keys(fields).length === 0 && contextJson.byteLength <= '[]'.length;
 
-/**
- * The values of a state as JSON text: the messages that the model sees, and the fields, with the defaults of those that were not stored. The
- * summary of what the model no longer sees is among them where there is one.
- */
-export function valuesText({ fields, contextJson }: StoredState, defaults: FieldDefaults): string {
+/** What a state holds for clients: the messages that the model sees, and the JSON of each field, with the defaults of those that were not stored. */
+interface StateParts {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly messages: readonly Message[];
+}
+
+/** The parts of a state. The summary of what the model no longer sees is a field where there is one. */
+export function partsOfState({ fields, contextJson }: StoredState, defaults: FieldDefaults): StateParts {
   const { context: _context, context_summary: _summary, ...usual } = defaults;
   const messages = JSON.parse(jsonWithoutProviderData(jsonText(contextJson))) as readonly Message[];
   const stored = Object.entries(fields).map(([name, json]) => [name, jsonText(json)] as const);
-  return jsonObject({
-    ...usual,
-    ...Object.fromEntries(stored.filter(([name, text]) => name !== 'context_summary' || text !== '""')),
-    messages: JSON.stringify(messages.flatMap(toLangChain)),
-  });
+  const shown = stored.filter(([name, text]) => name !== 'context_summary' || text !== '""');
+  return { fields: { ...usual, ...Object.fromEntries(shown) }, messages };
+}
+
+/** The values of a state as JSON text. */
+export function valuesText(state: StoredState, defaults: FieldDefaults): string {
+  const { fields, messages } = partsOfState(state, defaults);
+  return jsonObject({ ...fields, messages: JSON.stringify(messages.flatMap(toLangChain)) });
 }

@@ -1,4 +1,5 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { RunStatus } from '@agent-workflow/protos/lists';
 import type { ThreadMatch } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
@@ -64,12 +65,22 @@ function waitsAtBreakpoint(match: ThreadMatch | undefined): boolean {
   return questionsIn(match.interruptsJson && jsonText(match.interruptsJson)).length === 0;
 }
 
-/** Accepts a run, now or later, and gives the reply to its request. */
+/** A run that was accepted, and the reply to its request. */
+interface Accepted {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly agent: string;
+  /** Absent of one that starts later. */
+  readonly status?: RunStatus;
+  readonly shown: object;
+}
+
+/** Accepts a run, now or later. */
 export async function acceptOrdered(
   request: Request,
   { order, body, assistantId }: OrderedRun,
   services: Services,
-): Promise<{ readonly runId: string; readonly threadId: string; readonly shown: object }> {
+): Promise<Accepted> {
   const { owner, call, at } = request;
   const started = { body, assistantId, config: nodeConfigOf(order) };
   const after = body.after_seconds ?? 0;
@@ -80,12 +91,12 @@ export async function acceptOrdered(
       const { runId, threadId } = delayed;
       const agent = (order.config?.metadata?.['graph_id'] ?? '') as string;
       const facts = { runId, threadId, agent, status: 'pending', createdAt: at.getTime(), updatedAt: at.getTime() };
-      return { runId, threadId, shown: toRun(facts, started) };
+      return { runId, threadId, agent, shown: toRun(facts, started) };
     }
   }
   const { runId, threadId } = await startRun({ ...request, input: order }, 'full', services).catch(whileBusy(body));
   const run = await services.threads.getRun({ owner, runId }, call());
-  return { runId, threadId, shown: toRun(factsOf(run), started) };
+  return { runId, threadId, agent: run.agent, status: run.status, shown: toRun(factsOf(run), started) };
 }
 
 /** The words for a thread whose run is under way. */

@@ -129,7 +129,7 @@ interface Key {
 type Requested = Pick<EndpointRequest<Key>, 'owner' | 'call' | 'params'>;
 
 /** A run on record. @throws NotFound for one of another thread */
-async function runOf({ owner, call, params }: Requested, { threads }: Pick<Services, 'threads'>): Promise<Run> {
+export async function runOf({ owner, call, params }: Requested, { threads }: Pick<Services, 'threads'>): Promise<Run> {
   const run = await threads.getRun({ owner, runId: params.run_id }, call());
   if (run.threadId === params.thread_id) return run;
   throw notFound(`thread "${params.thread_id}" has no run "${params.run_id}"`);

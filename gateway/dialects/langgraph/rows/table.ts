@@ -4,6 +4,7 @@ import { cronRows } from './crons.ts';
 import { foundAssistantRows } from './found-assistants.ts';
 import { foundThreadRows } from './found-threads.ts';
 import { runRows } from './runs.ts';
+import { streamRows } from './streams.ts';
 import { systemRows } from './system.ts';
 import { stateRows } from './thread-states.ts';
 import { threadRows } from './threads.ts';
@@ -18,4 +19,5 @@ export const rows: readonly ServiceEndpoint[] = [
   ...stateRows,
   ...cronRows,
   ...runRows,
+  ...streamRows,
 ];

@@ -75,7 +75,14 @@ export const CancelRuns = Type.Object({
   status: Type.Optional(word(['pending', 'running', 'all'])),
 });
 
-export const JoinQuery = Type.Object({ cancel_on_disconnect: Type.Optional(word(['0', '1', 'true', 'false'])) });
+const cancelOnDisconnect = Type.Optional(word(['0', '1', 'true', 'false']));
+
+export const JoinQuery = Type.Object({ cancel_on_disconnect: cancelOnDisconnect });
+
+export const StreamQuery = Type.Object({
+  cancel_on_disconnect: cancelOnDisconnect,
+  stream_mode: scheduled.stream_mode,
+});
 
 /** What a cron has beside the time of its runs. */
 export const cronFields = { ...scheduled, assistant_id: runFields.assistant_id };

@@ -36,7 +36,7 @@ export function streamExtras(services: Services, { owner, runId, modes = [] }: W
   const [tasks, values] = (['tasks', 'values'] as const).map((mode) => modes.includes(mode) || modes.includes('debug'));
   return {
     name: `${tasks ? 'tasks' : ''} ${values ? 'values' : ''}`,
-    add: (source, call) => addSteps({ services, owner, runId, tasks, values, call }, source),
+    add: (open, after, call) => addSteps({ services, owner, runId, tasks, values, call }, open(after)),
   };
 }
 

@@ -1,0 +1,40 @@
+import type { Message } from '@agent-workflow/protos/message';
+import { jsonObject } from '../../../http/json.ts';
+import { toLangChain } from '../messages/to-langchain.ts';
+
+/** The values of a state while a run changes it. */
+export interface GrowingValues {
+  /** JSON, as clients read the values. */
+  readonly text: () => string;
+  readonly changeMessages: (change: {
+    readonly messages: readonly Message[];
+    readonly removed: readonly string[];
+  }) => void;
+  /** Each field with its JSON. */
+  readonly changeFields: (fields: Readonly<Record<string, string>>) => void;
+}
+
+/** Begins with a state: its fields with their JSON, and its messages. */
+export function growingValues(fields: Readonly<Record<string, string>>, messages: readonly Message[]): GrowingValues {
+  const present = new Map<string, string>(messages.map((message) => [message.message_id, textsOf(message)]));
+  let own = fields;
+  let made: string | undefined;
+  return {
+    text: () => (made ??= jsonObject({ ...own, messages: `[${[...present.values()].filter(Boolean).join(',')}]` })),
+    changeMessages: ({ messages: changed, removed }) => {
+      made = undefined;
+      for (const message of changed) present.set(message.message_id, textsOf(message));
+      for (const id of removed) present.delete(id);
+    },
+    changeFields: (changed) => {
+      made = undefined;
+      own = { ...own, ...changed };
+    },
+  };
+}
+
+/** A message as JSON; several after each other where it becomes several. */
+export const textsOf = (message: Message): string =>
+  toLangChain(message)
+    .map((made) => JSON.stringify(made))
+    .join(',');

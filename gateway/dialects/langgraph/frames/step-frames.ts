@@ -1,0 +1,152 @@
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { Message } from '@agent-workflow/protos/message';
+import { jsonObject, jsonText } from '../../../http/json.ts';
+import type { Interrupt } from '../out/interrupts.ts';
+import { shownTime } from '../out/shown-time.ts';
+import type { Frame } from './frame.ts';
+import { textsOf, type GrowingValues } from './growing-values.ts';
+import type { Modes } from './modes.ts';
+
+/** What a step has changed, as its events have it. */
+interface StepChange {
+  readonly step: number;
+  /** Of the last event of the step, in milliseconds since 1970. */
+  readonly at: number;
+  readonly nodes: readonly string[];
+  /** Messages by the node that made them, where that is known. */
+  readonly messages: readonly (readonly [message: Message, node: string | undefined])[];
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** Where a step stands in the record. */
+export interface StepPlace {
+  readonly checkpointId: string;
+  readonly before: string | undefined;
+  readonly next: readonly string[];
+}
+
+interface StepFramesOptions {
+  readonly modes: Modes;
+  readonly threadId: string;
+  /** The id of the task of a node in a step. */
+  readonly taskId: (step: number, node: string) => string;
+  /** JSON of what tasks and checkpoints say about their run. */
+  readonly metadata: string;
+}
+
+/**
+ * What each node of a step gave, as JSON. Fields that nodes of one step changed stand with the last of them: the log does not say which node
+ * changed which.
+ */
+export function deltasOf({ nodes, messages, fields }: StepChange): readonly (readonly [node: string, json: string])[] {
+  return nodes.map((node, index) => {
+    const isLast = index === nodes.length - 1;
+    const own = messages.filter(([, maker]) => maker === node || (isLast && !nodes.includes(maker ?? '')));
+    const texts = own.map(([message]) => textsOf(message)).filter(Boolean);
+    const parts = { ...(texts.length > 0 && { messages: `[${texts.join(',')}]` }), ...(isLast && fields) };
+    return [node, Object.keys(parts).length === 0 ? 'null' : jsonObject(parts)] as const;
+  });
+}
+
+/** Frames of the beginning and the end of steps. */
+export function createStepFrames({ modes, threadId, taskId, metadata }: StepFramesOptions) {
+  const debug = (type: string, step: number, at: number, payload: string): Frame => ({
+    name: 'debug',
+    data: `{"step":${String(step)},"timestamp":"${shownTime(at)}","type":"${type}","payload":${payload}}`,
+  });
+
+  const both = (name: 'tasks' | 'checkpoints', type: string, { step, at }: StepAt, payload: string): Frame[] => [
+    ...(modes.has(name) ? [{ name, data: payload }] : []),
+    ...(modes.has('debug') ? [debug(type, step, at, payload)] : []),
+  ];
+
+  const configOf = (checkpointId: string): string =>
+    JSON.stringify({ configurable: { checkpoint_ns: '', thread_id: threadId, checkpoint_id: checkpointId } });
+
+  const checkpoint = (at: StepAt, place: StepPlace, values: string): Frame[] =>
+    both(
+      'checkpoints',
+      'checkpoint',
+      at,
+      jsonObject({
+        config: configOf(place.checkpointId),
+        parent_config: place.before === undefined ? 'null' : configOf(place.before),
+        values,
+        metadata: JSON.stringify({ source: at.step < 0 ? 'input' : 'loop', step: at.step, parents: {} }),
+        next: JSON.stringify(place.next),
+        tasks: JSON.stringify(
+          place.next.map((node) => ({ id: taskId(at.step + 1, node), name: node, interrupts: [], state: null })),
+        ),
+      }),
+    );
+
+  return {
+    started: ({ step = 0, node = '', at }: RunEvent, values: GrowingValues | undefined): Frame[] => {
+      const name = JSON.stringify(node);
+      const task = { id: JSON.stringify(taskId(step, node)), name, triggers: JSON.stringify([`branch:to:${node}`]) };
+      return both('tasks', 'task', { step, at }, jsonObject({ ...task, input: values?.text() ?? 'null', metadata }));
+    },
+
+    ended: (change: StepChange, place: StepPlace | undefined, values: GrowingValues | undefined): Frame[] => {
+      const deltas = deltasOf(change);
+      return [
+        ...(modes.has('updates')
+          ? deltas.map(([node, json]) => ({ name: 'updates', data: jsonObject({ [node]: json }) }))
+          : []),
+        ...deltas.flatMap(([node, json]) =>
+          both('tasks', 'task_result', change, result(taskId(change.step, node), node, json)),
+        ),
+        ...(modes.has('values') && values ? [{ name: 'values', data: values.text() }] : []),
+        ...(place && values ? checkpoint(change, place, values.text()) : []),
+      ];
+    },
+
+    /** The state with which a run begins. */
+    begun: (at: number, place: StepPlace | undefined, values: GrowingValues): Frame[] => [
+      ...(modes.has('values') ? [{ name: 'values', data: values.text() }] : []),
+      ...(place ? checkpoint({ step: -1, at }, place, values.text()) : []),
+    ],
+
+    /** The end of a run that asks. */
+    asked: (interrupts: readonly Asked[], { step, at }: StepAt, values: GrowingValues | undefined): Frame[] => {
+      const shown = interrupts.map(({ id, value }) => ({ id, value, response_schema: schemaOf(value) }));
+      const json = JSON.stringify(shown);
+      const nodes = [...new Set(interrupts.map(({ node }) => node))];
+      return [
+        ...(modes.has('updates') ? [{ name: 'updates', data: `{"__interrupt__":${json}}` }] : []),
+        ...nodes.flatMap((node) => {
+          const own = JSON.stringify(shown.filter((_, index) => interrupts[index]?.node === node));
+          return both('tasks', 'task_result', { step, at }, result(taskId(step, node), node, '{}', own));
+        }),
+        ...(modes.has('values') && values
+          ? [{ name: 'values', data: `${values.text().slice(0, -1)},"__interrupt__":${json}}` }]
+          : []),
+      ];
+    },
+  };
+}
+
+interface StepAt {
+  readonly step: number;
+  readonly at: number;
+}
+
+export interface Asked extends Interrupt {
+  readonly node: string;
+}
+
+const result = (id: string, node: string, json: string, interrupts = '[]'): string =>
+  jsonObject({ id: JSON.stringify(id), name: JSON.stringify(node), error: 'null', result: json, interrupts });
+
+/** The schema of the answer, where the question has one. */
+const schemaOf = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'schema' in value ? value.schema : null;
+
+/** The fields of a `state_chunk`, each with its JSON. */
+export const fieldsIn = (event: RunEvent): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(JSON.parse(jsonText(event.data)) as Record<string, unknown>).map(([name, value]) => [
+      name,
+      JSON.stringify(value),
+    ]),
+  );

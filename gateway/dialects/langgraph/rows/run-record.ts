@@ -1,0 +1,65 @@
+import type { Call } from '@agent-workflow/protos/call';
+import type { RunScope } from '@agent-workflow/protos/execution';
+import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
+import { fieldDefaults } from '../../common/field-defaults.ts';
+import type { Services } from '../../common/services.ts';
+import { growingValues } from '../frames/growing-values.ts';
+import type { Beginning, RunRecord } from '../frames/run-frames.ts';
+import { questionsIn } from '../out/interrupts.ts';
+import { partsOfState } from '../out/values.ts';
+
+type Calls = Pick<Services, 'threads' | 'execution'>;
+
+interface Reading extends Pick<RunScope, 'runId' | 'threadId'> {
+  readonly owner: string;
+  readonly call: Call;
+}
+
+/** Checkpoints among which those of a run are looked for: as many as are kept by default. */
+const most = 100;
+
+/** What a stream reads of the record, beside the events of its run. */
+export function runRecord({ owner, runId, threadId, call }: Reading, { threads, execution }: Calls): RunRecord {
+  let last: string | undefined;
+
+  /** Where the run began: behind its input, else behind what stood in the thread. `'nothing'`: in an empty thread. */
+  const beginsAt = async (): Promise<readonly ThreadCheckpoint[] | 'nothing' | undefined> => {
+    const { checkpoints } = await threads.listCheckpoints({ owner, threadId, limit: most, offset: 0 }, call);
+    const first = checkpoints.findLastIndex((checkpoint) => checkpoint.runId === runId);
+    if (first === -1) {
+      const { end } = await threads.getRun({ owner, runId }, call);
+      if (end) return undefined;
+      return checkpoints.length === 0 ? 'nothing' : checkpoints;
+    }
+    const index = checkpoints[first]?.source === 'input' ? first : first + 1;
+    if (index < checkpoints.length) return checkpoints.slice(index);
+    return checkpoints.length < most ? 'nothing' : undefined;
+  };
+
+  return {
+    beginning: async (): Promise<Beginning | undefined> => {
+      const found = await beginsAt();
+      if (found === undefined) return undefined;
+      if (found === 'nothing') return { values: growingValues({}, []), place: undefined };
+      const [checkpoint, before] = found;
+      if (!checkpoint) return undefined;
+      const { checkpointId, next } = checkpoint;
+      const { state } = await threads.getCheckpoint({ owner, threadId, checkpointId }, call);
+      const { fields, messages } = partsOfState(state, await fieldDefaults(execution, state, call));
+      last = checkpointId;
+      return { values: growingValues(fields, messages), place: { checkpointId, before: before?.checkpointId, next } };
+    },
+
+    placeOf: async (number) => {
+      const { steps } = await threads.listRunSteps({ owner, runId, fromStep: number, limit: 1 }, call);
+      const [step] = steps;
+      if (step?.step !== number) return undefined;
+      const { checkpointId, next } = step;
+      const place = { checkpointId, before: last, next };
+      last = checkpointId;
+      return place;
+    },
+
+    interrupts: async () => questionsIn((await threads.getRun({ owner, runId }, call)).end?.interruptsJson),
+  };
+}
