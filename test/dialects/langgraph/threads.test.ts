@@ -178,3 +178,41 @@ test('threads are searched and counted by graph, metadata, status and values', a
     extracted: { last: 'pale blue sky over hills', project: 'threads' },
   });
 });
+
+test('an update that is refused changes nothing: neither a thread at an older checkpoint, nor one that was to be made', async (t) => {
+  const { threads } = service.client();
+  const { thread_id: id } = await threads.create({ graphId });
+  for (const content of ['one', 'two'])
+    await threads.updateState(id, { values: { messages: [{ role: 'user', content }] } });
+  const before = await threads.getState(id);
+  const older = (await threads.getHistory(id)).at(-1)?.checkpoint.checkpoint_id;
+  const refused = await service.send('POST', `/threads/${id}/state`, {
+    ...{ checkpoint_id: older, values: { messages: [{ type: 'remove', id: 'x' }] } },
+  });
+  t.is(refused.status, 422);
+  t.deepEqual(await threads.getState(id), before);
+
+  const wanted = '11111111-2222-4333-8444-555555555555';
+  const made = (values: unknown) =>
+    service.send('POST', '/threads', { thread_id: wanted, supersteps: [{ updates: [{ values }] }] });
+  t.is((await made({ messages: 7 })).status, 422);
+  t.is((await made({ messages: [{ role: 'user', content: 'hello' }] })).status, 200);
+});
+
+test('an update at the newest checkpoint is sent twice with one key and made once', async (t) => {
+  const { threads } = service.client();
+  const { thread_id: id } = await threads.create({ graphId });
+  await threads.updateState(id, { values: { messages: [{ role: 'user', content: 'one' }] } });
+  const { checkpoint } = await threads.getState(id);
+  const send = () =>
+    service.send(
+      'POST',
+      `/threads/${id}/state`,
+      { checkpoint_id: checkpoint.checkpoint_id, values: { messages: [{ role: 'user', content: 'two' }] } },
+      { 'idempotency-key': `update-${id}` },
+    );
+  const [first, second] = [await send(), await send()];
+  t.is(first.status, 200);
+  t.deepEqual(second.body, first.body);
+  t.is((await threads.getHistory(id)).length, 2);
+});

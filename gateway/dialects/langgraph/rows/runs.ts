@@ -112,14 +112,34 @@ const createBatch = row({
     const agents = new Set(ordered.map(({ order }) => order.config?.metadata?.['graph_id']));
     if (request.agent !== undefined && agents.size > 1)
       throw invalidAt(['body'], 'must be runs of one graph, where authorization is asked about graphs');
-    const shown: object[] = [];
-    await eachOf([...ordered.entries()], atOnce, async ([index, one]) => {
-      const newId = (what: string): string => request.newId(`${String(index)} ${what}`);
-      shown[index] = (await acceptOrdered({ ...request, newId }, one, services)).shown;
-    });
-    return JSON.stringify(shown);
+    const accepted: { readonly runId: string; readonly shown: object }[] = [];
+    try {
+      await eachOf([...ordered.entries()], atOnce, async ([index, one]) => {
+        const newId = (what: string): string => request.newId(`${String(index)} ${what}`);
+        accepted[index] = await acceptOrdered({ ...request, newId }, one, services);
+      });
+    } catch (error) {
+      // The reply has no place for those that were accepted: its caller would start them again. With a key the same request finds them.
+      if (request.idempotency.onceKey === undefined) await stopAll(request, accepted, services);
+      throw error;
+    }
+    return JSON.stringify(accepted.map(({ shown }) => shown));
   },
 });
+
+/** Stops runs whose caller will not learn of them; one that cannot be stopped is in the log. */
+async function stopAll(
+  { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
+  accepted: readonly ({ readonly runId: string } | undefined)[],
+  { execution, log }: Services,
+): Promise<void> {
+  await eachOf(accepted.filter(Boolean), atOnce, async (run) => {
+    const runId = run?.runId ?? '';
+    await execution.stopRun({ owner, runId }, call()).catch((error: unknown) => {
+      log.warn({ err: error, run_id: runId }, 'a run of a refused batch could not be stopped; it goes on');
+    });
+  });
+}
 
 interface Key {
   readonly thread_id: string;
@@ -173,22 +193,29 @@ const listRuns = row({
   absent: noThread,
   handle: async ({ owner, params, input, call }, { threads }) => {
     const { limit, offset, status, select } = input;
-    const found: Run[] = [];
+    const shown: object[] = [];
     let cursor: string | undefined;
-    do {
+    let matching = 0;
+    for (let looked = 0; looked < mostLookedAt && shown.length < limit; looked += runsAtOnce) {
       const page = await threads.listRuns(
         { owner, threadId: params.thread_id, limit: runsAtOnce, offset: 0, ...(cursor !== undefined && { cursor }) },
         call(),
       );
-      found.push(...page.runs.filter((run) => status === undefined || statusOfRun[run.status] === status));
+      for (const run of page.runs) {
+        if (status !== undefined && statusOfRun[run.status] !== status) continue;
+        if (matching >= offset && shown.length < limit) shown.push(selected(toRun(factsOf(run)), select));
+        matching += 1;
+      }
       ({ cursor } = page);
-    } while (cursor !== undefined && found.length < offset + limit);
-    const shown = found.slice(offset, offset + limit).map((run) => selected(toRun(factsOf(run)), select));
+      if (cursor === undefined) break;
+    }
     return JSON.stringify(shown);
   },
 });
 
 const runsAtOnce = 100;
+/** Of more runs than these one request looks at the newest. */
+const mostLookedAt = 10_000;
 
 /** @throws Invalid: nothing undoes the steps of a run but a run with that strategy */
 function refuseRollback(action: string | undefined): void {
@@ -257,14 +284,16 @@ async function idsToCancel(
   const statuses = openOf[status ?? 'all'];
   const ids: string[] = [];
   let cursor: string | undefined;
+  let looked = 0;
   do {
+    looked += runsAtOnce;
     const page = await threads.listOwnRuns(
       { owner, limit: runsAtOnce, statuses, ...(cursor !== undefined && { cursor }) },
       call(),
     );
     for (const run of page.runs) if (threadId === undefined || run.threadId === threadId) ids.push(run.runId);
     ({ cursor } = page);
-  } while (cursor !== undefined && ids.length < mostCancelled);
+  } while (cursor !== undefined && ids.length < mostCancelled && looked < mostLookedAt);
   return ids;
 }
 

@@ -19,38 +19,46 @@ interface Superstep {
   readonly updates: readonly UpdateInput[];
 }
 
-/** Writes the updates of each step in turn. What comes next is that of the last one. */
-export async function applySupersteps(request: Updating, steps: readonly Superstep[], services: Calls): Promise<void> {
-  const updates = steps.flatMap(({ updates: list }, step) =>
-    list.map((update, index) => ({ update, loc: ['body', 'supersteps', step, 'updates', index] })),
+/** An update as the service makes it. */
+interface ReadUpdate {
+  readonly stateJson: Uint8Array;
+  readonly node: string | undefined;
+  readonly loc: Loc;
+}
+
+/** Reads the updates of each step. @throws Invalid at the first that the service cannot make */
+export const readSupersteps = (steps: readonly Superstep[]): readonly ReadUpdate[] =>
+  steps.flatMap(({ updates }, step) =>
+    updates.map((update, index) => {
+      const loc = ['body', 'supersteps', step, 'updates', index];
+      return { stateJson: readUpdate(update, loc), node: update.as_node, loc };
+    }),
   );
-  for (const [index, { update, loc }] of updates.entries()) {
-    if (index === updates.length - 1) await refuseNode(request, update.as_node, services, loc);
+
+/** Writes updates in turn. What comes next is that of the last one. */
+export async function applyUpdates(request: Updating, updates: readonly ReadUpdate[], services: Calls): Promise<void> {
+  for (const [index, { stateJson, node, loc }] of updates.entries()) {
+    if (index === updates.length - 1) await refuseNode(request, node, services, loc);
     const { onceKey } = request.idempotency;
     const own = onceKey === undefined ? {} : { onceKey: `${onceKey}/${String(index)}` };
-    await applyUpdate({ ...request, idempotency: own }, update, services, { loc });
+    await applyUpdate({ ...request, idempotency: own }, { stateJson }, services);
   }
 }
 
-/** Passes values through the reducers of their fields. @throws Invalid for an update that the service cannot make */
-export async function applyUpdate(
-  { owner, params, idempotency, call }: Updating,
-  { values, command }: UpdateInput,
-  { execution }: Calls,
-  { loc, expectedVersion }: { readonly loc: Loc; readonly expectedVersion?: number },
-): Promise<State> {
+/** The values of an update as they are written. @throws Invalid for one that the service cannot make: it is read before anything is changed */
+export function readUpdate({ values, command }: UpdateInput, loc: Loc): Uint8Array {
   const given = command === undefined ? values : updateIn(command, [...loc, 'command']);
   const { messages, fields } = fromValues(given, [...loc, 'values']);
   const state = { ...fields, ...(messages.length > 0 && { context: messages }) };
-  return execution.updateState(
-    {
-      ...{ owner, threadId: params.thread_id, stateJson: boundedBytes(state, [...loc, 'values'], sizes.state) },
-      ...idempotency,
-      ...(expectedVersion !== undefined && { expectedVersion }),
-    },
-    call(),
-  );
+  return boundedBytes(state, [...loc, 'values'], sizes.state);
 }
+
+/** Passes values through the reducers of their fields. @throws Conflict where the thread has another version than is expected */
+export const applyUpdate = (
+  { owner, params, idempotency, call }: Updating,
+  update: { readonly stateJson: Uint8Array; readonly expectedVersion?: number },
+  { execution }: Calls,
+): Promise<State> => execution.updateState({ owner, threadId: params.thread_id, ...update, ...idempotency }, call());
 
 function updateIn(command: Readonly<Record<string, unknown>>, loc: Loc): unknown {
   const other = Object.entries(command).find(([name, value]) => name !== 'update' && value !== null);

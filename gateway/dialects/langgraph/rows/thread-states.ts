@@ -1,7 +1,7 @@
-import { notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { isServiceError, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { createQuota } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
+import type { State, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
@@ -20,7 +20,7 @@ import {
 import { valuesText } from '../out/values.ts';
 import * as schemas from '../schemas/threads.ts';
 import { row } from './row.ts';
-import { applyUpdate, refuseNode } from './state-updates.ts';
+import { applyUpdate, readUpdate, refuseNode } from './state-updates.ts';
 import { noThread, threadMatch } from './threads.ts';
 
 const read = { resource: 'checkpointer', action: 'read' } as const;
@@ -138,6 +138,44 @@ const getStateAtCheckpoint = row({
   },
 });
 
+type Updating = Parameters<typeof applyUpdate>[0];
+
+/** The write of an update has a key beside that of the restore before it. */
+const withOwnKey = ({ owner, params, call, idempotency: { onceKey } }: Updating): Updating => ({
+  ...{ owner, params, call },
+  idempotency: onceKey === undefined ? {} : { onceKey: `${onceKey}/update` },
+});
+
+/**
+ * An update of the thread as it was at a checkpoint. Where that is the newest, it is written only while it is: what another has written since is kept
+ * as an older version. A request that is repeated finds its own write first.
+ */
+async function updateAt(
+  request: Updating,
+  { checkpointId, stateJson }: { readonly checkpointId: string; readonly stateJson: Uint8Array },
+  services: Calls,
+): Promise<State> {
+  const { owner, params, idempotency, call } = request;
+  const expectedVersion = Number(checkpointId);
+  if (Number.isSafeInteger(expectedVersion)) {
+    const update = { stateJson, expectedVersion };
+    const written = await undefinedIfConflict(applyUpdate(withOwnKey(request), update, services));
+    if (written) return written;
+  }
+  const restore = { owner, threadId: params.thread_id, checkpointId, ...idempotency };
+  const { version } = await services.threads.restoreThread(restore, call());
+  return applyUpdate(withOwnKey(request), { stateJson, expectedVersion: version }, services);
+}
+
+async function undefinedIfConflict<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isServiceError(error, 'Conflict')) return undefined;
+    throw error;
+  }
+}
+
 const updateState = row({
   name: 'lgUpdateState',
   method: 'POST',
@@ -147,21 +185,15 @@ const updateState = row({
   input: schemas.UpdateState,
   absent: noThread,
   handle: async (request, services) => {
-    const { owner, params, input, idempotency, call } = request;
+    const { params, input } = request;
     const threadId = params.thread_id;
+    const stateJson = readUpdate(input, ['body']);
     await refuseNode(request, input.as_node, services);
     const checkpointId = input.checkpoint?.checkpoint_id ?? input.checkpoint_id;
-    const begin = call();
-    const { version } = await services.threads.getThread({ owner, threadId }, begin);
-    const isElsewhere = checkpointId !== undefined && checkpointId !== String(version);
-    const restored = isElsewhere
-      ? await services.threads.restoreThread({ owner, threadId, checkpointId, ...idempotency }, begin)
-      : undefined;
-    const own = idempotency.onceKey === undefined ? {} : { onceKey: `${idempotency.onceKey}/update` };
-    const state = await applyUpdate({ owner, params, call, idempotency: own }, input, services, {
-      loc: ['body'],
-      ...(restored && { expectedVersion: restored.version }),
-    });
+    const state =
+      checkpointId === undefined
+        ? await applyUpdate(withOwnKey(request), { stateJson }, services)
+        : await updateAt(request, { checkpointId, stateJson }, services);
     return updatedText(threadId, state.version);
   },
 });

@@ -12,7 +12,7 @@ import { secondsOf } from '../in/thread-ttl.ts';
 import { toError, toThread, toTtl } from '../out/thread.ts';
 import * as schemas from '../schemas/threads.ts';
 import { row } from './row.ts';
-import { applySupersteps } from './state-updates.ts';
+import { applyUpdates, readSupersteps } from './state-updates.ts';
 import { readValues } from './thread-values.ts';
 
 const read = { resource: 'checkpointer', action: 'read' } as const;
@@ -72,7 +72,8 @@ const createThread = row({
     const { input, owner, newId, idempotency, call } = request;
     const { threads, execution } = services;
     const threadId = input.thread_id ?? newId('thread');
-    const { metadata, supersteps = [] } = input;
+    const { metadata } = input;
+    const updates = readSupersteps(input.supersteps ?? []);
     const ttlSeconds = secondsOf(input.ttl);
     const graph = metadata?.['graph_id'];
     const { names } = await knownAgents(execution, call());
@@ -84,7 +85,7 @@ const createThread = row({
       ...(agent !== undefined && { agent }),
     };
     const isNew = await made(threads.createThread(create, call()), input.if_exists, threadId);
-    if (isNew) await applySupersteps({ ...request, params: { thread_id: threadId } }, supersteps, services);
+    if (isNew) await applyUpdates({ ...request, params: { thread_id: threadId } }, updates, services);
     return threadText(request, threadId, services);
   },
 });
