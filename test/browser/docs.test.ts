@@ -25,7 +25,7 @@ const focused = async (page: Page): Promise<string> =>
 /** The address of each page that the list of pages names. */
 const pathsIn = async (page: Page): Promise<string[]> =>
   await page
-    .locator('#topics a')
+    .locator('#frameTopics a')
     .evaluateAll((links) => links.map((link) => new URL((link as HTMLAnchorElement).href).pathname));
 
 for (const appearance of appearances)

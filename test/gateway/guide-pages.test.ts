@@ -35,8 +35,8 @@ test('each page of the guide is a document that stands by itself, without creden
     t.regex(reply.html, /^<!doctype html>\n<html lang="en">/);
     t.is(all(reply.html, /<(h1)>/g).length, 1, path);
     t.regex(reply.html, /<title>[^<]+ · Agent Workflow Service<\/title>/);
-    t.regex(reply.html, /<a class="skip" href="#text">/);
-    for (const landmark of ['<header>', '<nav id="topics" aria-label="Documentation"', '<main id="text"'])
+    t.regex(reply.html, /<a class="skip" href="#frameText">/);
+    for (const landmark of ['<header>', '<nav id="frameTopics" aria-label="Documentation"', '<main id="frameText"'])
       t.is(reply.html.split(landmark).length, 2, `${path}: ${landmark}`);
     t.is(all(reply.html, /(aria-current="page")/g).length, 1, path);
   }

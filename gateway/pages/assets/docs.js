@@ -38,7 +38,7 @@ const isTyping = (target) => target instanceof Element && target.matches('input,
 
 /** Where the list of pages floats, a link within the page closes it. */
 function closeContents() {
-  const topics = document.getElementById('topics');
+  const topics = document.getElementById('frameTopics');
   topics.addEventListener('click', ({ target }) => {
     if (target instanceof Element && target.closest('a') && topics.matches(':popover-open')) topics.hidePopover();
   });
@@ -46,7 +46,7 @@ function closeContents() {
 
 /** The page that is open is seen in a list that is longer than the window. */
 function showCurrent() {
-  document.querySelector('#topics [aria-current]')?.scrollIntoView({ block: 'nearest' });
+  document.querySelector('#frameTopics [aria-current]')?.scrollIntoView({ block: 'nearest' });
 }
 
 offerThemes();

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { documentOf, type Frame } from './frame.ts';
+import { render } from './markdown.ts';
 
 const books = [
   {
@@ -41,4 +42,12 @@ test('without a playground nothing leads there', (t) => {
   const content = { path: '/docs/x', title: 'A', html: '', headings: [] };
   t.regex(documentOf(content, frame), /href="\/playground"/);
   t.notRegex(documentOf(content, { ...frame, playground: undefined }), /href="\/playground"/);
+});
+
+test('no heading has the id of what stands around the page', (t) => {
+  const { html, headings } = render('# A\n\n## Topics\n\n## Text\n\n## frameTopics\n\n## frame Text\n', () => undefined);
+  const whole = documentOf({ path: '/docs/x', title: 'A', html, headings }, frame);
+  const ids = [...whole.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+  t.true(ids.length >= 6);
+  t.is(new Set(ids).size, ids.length);
 });

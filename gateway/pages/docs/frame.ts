@@ -30,7 +30,10 @@ export interface Frame {
   readonly playground: string | undefined;
 }
 
-/** The whole document of a page. It reads without its scripts: they add the search, the theme, and buttons that copy. */
+/**
+ * The whole document of a page. It reads without its scripts: they add the search, the theme, and buttons that copy.
+ * The ids of what stands around a page begin with `frame` and go on with a capital letter: no anchor of a heading has one, and no operation begins so.
+ */
 export function documentOf(content: Content, { books, assets, playground }: Frame): string {
   const { path, title, html, headings } = content;
   const book = books.find(({ topics }) => topics.some((topic) => topic.path === path));
@@ -47,17 +50,17 @@ export function documentOf(content: Content, { books, assets, playground }: Fram
 <script src="${assets}docs.js" type="module"></script>
 </head>
 <body>
-<a class="skip" href="#text">Skip to the text</a>
+<a class="skip" href="#frameText">Skip to the text</a>
 <header>
 <a class="brand" href="/docs">${sign('M2 4h6M5 8h9M8 12h4')}Agent Workflow</a>
-<button type="button" class="contents" popovertarget="topics">${sign('M2 4h12M2 8h12M2 12h12')}Contents</button>
+<button type="button" class="contents" popovertarget="frameTopics">${sign('M2 4h12M2 8h12M2 12h12')}Contents</button>
 <button type="button" class="find" hidden>${sign('M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zm3.3-1.2 3.2 3.2')}<span>Search</span><kbd>/</kbd></button>
 </header>
-<nav id="topics" aria-label="Documentation" popover>
+<nav id="frameTopics" aria-label="Documentation" popover>
 ${books.map((each) => bookOf(each, { path, isOpen: each === book })).join('\n')}
 <p class="foot">${playground === undefined ? '' : `<a href="${playground}">Playground</a>`}<label class="theme" hidden>Theme <select></select></label></p>
 </nav>
-<main id="text" tabindex="-1">
+<main id="frameText" tabindex="-1">
 <p class="crumb">${escaped(book?.title ?? '')}</p>
 ${html}${book ? neighboursOf(book.topics, path) : ''}</main>
 ${contentsOf(headings)}</body>

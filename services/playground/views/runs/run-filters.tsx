@@ -94,6 +94,11 @@ function MoreFilters({ query }: { readonly query: Query }) {
     if (details.current) details.current.open = false;
     details.current?.querySelector('summary')?.focus();
   };
+  // The form opens below its button, and inside the list where the button is near its edge.
+  const place = (): void => {
+    const { current } = details;
+    current?.style.setProperty('--button-x', `${String(current.offsetLeft)}px`);
+  };
   const onSubmit = (event: SubmitEvent): void => {
     event.preventDefault();
     const given = new FormData(event.currentTarget as HTMLFormElement);
@@ -108,7 +113,7 @@ function MoreFilters({ query }: { readonly query: Query }) {
     close();
   };
   return (
-    <details class="more-filters" ref={details} onKeyDown={onKeyDown}>
+    <details class="more-filters" ref={details} onToggle={place} onKeyDown={onKeyDown}>
       <summary class="choice">
         <Icon name="plus" /> Filter
       </summary>
