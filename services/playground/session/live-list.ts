@@ -12,8 +12,8 @@ export interface LiveList<T> extends PagedList<T> {
 }
 
 interface LiveListOptions<T> {
-  /** Reads a page, the first without a cursor. */
-  readonly load: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<T>>;
+  /** Reads a page, the first without a cursor. `isAgain`: what is shown of the list is compared with its beginning. */
+  readonly load: (cursor: string | undefined, signal: AbortSignal, isAgain: boolean) => Promise<ListPage<T>>;
   /** Another of them is another list. */
   readonly inputs: readonly unknown[];
   readonly keyOf: (item: T) => string;
@@ -36,7 +36,7 @@ export function useLiveList<T>(options: LiveListOptions<T>): LiveList<T> {
   const { load, inputs, kept } = options;
   const latest = useRef(options);
   latest.current = options;
-  const pages = usePages(load, inputs, kept);
+  const pages = usePages((cursor, signal) => load(cursor, signal, false), inputs, kept);
   const waiting = useSignal(0);
   const held = useRef<readonly T[] | undefined>(undefined);
   const wasKept = useRef(kept !== undefined);
@@ -75,7 +75,7 @@ export function useLiveList<T>(options: LiveListOptions<T>): LiveList<T> {
     const read = (): void => {
       if (document.hidden || pages.state.peek().isLoading) return;
       // The next reading comes soon, and the shell says when the service cannot be reached.
-      latest.current.load(undefined, controller.signal).then(
+      latest.current.load(undefined, controller.signal, true).then(
         (page) => {
           if (!controller.signal.aborted) take(page);
         },

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { findEntries, type Entry } from './find-entries.ts';
+import { findEntries, soughtIn, type Entry } from './find-entries.ts';
 
 const entry = (kind: string, text: string): Entry => ({ kind, text, run: () => undefined });
 const entries = [entry('Go to', 'Runs'), entry('Thread', 'Which runs failed?'), entry('Do', 'New chat')];
@@ -15,4 +15,13 @@ test('what begins with the text comes first, and no text finds all, up to the bo
   t.deepEqual(textsOf('runs'), ['Runs', 'Which runs failed?']);
   t.is(textsOf('').length, 3);
   t.is(textsOf('', 2).length, 2);
+});
+
+test('the service is asked for the longest word that is not of a kind', (t) => {
+  t.is(soughtIn('Lovelace'), 'lovelace');
+  t.is(soughtIn('run completed 60 kettles'), 'kettles');
+  t.is(soughtIn('failed'), 'failed');
+  t.is(soughtIn(' a '), '');
+  t.is(soughtIn('run failed'), '');
+  t.is(soughtIn('x'.repeat(1e6)).length, 100);
 });

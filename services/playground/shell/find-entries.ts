@@ -1,5 +1,7 @@
 /** Something that the palette offers. */
 export interface Entry {
+  /** Of a thread or a run: what tells it from others, so that none is offered twice. */
+  readonly id?: string;
   readonly text: string;
   /** What it is: `Go to`, `Do`, `Thread`, `Run`. */
   readonly kind: string;
@@ -8,9 +10,28 @@ export interface Entry {
   readonly run: () => void;
 }
 
+/** Words of kinds, which no title need have: `run failed refund`. */
+const kindWords = new Set('go to do thread run queued running sleeping interrupted completed failed stopped'.split(' '));
+
+/** Shorter words are in too many titles, and longer ones in none that is shown; in characters. */
+const soughtLength = { least: 2, most: 100 };
+
+/**
+ * The one word by which the service is asked for more entries: it looks for a text in one piece, and the words of a reader may stand
+ * apart, so this is the longest that is not of a kind. Empty where there is none.
+ */
+export function soughtIn(text: string): string {
+  const words = wordsOf(text);
+  const telling = words.length === 1 ? words : words.filter((word) => !kindWords.has(word));
+  const longest = telling.reduce((most, word) => (word.length > most.length ? word : most), '');
+  return longest.length < soughtLength.least ? '' : longest.slice(0, soughtLength.most);
+}
+
+const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
+
 /** The entries that hold each word of a text in their own or in their kind, those first that begin with it; at most `max`. */
 export function findEntries(entries: readonly Entry[], text: string, max = 40): readonly Entry[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(text);
   const begin = text.trim().toLowerCase();
   const found = entries.filter((entry) => {
     const whole = `${entry.kind} ${entry.text}`.toLowerCase();

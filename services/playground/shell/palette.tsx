@@ -7,12 +7,16 @@ import { go } from '../session/route.ts';
 import { client } from '../session/session.ts';
 import { Modal } from '../ui/modal.tsx';
 import { isPaletteOpen } from './dialogs.ts';
-import { findEntries, type Entry } from './find-entries.ts';
+import { findEntries, soughtIn, type Entry } from './find-entries.ts';
 import { places } from './places.ts';
 import { isMac } from './platform.ts';
 
-/** How many of the newest threads and runs it offers, of each. */
+/** How many of the newest threads and runs it offers, of each, and how many of those that the service finds. */
 const recent = 20;
+const mostFound = 50;
+
+/** How long a reader who types is waited for, in milliseconds. */
+const typingMs = 250;
 
 /** Finds views, actions, recent threads and runs by what is typed, and opens or does the chosen one. */
 export function Palette() {
@@ -20,8 +24,10 @@ export function Palette() {
   const at = useSignal(0);
   const id = useId();
   const list = useRef<HTMLUListElement>(null);
-  const { state } = useLoaded(readRecent, []);
-  const found = findEntries([...placeEntries(), ...actionEntries(), ...(state.value.value ?? [])], text.value);
+  const { state: newest } = useLoaded((signal) => readThings({ limit: recent }, signal), []);
+  const { state: sought, isTyping } = useSought(text.value);
+  const things = [...(newest.value.value ?? []), ...(sought.value.value ?? [])];
+  const found = findEntries([...placeEntries(), ...actionEntries(), ...byId(things)], text.value);
   const close = (): void => {
     isPaletteOpen.value = false;
   };
@@ -71,35 +77,70 @@ export function Palette() {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p role="status">Nothing here has these words.</p>}
+      {found.length === 0 && (
+        <p role="status">
+          {isTyping || sought.value.isLoading ? 'Looking …' : 'Nothing here has these words.'}
+        </p>
+      )}
     </Modal>
   );
 }
 
-const placeEntries = (): Entry[] =>
-  places.map(({ view, title, key }) => ({ text: title, kind: 'Go to', keys: `g ${key}`, run: () => go({ view }) }));
+const placeEntries = (): Entry[] => [
+  ...places.map(({ view, title, key }): Entry => ({
+    ...{ text: title, kind: 'Go to', keys: `g ${key}` },
+    run: () => go({ view }),
+  })),
+  { text: 'Docs', kind: 'Go to', run: () => location.assign('/docs') },
+];
+
+/** Each thing once, though the newest may also have been found. */
+const byId = (things: readonly Entry[]): readonly Entry[] => [
+  ...new Map(things.map((entry) => [`${entry.kind} ${entry.id ?? ''}`, entry])).values(),
+];
+
+/** The threads and runs that the service finds by what is typed, once the reader has paused. */
+function useSought(text: string) {
+  const sought = useSignal('');
+  const word = soughtIn(text);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      sought.value = word;
+    }, typingMs);
+    return () => clearTimeout(timer);
+  }, [word]);
+  const { state } = useLoaded(
+    (signal) =>
+      sought.value === ''
+        ? Promise.resolve([])
+        : readThings({ limit: mostFound, search: sought.value }, signal),
+    [sought.value],
+  );
+  return { state, isTyping: sought.value !== word };
+}
 
 const actionEntries = (): Entry[] =>
   shortcuts.value
     .filter(({ isAction }) => isAction === true)
     .map(({ text, keys, run }) => ({ text, kind: 'Do', run: () => void run(), ...(keys !== '' && { keys }) }));
 
-/** The newest threads and runs. What cannot be read is not offered: the views say why. */
-async function readRecent(signal: AbortSignal): Promise<readonly Entry[]> {
+/** The newest threads and runs, or those with a text. What cannot be read is not offered: the views say why. */
+async function readThings(
+  query: { readonly limit: number; readonly search?: string },
+  signal: AbortSignal,
+): Promise<readonly Entry[]> {
   const [threads, runs] = await Promise.allSettled([
-    client.threads.list({ limit: recent }, { signal }),
-    client.runs.list({ limit: recent }, { signal }),
+    client.threads.list(query, { signal }),
+    client.runs.list(query, { signal }),
   ]);
   return [
     ...(threads.status === 'fulfilled' ? threads.value.threads : []).map(({ thread_id: id, title }): Entry => ({
-      text: title ?? id,
-      kind: 'Thread',
+      ...{ id, text: title ?? id, kind: 'Thread' },
       run: () => go({ view: 'threads', id }),
     })),
     ...(runs.status === 'fulfilled' ? runs.value.runs : []).map(
       ({ run_id: id, status, agent, thread_title: title }): Entry => ({
-        text: title ?? `${agent ?? 'run'} ${id}`,
-        kind: `Run, ${status}`,
+        ...{ id, text: title ?? `${agent ?? 'run'} ${id}`, kind: `Run, ${status}` },
         run: () => go({ view: 'runs', id }),
       }),
     ),

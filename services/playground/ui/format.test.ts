@@ -1,5 +1,5 @@
 import test from 'ava';
-import { clockTime, counted, dayTime, duration, times } from './format.ts';
+import { clockTime, counted, dayTime, duration, times, percent } from './format.ts';
 
 test('a duration is written in the units that fit it', (t) => {
   const written = [-5, 0, 999, 1000, 59_900, 60_000, 3_599_000, 3_600_000, 47 * 3_600_000, 72 * 3_600_000].map(
@@ -26,4 +26,11 @@ test('one is not many', (t) => {
     ['1 memory', '2 memories'],
   );
   t.deepEqual([1, 2].map(times), ['once', '2 times']);
+});
+
+test('a part that is there is never none', (t) => {
+  t.is(percent(0), '0.0 %');
+  t.is(percent(1 / 5167), '< 0.1 %');
+  t.is(percent(0.0312), '3.1 %');
+  t.is(percent(0.5), '50 %');
 });

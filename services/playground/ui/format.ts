@@ -35,5 +35,11 @@ export const grouped = (count: number): string => numbers.format(count);
 export const counted = (count: number, noun: string, many = `${noun}s`): string =>
   `${grouped(count)} ${count === 1 ? noun : many}`;
 
+/** A part of a whole, from 0 to 1, in percent: `42 %`, `3.1 %`. What is there is never said to be nothing: `< 0.1 %`. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.0005) return '< 0.1 %';
+  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
 /** How often: `once`, `2 times`. */
 export const times = (count: number): string => (count === 1 ? 'once' : counted(count, 'time'));

@@ -2,7 +2,7 @@ import type { Run } from '@agent-workflow/client';
 import { useState } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
-import { duration } from '../../ui/format.ts';
+import { clockTime, duration } from '../../ui/format.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
@@ -39,7 +39,7 @@ export function OtherRun({ run, onChoose, onClose }: OtherRunProps) {
     if (id.trim() !== '') onChoose(id.trim());
   };
   return (
-    <Modal title="Compare with another run" onClose={onClose}>
+    <Modal title="Compare with another run" class="wide-dialog" onClose={onClose}>
       <div class="stack other-run">
         {error !== undefined && <Failure error={error} retry={again} />}
         {!value && error === undefined && <Skeleton rows={4} />}
@@ -49,9 +49,14 @@ export function OtherRun({ run, onChoose, onClose }: OtherRunProps) {
             <li key={each.run_id}>
               <button type="button" class="button-quiet" onClick={() => onChoose(each.run_id)}>
                 <StatusDot status={each.status} />
-                <span class="other-title">{titleOf(each)}</span>
-                <span class="hint">
-                  {duration(factsOf(each).updatedAt - factsOf(each).createdAt)},{' '}
+                <span class="other-title" dir="auto">
+                  {titleOf(each)}
+                </span>
+                <span class="other-facts">
+                  {clockTime(factsOf(each).createdAt)}
+                  {', '}
+                  {duration(factsOf(each).updatedAt - factsOf(each).createdAt)}
+                  {', '}
                   {each.thread_id === run.thread_id ? 'same thread' : (each.agent ?? '')}
                 </span>
                 <RelativeTime at={String(each['created_at'])} />
@@ -59,8 +64,8 @@ export function OtherRun({ run, onChoose, onClose }: OtherRunProps) {
             </li>
           ))}
         </ul>
-        <form class="row" onSubmit={onSubmit}>
-          <label class="inline">
+        <form class="row other-id" onSubmit={onSubmit}>
+          <label class="grow">
             Id of a run
             <input value={id} onInput={(event) => setId(event.currentTarget.value)} />
           </label>

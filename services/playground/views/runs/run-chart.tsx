@@ -1,7 +1,7 @@
 import type { RunCounts } from '@agent-workflow/client';
 import { toHash } from '../../session/route.ts';
 import { dayOf } from '../../ui/day-groups.ts';
-import { counted, duration, grouped } from '../../ui/format.ts';
+import { counted, duration, grouped, percent } from '../../ui/format.ts';
 import { dayBars, type DayBar } from './day-bars.ts';
 import { rangeOf, selectionOf } from './run-selection.ts';
 
@@ -147,7 +147,7 @@ function Summary({ counts, days }: { readonly counts: RunCounts; readonly days: 
       )}
       {waiting > 0 && (
         <span class="tone-waiting">
-          <b>{grouped(waiting)}</b> waiting
+          <b>{grouped(waiting)}</b> asked a person
         </span>
       )}
       {took && (
@@ -158,5 +158,3 @@ function Summary({ counts, days }: { readonly counts: RunCounts; readonly days: 
     </div>
   );
 }
-
-const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;

@@ -26,7 +26,7 @@ import { focusRow, leftOf, useLeaving, type LeftList } from './left-list.ts';
 import { RunChart } from './run-chart.tsx';
 import { RunFilters, savedRunFilters } from './run-filters.tsx';
 import { chartFilterOf, givenFilters, runFilterOf, selectionOf, statusesOf } from './run-selection.ts';
-import { titleOfRun, tokensOf, tookMs, whyOf } from './run-words.ts';
+import { isAnswered, titleOfRun, tokensOf, tookMs, whyOf } from './run-words.ts';
 import { isUnderWay } from './status.tsx';
 import { StopRun } from './stop-run.tsx';
 
@@ -67,8 +67,16 @@ function ListedRuns({ query, left, openedId }: ListedRunsProps) {
   const before = useRef(leftOf(left.peek(), query)).current;
   const body = useRef<HTMLDivElement>(null);
   const stopped = useSignal<Run | undefined>(undefined);
+  // The service counts and lists every run that has asked; of those the list shows those that wait.
+  const isOfWaiting = query['status'] === 'interrupted';
+  const shown = useRef<readonly Run[]>([]);
+  const isShown = (id: string): boolean => shown.current.some((run) => run.run_id === id);
   const runs = useLiveList<Run>({
-    load: (cursor, signal) => loadPage(runFilterOf(query, serviceNow()), cursor, signal),
+    load: (cursor, signal, isAgain) =>
+      loadPage(runFilterOf(query, serviceNow()), {
+        ...{ cursor, signal, least: isAgain ? 1 : pageSize },
+        isKept: (run) => !isOfWaiting || !isAnswered(run) || (isAgain && isShown(run.run_id)),
+      }),
     inputs: [JSON.stringify(query)],
     keyOf: ({ run_id: id }) => id,
     timeOf: createdAt,
@@ -78,6 +86,7 @@ function ListedRuns({ query, left, openedId }: ListedRunsProps) {
   });
   useLeaving(left, () => ({ query, pages: runs.state.peek() }));
   const charted = useCounts(query);
+  shown.current = runs.state.value.items;
   const onStopped = (run: Run): void => {
     stopped.value = undefined;
     runs.edit((listed) => listed.map((each) => (each.run_id === run.run_id ? { ...each, ...run } : each)));
@@ -89,9 +98,9 @@ function ListedRuns({ query, left, openedId }: ListedRunsProps) {
       actions={<SaveFilter given={givenFilters} saved={savedRunFilters} query={query} />}
       filters={<RunFilters query={query} />}
     >
-      <div class="run-chart-place">{charted && <RunChart {...charted} query={query} />}</div>
+      {!isOfWaiting && <div class="run-chart-place">{charted && <RunChart {...charted} query={query} />}</div>}
       <div class="run-rows" ref={body}>
-        <Rows {...{ runs, query, stopped }} days={charted?.counts.days ?? []} openedId={before && openedId} />
+        <Rows {...{ runs, query, stopped }} days={(!isOfWaiting && charted?.counts.days) || []} openedId={before && openedId} />
       </div>
       {stopped.value && (
         <StopRun
@@ -143,7 +152,11 @@ interface RowsProps {
 }
 
 function Rows({ runs, query, stopped, days, openedId }: RowsProps) {
-  const { items, cursor, isLoading, error } = runs.state.value;
+  const { items: read, cursor, isLoading, error } = runs.state.value;
+  const items = useMemo(
+    () => (query['status'] === 'interrupted' ? read.filter((run) => !isAnswered(run)) : read),
+    [read, query['status']],
+  );
   const showsAgent = useSeveralAgents().length > 0;
   const entries = useMemo(() => groupByDay(items, { keyOf: ({ run_id: id }) => id, timeOf: createdAt }), [items]);
   const actions = useRef<ListActions>(null);
@@ -182,7 +195,7 @@ function Rows({ runs, query, stopped, days, openedId }: RowsProps) {
         onNearEnd={runs.more}
         actions={actions}
       />
-      <LoadMore pages={runs.state.value} thing="run" more={runs.more} again={runs.again} />
+      <LoadMore pages={{ ...runs.state.value, items }} thing="run" more={runs.more} again={runs.again} />
     </>
   );
 }
@@ -209,15 +222,25 @@ function DayHeading({ at, now, counts }: DayHeadingProps) {
   );
 }
 
-/** A page that holds no run is gone on with, as few of many may match; but not for ever without a word. */
+/** Few of many may match: pages are read on until there are enough runs; but not for ever without a word. */
 const pagesAtOnce = 5;
 
-async function loadPage(filter: RunFilter, cursor: string | undefined, signal: AbortSignal): Promise<ListPage<Run>> {
+interface PageRequest {
+  readonly cursor: string | undefined;
+  readonly signal: AbortSignal;
+  /** So many runs are enough. */
+  readonly least: number;
+  readonly isKept: (run: Run) => boolean;
+}
+
+async function loadPage(filter: RunFilter, { cursor, signal, least, isKept }: PageRequest): Promise<ListPage<Run>> {
+  const items: Run[] = [];
   let next = cursor;
   for (let count = 0; ; count++) {
     const page = await client.runs.list({ ...filter, limit: pageSize, cursor: next }, { signal });
     next = page.cursor;
-    if (page.runs.length > 0 || next === undefined || count === pagesAtOnce) return { items: page.runs, cursor: next };
+    items.push(...page.runs.filter(isKept));
+    if (items.length >= least || next === undefined || count === pagesAtOnce) return { items, cursor: next };
   }
 }
 
@@ -237,7 +260,7 @@ function RunRow({ run, now, showsAgent, onStop }: RunRowProps) {
     <div class="run-row">
       <Row
         href={toHash({ view: 'runs', id: run.run_id })}
-        status={run.status}
+        status={isAnswered(run) ? 'asked' : run.status}
         title={titleOfRun(run)}
         why={whyOf(run)}
         facts={[

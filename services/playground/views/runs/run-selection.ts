@@ -127,6 +127,6 @@ export const givenFilters = [
   { name: 'All', query: {} },
   { name: 'Failed, 7 days', query: { status: 'failed', days: '7' } },
   { name: 'Waiting for me', query: { status: 'interrupted' } },
-  { name: 'Slow', query: { min: '30' } },
+  { name: 'Slow, 30 s or longer', query: { min: '30' } },
   { name: 'Under way', query: { status: 'under-way' } },
 ] as const;

@@ -1,6 +1,6 @@
 import type { Run } from '@agent-workflow/client';
 import test from 'ava';
-import { titleOfRun, tokensOf, tookMs, whyOf } from './run-words.ts';
+import { isAnswered, titleOfRun, tokensOf, tookMs, whyOf } from './run-words.ts';
 
 const run = (parts: Partial<Run>): Run => ({ run_id: 'r1', thread_id: 't1', status: 'completed', ...parts });
 
@@ -14,6 +14,14 @@ test('a run says why it stands where it stands, and nothing where all is well', 
   t.is(whyOf(run({ status: 'interrupted', nodes: ['ask', 'tools'] })), 'waits at ask, tools');
   t.is(whyOf(run({ status: 'running', nodes: ['fetch'] })), 'at fetch');
   t.is(whyOf(run({ status: 'completed' })), undefined);
+});
+
+test('a run that has asked waits while its thread stands at it', (t) => {
+  t.false(isAnswered(run({ status: 'interrupted', question: 'Refund it?', nodes: ['ask'] })));
+  t.false(isAnswered(run({ status: 'interrupted', nodes: ['ask'] })));
+  t.true(isAnswered(run({ status: 'interrupted', nodes: [] })));
+  t.is(whyOf(run({ status: 'interrupted' })), 'waits no longer');
+  t.false(isAnswered(run({ status: 'completed' })));
 });
 
 test('a long error is cut', (t) => {

@@ -14,6 +14,10 @@ export function tookMs(
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
+/** Whether a run has asked, and its thread waits for the answer no longer: it was given, or the thread went on without it. */
+export const isAnswered = ({ status, nodes = [], question }: Run): boolean =>
+  status === 'interrupted' && nodes.length === 0 && question === undefined;
+
 /** Why a run stands where it stands: the cause of its failure, what it asks, where it is. Nothing of one that went as it should. */
 export function whyOf(run: Run): string | undefined {
   const { status, error, question, nodes = [] } = run;
@@ -23,7 +27,7 @@ export function whyOf(run: Run): string | undefined {
       return error && causeOf(error);
     case 'interrupted':
       if (question !== undefined) return `asks: ${question}`;
-      return place === '' ? undefined : `waits at ${place}`;
+      return place === '' ? 'waits no longer' : `waits at ${place}`;
     case 'running':
       return place === '' ? 'at the start' : `at ${place}`;
     case 'queued':
