@@ -5,7 +5,13 @@ import { useKeys, type Shortcut } from '../../session/keys.ts';
 export interface TabsProps {
   /** What they are tabs of. */
   readonly label: string;
-  readonly tabs: readonly { readonly id: string; readonly title: string; readonly count?: number | undefined }[];
+  readonly tabs: readonly {
+    readonly id: string;
+    readonly title: string;
+    readonly count?: number | undefined;
+    /** Whether there is nothing behind it but a sentence that says so. */
+    readonly isQuiet?: boolean;
+  }[];
   /** The id of the tab that is shown. */
   readonly selected: string;
   readonly onSelect: (id: string) => void;
@@ -41,11 +47,12 @@ export function Tabs({ label, tabs, selected, onSelect, hasKeys = true, children
   return (
     <>
       <div class="tab-list" role="tablist" aria-label={label} ref={list} onKeyDown={onKeyDown}>
-        {tabs.map(({ id, title, count }) => (
+        {tabs.map(({ id, title, count, isQuiet }) => (
           <button
             key={id}
             type="button"
             role="tab"
+            class={isQuiet === true ? 'tab-quiet' : undefined}
             id={`${base}-${id}`}
             aria-selected={id === selected}
             aria-controls={`${base}-panel`}

@@ -3,6 +3,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { CopyId } from '../../ui/patterns/copy-id.tsx';
 import { AgentOfChat } from './agent-picker.tsx';
 import type { Chat } from './chat.ts';
+import { ForkedFrom } from './forked-from.tsx';
 import type { Finding } from './found-messages.ts';
 
 interface ChatHeadProps {
@@ -30,6 +31,7 @@ export function ChatHead({ chat, finding }: ChatHeadProps) {
             <>
               <a href={toHash({ view: 'threads', id })}>State</a>
               <CopyId id={id} what="the id of the thread" />
+              <ForkedFrom key={id} id={id} />
             </>
           )}
         </p>

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { checkpointOf, messageBefore, type Checkpoint, type CheckpointReads } from './forks.ts';
+import { checkpointOf, messageBefore, originOf, type Checkpoint, type CheckpointReads } from './forks.ts';
 
 const at = (second: number): string => new Date(1_790_000_000_000 + second * 1000).toISOString();
 const checkpoint = (id: string, second: number): Checkpoint => ({ checkpoint_id: id, created_at: at(second) });
@@ -56,4 +56,13 @@ test('what stands before a message is the last one that came without it', (t) =>
   t.is(messageBefore(all, c), a);
   t.is(messageBefore(all, d), c);
   t.is(messageBefore(all, a), undefined);
+});
+
+test('the first version of a fork says which thread it comes from', (t) => {
+  const forked = { ...checkpoint('first', 0), source: 'fork', metadata: { forked_from: { thread_id: 'before' } } };
+  t.is(originOf([checkpoint('last', 9), forked]), 'before');
+  t.is(originOf([forked, checkpoint('kept', 1)]), undefined);
+  t.is(originOf([{ ...forked, source: 'update' }]), undefined);
+  t.is(originOf([{ ...forked, metadata: { forked_from: 'a text' } }]), undefined);
+  t.is(originOf([]), undefined);
 });

@@ -4,6 +4,8 @@ export interface Checkpoint {
   readonly created_at: string;
   /** The run that made it, if one did. */
   readonly run_id?: string | null;
+  readonly source?: string;
+  readonly metadata?: Readonly<Record<string, unknown>> | null;
 }
 
 /** A message of the log, as far as forks care. */
@@ -62,3 +64,11 @@ export function messageBefore<Message extends ForkedMessage>(
 /** The run that made a version of the thread; `undefined` where none did, and where that version is no longer kept. */
 export const runAt = (checkpointId: string | undefined, kept: readonly Checkpoint[]): string | undefined =>
   kept.find((each) => each.checkpoint_id === checkpointId)?.run_id ?? undefined;
+
+/** The thread that a fork was made from, by its first version; `undefined` of any other thread, and where that version is no longer kept. */
+export function originOf(kept: readonly Checkpoint[]): string | undefined {
+  const first = kept.at(-1);
+  const origin = first?.source === 'fork' ? first.metadata?.['forked_from'] : undefined;
+  const id: unknown = typeof origin === 'object' && origin !== null && 'thread_id' in origin ? origin.thread_id : undefined;
+  return typeof id === 'string' ? id : undefined;
+}

@@ -3,7 +3,7 @@ import type { Signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
 import { counted, duration, grouped } from '../../ui/format.ts';
-import { noFilter, type EventFilter } from './log/filtered.ts';
+import { noFilter, type EventFilter, type EventPlace } from './log/filtered.ts';
 import type { ListedEvent, RunLog } from './log/run-log.ts';
 import { summaryOf } from './log/summary.ts';
 
@@ -31,11 +31,13 @@ interface EventListProps {
   /** Those that pass the filter. */
   readonly items: readonly ListedEvent[];
   readonly filter: Signal<EventFilter>;
+  /** Called when the events of the whole run are wanted. */
+  readonly onAll: () => void;
   readonly selected: Signal<ListedEvent | undefined>;
 }
 
 /** The events of a run, those that were replayed told from those that came while the page was there. */
-export function EventList({ log, isGrowing, items, filter, selected }: EventListProps) {
+export function EventList({ log, isGrowing, items, filter, onAll, selected }: EventListProps) {
   const start = log.events[0]?.at ?? 0;
   const isFiltered = filter.value !== noFilter;
   // The click that opens the tab is answered by the frame before the first rows, which take longer.
@@ -43,7 +45,7 @@ export function EventList({ log, isGrowing, items, filter, selected }: EventList
   useEffect(() => setPainted(true), []);
   return (
     <>
-      <EventFilters filter={filter} />
+      <EventFilters filter={filter} onAll={onAll} />
       <VirtualList
         label="Events"
         items={isPainted ? items : []}
@@ -72,8 +74,8 @@ export function EventList({ log, isGrowing, items, filter, selected }: EventList
   );
 }
 
-function EventFilters({ filter }: { readonly filter: Signal<EventFilter> }) {
-  const { kind, text, visit } = filter.value;
+function EventFilters({ filter, onAll }: Pick<EventListProps, 'filter' | 'onAll'>) {
+  const { kind, text, place } = filter.value;
   const change = (changed: Partial<EventFilter>): void => {
     filter.value = { ...filter.value, ...changed };
   };
@@ -94,19 +96,21 @@ function EventFilters({ filter }: { readonly filter: Signal<EventFilter> }) {
         Text
         <input type="search" value={text} onInput={(event) => change({ text: event.currentTarget.value })} />
       </label>
-      {visit && (
-        <button
-          type="button"
-          onClick={() => {
-            filter.value = { kind, text };
-          }}
-        >
-          Only step {visit.step}, {visit.node}: show all
+      {place && (
+        <button type="button" onClick={onAll}>
+          Only {placeText(place)}: show all
         </button>
       )}
     </div>
   );
 }
+
+const placeText = ({ step, node, branch }: EventPlace): string =>
+  [
+    `step ${String(step)}`,
+    ...(node === undefined ? [] : [node]),
+    ...(branch === undefined ? [] : [`branch ${String(branch)}`]),
+  ].join(', ');
 
 interface EventRowProps {
   readonly item: ListedEvent;

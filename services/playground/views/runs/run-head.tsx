@@ -220,7 +220,7 @@ function Cause({ run, trace }: { readonly run: Run; readonly trace: KnownTrace |
             <b>{error.node}</b> failed{tries}:{' '}
           </>
         )}
-        {causeText(error)} <code>{error.reason ?? error.code}</code>
+        {shownCause(error, node)} <code>{error.reason ?? error.code}</code>
       </span>
       {node && (
         <button
@@ -233,6 +233,17 @@ function Cause({ run, trace }: { readonly run: Run; readonly trace: KnownTrace |
       )}
     </p>
   );
+}
+
+/** More characters of an error are in the Error tab of its step. */
+const maxCause = 2000;
+
+/** Where this service shows what it recorded, the error itself: what is public of it may only say that it is in the log. */
+function shownCause(error: NonNullable<Run['error']>, node: SpanNode | undefined): string {
+  const said = causeText(error);
+  const thrown = node?.span.content?.error ?? node?.step?.content?.error;
+  const text = thrown && thrown.message !== said ? `${thrown.name}: ${thrown.message}` : said;
+  return text.length > maxCause ? `${text.slice(0, maxCause)} …` : text;
 }
 
 /** The message without the name of the node, which stands before it. */

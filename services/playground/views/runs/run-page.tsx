@@ -2,7 +2,7 @@ import '../../styles/trace.css';
 import '../../styles/run-events.css';
 import type { Run } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
 import { route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
@@ -16,13 +16,15 @@ import { EventPane } from './event-pane.tsx';
 import { EventList } from './event-list.tsx';
 import { useFollowedRun, type FollowedRun } from './followed-run.ts';
 import { GraphPanel } from './graph-panel.tsx';
-import { createFiltered, noFilter, type EventFilter } from './log/filtered.ts';
+import { createFiltered, noFilter, type EventFilter, type EventPlace } from './log/filtered.ts';
 import type { ListedEvent, RunLog } from './log/run-log.ts';
 import { goTo, readPlace, type RunPlace, type RunTab } from './trace/run-address.ts';
 import { RunHead } from './run-head.tsx';
 import { isUnderWay } from './status.tsx';
 import { Comparison } from './trace/comparison.tsx';
-import { hasRecord, useTrace, type FollowedTrace } from './trace/followed-trace.ts';
+import { hasRecord, useTrace, type FollowedTrace, type KnownTrace } from './trace/followed-trace.ts';
+import { placeOf } from './trace/span-reports.ts';
+import { findNode } from './trace/span-tree.ts';
 import { createStepRecords } from './trace/step-records.ts';
 import { TracePanel } from './trace/trace-panel.tsx';
 import { titleOf } from './other-run.tsx';
@@ -98,11 +100,13 @@ function RunBody({ run, followed, traced, place }: RunBodyProps) {
         { id: 'events', title: 'Events', count: log.events.length },
       ]}
       selected={place.show}
-      onSelect={(show) => goTo({ show: show as RunTab, isInside: false })}
+      onSelect={(show) => goTo({ show: show as RunTab, isInside: false, isOfSpan: false })}
     >
       <RawOnFault key={`${place.show} ${place.other ?? ''}`}>
         {place.show === 'graph' && <GraphPanel agent={run.agent} log={log} now={now} />}
-        {place.show === 'events' && <EventsOfRun run={run} log={log} version={followed.readVersion()} />}
+        {place.show === 'events' && (
+          <EventsOfRun run={run} log={log} version={followed.readVersion()} only={placeOfEvents(place, trace)} />
+        )}
         {place.show === 'trace' && traced.error.value !== undefined && (
           <Failure error={traced.error.value} retry={traced.again} />
         )}
@@ -111,11 +115,17 @@ function RunBody({ run, followed, traced, place }: RunBodyProps) {
           <Comparison trace={trace} other={place.other} place={place} records={records} now={now} />
         )}
         {place.show === 'trace' && trace && place.other === undefined && (
-          <TracePanel trace={trace} place={place} records={records} now={now} />
+          <TracePanel trace={trace} log={log} place={place} records={records} now={now} />
         )}
       </RawOnFault>
     </Tabs>
   );
+}
+
+/** What the events belong to that the address asks for; `undefined`: to the run. */
+function placeOfEvents({ isOfSpan, span }: RunPlace, trace: KnownTrace | undefined): EventPlace | undefined {
+  const node = isOfSpan && span !== undefined && trace ? findNode(trace.tree, span) : undefined;
+  return node && placeOf(node);
 }
 
 interface EventsOfRunProps {
@@ -123,10 +133,15 @@ interface EventsOfRunProps {
   readonly log: RunLog;
   /** Draws it anew: the log grows in place, and what reads a signal is drawn when its properties change alone. */
   readonly version: number;
+  readonly only: EventPlace | undefined;
 }
 
-function EventsOfRun({ run, log }: EventsOfRunProps) {
-  const filter = useSignal<EventFilter>(noFilter);
+function EventsOfRun({ run, log, only }: EventsOfRunProps) {
+  const filter = useSignal<EventFilter>(only ? { ...noFilter, place: only } : noFilter);
+  useEffect(() => {
+    const { kind, text, place } = filter.peek();
+    if (JSON.stringify(place) !== JSON.stringify(only)) filter.value = { kind, text, ...(only && { place: only }) };
+  }, [JSON.stringify(only)]);
   const selected = useSignal<ListedEvent | undefined>(undefined);
   const [filtered] = useState(createFiltered);
   const shown = filtered.read(log, filter.value);
@@ -138,6 +153,7 @@ function EventsOfRun({ run, log }: EventsOfRunProps) {
           isGrowing={log.last === undefined && isUnderWay(run.status)}
           items={shown}
           filter={filter}
+          onAll={() => goTo({ isOfSpan: false })}
           selected={selected}
         />
         {log.unlisted > 0 && (

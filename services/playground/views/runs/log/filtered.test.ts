@@ -18,7 +18,7 @@ const anyFilter: fc.Arbitrary<EventFilter> = fc.record(
   {
     kind: fc.constantFrom<EventFilter['kind'][]>('', 'messages_chunk', 'state_chunk'),
     text: fc.constantFrom('', 'ALPHA', 'bet'),
-    visit: fc.record({ step: fc.nat(2), node: fc.constant('n') }),
+    place: fc.record({ step: fc.nat(2), node: fc.constant('n') }),
   },
   { requiredKeys: ['kind', 'text'] },
 );
@@ -43,6 +43,7 @@ test('a filter finds kind, text of any case, and the node of a step', (t) => {
     eventOf(1, 'state_chunk', { total: 1 }, { node: 'sum', step: 0 }),
     eventOf(2, 'messages_chunk', 'The TOTAL is one', { node: 'say', step: 1 }),
     eventOf(3, 'state_chunk', { other: 2 }, { step: 1 }),
+    eventOf(4, 'on_chain_stream', { status: 'progress', branch: 4 }, { node: 'say', step: 1 }),
   ];
   for (const event of events) addEvent(log, event, { isLive: true });
   const found = (filter: Partial<EventFilter>): number[] =>
@@ -51,7 +52,9 @@ test('a filter finds kind, text of any case, and the node of a step', (t) => {
       .map(({ seq }) => seq);
   t.deepEqual(found({ kind: 'state_chunk' }), [1, 3]);
   t.deepEqual(found({ text: 'total' }), [1, 2]);
-  t.deepEqual(found({ visit: { step: 1, node: 'say' } }), [2, 3]);
+  t.deepEqual(found({ place: { step: 1, node: 'say' } }), [2, 3, 4]);
+  t.deepEqual(found({ place: { step: 1 } }), [2, 3, 4]);
+  t.deepEqual(found({ place: { step: 1, node: 'say', branch: 4 } }), [4]);
   t.deepEqual(found({ kind: 'messages_chunk', text: 'nothing' }), []);
 });
 

@@ -1,5 +1,12 @@
 import type { EventKind } from '@agent-workflow/client';
-import { isObject, type ListedEvent, type RunLog, type Visit } from './run-log.ts';
+import { isObject, type ListedEvent, type RunLog } from './run-log.ts';
+
+/** What events belong to: a step, a node of it, and a branch of that. */
+export interface EventPlace {
+  readonly step: number;
+  readonly node?: string;
+  readonly branch?: number;
+}
 
 /** Which events of a run are shown. */
 export interface EventFilter {
@@ -7,8 +14,8 @@ export interface EventFilter {
   readonly kind: EventKind | '';
   /** A text that the JSON of an event contains, whatever its case; empty: any. */
   readonly text: string;
-  /** The node and step that an event belongs to; absent: any. */
-  readonly visit?: Pick<Visit, 'step' | 'node'>;
+  /** What an event belongs to; absent: any. */
+  readonly place?: EventPlace;
 }
 
 export const noFilter: EventFilter = { kind: '', text: '' };
@@ -37,15 +44,17 @@ export function createFiltered(): Filtered {
   };
 }
 
-function passes(item: ListedEvent, { kind, visit }: EventFilter, text: string): boolean {
+function passes(item: ListedEvent, { kind, place }: EventFilter, text: string): boolean {
   if (kind !== '' && item.event.event !== kind) return false;
-  if (visit !== undefined && !belongsTo(item, visit)) return false;
+  if (place !== undefined && !belongsTo(item, place)) return false;
   return text === '' || textOf(item).includes(text);
 }
 
-/** An event of a step in which several nodes ran may name the step alone: it belongs to each of them. */
-function belongsTo({ event: { metadata } }: ListedEvent, { step, node }: Pick<Visit, 'step' | 'node'>): boolean {
-  return metadata['step'] === step && (metadata['node'] === undefined || metadata['node'] === node);
+/** An event of a step in which several nodes ran may name the step alone: it belongs to each of them. What names no branch belongs to none. */
+function belongsTo({ event: { metadata, data } }: ListedEvent, { step, node, branch }: EventPlace): boolean {
+  if (metadata['step'] !== step) return false;
+  if (node !== undefined && metadata['node'] !== undefined && metadata['node'] !== node) return false;
+  return branch === undefined || (isObject(data) && data['branch'] === branch);
 }
 
 /** The texts are kept: each letter that is typed searches all of them. */

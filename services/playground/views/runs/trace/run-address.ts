@@ -16,6 +16,8 @@ export interface RunPlace {
   readonly tab?: SpanTab | undefined;
   /** Whether a phone shows the span in place of the tree. */
   readonly isInside: boolean;
+  /** Whether the events are those of the chosen span alone. */
+  readonly isOfSpan: boolean;
   /** The run that this one is compared with. */
   readonly other?: string | undefined;
 }
@@ -24,23 +26,25 @@ const oneOf = <T extends string>(known: readonly T[], given: string | undefined)
   known.find((each) => each === given);
 
 /** Reads the options of an address; what it does not know counts as absent. */
-export function readPlace({ show, span, tab, in: inside, with: other }: Readonly<Record<string, string>>): RunPlace {
+export function readPlace({ show, span, tab, in: inside, of, with: other }: Readonly<Record<string, string>>): RunPlace {
   return {
     show: oneOf(runTabs, show) ?? 'trace',
     isInside: inside === 'span',
+    isOfSpan: of === 'span',
     ...(span !== undefined && { span }),
     ...(other !== undefined && other !== '' && { other }),
     tab: oneOf(spanTabs, tab),
   };
 }
 
-function toQuery({ show, span, tab, isInside, other }: RunPlace): Readonly<Record<string, string>> {
+function toQuery({ show, span, tab, isInside, isOfSpan, other }: RunPlace): Readonly<Record<string, string>> {
   return {
     ...(show !== 'trace' && { show }),
     ...(other !== undefined && { with: other }),
     ...(span !== undefined && { span }),
     ...(tab !== undefined && { tab }),
     ...(isInside && { in: 'span' }),
+    ...(isOfSpan && show === 'events' && { of: 'span' }),
   };
 }
 

@@ -6,15 +6,18 @@ import { StatusDot } from '../../../ui/patterns/status-dot.tsx';
 import { Tabs } from '../../../ui/patterns/tabs.tsx';
 import { RawOnFault } from '../../../ui/patterns/raw-on-fault.tsx';
 import type { ComponentChildren } from 'preact';
+import type { RunLog } from '../log/run-log.ts';
 import { spanTabs, type SpanTab } from './run-address.ts';
+import { ReportsSection } from './reports-section.tsx';
 import { DiffPanel, ErrorPanel, InputPanel, OutputPanel, PromptPanel, type SpanPanelProps } from './span-panel.tsx';
-import { allOf, holdersOf, idOf, statusOfNode, tookMs, tokensOf, type SpanNode } from './span-tree.ts';
+import { allOf, errorOfNode, holdersOf, idOf, statusOfNode, tookMs, tokensOf, type SpanNode } from './span-tree.ts';
 import type { StepRecords } from './step-records.ts';
 import { nameOf, rowKindOf } from './row-kind.ts';
 
 interface SpanPaneProps {
   readonly node: SpanNode;
   readonly tree: readonly SpanNode[];
+  readonly log: RunLog;
   readonly records: StepRecords;
   readonly showsContent: boolean;
   /** When the axis begins, in milliseconds since 1970. */
@@ -64,7 +67,7 @@ export function SpanPane(props: SpanPaneProps) {
       </header>
       <Tabs
         label={`Step ${name}`}
-        tabs={spanTabs.map((id) => ({ id, title: titles[id] }))}
+        tabs={spanTabs.map((id) => ({ id, title: titles[id], isQuiet: isEmpty(id, node) }))}
         selected={tab}
         onSelect={(id) => onTab(id as SpanTab)}
       >
@@ -87,7 +90,12 @@ function Panel({ tab, tree, onChoose, ...props }: SpanPaneProps & SpanPanelProps
     case 'input':
       return <InputPanel {...props} />;
     case 'output':
-      return <OutputPanel {...props} />;
+      return (
+        <>
+          <OutputPanel {...props} />
+          <ReportsSection node={props.node} log={props.log} />
+        </>
+      );
     case 'diff':
       return <DiffPanel {...props} />;
     case 'prompt':
@@ -96,6 +104,11 @@ function Panel({ tab, tree, onChoose, ...props }: SpanPaneProps & SpanPanelProps
       return <ErrorPanel {...props} />;
   }
 }
+
+/** A tab that only says that there is nothing. */
+const isEmpty = (tab: SpanTab, node: SpanNode): boolean =>
+  (tab === 'prompt' && node.span.kind !== 'model') ||
+  (tab === 'error' && !errorOfNode(node) && !(node.span.content?.error ?? node.step?.content?.error));
 
 /** The model call that began last before a span ended. */
 function nearestModel(tree: readonly SpanNode[], { startMs, endMs = startMs }: SpanNode): SpanNode | undefined {

@@ -1,6 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { Icon } from '../../../ui/icon.tsx';
 import { useNarrow } from '../../../ui/media.ts';
+import type { RunLog } from '../log/run-log.ts';
 import { goTo, type RunPlace, type SpanTab } from './run-address.ts';
 import type { KnownTrace } from './followed-trace.ts';
 import { SpanActions } from './span-actions.tsx';
@@ -13,6 +14,8 @@ import { TraceTree } from './trace-tree.tsx';
 
 interface TracePanelProps {
   readonly trace: KnownTrace;
+  /** The events of the run, among which are the reports of its spans. */
+  readonly log: RunLog;
   readonly place: RunPlace;
   readonly records: StepRecords;
   /** Milliseconds since 1970, by the service's clock. */
@@ -20,7 +23,7 @@ interface TracePanelProps {
 }
 
 /** The tree of a run's spans on one axis of time, and the chosen one beside it; on a phone in its place. */
-export function TracePanel({ trace, place, records, now }: TracePanelProps) {
+export function TracePanel({ trace, log, place, records, now }: TracePanelProps) {
   const { head, tree, isWhole } = trace;
   const isNarrow = useNarrow();
   const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map());
@@ -54,6 +57,7 @@ export function TracePanel({ trace, place, records, now }: TracePanelProps) {
     <SpanPane
       node={chosen}
       tree={tree}
+      log={log}
       records={records}
       showsContent={head.shows_content}
       startMs={axis.startMs}

@@ -1,0 +1,57 @@
+import { digest } from '../../../ui/json-start.ts';
+import { FoldedJson } from '../../../ui/json-tree/folded-json.tsx';
+import { counted, duration } from '../../../ui/format.ts';
+import type { RunLog } from '../log/run-log.ts';
+import { goTo } from './run-address.ts';
+import { reportsOf } from './span-reports.ts';
+import { idOf, type SpanNode } from './span-tree.ts';
+
+/** More reports of a span are found among its events. */
+const mostShown = 50;
+
+/** More characters of a report are shown with its event. */
+const maxText = 1000;
+
+/** What a span has reported of its progress, each with the time since it began, and the way to its events. */
+export function ReportsSection({ node, log }: { readonly node: SpanNode; readonly log: RunLog }) {
+  if (node.span.kind === 'takeover' || node.span.kind === 'model') return null;
+  const { reports, count } = reportsOf(log.events, node, mostShown);
+  const isBranch = node.span.kind === 'branch';
+  const openEvents = (): void => goTo({ show: 'events', span: idOf(node), isOfSpan: true, isInside: false });
+  return (
+    <section class="span-section" aria-label="Reports">
+      {count > 0 && (
+        <>
+          <h3>
+            Reports <span>while it ran</span>
+          </h3>
+          <ol class="reports">
+            {reports.map(({ seq, at, custom, branch }) => (
+              <li key={seq}>
+                <span class="report-at">+{duration(at - node.startMs)}</span>
+                <div>
+                  {branch !== undefined && !isBranch && <span class="hint">branch {branch} </span>}
+                  {typeof custom === 'object' && custom !== null ? (
+                    <FoldedJson label="" value={custom} />
+                  ) : (
+                    <span dir="auto">{typeof custom === 'string' ? cutOf(custom) : digest(custom)}</span>
+                  )}
+                </div>
+              </li>
+            ))}
+          </ol>
+          {count > reports.length && (
+            <p class="hint">{counted(count - reports.length, 'more report')} are among its events.</p>
+          )}
+        </>
+      )}
+      <p>
+        <button type="button" class="link" onClick={openEvents}>
+          Its events
+        </button>
+      </p>
+    </section>
+  );
+}
+
+const cutOf = (text: string): string => (text.length > maxText ? `${text.slice(0, maxText)} …` : text);
