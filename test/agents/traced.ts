@@ -51,7 +51,8 @@ export const graph = new StateGraph({})
   .addNode('agent', modelNode({ model, instructions: secrets.prompt }))
   .addNode('tools', toolNode([lookUp]))
   .addNode('sub', inner)
-  .addNode('branch', async (_state, { input }) => {
+  .addNode('branch', async (_state, { input, progress }) => {
+    if (input === 1) progress('the shop is slow');
     await new Promise((resolve) => setTimeout(resolve, input === 1 ? 30 : 0));
     return { messages: [{ role: 'assistant', content: `branch ${String(input)}` }] };
   })

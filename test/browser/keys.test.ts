@@ -67,6 +67,29 @@ browserTest('the palette finds a view, an action and a thread by its words, and 
   await box.waitFor({ state: 'detached' });
 });
 
+browserTest('the palette finds a thread that is older than those it offers, and the docs', async (t) => {
+  const client = createClient({ url: service.url() });
+  const named = (name: string) => ({
+    messages: [{ role: 'user' as const, content: 'hello' }],
+    config: { thread_name: name },
+  });
+  await client.invoke(named('Refund for Ada Lovelace'));
+  for (let count = 0; count < 21; count++) await client.invoke(named(`Newer ${String(count)}`));
+  const page = await openRuns(t);
+  await page.keyboard.press('Control+k');
+  const box = page.getByRole('combobox', { name: 'Find or do' });
+  await page.getByRole('option', { name: 'Newer 20 Thread' }).waitFor();
+  t.is(await page.getByRole('option', { name: /Lovelace/ }).count(), 0);
+  await box.fill('ada lovelace');
+  await page.getByRole('option', { name: 'Refund for Ada Lovelace Thread' }).waitFor();
+  t.is(await page.getByRole('option', { name: /Lovelace/ }).count(), 2);
+  t.deepEqual(await violationsIn(page), []);
+  await box.fill('docs');
+  await page.getByRole('option', { name: 'Docs Go to' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/docs$/);
+});
+
 browserTest('? lists the keys of the view, and single keys can be switched off, which is kept', async (t) => {
   const page = await openRuns(t);
   await page.keyboard.press('?');

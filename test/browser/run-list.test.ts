@@ -2,7 +2,7 @@ import { createClient, type Client } from '@agent-workflow/client';
 import test, { type ExecutionContext } from 'ava';
 import type { Locator, Page } from 'playwright-core';
 import { openGate, type Gate } from '../servers/gate.ts';
-import { openPage, violationsIn, type PageOptions } from './browser.ts';
+import { openPage, sizes, violationsIn, type PageOptions } from './browser.ts';
 import { browserTest, servePages } from './suite.ts';
 
 const service = servePages(test, 'touring');
@@ -88,6 +88,37 @@ browserTest('a failed run is found by its error, its node and its day, and the c
   await page.getByRole('region', { name: 'Runs by day' }).getByRole('link').first().click();
   await page.waitForURL(/from=\d{4}-\d\d-\d\d&to=/);
   await rowOf(page, fell).waitFor();
+});
+
+for (const size of ['desktop', 'phone'] as const)
+  browserTest(`further filters open inside of the window: ${size}`, async (t) => {
+    await ended('plan 1');
+    const page = await open(t, '', { size });
+    await page.getByText('Filter', { exact: true }).click();
+    const form = page.getByRole('form', { name: 'More filters' });
+    for (const element of [form, form.getByRole('button', { name: 'Show' }), form.getByLabel(/^Error/)]) {
+      await element.scrollIntoViewIfNeeded();
+      const box = await element.boundingBox();
+      t.true(box !== null && box.x >= 0 && box.x + box.width <= sizes[size].width, JSON.stringify(box));
+      t.true(box !== null && box.y >= 0 && box.y + box.height <= sizes[size].height, JSON.stringify(box));
+    }
+    t.deepEqual(await violationsIn(page), []);
+  });
+
+browserTest('a run that was answered waits no longer, in the list of what waits and in that of all', async (t) => {
+  const [answered, waiting] = [await ended('ask'), await ended('ask')];
+  const page = await open(t, '?status=interrupted');
+  await rowOf(page, answered).waitFor();
+  const { thread_id: threadId } = await client().runs.get(answered);
+  await client().invoke({ resume: 'yes', config: { thread_id: threadId } });
+  await page.reload();
+  await rowOf(page, waiting).waitFor();
+  t.is(await rowOf(page, answered).count(), 0);
+  t.is(await page.getByRole('button', { name: 'Load more runs' }).count(), 0);
+  await page.getByRole('link', { name: 'All', exact: true }).click();
+  t.regex((await rowOf(page, answered).textContent()) ?? '', /waits no longer/);
+  t.regex((await rowOf(page, waiting).textContent()) ?? '', /asks: Shall it go on/);
+  t.deepEqual(await violationsIn(page), []);
 });
 
 browserTest('a selection is saved under a name, comes back after a reload, and is removed', async (t) => {

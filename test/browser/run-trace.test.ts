@@ -39,6 +39,7 @@ browserTest(
     t.regex((await pane(page).getByRole('region', { name: 'Lines of the stack' }).textContent()) ?? '', /traced\.ts/);
     await pane(page).getByRole('region', { name: 'Log lines' }).getByText(secrets.logged).waitFor();
     await page.getByRole('button', { name: /^Retry from fail/ }).waitFor();
+    await page.locator('.run-cause').getByText(secrets.thrown).waitFor();
     t.deepEqual(await violationsIn(page), []);
   },
 );
@@ -99,6 +100,23 @@ browserTest('a fan-out of 100 is one row; opened it shows the slowest and puts t
   t.is(await fan.getAttribute('aria-selected'), 'true');
   await page.keyboard.press('ArrowLeft');
   t.is(await fan.getAttribute('aria-expanded'), 'false');
+  t.deepEqual(await violationsIn(page), []);
+});
+
+browserTest('a branch shows what it has reported, and leads to its events', async (t) => {
+  const page = await open(t, await ended('fan 3'));
+  await row(page, /^Fan-out branch 3 branches/).click();
+  await page.keyboard.press('ArrowRight');
+  await row(page, /^Branch branch 1 slowest/).click();
+  const reports = pane(page).getByRole('region', { name: 'Reports' });
+  await reports.getByText('the shop is slow').waitFor();
+  t.deepEqual(await violationsIn(page), []);
+  await reports.getByRole('button', { name: 'Its events' }).click();
+  await page.getByText('branch (branch 1) reports').waitFor();
+  t.is(await page.getByRole('button', { name: /^Event \d+/ }).count(), 1);
+  await page.reload();
+  await page.getByRole('button', { name: 'Only step 0, branch, branch 1: show all' }).click();
+  await page.getByText('The log begins').waitFor();
   t.deepEqual(await violationsIn(page), []);
 });
 
@@ -180,6 +198,8 @@ browserTest('a fork from a step is a new thread as it was before it', async (t) 
       .replace(/\?.*/, ''),
   );
   t.is(messages.length, 2, 'the question, and the answer that asks for the tool');
+  await page.getByText('Forked from').getByRole('link', { name: 'ask 42' }).waitFor();
+  t.deepEqual(await violationsIn(page), []);
 });
 
 browserTest('a run that failed is tried again from there', async (t) => {

@@ -33,6 +33,11 @@ browserTest('a time that no calendar has is refused in words, and what was typed
   await tab.getByRole('button', { name: 'Make a schedule' }).click();
   const dialog = tab.getByRole('dialog', { name: 'New schedule' });
   await dialog.getByRole('textbox', { name: /^Message/ }).fill('hello');
+  const [message, when, cron, zone] = await Promise.all(
+    [/^Message/, 'When', /^Cron expression/, 'Time zone'].map((name) => dialog.getByLabel(name).boundingBox()),
+  );
+  t.is(cron?.y, zone?.y);
+  t.true((when?.y ?? 0) - (message?.y ?? 0) - (message?.height ?? 0) < 80, 'no empty space stands below a field');
   await dialog.getByRole('textbox', { name: /^Cron expression/ }).fill('0 0 30 2 *');
   await dialog.getByRole('button', { name: 'Make the schedule' }).click();
   await dialog.getByRole('alert').filter({ hasText: 'cron' }).waitFor();

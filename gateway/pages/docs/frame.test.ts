@@ -45,7 +45,10 @@ test('without a playground nothing leads there', (t) => {
 });
 
 test('no heading has the id of what stands around the page', (t) => {
-  const { html, headings } = render('# A\n\n## Topics\n\n## Text\n\n## frameTopics\n\n## frame Text\n', () => undefined);
+  const { html, headings } = render(
+    '# A\n\n## Topics\n\n## Text\n\n## frameTopics\n\n## frame Text\n',
+    () => undefined,
+  );
   const whole = documentOf({ path: '/docs/x', title: 'A', html, headings }, frame);
   const ids = [...whole.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
   t.true(ids.length >= 6);

@@ -11,7 +11,9 @@ export interface Entry {
 }
 
 /** Words of kinds, which no title need have: `run failed refund`. */
-const kindWords = new Set('go to do thread run queued running sleeping interrupted completed failed stopped'.split(' '));
+const kindWords = new Set(
+  'go to do thread run queued running sleeping interrupted completed failed stopped'.split(' '),
+);
 
 /** Shorter words are in too many titles, and longer ones in none that is shown; in characters. */
 const soughtLength = { least: 2, most: 100 };

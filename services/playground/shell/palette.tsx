@@ -78,9 +78,7 @@ export function Palette() {
         ))}
       </ul>
       {found.length === 0 && (
-        <p role="status">
-          {isTyping || sought.value.isLoading ? 'Looking …' : 'Nothing here has these words.'}
-        </p>
+        <p role="status">{isTyping || sought.value.isLoading ? 'Looking …' : 'Nothing here has these words.'}</p>
       )}
     </Modal>
   );
@@ -111,9 +109,7 @@ function useSought(text: string) {
   }, [word]);
   const { state } = useLoaded(
     (signal) =>
-      sought.value === ''
-        ? Promise.resolve([])
-        : readThings({ limit: mostFound, search: sought.value }, signal),
+      sought.value === '' ? Promise.resolve([]) : readThings({ limit: mostFound, search: sought.value }, signal),
     [sought.value],
   );
   return { state, isTyping: sought.value !== word };

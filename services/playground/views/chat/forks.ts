@@ -69,6 +69,7 @@ export const runAt = (checkpointId: string | undefined, kept: readonly Checkpoin
 export function originOf(kept: readonly Checkpoint[]): string | undefined {
   const first = kept.at(-1);
   const origin = first?.source === 'fork' ? first.metadata?.['forked_from'] : undefined;
-  const id: unknown = typeof origin === 'object' && origin !== null && 'thread_id' in origin ? origin.thread_id : undefined;
+  const id: unknown =
+    typeof origin === 'object' && origin !== null && 'thread_id' in origin ? origin.thread_id : undefined;
   return typeof id === 'string' ? id : undefined;
 }

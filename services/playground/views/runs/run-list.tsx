@@ -100,7 +100,11 @@ function ListedRuns({ query, left, openedId }: ListedRunsProps) {
     >
       {!isOfWaiting && <div class="run-chart-place">{charted && <RunChart {...charted} query={query} />}</div>}
       <div class="run-rows" ref={body}>
-        <Rows {...{ runs, query, stopped }} days={(!isOfWaiting && charted?.counts.days) || []} openedId={before && openedId} />
+        <Rows
+          {...{ runs, query, stopped }}
+          days={(!isOfWaiting && charted?.counts.days) || []}
+          openedId={before && openedId}
+        />
       </div>
       {stopped.value && (
         <StopRun

@@ -26,7 +26,14 @@ const oneOf = <T extends string>(known: readonly T[], given: string | undefined)
   known.find((each) => each === given);
 
 /** Reads the options of an address; what it does not know counts as absent. */
-export function readPlace({ show, span, tab, in: inside, of, with: other }: Readonly<Record<string, string>>): RunPlace {
+export function readPlace({
+  show,
+  span,
+  tab,
+  in: inside,
+  of,
+  with: other,
+}: Readonly<Record<string, string>>): RunPlace {
   return {
     show: oneOf(runTabs, show) ?? 'trace',
     isInside: inside === 'span',

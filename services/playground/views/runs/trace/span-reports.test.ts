@@ -6,7 +6,12 @@ import { findNode, toTree, type SpanNode } from './span-tree.ts';
 
 const second = (at: number): string => new Date(Date.UTC(2026, 0, 1, 12, 0, at)).toISOString();
 
-const spanOf = (id: string, kind: TraceSpan['kind'], parent: string | null, parts: Partial<TraceSpan> = {}): TraceSpan => ({
+const spanOf = (
+  id: string,
+  kind: TraceSpan['kind'],
+  parent: string | null,
+  parts: Partial<TraceSpan> = {},
+): TraceSpan => ({
   ...{ id, kind, parent_id: parent, name: '', step: 1, status: 'completed' },
   ...{ started_at: second(0), ended_at: second(10), ...parts },
 });
