@@ -33,9 +33,9 @@ browserTest('a time that no calendar has is refused in words, and what was typed
   await tab.getByRole('button', { name: 'Make a schedule' }).click();
   const dialog = tab.getByRole('dialog', { name: 'New schedule' });
   await dialog.getByRole('textbox', { name: /^Message/ }).fill('hello');
-  const [message, when, cron, zone] = await Promise.all(
-    [/^Message/, 'When', /^Cron expression/, 'Time zone'].map((name) => dialog.getByLabel(name).boundingBox()),
-  );
+  const boxOf = (role: 'textbox' | 'combobox', name: RegExp) => dialog.getByRole(role, { name }).boundingBox();
+  const [message, when] = [await boxOf('textbox', /^Message/), await boxOf('combobox', /^When/)];
+  const [cron, zone] = [await boxOf('textbox', /^Cron expression/), await boxOf('textbox', /^Time zone/)];
   t.is(cron?.y, zone?.y);
   t.true((when?.y ?? 0) - (message?.y ?? 0) - (message?.height ?? 0) < 80, 'no empty space stands below a field');
   await dialog.getByRole('textbox', { name: /^Cron expression/ }).fill('0 0 30 2 *');

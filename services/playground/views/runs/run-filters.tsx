@@ -78,7 +78,7 @@ function MadeFilters({ query }: { readonly query: Query }) {
 }
 
 const boxes = [
-  { name: 'node', text: 'Node', type: 'text', hint: 'that failed, or at which it stands' },
+  { name: 'node', text: 'Node', type: 'text', hint: 'it failed or stands at' },
   { name: 'error', text: 'Error', type: 'text', hint: 'a text of it' },
   { name: 'revision', text: 'Revision', type: 'text', hint: 'of the agent' },
   { name: 'min', text: 'Took at least', type: 'number', hint: 'seconds' },
