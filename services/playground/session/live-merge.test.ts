@@ -66,6 +66,12 @@ test('a page that does not reach what is listed asks for another reading', (t) =
   t.is(newer, 2);
 });
 
+test('an empty page that is not the whole says nothing: what is listed stays, and is not read again', (t) => {
+  t.is(merge(listed, []).arranged, listed);
+  t.is(merge(listed, []).newer, 0);
+  t.deepEqual(merge([], []).arranged, []);
+});
+
 test('an empty list takes a page that is the whole, and is read again where there is more', (t) => {
   t.is(ids(merge([], listed, true).arranged), 'cba');
   t.is(merge([], listed).arranged, undefined);

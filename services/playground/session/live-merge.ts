@@ -32,11 +32,11 @@ export function mergeFirstPage<T>(
   const fresh = new Map(known.map((item) => [keyOf(item), item]));
   const newest = listed[0];
   const oldest = items.at(-1);
-  const isKnown = isWhole || listed.some((item) => fresh.has(keyOf(item)));
-  const rest =
-    isWhole || oldest === undefined
-      ? []
-      : listed.filter((item) => !fresh.has(keyOf(item)) && timeOf(item) <= timeOf(oldest));
+  // The service may have looked through a part of the record and found nothing yet: such a page says nothing of what is listed.
+  const isKnown = isWhole || items.length === 0 || listed.some((item) => fresh.has(keyOf(item)));
+  const rest = isWhole
+    ? []
+    : listed.filter((item) => !fresh.has(keyOf(item)) && (oldest === undefined || timeOf(item) <= timeOf(oldest)));
   return {
     inPlace: listAsBefore(
       listed.map((item) => fresh.get(keyOf(item)) ?? item),

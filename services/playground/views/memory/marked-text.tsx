@@ -6,7 +6,13 @@ export function MarkedText({ text, places }: { readonly text: string; readonly p
   return (
     <>
       {markedParts(text, places).map((part, index) =>
-        part.isMet ? <mark key={index}>{part.text}</mark> : <CalmText key={index} text={part.text} />,
+        part.isMet ? (
+          <mark key={index}>
+            <CalmText text={part.text} />
+          </mark>
+        ) : (
+          <CalmText key={index} text={part.text} />
+        ),
       )}
     </>
   );

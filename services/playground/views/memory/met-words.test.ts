@@ -54,6 +54,17 @@ test('a text in parts is the whole text, whatever its places', (t) => {
   );
 });
 
+test('no word and no place is longer than what is laid out in a moment', (t) => {
+  const sought = soughtIn('cafe กาแฟ');
+  t.deepEqual(metPlaces(`cafe${'\u0301'.repeat(60_000)} cafe`, sought), [{ from: 60_005, to: 60_009 }]);
+  const text = 'กาแฟ'.repeat(15_000);
+  const places = metPlaces(text, soughtIn('กาแฟกาแฟ'));
+  t.is(places.length, 200);
+  t.true(places.every(({ from, to }) => to > from && to - from <= 200));
+  t.true(places.every(({ from }, at) => from >= (places[at - 1]?.to ?? 0)));
+  t.true(metWords(text, sought).every((word) => word.length <= 200));
+});
+
 test('a hostile text is looked through in a moment', (t) => {
   const texts = [
     'é'.repeat(32_768),
@@ -61,6 +72,7 @@ test('a hostile text is looked through in a moment', (t) => {
     '字'.repeat(65_536),
     'open '.repeat(13_000),
     '\ufdfa'.repeat(65_536),
+    `cafe${'\u0301\u0323'.repeat(30_000)}`,
   ];
   const sought = soughtIn(`open é 字字 ${'abcd'.repeat(1000)}`);
   const start = performance.now();

@@ -28,6 +28,9 @@ const maxEnding = 2;
 const maxQuery = 4000;
 const maxText = 64 * 1024;
 
+/** A longer row of letters is no word, and no longer place stands out: to fold or to lay out a row of marks takes the square of its length. */
+const maxWord = 200;
+
 /** Without case, width and accents, which the service does not compare either. */
 const folded = (word: string): string => word.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 
@@ -60,14 +63,15 @@ export function metPlaces(text: string, sought: SoughtWords, most = 200): readon
   for (const { 0: word, index } of text.slice(0, maxText).matchAll(words)) {
     if (places.length >= most) break;
     if (groupSize(word) === 0) {
-      if (isMet(folded(word), sought)) places.push({ from: index, to: index + word.length });
+      if (word.length <= maxWord && isMet(folded(word), sought)) places.push({ from: index, to: index + word.length });
     } else if (sought.groups.size > 0) {
       for (const { text: group, at } of groupsOf(word)) {
         if (!sought.groups.has(group)) continue;
         const [from, to] = [index + at, index + at + group.length];
         const last = places.at(-1);
-        if (last && last.to >= from) places[places.length - 1] = { from: last.from, to };
-        else places.push({ from, to });
+        if (last && last.to >= from && to - last.from <= maxWord) places[places.length - 1] = { from: last.from, to };
+        else if (places.length < most) places.push({ from: Math.max(from, last?.to ?? 0), to });
+        else break;
       }
     }
   }

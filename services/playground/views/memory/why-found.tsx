@@ -1,3 +1,5 @@
+import { useMemo } from 'preact/hooks';
+import { CalmText } from '../../ui/calm-text.tsx';
 import { evidenceOf, ordinal, scoreText, type Ranking } from './evidence.ts';
 import type { FoundMemories } from './found-memories.ts';
 import type { MemoryPlace } from './memory-address.ts';
@@ -14,7 +16,7 @@ interface WhyFoundProps {
 
 /** Why a memory was found: how near it is in meaning, which words it has of the query, and what that makes together. */
 export function WhyFound({ id, content, place, found }: WhyFoundProps) {
-  const met = metWords(content, found.sought);
+  const met = useMemo(() => metWords(content, found.sought), [content, found.sought]);
   return (
     <section aria-label="Why it was found">
       <h2>Why it was found</h2>
@@ -31,7 +33,7 @@ export function WhyFound({ id, content, place, found }: WhyFoundProps) {
             Words met:{' '}
             {met.map((word) => (
               <mark key={word} dir="auto">
-                {word}
+                <CalmText text={word} />
               </mark>
             ))}
           </>
