@@ -14,6 +14,8 @@ export interface Pages<T> {
   readonly items: readonly T[];
   readonly cursor?: string | undefined;
   readonly error?: unknown;
+  /** Whether it was the first page that could not be read. */
+  readonly hasFailedFirst?: boolean;
   readonly isLoading: boolean;
 }
 
@@ -29,8 +31,9 @@ type LoadPage<T> = (cursor: string | undefined, signal: AbortSignal) => Promise<
 
 /**
  * Reads a list page by page: the first when the component appears, when one of `inputs` changes, when somebody signs in, and when
- * `again` is called; the next at each `more`. The items of before stay until the new ones are loaded. What is `kept` of the list from
- * before the component appeared is shown as it is, and not read at first.
+ * `again` is called; the next at each `more`. The items of before stay until the new ones are loaded; where those cannot be, the items of
+ * other inputs go: they would be a wrong answer. What is `kept` of the list from before the component appeared is shown as it is, and not
+ * read at first.
  */
 export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[], kept?: Pages<T>): PagedList<T> {
   const state = useSignal<Pages<T>>(kept ?? { items: [], isLoading: true });
@@ -39,16 +42,22 @@ export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[], kept?
   const latest = useRef(load);
   latest.current = load;
   const lifetime = useRef<AbortController | undefined>(undefined);
+  const asked = [...inputs, token.value];
+  const shownFor = useRef(kept && asked);
   const read = (cursor: string | undefined, { signal }: AbortController): void => {
-    state.value = { ...state.peek(), error: undefined, isLoading: true };
+    state.value = { ...state.peek(), error: undefined, hasFailedFirst: false, isLoading: true };
     latest.current(cursor, signal).then(
       (page) => {
         if (signal.aborted) return;
         const before = cursor === undefined ? [] : state.peek().items;
+        shownFor.current = asked;
         state.value = { items: [...before, ...page.items], cursor: page.cursor, isLoading: false };
       },
       (error: unknown) => {
-        if (!signal.aborted) state.value = { ...state.peek(), error, isLoading: false };
+        if (signal.aborted) return;
+        const { items, cursor: next } = state.peek();
+        const left = isSame(shownFor.current, asked) ? { items, cursor: next } : { items: [] };
+        state.value = { ...left, error, hasFailedFirst: cursor === undefined, isLoading: false };
       },
     );
   };
@@ -58,7 +67,7 @@ export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[], kept?
     if (isKept.current) isKept.current = false;
     else read(undefined, controller);
     return () => controller.abort();
-  }, [...inputs, token.value, turn.value]);
+  }, [...asked, turn.value]);
   const more = (): void => {
     const { cursor, isLoading } = state.peek();
     if (cursor !== undefined && !isLoading && lifetime.current) read(cursor, lifetime.current);
@@ -71,3 +80,6 @@ export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[], kept?
   };
   return { state, more, again, edit };
 }
+
+const isSame = (some: readonly unknown[] | undefined, others: readonly unknown[]): boolean =>
+  some?.length === others.length && some.every((each, at) => Object.is(each, others[at]));

@@ -14,10 +14,10 @@ interface LoadMoreProps {
 
 /** The end of a list: how much of it is shown, what went wrong, and the button for the next page. */
 export function LoadMore({ pages, thing, things = `${thing}s`, more, again }: LoadMoreProps) {
-  const { items, cursor, error, isLoading } = pages;
+  const { items, cursor, error, isLoading, hasFailedFirst = false } = pages;
   return (
     <div class="load-more">
-      {error !== undefined && <ErrorNote error={error} again={items.length === 0 ? again : more} />}
+      {error !== undefined && <ErrorNote error={error} again={items.length === 0 || hasFailedFirst ? again : more} />}
       <span class="hint" role="status">
         {sentenceOf(pages, thing, things)}
       </span>

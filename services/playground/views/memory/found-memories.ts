@@ -1,4 +1,4 @@
-import type { Memory } from '@agent-workflow/client';
+import type { JsonObject, Memory } from '@agent-workflow/client';
 import { useMemo } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
@@ -24,38 +24,52 @@ export interface FoundMemories {
 /** How many memories the searches by meaning alone and by words alone rank. */
 const ranked = 100;
 
+/** What one search has found, with what was asked: replies of several searches come one by one. */
+interface Reply {
+  readonly place: MemoryPlace;
+  readonly results: readonly Memory[];
+}
+
 /**
- * Searches by the strategy of the place, and twice more to say why: by meaning alone, and by words alone. What is found stands before
- * those two are there, and also where they fail. Nothing is searched for where the place has no text.
+ * Searches by the strategy of the place, and when that has found something twice more to say why: by meaning alone, and by words alone. What
+ * is found stands before those two are there, and also where they fail; they are not asked again where the same query finds more. Nothing
+ * is searched for where the place has no text.
  */
 export function useFoundMemories(place: MemoryPlace): FoundMemories {
-  const isSearch = place.search !== '';
-  const input = JSON.stringify(searchOf(place));
-  const search = async (asked: MemoryPlace, signal: AbortSignal): Promise<readonly Memory[] | undefined> =>
-    isSearch ? (await client.memories.search(searchOf(asked), { signal })).results : undefined;
-  const found = useLoaded((signal) => search(place, signal), [isSearch, input]);
-  const alone = { ...place, least: 0, limit: ranked };
-  const isByMeaning = place.strategy === 'similarity' && place.least === 0;
-  const near = useLoaded(
-    async (signal) =>
-      isByMeaning ? undefined : search({ ...alone, strategy: 'similarity', options: undefined }, signal),
-    [isSearch, input],
-  );
-  const worded = useLoaded(
-    (signal) => search({ ...alone, strategy: 'hybrid', options: { alpha: 0 } }, signal),
-    [isSearch, input],
-  );
-  const { value: results, error, isLoading } = found.state.value;
-  const together = results && rankingOf(results, place.limit);
-  const { value: nearest } = near.state.value;
-  const { value: byWords } = worded.state.value;
+  const found = useLoaded((signal) => search(place, signal), [JSON.stringify(searchOf(place))]);
+  const { value: reply, error, isLoading } = found.state.value;
+  const shown = reply?.place;
+  const isByMeaning = shown?.strategy === 'similarity' && shown.least === 0;
+  const byMeaning = shown && !isByMeaning ? aloneOf(shown, 'similarity') : undefined;
+  const byWords = shown && aloneOf(shown, 'hybrid', { alpha: 0 });
+  const near = useAlone(byMeaning);
+  const worded = useAlone(byWords);
+  const together = reply && rankingOf(reply.results, reply.place.limit);
   return {
-    ...{ results, error, isLoading, together },
-    meaning: isByMeaning ? together : nearest && rankingOf(nearest, ranked),
-    words: byWords && rankingOf(byWords, ranked),
+    ...{ results: reply?.results, error, isLoading, together },
+    meaning: isByMeaning ? together : near.ranking,
+    words: worded.ranking,
     sought: useMemo(() => soughtIn(place.search), [place.search]),
     again: () => {
       for (const each of [found, near, worded]) each.again();
     },
   };
+}
+
+async function search(place: MemoryPlace, signal: AbortSignal): Promise<Reply | undefined> {
+  if (place.search === '') return undefined;
+  return { place, results: (await client.memories.search(searchOf(place), { signal })).results };
+}
+
+const aloneOf = (shown: MemoryPlace, strategy: MemoryPlace['strategy'], options?: JsonObject): MemoryPlace => ({
+  ...{ ...shown, strategy, options, least: 0, limit: ranked },
+});
+
+/** The ranking of a search by itself; absent until the search of this place has answered. */
+function useAlone(place: MemoryPlace | undefined) {
+  const key = place && JSON.stringify(searchOf(place));
+  const { state, again } = useLoaded(async (signal) => place && search(place, signal), [key]);
+  const { value } = state.value;
+  const isOfPlace = value !== undefined && JSON.stringify(searchOf(value.place)) === key;
+  return { again, ranking: isOfPlace ? rankingOf(value.results, ranked) : undefined };
 }

@@ -57,8 +57,9 @@ export function MemoryList({ listed, found, place, query, openId, onNew }: Memor
 
 function Total({ listed: { total, state } }: { readonly listed: ListedMemories }) {
   const { value } = total;
-  if (value === undefined || value === 0) return null;
-  const going = state.value.items.filter(({ id }) => isForgotten(id)).length;
+  const { items, error } = state.value;
+  if (value === undefined || value === 0 || (items.length === 0 && error !== undefined)) return null;
+  const going = items.filter(({ id }) => isForgotten(id)).length;
   return <>{memoriesText(value - going)}</>;
 }
 
