@@ -37,14 +37,19 @@ async function watchedFetch(...given: Parameters<typeof fetch>): Promise<Respons
   }
 }
 
+const given = { url: location.origin, headers: {}, maxAttempts: 20 };
+
 /** The client of the gateway that served the page. It keeps trying for about a minute while the gateway is unavailable. */
-export const client = createClient({
-  url: location.origin,
-  headers: {},
-  token: () => token.value,
-  fetch: watchedFetch,
-  maxAttempts: 20,
-});
+export const client = createClient({ ...given, token: () => token.value, fetch: watchedFetch });
+
+/** A client that asks as whoever is signed in now, also later, and whose requests go on when the page is closed. */
+export function lastingClient(): typeof client {
+  const now = token.peek();
+  // What the service says to somebody who has left says nothing of the session.
+  const lasting: typeof fetch = async (address, init) =>
+    (now === token.peek() ? watchedFetch : fetch)(address, { ...init, keepalive: true });
+  return createClient({ ...given, token: () => now, fetch: lasting });
+}
 
 /** What a failure says to a reader: the sentence, the places it names, and the id that the operator's log has. */
 export function describe(error: unknown): string {

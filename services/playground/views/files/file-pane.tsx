@@ -5,6 +5,7 @@ import { useAction } from '../../session/action.ts';
 import { useLoaded } from '../../session/loaded.ts';
 import { toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
+import { Blank } from '../../ui/patterns/blank.tsx';
 import { CopyId } from '../../ui/patterns/copy-id.tsx';
 import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
@@ -14,6 +15,7 @@ import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { Plain } from '../../ui/plain.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { toast } from '../../ui/toasts.tsx';
+import { isDeleted } from './deleting.ts';
 import { sizeText } from './file-selection.ts';
 
 interface FilePaneProps {
@@ -27,12 +29,26 @@ interface FilePaneProps {
 export function FilePane({ id, query, onDelete }: FilePaneProps) {
   const { state, again } = useLoaded((signal) => client.files.info(id, { signal }), []);
   const { value: file, error, isLoading } = state.value;
-  useTitle(file?.filename ?? id);
+  const isGone = isDeleted({ file_id: id });
+  const backHref = toHash({ view: 'files', query });
+  useTitle(isGone ? 'Files' : (file?.filename ?? id));
+  if (isGone)
+    return (
+      <Blank
+        title="This file is deleted"
+        text="It can be taken back as long as the notice stands."
+        action={
+          <a class="button" href={backHref}>
+            Show the others
+          </a>
+        }
+      />
+    );
   return (
     <DetailPane
       label="File"
       crumb="Files"
-      backHref={toHash({ view: 'files', query })}
+      backHref={backHref}
       id={id}
       title={file?.filename ?? id}
       facts={file && <Facts file={file} />}

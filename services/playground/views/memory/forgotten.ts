@@ -1,8 +1,8 @@
-import type { Memory } from '@agent-workflow/client';
+import { RequestError, type Memory } from '@agent-workflow/client';
 import { signal } from '@preact/signals';
 import { faultOf } from '../../session/fault.ts';
 import { go } from '../../session/route.ts';
-import { client } from '../../session/session.ts';
+import { lastingClient } from '../../session/session.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { titleOfMemory } from './memory-words.ts';
 
@@ -21,6 +21,7 @@ export function forgetLater(memory: Memory, query: Readonly<Record<string, strin
     forgotten.value = new Set([...forgotten.peek()].filter((id) => id !== memory.id));
   };
   forgotten.value = new Set([...forgotten.peek(), memory.id]);
+  const client = lastingClient();
   toast({
     text: `Forgotten: ${title}`,
     undo: () => {
@@ -29,6 +30,7 @@ export function forgetLater(memory: Memory, query: Readonly<Record<string, strin
     },
     onGone: () => {
       client.memories.delete(memory.id).catch((error: unknown) => {
+        if (error instanceof RequestError && error.status === 404) return;
         show();
         toast({ text: `Not forgotten: ${title}. ${faultOf(error).what}`, ms: failureMs });
       });

@@ -1,5 +1,6 @@
-import type { Memory } from '@agent-workflow/client';
+import type { JsonObject, Memory } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
+import { useState } from 'preact/hooks';
 import { useAction } from '../../session/action.ts';
 import { client } from '../../session/session.ts';
 import { readObjectIfAny } from '../../ui/boxes.ts';
@@ -10,36 +11,40 @@ import { toast } from '../../ui/toasts.tsx';
 import { Box } from './box.tsx';
 import type { Faults } from './memory-address.ts';
 import { memoryTypes, namesOf } from './memory-shapes.ts';
+import { changedFields, metadataText } from './metadata-text.ts';
 
 interface MemoryFormProps {
   /** The memory that is changed; absent for a new one. */
   readonly memory?: Memory;
+  /** The JSON of the reply that it was read from. */
+  readonly reply?: string | undefined;
   readonly onClose: () => void;
-  /** Called with the id of the memory that is stored. */
-  readonly onSaved: (id: string) => void;
+  /** Called with the id of the memory that is stored, and with the memory as it is after a change. */
+  readonly onSaved: (id: string, changed?: Memory) => void;
 }
 
 const types = Object.fromEntries(namesOf(memoryTypes).map((name) => [name, `${name}: ${memoryTypes[name]}`]));
 
 /** Stores a memory or changes one. What the service refuses stays in its box. */
-export function MemoryForm({ memory, onClose, onSaved }: MemoryFormProps) {
+export function MemoryForm({ memory, reply, onClose, onSaved }: MemoryFormProps) {
+  // What was there when the form was opened: a list that is read again meanwhile changes nothing in the boxes.
+  const [before] = useState(() => (memory ? metadataText(memory.metadata, reply) : ''));
   const boxes = useSignal({
     content: memory?.content ?? '',
     memory_type: memory?.memory_type ?? 'semantic',
     category: memory?.category ?? '',
     thread_id: '',
-    metadata: memory ? JSON.stringify(memory.metadata, undefined, 2) : '',
+    metadata: before,
   });
   const faults = useSignal<Faults>({});
   const refusals = useSignal(0);
   const form = useFaultFocus<HTMLFormElement>(refusals.value);
   const saving = useAction<[Parameters<typeof client.memories.update>[1]]>(async (signal, change) => {
-    const id = memory
-      ? (await client.memories.update(memory.id, change, { signal })).memory.id
-      : await storeNew(boxes.peek(), change, signal);
+    const changed = memory && (await client.memories.update(memory.id, change, { signal })).memory;
+    const id = changed?.id ?? (await storeNew(boxes.peek(), change, signal));
     toast({ text: memory ? 'The memory is changed.' : 'The memory is stored.' });
     onClose();
-    onSaved(id);
+    onSaved(id, changed);
   });
   const onText = (name: string, text: string): void => {
     boxes.value = { ...boxes.value, [name]: text };
@@ -54,7 +59,9 @@ export function MemoryForm({ memory, onClose, onSaved }: MemoryFormProps) {
     };
     if (Object.keys(faults.value).length > 0) refusals.value++;
     if (content.trim() === '' || 'fault' in read) return;
-    saving.start({ content, ...(read.value && { metadata: read.value }) });
+    const fields = memory ? changedOf(before, metadata, read.value) : read.value;
+    if (memory && content === memory.content && !fields) onClose();
+    else saving.start({ content, ...(fields && { metadata: fields }) });
   };
   const { content, metadata } = boxes.value;
   return (
@@ -121,6 +128,11 @@ const NewFields = ({ boxes: { memory_type: type, category, thread_id: thread }, 
     />
   </>
 );
+
+/** The fields that were edited: those that were left as they are may have changed meanwhile, or hold more than a value can. */
+function changedOf(before: string, text: string, fields: JsonObject = {}): JsonObject | undefined {
+  return text === before ? undefined : changedFields(JSON.parse(before) as JsonObject, fields);
+}
 
 async function storeNew(
   { memory_type: type, category, thread_id: thread }: NewBoxes,

@@ -35,8 +35,8 @@ interface MemoryPaneProps {
   readonly query: Query;
   readonly place: MemoryPlace;
   readonly found: FoundMemories;
-  /** Called when it was changed or forgotten. */
-  readonly onChanged: () => void;
+  /** Called with the memory as it is after a change. */
+  readonly onChanged: (changed: Memory) => void;
 }
 
 /** One memory: what it says, why it was found, where it comes from, and its metadata. */
@@ -52,7 +52,17 @@ export function MemoryPane({ id, listed, query, place, found, onChanged }: Memor
   const isGone = isForgotten(id);
   useTitle(isGone ? 'Memory' : title);
   if (isGone)
-    return <Blank title="This memory is forgotten" text="It can be taken back as long as the notice stands." />;
+    return (
+      <Blank
+        title="This memory is forgotten"
+        text="It can be taken back as long as the notice stands."
+        action={
+          <a class="button" href={backHref}>
+            Show the others
+          </a>
+        }
+      />
+    );
   const sought = place.search === '' ? undefined : found.sought;
   return (
     <DetailPane
@@ -62,7 +72,16 @@ export function MemoryPane({ id, listed, query, place, found, onChanged }: Memor
       id={id}
       title={memory ? <Heading {...{ memory, sought }} /> : id}
       actions={
-        memory && <Actions {...{ memory, query }} onChanged={() => [again, onChanged].forEach((read) => read())} />
+        memory && (
+          <Actions
+            {...{ memory, query }}
+            read={value}
+            onChanged={(changed) => {
+              again();
+              onChanged(changed);
+            }}
+          />
+        )
       }
     >
       {error !== undefined && <Failure error={error} retry={again} />}
@@ -124,12 +143,13 @@ function Source({ memory }: { readonly memory: Memory }) {
           </div>
         )}
         <div>
-          <dt>Stored</dt>
+          <dt>Time</dt>
           <dd>
             <span title={timestamp}>{exactTime(Date.parse(timestamp))}</span>
             <span class="hint">
               {' '}
-              <RelativeTime at={timestamp} isInSentence />
+              <RelativeTime at={timestamp} isInSentence /> · when it was stored or last changed, or the time that was
+              given with it
             </span>
           </dd>
         </div>
@@ -194,11 +214,13 @@ const maxSearched = 500;
 
 interface ActionsProps {
   readonly memory: Memory;
+  /** As it was read by itself; absent until it is: what a list has may be older, and is not edited. */
+  readonly read: { readonly memory: Memory; readonly text: string | undefined } | undefined;
   readonly query: Query;
-  readonly onChanged: () => void;
+  readonly onChanged: (changed: Memory) => void;
 }
 
-function Actions({ memory, query, onChanged }: ActionsProps) {
+function Actions({ memory, read, query, onChanged }: ActionsProps) {
   const isEdited = useSignal(false);
   const close = (): void => {
     isEdited.value = false;
@@ -210,7 +232,7 @@ function Actions({ memory, query, onChanged }: ActionsProps) {
   const like = { search: memory.content.slice(0, maxSearched).trim(), by: 'similarity' };
   return (
     <>
-      <button type="button" class="button-quiet" onClick={() => void (isEdited.value = true)}>
+      <button type="button" class="button-quiet" disabled={!read} onClick={() => void (isEdited.value = true)}>
         <Icon name="edit" />
         Edit
       </button>
@@ -221,7 +243,16 @@ function Actions({ memory, query, onChanged }: ActionsProps) {
           { text: 'Forget', isDanger: true, onSelect: forget },
         ]}
       />
-      {isEdited.value && <MemoryForm memory={memory} onClose={close} onSaved={onChanged} />}
+      {isEdited.value && read && (
+        <MemoryForm
+          memory={read.memory}
+          reply={read.text}
+          onClose={close}
+          onSaved={(_, changed) => {
+            if (changed) onChanged(changed);
+          }}
+        />
+      )}
     </>
   );
 }

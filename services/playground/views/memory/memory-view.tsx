@@ -93,6 +93,11 @@ function Memories({ place, query, id }: MemoriesProps) {
   useKeys([{ keys: '', text: 'New memory', group: 'Memory', isAction: true, run: make }]);
   const shown = place.search === '' ? listed.state.value.items : (found.results ?? []);
   const again = place.search === '' ? listed.again : found.again;
+  const onChanged = (changed: Memory): void => {
+    listed.edit((items) => items.map((each) => (each.id === changed.id ? changed : each)));
+    // More than one page is not read again: the reader's place in it would be lost.
+    if (place.search !== '' || listed.state.peek().items.length <= pageSize) again();
+  };
   return (
     <>
       <Panes
@@ -104,7 +109,7 @@ function Memories({ place, query, id }: MemoriesProps) {
             {id === undefined ? (
               <NoMemory />
             ) : (
-              <MemoryPane {...{ id, query, place, found }} listed={memoryOf(shown, id)} onChanged={again} />
+              <MemoryPane {...{ id, query, place, found }} listed={memoryOf(shown, id)} onChanged={onChanged} />
             )}
           </RawOnFault>
         }
