@@ -238,6 +238,43 @@ browserTest('the form of a body holds its example, and a stream is shown as it c
   await operation.getByRole('region', { name: 'The reply' }).getByText('event: on_chain_end').waitFor();
 });
 
+browserTest(
+  'a form and a search that could not be loaded say so, and are loaded when they are asked for again',
+  async (t) => {
+    const { page } = await openPage(t, `${open.url()}/docs/api/graph`, { expected: [/503/] });
+    for (const path of ['/openapi.json', '/docs/search.json'])
+      await page.route(`**${path}`, (route) => route.fulfill({ status: 503, json: { success: false } }), { times: 1 });
+    const operation = page.locator('[data-operation=streamGraph]');
+    const button = operation.getByRole('button', { name: 'Try it' });
+    await button.click();
+    await operation.getByRole('alert').getByText('could not be loaded (status 503)').waitFor();
+    await fits(t, page, 'a form that could not be loaded');
+    t.is(await focused(page), 'Try it');
+    await button.click();
+    await operation.getByLabel('Body').waitFor();
+    t.is(await operation.getByRole('alert').count(), 0);
+    await page.locator('body').press('Escape');
+    await page.keyboard.press('Control+k');
+    const dialog = page.getByRole('dialog', { name: 'Search the documentation' });
+    await dialog.getByText('The search could not be loaded').waitFor();
+    await dialog.getByRole('searchbox').fill('thread');
+    await dialog.getByRole('link').first().waitFor();
+  },
+);
+
+browserTest('a form that is closed ends its request', async (t) => {
+  const { page } = await openPage(t, `${open.url()}/docs/api/graph`, { expected: [/ERR_ABORTED|aborted/i] });
+  await page.route('**/v1/graph/stream', () => undefined);
+  const operation = page.locator('[data-operation=streamGraph]');
+  await operation.getByRole('button', { name: 'Try it' }).click();
+  const failed = page.waitForEvent('requestfailed');
+  const sent = page.waitForRequest('**/v1/graph/stream');
+  await operation.getByRole('button', { name: 'Send' }).click();
+  await sent;
+  await operation.getByRole('button', { name: 'Try it' }).click();
+  t.true((await failed).url().endsWith('/v1/graph/stream'));
+});
+
 browserTest('where callers must authenticate, a request is tried with a token', async (t) => {
   const expected = [/401/];
   const { page } = await openPage(t, `${signedIn.url()}/docs/api/threads`, { expected });

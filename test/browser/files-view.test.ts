@@ -55,6 +55,63 @@ for (const size of ['desktop', 'phone'] as const) {
   );
 }
 
+browserTest('a file that is refused is named, and the others are sent, also when their list is left', async (t) => {
+  const { page } = await openPage(t, `${service.url()}/playground#/files`, { expected: [/413/] });
+  await page.getByRole('heading', { name: 'No file yet' }).waitFor();
+  let go = (): void => undefined;
+  const isLeft = new Promise<void>((done) => {
+    go = done;
+  });
+  let sent = 0;
+  await page.route('**/v1/files/upload', async (route) => {
+    sent++;
+    if (sent === 1) return route.fulfill({ status: 413, json: { success: false, error: { message: 'Too large' } } });
+    await isLeft;
+    return route.fallback();
+  });
+  const files = ['large.txt', 'one.txt', 'two.txt'].map((name) => ({ ...notes, name }));
+  await page.locator('input[type=file]').setInputFiles(files);
+  await page.getByText('Not sent: large.txt').waitFor();
+  t.deepEqual(await violationsIn(page), []);
+  await page.goto(`${service.url()}/playground#/threads`);
+  await page.getByRole('main', { name: 'Threads' }).waitFor();
+  go();
+  await page.goto(`${service.url()}/playground#/files`);
+  for (const name of ['one.txt', 'two.txt']) await page.getByRole('link', { name: new RegExp(`^${name}`) }).waitFor();
+  t.is(sent, 3);
+});
+
+browserTest('a deleted file says so to whoever comes back to it, and may be gone already', async (t) => {
+  const { file_id: id } = await client().files.upload(new File(['one'], 'one.txt', { type: 'text/plain' }));
+  const { page } = await openPage(t, `${service.url()}/playground#/files/${id}`, { expected: [/404/] });
+  await page.getByRole('heading', { name: 'one.txt', level: 1 }).waitFor();
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Delete' }).click();
+  await page.getByRole('heading', { name: 'No file yet' }).waitFor();
+  await page.goBack();
+  await page.getByRole('heading', { name: 'This file is deleted' }).waitFor();
+  t.deepEqual(await violationsIn(page), []);
+  await client().files.delete(id);
+  const reply = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  await page.getByRole('button', { name: 'Dismiss' }).click();
+  t.is((await reply).status(), 404);
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'No file yet' }).waitFor();
+  t.is(await page.getByText('Not deleted').count(), 0);
+});
+
+browserTest('a deletion is done when the page is closed before its notice has gone', async (t) => {
+  const { file_id: id } = await client().files.upload(new File(['one'], 'one.txt', { type: 'text/plain' }));
+  const { page } = await openPage(t, `${service.url()}/playground#/files/${id}`);
+  await page.getByRole('heading', { name: 'one.txt', level: 1 }).waitFor();
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Delete' }).click();
+  await page.getByRole('heading', { name: 'No file yet' }).waitFor();
+  await page.close();
+  for (let left = 1; left > 0;) left = (await client().files.list()).files.length;
+  t.pass();
+});
+
 browserTest('files are found by name, id, kind and time, and the address says by which', async (t) => {
   const { file_id: id } = await client().files.upload(new File(['one'], 'Plan of March.md', { type: 'text/markdown' }));
   await client().files.upload(new File(['two'], 'رسالة طويلة.txt', { type: 'text/plain' }));

@@ -1,5 +1,6 @@
 /** The search over all pages: a dialog with a box and the parts of pages that hold every word of it. */
 let parts;
+let isLoading = false;
 
 /** As many are shown as one looks through. */
 const most = 20;
@@ -12,10 +13,11 @@ export function openSearch() {
   document.body.append(dialog.element);
   dialog.element.showModal();
   dialog.box.select();
-  if (parts === undefined) void readParts();
+  show();
 }
 
 async function readParts() {
+  isLoading = true;
   try {
     const reply = await fetch('/docs/search.json');
     if (!reply.ok) throw new Error(`status ${reply.status}`);
@@ -23,9 +25,11 @@ async function readParts() {
       ...part,
       ...{ foldedPage: folded(part.page), foldedHeading: folded(part.heading), foldedText: folded(part.text) },
     }));
+    isLoading = false;
     show();
   } catch {
-    dialog.status.textContent = 'The search could not be loaded. Close it and try again.';
+    isLoading = false;
+    dialog.status.textContent = 'The search could not be loaded. It is tried again when you type.';
   }
 }
 
@@ -61,6 +65,7 @@ function show() {
   if (words.length === 0 || parts === undefined) {
     dialog.list.replaceChildren();
     dialog.status.textContent = words.length === 0 ? '' : 'Loading';
+    if (parts === undefined && !isLoading) void readParts();
     return;
   }
   const found = parts
@@ -158,6 +163,8 @@ function marked(text, words) {
 
 /** The arrows go from the box into the results and back; Enter in the box opens the first. */
 function move(event) {
+  // A key that composes a sign of another script is none of ours.
+  if (event.isComposing) return;
   const links = [...dialog.list.querySelectorAll('a')];
   const place = links.indexOf(document.activeElement);
   if (event.key === 'Enter' && document.activeElement === dialog.box) {

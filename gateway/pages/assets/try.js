@@ -17,15 +17,39 @@ export function addTryButtons() {
 async function open(section, button) {
   const old = section.querySelector('form');
   if (old) {
+    // A stream that goes on unseen would hold one of the few connections.
+    old.dispatchEvent(new Event('close'));
     old.remove();
     button.setAttribute('aria-expanded', 'false');
     return;
   }
-  described ??= await (await fetch('/openapi.json')).json();
+  section.querySelector('.not-loaded')?.remove();
+  button.disabled = true;
+  const failure = await readDescription().then(() => undefined, failureOf);
+  button.disabled = false;
+  if (failure) {
+    button.after(failure);
+    button.focus();
+    return;
+  }
   const form = formOf(routedOf(section.dataset.operation));
   section.querySelector('.code').after(form);
   button.setAttribute('aria-expanded', 'true');
   form.querySelector('input, textarea, button').focus();
+}
+
+async function readDescription() {
+  if (described) return;
+  const reply = await fetch('/openapi.json');
+  if (!reply.ok) throw new Error(`status ${reply.status}`);
+  described = await reply.json();
+}
+
+function failureOf({ message }) {
+  const text = `The form could not be loaded (${message}). Try again.`;
+  const failure = element('span', { className: 'not-loaded', textContent: text });
+  failure.setAttribute('role', 'alert');
+  return failure;
 }
 
 function routedOf(id) {
@@ -48,6 +72,7 @@ function formOf({ path, method, operation }) {
   const reply = element('div', { className: 'answer' });
   form.append(send, reply);
   let running;
+  form.addEventListener('close', () => running?.abort());
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     if (running) {

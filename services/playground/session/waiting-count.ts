@@ -31,25 +31,36 @@ const countMs = 30_000;
  */
 export function useWaitingCount(): void {
   const refused = useRef<string | undefined>(undefined);
-  const count = (signal?: AbortSignal): void => {
+  const lifetime = useRef<AbortController | undefined>(undefined);
+  const count = (): void => {
+    const { signal } = (lifetime.current = replaced(lifetime.current));
     if (signInReason.peek() !== undefined || refused.current === token.peek()) return;
-    client.threads.count({ waits_for: 'answer' }, signal ? { signal } : {}).then(
+    client.threads.count({ waits_for: 'answer' }, { signal }).then(
       ({ count: number, at_least: isAtLeast = false }) => {
-        if (signal?.aborted !== true) counted.value = { count: number, isAtLeast };
+        if (!signal.aborted) counted.value = { count: number, isAtLeast };
       },
       (error: unknown) => {
-        if (error instanceof RequestError && error.status === 403) refused.current = token.peek();
+        if (!signal.aborted && error instanceof RequestError && error.status === 403) refused.current = token.peek();
       },
     );
   };
+  const asked = useRef(token.value);
   const { view, id } = route.value;
   useEffect(() => {
-    const controller = new AbortController();
+    // What another person has to answer is not theirs.
+    if (asked.current !== token.value) counted.value = undefined;
+    asked.current = token.value;
     // The inbox counts by itself.
-    if (view !== 'inbox') count(controller.signal);
-    return () => controller.abort();
+    if (view !== 'inbox') count();
+    return () => lifetime.current?.abort();
   }, [view, id, token.value]);
   useRefresh(() => {
     if (route.peek().view !== 'inbox') count();
   }, countMs);
+}
+
+/** Ends what was asked before: its answer would come late. */
+function replaced(before: AbortController | undefined): AbortController {
+  before?.abort();
+  return new AbortController();
 }

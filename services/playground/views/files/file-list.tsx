@@ -19,6 +19,7 @@ import { SearchBox } from '../../ui/search-box.tsx';
 import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
 import { isDeleted } from './deleting.ts';
 import { kindChoices, sentRanges, sizeText } from './file-selection.ts';
+import type { FailedUpload } from './uploads.ts';
 
 type Query = Readonly<Record<string, string>>;
 
@@ -36,12 +37,12 @@ interface FileListProps {
   readonly openId: string | undefined;
   readonly isSending: boolean;
   readonly onSend: () => void;
-  /** Why files could not be sent. */
-  readonly fault: unknown;
+  /** Files that could not be sent. */
+  readonly failed: readonly FailedUpload[];
 }
 
 /** The files of the reader, the newest first, by what the address selects. */
-export function FileList({ files, query, openId, isSending, onSend, fault }: FileListProps) {
+export function FileList({ files, query, openId, isSending, onSend, failed }: FileListProps) {
   const { items, cursor } = files.state.value;
   const listed = items.filter((file) => !isDeleted(file));
   return (
@@ -56,11 +57,35 @@ export function FileList({ files, query, openId, isSending, onSend, fault }: Fil
       }
       filters={<FileFilters query={query} />}
     >
-      {fault !== undefined && <Failure error={fault} />}
+      {failed.length > 0 && <NotSent failed={failed} />}
       <div class="file-rows">
         <Rows {...{ files, listed, query, openId, onSend }} />
       </div>
     </ListPane>
+  );
+}
+
+/** As many names are listed of files that could not be sent. */
+const mostNamed = 5;
+
+/** Which files could not be sent, and why the first of them could not. */
+function NotSent({ failed }: { readonly failed: readonly FailedUpload[] }) {
+  const named = failed.slice(0, mostNamed);
+  const rest = failed.length - named.length;
+  return (
+    <>
+      <p class="not-sent">
+        Not sent:{' '}
+        {named.map(({ name }, at) => (
+          <span key={at}>
+            {at > 0 && ', '}
+            <bdi>{name}</bdi>
+          </span>
+        ))}
+        {rest > 0 && ` and ${grouped(rest)} more`}
+      </p>
+      <Failure error={failed[0]?.error} />
+    </>
   );
 }
 

@@ -5,7 +5,6 @@ import { useAction } from '../../session/action.ts';
 import { useLoaded } from '../../session/loaded.ts';
 import { toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
-import { Blank } from '../../ui/patterns/blank.tsx';
 import { CopyId } from '../../ui/patterns/copy-id.tsx';
 import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
@@ -34,15 +33,9 @@ export function FilePane({ id, query, onDelete }: FilePaneProps) {
   useTitle(isGone ? 'Files' : (file?.filename ?? id));
   if (isGone)
     return (
-      <Blank
-        title="This file is deleted"
-        text="It can be taken back as long as the notice stands."
-        action={
-          <a class="button" href={backHref}>
-            Show the others
-          </a>
-        }
-      />
+      <DetailPane label="File" crumb="Files" backHref={backHref} title="This file is deleted">
+        <p class="hint">It can be taken back as long as the notice stands.</p>
+      </DetailPane>
     );
   return (
     <DetailPane

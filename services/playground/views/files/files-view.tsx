@@ -1,7 +1,6 @@
 import '../../styles/files.css';
 import type { FileInfo } from '@agent-workflow/client';
-import { useRef } from 'preact/hooks';
-import { useAction } from '../../session/action.ts';
+import { useEffect, useRef } from 'preact/hooks';
 import { serviceNow } from '../../session/clock.ts';
 import { useKeys } from '../../session/keys.ts';
 import { useLiveList } from '../../session/live-list.ts';
@@ -16,6 +15,7 @@ import { deleteLater } from './deleting.ts';
 import { FileList } from './file-list.tsx';
 import { FilePane } from './file-pane.tsx';
 import { fileFilterOf, fileSelectionOf } from './file-selection.ts';
+import { failedUploads, forgetFailed, isSending, uploadAll } from './uploads.ts';
 
 const pageSize = 100;
 
@@ -39,14 +39,18 @@ export function FilesView() {
     isMoving: () => false,
     isReading: () => isRead(document.querySelector('.file-rows')),
   });
-  const upload = useAction<[readonly File[]]>(async (signal, given) => {
-    try {
-      for (const file of given) await client.files.upload(file, { signal });
-    } finally {
-      files.again();
-    }
-  });
-  const pick = (): void => picker.current?.click();
+  // What was sent is listed, also what was chosen before the list was left.
+  const wasSending = useRef(false);
+  useEffect(() => {
+    if (wasSending.current && !isSending.value) files.again();
+    wasSending.current = isSending.value;
+  }, [isSending.value]);
+  useEffect(() => forgetFailed, []);
+  const pick = (): boolean => {
+    if (isSending.peek()) return false;
+    picker.current?.click();
+    return true;
+  };
   useKeys([{ keys: '', text: 'Send a file', group: 'Files', isAction: true, run: pick }]);
   const onDelete = (file: FileInfo): void => {
     deleteLater(file, () => go({ view: 'files', id: file.file_id, query: selection }));
@@ -60,7 +64,7 @@ export function FilesView() {
         multiple
         hidden
         onChange={({ currentTarget }) => {
-          upload.start([...(currentTarget.files ?? [])]);
+          void uploadAll([...(currentTarget.files ?? [])]);
           currentTarget.value = '';
         }}
       />
@@ -71,9 +75,9 @@ export function FilesView() {
             files={files}
             query={selection}
             openId={id}
-            isSending={upload.isBusy.value}
+            isSending={isSending.value}
             onSend={pick}
-            fault={upload.error.value}
+            failed={failedUploads.value}
           />
         }
         detail={

@@ -6,7 +6,6 @@ import { client } from '../../session/session.ts';
 import { writtenOf } from '../../session/written.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { JsonTree } from '../../ui/json-tree/json-tree.tsx';
-import { Blank } from '../../ui/patterns/blank.tsx';
 import { DetailPane } from '../../ui/patterns/detail-pane.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { Menu } from '../../ui/patterns/menu.tsx';
@@ -53,15 +52,9 @@ export function MemoryPane({ id, listed, query, place, found, onChanged }: Memor
   useTitle(isGone ? 'Memory' : title);
   if (isGone)
     return (
-      <Blank
-        title="This memory is forgotten"
-        text="It can be taken back as long as the notice stands."
-        action={
-          <a class="button" href={backHref}>
-            Show the others
-          </a>
-        }
-      />
+      <DetailPane label="Memory" crumb="Memory" backHref={backHref} title="This memory is forgotten">
+        <p class="hint">It can be taken back as long as the notice stands.</p>
+      </DetailPane>
     );
   const sought = place.search === '' ? undefined : found.sought;
   return (

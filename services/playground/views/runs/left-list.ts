@@ -3,6 +3,7 @@ import type { Signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Pages } from '../../session/pages.ts';
 import { isSameQuery } from '../../session/saved-filters.ts';
+import { token } from '../../session/session.ts';
 
 type Query = Readonly<Record<string, string>>;
 
@@ -10,21 +11,24 @@ type Query = Readonly<Record<string, string>>;
 export interface LeftList {
   readonly query: Query;
   readonly pages: Pages<Run>;
+  /** Of whom it was read. */
+  readonly token: string;
 }
 
 /** What is left of the list with this selection. */
 export const leftOf = (left: LeftList | undefined, query: Query): LeftList | undefined =>
-  left && isSameQuery(left.query, query) ? left : undefined;
+  left && left.token === token.peek() && isSameQuery(left.query, query) ? left : undefined;
 
-/** Keeps a list when it goes: one that could not be read is no list. */
-export function useLeaving(left: Signal<LeftList | undefined>, listNow: () => LeftList): void {
+/** Keeps a list when it goes, unless it could not be read, or is about to be another one. */
+export function useLeaving(left: Signal<LeftList | undefined>, listNow: () => Omit<LeftList, 'token'>): void {
   const latest = useRef(listNow);
   latest.current = listNow;
   useEffect(
     () => () => {
       const { query, pages } = latest.current();
-      const { items, cursor, error } = pages;
-      left.value = error === undefined ? { query, pages: { items, cursor, isLoading: false } } : undefined;
+      const { items, cursor, error, isLoading } = pages;
+      const isWhole = error === undefined && !isLoading;
+      left.value = isWhole ? { query, pages: { items, cursor, isLoading }, token: token.peek() } : undefined;
     },
     [],
   );
