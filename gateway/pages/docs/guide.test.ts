@@ -38,6 +38,13 @@ test('pages stand in the order in which the index of their guide names them', (t
   );
 });
 
+test('a page whose text does not begin with its title has it too', (t) => {
+  const files = new Map([['README.md', '\n<!-- a note -->\n\n# The *title*\n\nA text']]);
+  const [[page] = []] = guidePages([{ folder: 'guide', path: '/docs', files }]);
+  t.is(page?.title, 'The title');
+  t.true(page?.html.includes('<p>A text</p>'));
+});
+
 test('links between pages, also of two guides, lead to where they are served', (t) => {
   const [callers = [], authors = []] = guidePages(guides);
   t.true(callers[2]?.html.includes('<a href="/docs/b">b</a> <a href="/docs/authors/x#y">its other</a> code'));

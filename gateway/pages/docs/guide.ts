@@ -32,8 +32,28 @@ export function guidePages(guides: readonly GuideFiles[]): readonly (readonly Gu
     const placeOf = (file: string): number => (file === index ? -1 : order.indexOf(`(${file})`));
     return [...files]
       .toSorted(([a], [b]) => placeOf(a) - placeOf(b))
-      .map(([file, markdown]) => ({ path: pathOfPage(path, file), ...render(markdown, pathOf) }));
+      .map(([file, markdown]) => pageOf(pathOfPage(path, file), markdown, pathOf));
   });
+}
+
+/** A page whose title is known at once, and all else when it is first read: every list of pages has the title, and few pages are read. */
+function pageOf(path: string, markdown: string, pathOf: PathOf): GuidePage {
+  let made: ReturnType<typeof render> | undefined;
+  const rendered = () => (made ??= render(markdown, pathOf));
+  const [firstLine = ''] = markdown.split('\n', 1);
+  return {
+    path,
+    title: render(firstLine, pathOf).title || rendered().title,
+    get html() {
+      return rendered().html;
+    },
+    get headings() {
+      return rendered().headings;
+    },
+    get sections() {
+      return rendered().sections;
+    },
+  };
 }
 
 const pathOfPage = (path: string, file: string): string =>
