@@ -70,7 +70,7 @@ browserTest('the newest memories stand first, and one that is opened says where 
 browserTest('a search says why each memory was found: by meaning, by words, and together', async (t) => {
   const page = await open(t);
   await search(page, question);
-  await page.getByText('3 found by meaning and words, best first').waitFor();
+  await page.getByText('2 found by meaning and words, best first').waitFor();
   await page.waitForURL((url) => url.hash.includes('search=when+does+the+caf'));
   const [best] = (await clientOf().memories.search({ query: question, retrieval_strategy: 'hybrid', limit: 50 }))
     .results;
@@ -88,6 +88,9 @@ browserTest('a search says why each memory was found: by meaning, by words, and 
     .first()
     .waitFor();
   t.deepEqual(await why.locator('.why-words mark').allTextContents(), ['café', 'opens']);
+  t.is(await rows(page).filter({ hasText: 'Ada' }).count(), 0, 'it has nothing in common with the query');
+  await page.getByRole('button', { name: 'Show 1 more' }).click();
+  await page.getByText('3 found by meaning and words, best first').waitFor();
   await rows(page).filter({ hasText: 'Ada' }).click();
   await why.getByText('It has no word of the query.').waitFor();
 });
@@ -144,14 +147,57 @@ browserTest('filters, limit and threshold narrow a search, and what cannot be re
   await form.getByRole('button', { name: 'Show' }).click();
   await page.getByRole('heading', { name: 'No memory is found' }).waitFor();
   await page.getByRole('link', { name: 'Search all memories' }).click();
-  await page.getByText('3 found', { exact: false }).waitFor();
+  await page.getByText('2 found', { exact: false }).waitFor();
 
   await tune.click();
   await form.getByRole('textbox', { name: 'Metadata' }).fill('{"year": {"$near": 1}}');
   await form.getByRole('button', { name: 'Show' }).click();
   t.regex((await page.getByRole('alert').textContent()) ?? '', /filters\.year\.\$near/);
+  await page.goto(`${service.url()}/playground#/memory`);
+  await page.getByRole('status').getByText('3 memories', { exact: true }).waitFor();
+  await page.goto(`${service.url()}/playground#/memory?filters=${encodeURIComponent('{"year": {"$near": 1}}')}`);
+  await page.getByRole('alert').waitFor();
+  t.is(await rows(page).count(), 0, 'the rows of other filters would be a wrong answer');
+  t.is(await page.getByText('3 memories', { exact: true }).count(), 0);
   await page.goto(`${service.url()}/playground#/memory?type=unheard`);
   await page.getByText('There is no type of memory “unheard”, so no memory is listed.').waitFor();
+});
+
+browserTest(
+  'each row has the scores of its own query, and one search is sent where nothing more is to be said',
+  async (t) => {
+    const page = await open(t, { search: question }, { expected: [/422/] });
+    await rows(page)
+      .first()
+      .getByText(/^meaning 0/)
+      .waitFor();
+    const asked: unknown[] = [];
+    await page.route('**/v1/memories/search', (route) => {
+      const body = route.request().postDataJSON() as { retrieval_strategy: string };
+      asked.push(body.retrieval_strategy);
+      if (asked.length === 1) return route.fallback();
+      return route.fulfill({ status: 422, json: { success: false, error: { message: 'Refused' } } });
+    });
+    await search(page, 'old town at nine');
+    await rows(page).first().getByText('The café in the old town').waitFor();
+    await page.waitForFunction(() => document.querySelector('.memo-part') === null);
+    for (const answers = 3; asked.length < answers;) await page.waitForEvent('response');
+    t.is(await page.locator('.memo-part').count(), 0);
+    t.is(asked[0], 'hybrid');
+  },
+);
+
+browserTest('an edit sends what was edited alone', async (t) => {
+  const id = await store('Grace has a number', { metadata: { season: 'spring', age: 30 } }, forgetting);
+  const { page } = await openPage(t, `${forgetting.url()}/playground#/memory/${id}`);
+  await detail(page).getByRole('button', { name: 'Edit' }).click();
+  const editing = page.getByRole('dialog', { name: 'Edit the memory' });
+  await clientOf(forgetting).memories.update(id, { content: 'Grace has a number', metadata: { age: 31 } });
+  await editing.getByRole('textbox', { name: 'Metadata' }).fill('{"season": "autumn", "age": 30}');
+  await editing.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The memory is changed.').waitFor();
+  t.deepEqual((await clientOf(forgetting).memories.get(id)).memory.metadata, { season: 'autumn', age: 31 });
+  await clientOf(forgetting).memories.delete(id);
 });
 
 browserTest(

@@ -14,11 +14,12 @@ import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
 import { ForgetSelection } from './forget-selection.tsx';
 import { isForgotten } from './forgotten.ts';
 import type { FoundMemories } from './found-memories.ts';
-import { mostFound, type MemoryPlace } from './memory-address.ts';
+import { mostFound, searchOf, type MemoryPlace } from './memory-address.ts';
 import { MemoryFilters, select } from './memory-filters.tsx';
 import { MemoryRow } from './memory-row.tsx';
 import { strategies } from './memory-shapes.ts';
 import { memoriesText } from './memory-words.ts';
+import { tellingCount } from './telling.ts';
 
 type Query = Readonly<Record<string, string>>;
 
@@ -141,7 +142,9 @@ function NoMemories({ query, onNew }: { readonly query: Query; readonly onNew: (
 type FoundProps = Pick<MemoryListProps, 'found' | 'place' | 'query' | 'openId'>;
 
 function Found({ found, place, query, openId }: FoundProps) {
-  const { results, error, isLoading, again } = found;
+  const { results, error, isLoading, again, meaning, words } = found;
+  const key = JSON.stringify(searchOf(place));
+  const wholeOf = useSignal<string | undefined>(undefined);
   if (error !== undefined) return <Failure error={error} retry={again} />;
   if (!results) return <Skeleton rows={8} />;
   const left = results.filter(({ id }) => !isForgotten(id));
@@ -157,14 +160,21 @@ function Found({ found, place, query, openId }: FoundProps) {
         }
       />
     );
-  const isFull = results.length >= place.limit && place.limit < mostFound;
+  const count = wholeOf.value === key ? left.length : tellingCount(left, { place, meaning, words });
+  const rest = left.length - count;
+  const isFull = rest === 0 && results.length >= place.limit && place.limit < mostFound;
   return (
     <>
       <p class="found-line" role="status" aria-busy={isLoading}>
-        {grouped(left.length)} found {strategies[place.strategy].found}
+        {grouped(count)} found {strategies[place.strategy].found}
       </p>
-      <Rows {...{ items: left, query, openId, found }} />
+      <Rows {...{ items: left.slice(0, count), query, openId, found }} />
       <div class="load-more">
+        {rest > 0 && (
+          <button type="button" onClick={() => void (wholeOf.value = key)}>
+            Show {grouped(rest)} more, without a word of the query and far in meaning
+          </button>
+        )}
         <button type="button" onClick={() => select({ compare: 'strategies' })}>
           Compare the strategies
         </button>
