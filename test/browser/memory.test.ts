@@ -164,7 +164,7 @@ browserTest('filters, limit and threshold narrow a search, and what cannot be re
 });
 
 browserTest(
-  'each row has the scores of its own query, and one search is sent where nothing more is to be said',
+  'each row has the scores of its own query, also where the searches that explain it are refused',
   async (t) => {
     const page = await open(t, { search: question }, { expected: [/422/] });
     await rows(page)
@@ -172,16 +172,21 @@ browserTest(
       .getByText(/^meaning 0/)
       .waitFor();
     const asked: unknown[] = [];
-    await page.route('**/v1/memories/search', (route) => {
+  let end = (): void => undefined;
+  const allAsked = new Promise<void>((done) => {
+    end = done;
+  });
+    await page.route('**/v1/store/search', (route) => {
       const body = route.request().postDataJSON() as { retrieval_strategy: string };
       asked.push(body.retrieval_strategy);
+    if (asked.length === 3) end();
       if (asked.length === 1) return route.fallback();
       return route.fulfill({ status: 422, json: { success: false, error: { message: 'Refused' } } });
     });
     await search(page, 'old town at nine');
     await rows(page).first().getByText('The café in the old town').waitFor();
     await page.waitForFunction(() => document.querySelector('.memo-part') === null);
-    for (const answers = 3; asked.length < answers;) await page.waitForEvent('response');
+    await allAsked;
     t.is(await page.locator('.memo-part').count(), 0);
     t.is(asked[0], 'hybrid');
   },

@@ -60,7 +60,7 @@ export function MemoryForm({ memory, reply, onClose, onSaved }: MemoryFormProps)
     if (Object.keys(faults.value).length > 0) refusals.value++;
     if (content.trim() === '' || 'fault' in read) return;
     const fields = memory ? changedOf(before, metadata, read.value) : read.value;
-    if (memory && content === memory.content && !fields) onClose();
+    if (content === memory?.content && !fields) onClose();
     else saving.start({ content, ...(fields && { metadata: fields }) });
   };
   const { content, metadata } = boxes.value;

@@ -172,7 +172,7 @@ function Found({ found, place, query, openId }: FoundProps) {
       <div class="load-more">
         {rest > 0 && (
           <button type="button" onClick={() => void (wholeOf.value = key)}>
-            Show {grouped(rest)} more, without a word of the query and far in meaning
+            Show {grouped(rest)} more, unlike the query
           </button>
         )}
         <button type="button" onClick={() => select({ compare: 'strategies' })}>

@@ -141,8 +141,7 @@ function Source({ memory }: { readonly memory: Memory }) {
             <span title={timestamp}>{exactTime(Date.parse(timestamp))}</span>
             <span class="hint">
               {' '}
-              <RelativeTime at={timestamp} isInSentence /> · when it was stored or last changed, or the time that was
-              given with it
+              <RelativeTime at={timestamp} isInSentence /> · stored or last changed, unless it was given
             </span>
           </dd>
         </div>

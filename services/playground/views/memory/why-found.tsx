@@ -25,11 +25,6 @@ export function WhyFound({ id, content, place, found }: WhyFoundProps) {
         <Line name="Words" ranking={found.words} id={id} />
         <Line name={togetherOf(place)} ranking={found.together} id={id} isSum />
       </dl>
-      {(found.words?.count ?? 0) > 0 && (
-        <p class="hint">
-          Words are measured by the memory that meets the query's words best: it has 1.00, also where it misses some.
-        </p>
-      )}
       <p class="why-words">
         {met.length === 0 ? (
           'It has no word of the query.'
@@ -44,6 +39,11 @@ export function WhyFound({ id, content, place, found }: WhyFoundProps) {
           </>
         )}
       </p>
+      {(found.words?.count ?? 0) > 0 && (
+        <p class="why-measure">
+          “Words” is 1.00 for the memory that meets the query’s words best, even where it misses some.
+        </p>
+      )}
     </section>
   );
 }

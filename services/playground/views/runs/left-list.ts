@@ -17,7 +17,7 @@ export interface LeftList {
 
 /** What is left of the list with this selection. */
 export const leftOf = (left: LeftList | undefined, query: Query): LeftList | undefined =>
-  left && left.token === token.peek() && isSameQuery(left.query, query) ? left : undefined;
+  left?.token === token.peek() && isSameQuery(left.query, query) ? left : undefined;
 
 /** Keeps a list when it goes, unless it could not be read, or is about to be another one. */
 export function useLeaving(left: Signal<LeftList | undefined>, listNow: () => Omit<LeftList, 'token'>): void {
