@@ -1,6 +1,6 @@
 /** Something that the palette offers. */
 export interface Entry {
-  /** Of a thread or a run: what tells it from others, so that none is offered twice. */
+  /** Of a thread or a run: what distinguishes it from others, so that none is offered twice. */
   readonly id?: string;
   readonly text: string;
   /** What it is: `Go to`, `Do`, `Thread`, `Run`. */
@@ -19,13 +19,13 @@ const kindWords = new Set(
 const soughtLength = { least: 2, most: 100 };
 
 /**
- * The one word by which the service is asked for more entries: it looks for a text in one piece, and the words of a reader may stand
+ * The one word by which the service is asked for more entries: it looks for one unbroken text, and the words of a reader may stand
  * apart, so this is the longest that is not of a kind. Empty where there is none.
  */
 export function soughtIn(text: string): string {
   const words = wordsOf(text);
-  const telling = words.length === 1 ? words : words.filter((word) => !kindWords.has(word));
-  const longest = telling.reduce((most, word) => (word.length > most.length ? word : most), '');
+  const wanted = words.length === 1 ? words : words.filter((word) => !kindWords.has(word));
+  const longest = wanted.reduce((most, word) => (word.length > most.length ? word : most), '');
   return longest.length < soughtLength.least ? '' : longest.slice(0, soughtLength.most);
 }
 

@@ -240,9 +240,9 @@ const maxCause = 2000;
 
 /** Where this service shows what it recorded, the error itself: what is public of it may only say that it is in the log. */
 function shownCause(error: NonNullable<Run['error']>, node: SpanNode | undefined): string {
-  const said = causeText(error);
+  const shown = causeText(error);
   const thrown = node?.span.content?.error ?? node?.step?.content?.error;
-  const text = thrown && thrown.message !== said ? `${thrown.name}: ${thrown.message}` : said;
+  const text = thrown && thrown.message !== shown ? `${thrown.name}: ${thrown.message}` : shown;
   return text.length > maxCause ? `${text.slice(0, maxCause)} …` : text;
 }
 

@@ -102,7 +102,7 @@ function ListedRuns({ query, left, openedId }: ListedRunsProps) {
       <div class="run-rows" ref={body}>
         <Rows
           {...{ runs, query, stopped }}
-          days={(!isOfWaiting && charted?.counts.days) || []}
+          days={isOfWaiting ? [] : (charted?.counts.days ?? [])}
           openedId={before && openedId}
         />
       </div>

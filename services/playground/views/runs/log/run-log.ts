@@ -14,7 +14,7 @@ interface Attempt {
 export type VisitState = 'running' | 'completed' | 'sleeping' | 'slept' | 'interrupted' | 'failed' | 'stopped';
 
 /** One node in one step. */
-export interface Visit {
+interface Visit {
   /** Counted from 0. */
   readonly step: number;
   readonly node: string;

@@ -4,7 +4,7 @@ import { isObject, type ListedEvent } from '../log/run-log.ts';
 import { holdersOf, type SpanNode } from './span-tree.ts';
 
 /** What the code of a node has published of its progress. */
-export interface Report {
+interface Report {
   readonly seq: number;
   /** Milliseconds since 1970. */
   readonly at: number;
