@@ -172,14 +172,14 @@ browserTest(
       .getByText(/^meaning 0/)
       .waitFor();
     const asked: unknown[] = [];
-  let end = (): void => undefined;
-  const allAsked = new Promise<void>((done) => {
-    end = done;
-  });
+    let end = (): void => undefined;
+    const allAsked = new Promise<void>((done) => {
+      end = done;
+    });
     await page.route('**/v1/store/search', (route) => {
       const body = route.request().postDataJSON() as { retrieval_strategy: string };
       asked.push(body.retrieval_strategy);
-    if (asked.length === 3) end();
+      if (asked.length === 3) end();
       if (asked.length === 1) return route.fallback();
       return route.fulfill({ status: 422, json: { success: false, error: { message: 'Refused' } } });
     });

@@ -42,7 +42,7 @@ const given = { url: location.origin, headers: {}, maxAttempts: 20 };
 /** The client of the gateway that served the page. It keeps trying for about a minute while the gateway is unavailable. */
 export const client = createClient({ ...given, token: () => token.value, fetch: watchedFetch });
 
-/** A client that asks as whoever is signed in now, also later, and whose requests go on when the page is closed. */
+/** A client that keeps the token of now, whatever the tab has later, and whose requests go on when the page is closed. */
 export function lastingClient(): typeof client {
   const now = token.peek();
   // What the service says to somebody who has left says nothing of the session.

@@ -19,7 +19,7 @@ import { MemoryFilters, select } from './memory-filters.tsx';
 import { MemoryRow } from './memory-row.tsx';
 import { strategies } from './memory-shapes.ts';
 import { memoriesText } from './memory-words.ts';
-import { tellingCount } from './telling.ts';
+import { endOfResults } from './list-end.ts';
 
 type Query = Readonly<Record<string, string>>;
 
@@ -160,7 +160,7 @@ function Found({ found, place, query, openId }: FoundProps) {
         }
       />
     );
-  const count = wholeOf.value === key ? left.length : tellingCount(left, { place, meaning, words });
+  const count = wholeOf.value === key ? left.length : endOfResults(left, { place, meaning, words });
   const rest = left.length - count;
   const isFull = rest === 0 && results.length >= place.limit && place.limit < mostFound;
   return (
