@@ -10,7 +10,7 @@ interface Part {
   readonly data: unknown;
 }
 
-const ask = (content: string) => ({ input: { messages: [{ role: 'user', content }] } });
+const order = (content: string) => ({ input: { messages: [{ role: 'user', content }] } });
 
 async function partsOf(source: AsyncIterable<unknown>): Promise<Part[]> {
   const parts: Part[] = [];
@@ -19,7 +19,7 @@ async function partsOf(source: AsyncIterable<unknown>): Promise<Part[]> {
 }
 
 const stream = (threadId: string, content: string, ...streamMode: readonly string[]): Promise<Part[]> =>
-  partsOf(service.client().runs.stream(threadId, graphId, { ...ask(content), streamMode } as never));
+  partsOf(service.client().runs.stream(threadId, graphId, { ...order(content), streamMode } as never));
 
 const namesOf = (parts: readonly Part[]): string[] => parts.map(({ event }) => event);
 
@@ -52,7 +52,7 @@ test('updates are what each node gave, and custom what it reported', async (t) =
   t.deepEqual(gate?.data, { gate: null });
 });
 
-test('pieces of a message, joined by their id, are the message', async (t) => {
+test('chunks of a message, joined by their id, are the message', async (t) => {
   const id = await makeThread();
   const parts = await stream(id, 'more', 'messages-tuple');
   const chunks = parts.filter(({ event }) => event === 'messages').map(({ data }) => data as [Chunk, Metadata]);
@@ -154,7 +154,7 @@ test('a stream names where it is continued, and goes on after any of its events'
   const reply = await fetch(`${service.url()}/threads/${id}/runs/stream`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ assistant_id: graphId, ...ask('hello'), stream_mode: modes }),
+    body: JSON.stringify({ assistant_id: graphId, ...order('hello'), stream_mode: modes }),
   });
   const whole = framesIn(await reply.text());
   t.is(reply.headers.get('content-location')?.split('/').length, 5);
@@ -187,17 +187,19 @@ const framesIn = (text: string): Framed[] =>
 test('a mode that is none is refused by its name', async (t) => {
   const id = await makeThread();
   const { status, body } = await service.send('POST', `/threads/${id}/runs/stream`, {
-    ...{ assistant_id: graphId, ...ask('x'), stream_mode: ['values', 'everything'] },
+    ...{ assistant_id: graphId, ...order('x'), stream_mode: ['values', 'everything'] },
   });
   t.is(status, 422);
   t.true(JSON.stringify(body).includes('stream_mode'));
 });
 
 test('a run without a thread is streamed, and joined from its beginning', async (t) => {
-  const parts = await partsOf(service.client().runs.stream(null, graphId, { ...ask('hello'), streamMode: 'updates' }));
+  const parts = await partsOf(
+    service.client().runs.stream(null, graphId, { ...order('hello'), streamMode: 'updates' }),
+  );
   t.deepEqual(namesOf(parts), ['metadata', 'updates', 'updates']);
   const id = await makeThread();
-  const run = await service.client().runs.create(id, graphId, ask('hello'));
+  const run = await service.client().runs.create(id, graphId, order('hello'));
   const joined = await partsOf(service.client().runs.joinStream(id, run.run_id, { streamMode: ['updates'] }));
   t.deepEqual(namesOf(joined).slice(0, 2), ['metadata', 'updates']);
 });

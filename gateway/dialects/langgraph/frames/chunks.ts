@@ -14,7 +14,7 @@ const beforeId = '"additional_kwargs":{},"response_metadata":{},"type":"AIMessag
 const afterId =
   ',"tool_calls":[],"invalid_tool_calls":[],"usage_metadata":null,"tool_call_chunks":[],"chunk_position":null}';
 
-/** A piece of a model's message as JSON of an `AIMessageChunk`. The text of most is not parsed. */
+/** A chunk of a model's message as JSON of an `AIMessageChunk`. The text of most is not parsed. */
 export function chunkText({ id, json, callIndex }: Delta): string {
   if (json.startsWith('"')) return `{"content":${json},${beforeId}${JSON.stringify(id)}${afterId}`;
   return JSON.stringify({ ...emptyChunk(id), ...ofBlock(JSON.parse(json) as Block, callIndex) });
@@ -48,7 +48,7 @@ function ofBlock(block: Block, index: number): object {
   };
 }
 
-/** What a whole message says beside its pieces, as a last chunk: tokens, and why it ended. `undefined`: nothing. */
+/** What a whole message says beside its chunks, as a last chunk: tokens, and why it ended. `undefined`: nothing. */
 export function lastChunkText(message: Message): string | undefined {
   const [made] = toLangChain({ ...message, content: [] });
   if (!made || (made.usage_metadata === null && Object.keys(made.response_metadata).length === 0)) return undefined;

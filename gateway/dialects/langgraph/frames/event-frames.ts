@@ -39,13 +39,13 @@ export function createEventFrames({ runId, graphId, metadataOf, taskId }: EventF
     ],
     custom: (event: RunEvent, data: string): Frame =>
       frame('on_custom_event', event, { ...node(event, data), name: 'custom' }),
-    piece: (event: RunEvent): Frame[] => {
+    chunk: (event: RunEvent): Frame[] => {
       const { messageId, role, message, step = 0, node: name = '' } = event;
       if (message || messageId === undefined || role !== 'assistant') return [];
-      const chunk = chunkText({ id: messageId, json: jsonText(event.data), callIndex: 0 });
+      const json = chunkText({ id: messageId, json: jsonText(event.data), callIndex: 0 });
       const parents = [runId, taskId(step, name)];
       return [
-        frame('on_chat_model_stream', event, { name: 'model', id: messageId, parents, data: `{"chunk":${chunk}}` }),
+        frame('on_chat_model_stream', event, { name: 'model', id: messageId, parents, data: `{"chunk":${json}}` }),
       ];
     },
   };

@@ -7,12 +7,12 @@ import type { Frame } from './frame.ts';
 import { textsOf } from './growing-values.ts';
 import type { Modes } from './modes.ts';
 
-/** A model's message of which pieces have come. */
+/** A model's message of which chunks have come. */
 interface Growing {
-  /** Joined where pieces follow each other. */
+  /** Joined where chunks follow each other. */
   readonly content: Block[];
   calls: number;
-  /** Characters of all pieces, and of those that the last `messages/partial` held. */
+  /** Characters of all chunks, and of those that the last `messages/partial` held. */
   length: number;
   sent: number;
 }
@@ -35,7 +35,7 @@ export function createMessageFrames(modes: Modes, metadataOf: (event: RunEvent) 
     data: `{${JSON.stringify(id)}:{"metadata":${metadataOf(event)}}}`,
   });
 
-  const ofPiece = (id: string, event: RunEvent): Frame[] => {
+  const ofChunk = (id: string, event: RunEvent): Frame[] => {
     const json = jsonText(event.data);
     const known = growing.get(id);
     const message = known ?? { content: [], calls: 0, length: 0, sent: 0 };
@@ -74,7 +74,7 @@ export function createMessageFrames(modes: Modes, metadataOf: (event: RunEvent) 
     const { messageId, message, role } = event;
     if (message) return ofWhole(JSON.parse(jsonText(message)) as Message, event);
     // Only a model's message is of use before it is whole.
-    return messageId !== undefined && role === 'assistant' ? ofPiece(messageId, event) : [];
+    return messageId !== undefined && role === 'assistant' ? ofChunk(messageId, event) : [];
   };
 }
 
@@ -87,8 +87,8 @@ const messageOf = (id: string, content: readonly Block[]): Message => ({
 
 function add(message: Growing, json: string): void {
   message.length += json.length;
-  const piece = JSON.parse(json) as string | Block;
-  const block = typeof piece === 'string' ? { type: 'text', text: piece } : piece;
+  const chunk = JSON.parse(json) as string | Block;
+  const block = typeof chunk === 'string' ? { type: 'text', text: chunk } : chunk;
   const last = message.content.at(-1);
   const isSame = last?.type === block.type && typeof last['text'] === 'string' && typeof block['text'] === 'string';
   if (isSame)

@@ -1,7 +1,7 @@
 import { invalidAt, type Loc } from '../../../http/fields.ts';
 
 /** What a stream may hold, by LangGraph's names. */
-export const streamModes = [
+const streamModes = [
   'values',
   'updates',
   'messages',
@@ -12,7 +12,7 @@ export const streamModes = [
   'tasks',
   'checkpoints',
 ] as const;
-export type StreamMode = (typeof streamModes)[number];
+type StreamMode = (typeof streamModes)[number];
 
 export type Modes = ReadonlySet<StreamMode>;
 

@@ -158,7 +158,7 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
     const before = await flush();
     note(event);
     if (event.kind === 'on_chain_stream') return [...before, ...advance(event)];
-    return [...before, ...messages(event), ...(events && event.kind === 'messages_chunk' ? events.piece(event) : [])];
+    return [...before, ...messages(event), ...(events && event.kind === 'messages_chunk' ? events.chunk(event) : [])];
   };
 }
 

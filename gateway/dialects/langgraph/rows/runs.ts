@@ -196,7 +196,7 @@ const listRuns = row({
     const shown: object[] = [];
     let cursor: string | undefined;
     let matching = 0;
-    for (let looked = 0; looked < mostLookedAt && shown.length < limit; looked += runsAtOnce) {
+    for (let count = 0; count < mostRead && shown.length < limit; count += runsAtOnce) {
       const page = await threads.listRuns(
         { owner, threadId: params.thread_id, limit: runsAtOnce, offset: 0, ...(cursor !== undefined && { cursor }) },
         call(),
@@ -215,7 +215,7 @@ const listRuns = row({
 
 const runsAtOnce = 100;
 /** Of more runs than these one request looks at the newest. */
-const mostLookedAt = 10_000;
+const mostRead = 10_000;
 
 /** @throws Invalid: nothing undoes the steps of a run but a run with that strategy */
 function refuseRollback(action: string | undefined): void {
@@ -284,16 +284,16 @@ async function idsToCancel(
   const statuses = openOf[status ?? 'all'];
   const ids: string[] = [];
   let cursor: string | undefined;
-  let looked = 0;
+  let count = 0;
   do {
-    looked += runsAtOnce;
+    count += runsAtOnce;
     const page = await threads.listOwnRuns(
       { owner, limit: runsAtOnce, statuses, ...(cursor !== undefined && { cursor }) },
       call(),
     );
     for (const run of page.runs) if (threadId === undefined || run.threadId === threadId) ids.push(run.runId);
     ({ cursor } = page);
-  } while (cursor !== undefined && ids.length < mostCancelled && looked < mostLookedAt);
+  } while (cursor !== undefined && ids.length < mostCancelled && count < mostRead);
   return ids;
 }
 
