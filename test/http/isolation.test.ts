@@ -75,6 +75,8 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   lgRunAndWait: ofGraph,
   lgCreateStatelessRun: ofGraph,
   lgStatelessRunAndWait: ofGraph,
+  lgRunAndStream: ofGraph,
+  lgStatelessRunAndStream: ofGraph,
   lgCreateRuns: () => [ofGraph()],
   lgCancelRuns: ({ run_id }) => ({ run_ids: [run_id] }),
   lgCreateThread: () => ({}),
@@ -236,6 +238,7 @@ const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>
     .reduce((text, id) => text.replaceAll(id, '…'), body)
     .replaceAll(/,"workers":\d+/g, '')
     .replaceAll(/"degraded":\[[^\]]*\]/g, '"degraded":[…]')
+    .replaceAll(/^id: \d+-/gm, 'id: …-')
     .replace(varying, '…')}`;
 
 const declare = oneByOne(test);
