@@ -53,7 +53,7 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 422,
-    message: /\.timestamp: must be an ISO 8601 time/,
+    message: /\.(timestamp|created_from|created_to|updated_from|updated_to): must be an ISO 8601 time/,
     why: 'some times that RFC 3339 allows, as a leap second, are no time to a computer',
   },
   {
@@ -125,7 +125,7 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST201',
     status: 202,
-    message: /^body\.(messages\.\d+\.timestamp|start_at): must be an ISO 8601 time/,
+    message: /^body\.(runs\.\d+\.)?(messages\.\d+\.timestamp|start_at): must be an ISO 8601 time/,
     why: 'a run of a batch is refused by itself: the reply that accepts the others says why',
   },
   {
