@@ -33,8 +33,7 @@ function loadedBy(url: string): readonly string[] {
       return resolved;
     } });
     await import(${JSON.stringify(url)});
-    console.log(JSON.stringify(urls));
-    process.exit();`;
+    process.stdout.write(JSON.stringify(urls), () => process.exit());`;
   const urls = JSON.parse(
     execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
       cwd: fileURLToPath(new URL('.', import.meta.url)),

@@ -63,7 +63,10 @@ function author(): void {
   test.serial('every link on the pages of a package leads to a file of it', async (t) => {
     // Packages are laid out beside their tarballs, each in a folder of its own.
     const home = dirname(tarballs['@agent-workflow/graph'] ?? '');
-    const pages = (await readdir(home, { recursive: true })).filter((path) => path.endsWith('.md'));
+    // The authors' guide beside the docs is linked when /docs shows it.
+    const pages = (await readdir(home, { recursive: true })).filter(
+      (path) => path.endsWith('.md') && !path.includes('gateway/pages/assets/authors/'),
+    );
     const names = ['README.md', 'guide/tools.md', 'LANGGRAPH.md', 'MCP.md', 'cookbook/README.md'];
     t.deepEqual(
       names.filter((name) => !pages.includes(join('services/graph', name))),

@@ -96,7 +96,9 @@ export async function acceptOrdered(
   }
   const { runId, threadId } = await startRun({ ...request, input: order }, 'full', services).catch(whileBusy(body));
   const run = await services.threads.getRun({ owner, runId }, call());
-  return { runId, threadId, agent: run.agent, status: run.status, shown: toRun(factsOf(run), started) };
+  // The reply is about the run as it was accepted, however far it has come since.
+  const accepted = { ...factsOf(run), status: 'pending', updatedAt: run.createdAt };
+  return { runId, threadId, agent: run.agent, status: run.status, shown: toRun(accepted, started) };
 }
 
 /** The words for a thread whose run is under way. */
