@@ -29,7 +29,7 @@ import {
 import { createAdmission } from './middleware/admission.ts';
 import { authentication } from './middleware/authenticate.ts';
 import { cors, knownHosts, refuseCrossSite } from './middleware/browsers.ts';
-import { endpointSteps, runAuthorizer } from './middleware/endpoint.ts';
+import { endpointSteps, runAuthorizer, touchAuthorizer } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
 import { tokenHeaders } from './middleware/token-header.ts';
@@ -41,7 +41,7 @@ import { withTickets } from './tickets/index.ts';
 
 export type App = Koa<RequestState>;
 
-type AppOptions = Omit<Services, 'openApi' | 'secured' | 'isLocal' | 'config' | 'authorizeRun'> & {
+type AppOptions = Omit<Services, 'openApi' | 'secured' | 'isLocal' | 'config' | 'authorizeRun' | 'mayTouch'> & {
   readonly config: GatewayConfig;
   /** In which callers may speak; absent: ours, and those that the settings name. */
   readonly dialects?: Dialects<ServiceEndpoint> | undefined;
@@ -94,12 +94,14 @@ export function createApp({
     runIdempotently: createIdempotency(deps, replyCache),
     feeds: createFeeds(deps.execution),
   };
+  const mayTouch = touchAuthorizer(authorize);
   const describe = (dialect: Dialects<ServiceEndpoint>[number]): (() => string) =>
     lazily(() => JSON.stringify(dialect.openApi?.({ secured }) ?? null));
   const routes = dialects.flatMap((dialect) => {
     const authorizeRun = runAuthorizer({ authorize, subjectOf, dialect });
     const openApi = describe(dialect);
-    const options = { ...endpointOptions, dialect, services: { ...deps, secured, isLocal, openApi, authorizeRun } };
+    const services = { ...deps, secured, isLocal, openApi, authorizeRun, mayTouch };
+    const options = { ...endpointOptions, dialect, services };
     return dialect.rows.flatMap((row) =>
       [row, ...row.aliases].map((route) => ({ route, handle: endpointSteps(row, route, options) })),
     );

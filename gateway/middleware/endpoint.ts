@@ -82,6 +82,13 @@ export const runAuthorizer =
     throw new ServiceError('PermissionDenied', `${access.action} on ${access.resource} is not allowed`);
   };
 
+/** Asks the authorization backend about one of the things that a request touches; `undefined` where it does not decide by agents. */
+export const touchAuthorizer = (authorize: Authorize | undefined) =>
+  authorize?.needsAgent
+    ? (principal: Principal, { resource, action }: Access, subject: Subject): Promise<boolean> =>
+        authorize(principal, resource, action, subject)
+    : undefined;
+
 interface AnswerOptions {
   readonly config: Pick<RequestConfig, 'CALL_TIMEOUT_MS' | 'STREAM_COMMENT_SECONDS'>;
   readonly log: Log;

@@ -15,6 +15,7 @@ import type {
 } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { FileStore } from '../../files/index.ts';
+import type { Access, Subject } from '../../http/access.ts';
 import type { Principal } from '../../http/context.ts';
 import type { Endpoint, Handler, Row } from '../../http/endpoint.ts';
 import type { RequestConfig } from '../../http/settings.ts';
@@ -52,6 +53,11 @@ export interface Services {
    * `undefined` where that does not depend on the agent. @throws PermissionDenied
    */
   readonly authorizeRun: (principal: Principal, row: Row, input: unknown) => Promise<string | undefined>;
+  /**
+   * Asks the authorization backend about one of several things that a request touches, by its agent and thread; absent where it does not decide by
+   * these, and what it was asked about the request suffices.
+   */
+  readonly mayTouch?: ((principal: Principal, access: Access, subject: Subject) => Promise<boolean>) | undefined;
   readonly log: Log;
   /** The OpenAPI document, as JSON text. */
   readonly openApi: () => string;

@@ -1,7 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
 import { graphId, ownId, refused, serveLangGraph } from './service.ts';
 
-const service = serveLangGraph(test);
+const folder = await mkdtemp(join(tmpdir(), 'aws-crons-'));
+const service = serveLangGraph(test, { DATA_DIR: folder });
+test.after.always(() => rm(folder, { recursive: true, force: true }));
 const crons = () => service.client().crons;
 const daily = {
   schedule: '0 9 * * *',
@@ -57,4 +63,19 @@ test('crons are searched and counted', async (t) => {
   t.like(await crons().search({ assistantId: 'office' }), { length: 1 });
   const page = await service.send('POST', '/runs/crons/search', { metadata, limit: 1 });
   t.deepEqual([page.headers.get('x-pagination-total'), page.headers.get('x-pagination-next')], ['2', '1']);
+});
+
+test('a cron that cannot be read is left out', async (t) => {
+  const metadata = { of: 'the unreadable' };
+  const [good, bad] = (await Promise.all(
+    [1, 2].map(() => crons().create(graphId, { ...daily, metadata })),
+  )) as unknown as readonly [Cron, Cron];
+  using db = new DatabaseSync(join(folder, 'threads.sqlite'));
+  db.prepare('UPDATE resources SET json = ? WHERE id = ?').run(Buffer.from('{"spec":'), bad.cron_id);
+  t.is(await crons().count({ metadata }), 1);
+  const found = (await crons().search({ metadata })) as unknown as readonly Cron[];
+  t.deepEqual(
+    found.map(({ cron_id: id }) => id),
+    [good.cron_id],
+  );
 });

@@ -173,3 +173,11 @@ test('an assistant gives its config and context to its runs', async (t) => {
   t.is(run.assistant_id, assistant.assistant_id);
   t.deepEqual(textsOf(await runs().join(id, run.run_id)).length, 2);
 });
+
+test('a run of long ago is joined with the values that it left', async (t) => {
+  const id = await makeThread();
+  const first = await runs().create(id, graphId, sending('first'));
+  await runs().join(id, first.run_id);
+  for (let turn = 0; turn < 12; turn += 1) await runs().wait(id, graphId, sending(`turn ${String(turn)}`));
+  t.deepEqual(textsOf(await runs().join(id, first.run_id)), ['first', 'pale blue sky over hills']);
+});

@@ -194,7 +194,7 @@ function createMetadata(metadata: object, taskId: (step: number, node: string) =
 }
 
 /** The values that the end of a run holds. */
-function valuesAtEnd(event: RunEvent): GrowingValues | undefined {
+export function valuesAtEnd(event: RunEvent): GrowingValues | undefined {
   const { state } = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as {
     readonly state?: Readonly<Record<string, unknown>> & { readonly context?: readonly Message[] };
   };

@@ -6,6 +6,7 @@ import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { deleted, paused, resumed } from '../../../schedules/advance.ts';
 import { fromScheduleJson, threadOf, withNext, type Schedule } from '../../../schedules/schedule.ts';
 import type { Services } from '../../common/services.ts';
+import { shownItems } from '../../common/shown-items.ts';
 import {
   change,
   checkRun,
@@ -181,7 +182,7 @@ const atOnce = 100;
 /** The crons that pass every condition, without what their runs are given. */
 async function findAll(
   request: Pick<EndpointRequest<unknown, CronFilter>, 'owner' | 'call' | 'input'>,
-  { threads, execution }: Services,
+  { threads, execution, log }: Services,
 ): Promise<readonly Shown[]> {
   const { owner, call, input } = request;
   const agent = await defaultAgentOf(execution, call);
@@ -193,10 +194,18 @@ async function findAll(
       { kind, owner, limit: atOnce, ...(cursor !== undefined && { cursor }) },
       call(),
     );
-    for (const resource of page.resources) {
-      const schedule = fromScheduleJson(resource.json);
-      if (schedule.deleted || schedule.delayed) continue;
-      const cron = toCron({ resource, schedule }, userIdOf(owner) ?? '', agent);
+    const shown = shownItems(page.resources, {
+      kind,
+      show: (resource) => {
+        const schedule = fromScheduleJson(resource.json);
+        return schedule.deleted || schedule.delayed
+          ? []
+          : [toCron({ resource, schedule }, userIdOf(owner) ?? '', agent)];
+      },
+      idsOf: ({ id }) => ({ scheduleId: id }),
+      log,
+    });
+    for (const cron of shown.flat()) {
       const isMeant =
         (assistant === undefined || [assistant, assistantIdOf(assistant)].includes(cron['assistant_id'] as string)) &&
         (thread === undefined || cron['thread_id'] === thread) &&

@@ -3,12 +3,17 @@ import { jsonObject } from '../../../http/json.ts';
 import { fieldDefaults } from '../../common/field-defaults.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
+import { valuesAtEnd } from '../frames/run-frames.ts';
 import { questionsIn, toInterrupt } from '../out/interrupts.ts';
 import { toError } from '../out/thread.ts';
 import { valuesText } from '../out/values.ts';
+import { readValues } from './thread-values.ts';
 
-/** Checkpoints in which that of a run that has just ended is found. */
+/** Checkpoints that are read at a time, at first: that of a run that has just ended is among these. */
 const newest = 20;
+const atOnce = 200;
+/** Checkpoints that one request looks at, at most. */
+const most = 10_000;
 
 interface Waited {
   readonly runId: string;
@@ -18,7 +23,7 @@ interface Waited {
 
 /**
  * Waits for the end of a run, and gives the values that it left; with the questions that it asks as `__interrupt__`, and of one that failed why, as
- * `__error__`.
+ * `__error__`. A run that never began shows its thread as it is.
  */
 export async function valuesOfRun(
   { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
@@ -27,26 +32,40 @@ export async function valuesOfRun(
 ): Promise<string> {
   const { threads } = services;
   const { runId } = run;
-  await endOfRun({ owner, call, ...run }, services);
-  const { end } = await threads.getRun({ owner, runId }, call());
+  const event = await endOfRun({ owner, call, ...run }, services);
+  const { end, createdAt, startedAt } = await threads.getRun({ owner, runId }, call());
   if (end?.error) return JSON.stringify({ __error__: toError(end.error) });
-  const values = await valuesAfter({ owner, call }, run, services);
+  const kept = await valuesAfter({ owner, call }, { ...run, createdAt }, services);
+  const ended = kept === undefined && startedAt !== undefined ? valuesAtEnd(event)?.text() : undefined;
+  const values = kept ?? ended ?? (await readValues({ owner, call }, run.threadId, services));
   const questions = questionsIn(end?.interruptsJson).map(toInterrupt);
   if (questions.length === 0) return values;
   return `${values.slice(0, -1)},${jsonObject({ __interrupt__: JSON.stringify(questions) }).slice(1)}`;
 }
 
-/** The values at the last checkpoint of a run: a later run may have changed them since. A run that never began leaves them as they are. */
+/** The values at the last checkpoint of a run: a later run may have changed them since. `undefined` where it has none that is kept. */
 async function valuesAfter(
   { owner, call: begin }: Pick<EndpointRequest, 'owner' | 'call'>,
-  { runId, threadId }: Waited,
+  { runId, threadId, createdAt }: Waited & { readonly createdAt: number },
   { threads, execution }: Services,
-): Promise<string> {
+): Promise<string | undefined> {
   const call = begin();
-  const { checkpoints } = await threads.listCheckpoints({ owner, threadId, limit: newest, offset: 0 }, call);
-  const last = checkpoints.find((checkpoint) => checkpoint.runId === runId);
-  const state = last
-    ? (await threads.getCheckpoint({ owner, threadId, checkpointId: last.checkpointId }, call)).state
-    : await threads.getState({ owner, threadId }, call);
-  return valuesText(state, await fieldDefaults(execution, state, call));
+  let cursor: string | undefined;
+  let count = 0;
+  do {
+    const limit = cursor === undefined ? newest : atOnce;
+    const page = await threads.listCheckpoints(
+      { owner, threadId, limit, offset: 0, ...(cursor !== undefined && { cursor }) },
+      call,
+    );
+    const last = page.checkpoints.find((checkpoint) => checkpoint.runId === runId);
+    if (last) {
+      const { state } = await threads.getCheckpoint({ owner, threadId, checkpointId: last.checkpointId }, call);
+      return valuesText(state, await fieldDefaults(execution, state, call));
+    }
+    count += page.checkpoints.length;
+    const isBefore = (page.checkpoints.at(-1)?.createdAt ?? 0) < createdAt;
+    cursor = isBefore || count >= most ? undefined : page.cursor;
+  } while (cursor !== undefined);
+  return undefined;
 }

@@ -2,6 +2,7 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { RunStatus } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
+import type { Subject } from '../../../http/access.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { cancelDelayed, findDelayed, refusalOf, slotOf } from '../../common/delayed-runs.ts';
@@ -15,12 +16,14 @@ import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { defaultAgentOf } from './known-assistant.ts';
 import { acceptOrdered, joinable, orderRun, placeOf, refuseLater } from './ordered-run.ts';
+import { mayTouchAll, touchable } from './touched.ts';
 import { row } from './row.ts';
 import { valuesOfRun } from './run-values.ts';
 import { noThread } from './threads.ts';
 
 const invoke = { resource: 'graph', action: 'invoke' } as const;
 const read = { resource: 'graph', action: 'read' } as const;
+const stop = { resource: 'graph', action: 'stop' } as const;
 
 type Created = EndpointRequest<unknown, schemas.RunInput>;
 
@@ -230,7 +233,7 @@ const cancelRun = row({
   name: 'lgCancelRun',
   method: 'POST',
   path: '/langgraph/threads/{thread_id}/runs/{run_id}/cancel',
-  access: { resource: 'graph', action: 'stop' },
+  access: stop,
   params: schemas.RunParams,
   input: schemas.CancelRun,
   takesQuery: true,
@@ -253,36 +256,48 @@ const cancelRuns = row({
   name: 'lgCancelRuns',
   method: 'POST',
   path: '/langgraph/runs/cancel',
-  access: { resource: 'graph', action: 'stop' },
+  access: stop,
   input: schemas.CancelRuns,
   takesQuery: true,
   status: 204,
   handle: async (request, services) => {
     const { owner, input, call } = request;
     refuseRollback(input.action);
-    const ids = await idsToCancel(request, services);
-    await eachOf(ids, atOnce, async (runId) => {
-      const { execution, threads } = services;
-      const { thread_id: threadId } = input;
-      const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
-      if (!run || (threadId !== undefined && run.threadId !== threadId)) throw refusalWith('NotFound', 'Not Found');
-      await execution.stopRun({ owner, runId }, call());
+    const runs = input.run_ids
+      ? await namedRuns(request, input.run_ids, services)
+      : await touchable(request, stop, await openRuns(request, services), subjectOfRun, services);
+    await eachOf(runs, atOnce, async ({ runId }) => {
+      await services.execution.stopRun({ owner, runId }, call());
     });
     return '';
   },
 });
 
-/** The runs that are meant: those that are named, or the open ones of a thread or of all threads. */
-async function idsToCancel(
-  { owner, input, call }: Pick<EndpointRequest<unknown, CancelInput>, 'owner' | 'input' | 'call'>,
-  { threads }: Services,
-): Promise<readonly string[]> {
-  const { run_ids: named, thread_id: threadId, status } = input;
-  if (named) return named;
+type Cancelling = Pick<EndpointRequest<unknown, CancelInput>, 'owner' | 'user' | 'input' | 'call'>;
+
+const subjectOfRun = ({ agent, threadId }: Run): Subject => ({ agent, thread_id: threadId });
+
+/** The runs that a request names. @throws NotFound where one is absent, and PermissionDenied where the caller may not stop one of them */
+async function namedRuns(request: Cancelling, ids: readonly string[], services: Services): Promise<readonly Run[]> {
+  const { owner, input, call } = request;
+  const { thread_id: threadId } = input;
+  const runs: Run[] = [];
+  await eachOf([...new Set(ids)], atOnce, async (runId) => {
+    const run = await undefinedIfNotFound(services.threads.getRun({ owner, runId }, call()));
+    if (!run || (threadId !== undefined && run.threadId !== threadId)) throw refusalWith('NotFound', 'Not Found');
+    runs.push(run);
+  });
+  await mayTouchAll(request, stop, runs, subjectOfRun, services);
+  return runs;
+}
+
+/** The open runs of a thread, or of all threads. */
+async function openRuns({ owner, input, call }: Cancelling, { threads }: Services): Promise<readonly Run[]> {
+  const { thread_id: threadId, status } = input;
   if (status === undefined && threadId === undefined)
     throw invalidAt(['body', 'run_ids'], 'is required, or thread_id, or status', 'missing');
   const statuses = openOf[status ?? 'all'];
-  const ids: string[] = [];
+  const found: Run[] = [];
   let cursor: string | undefined;
   let count = 0;
   do {
@@ -291,10 +306,10 @@ async function idsToCancel(
       { owner, limit: runsAtOnce, statuses, ...(cursor !== undefined && { cursor }) },
       call(),
     );
-    for (const run of page.runs) if (threadId === undefined || run.threadId === threadId) ids.push(run.runId);
+    found.push(...page.runs.filter((run) => threadId === undefined || run.threadId === threadId));
     ({ cursor } = page);
-  } while (cursor !== undefined && ids.length < mostCancelled && count < mostRead);
-  return ids;
+  } while (cursor !== undefined && found.length < mostCancelled && count < mostRead);
+  return found;
 }
 
 interface CancelInput {

@@ -1,7 +1,8 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { conflict, isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import type { ThreadMatch } from '@agent-workflow/protos/threads';
+import type { Thread, ThreadMatch } from '@agent-workflow/protos/threads';
+import type { Subject } from '../../../http/access.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import { metadataBytes } from '../../common/bounded.ts';
@@ -14,9 +15,11 @@ import * as schemas from '../schemas/threads.ts';
 import { row } from './row.ts';
 import { applyUpdates, readSupersteps } from './state-updates.ts';
 import { readValues } from './thread-values.ts';
+import { mayTouchAll } from './touched.ts';
 
 const read = { resource: 'checkpointer', action: 'read' } as const;
 const write = { resource: 'checkpointer', action: 'write' } as const;
+const remove = { resource: 'checkpointer', action: 'delete' } as const;
 
 /** What a reply says of a thread that is absent. */
 export const noThread = (id: string): string => `Thread with ID ${id} not found`;
@@ -139,7 +142,7 @@ const deleteThread = row({
   name: 'lgDeleteThread',
   method: 'DELETE',
   path: '/langgraph/threads/{thread_id}',
-  access: { resource: 'checkpointer', action: 'delete' },
+  access: remove,
   params: schemas.ThreadParams,
   status: 204,
   absent: noThread,
@@ -168,17 +171,40 @@ const pruneThreads = row({
   name: 'lgPruneThreads',
   method: 'POST',
   path: '/langgraph/threads/prune',
-  access: { resource: 'checkpointer', action: 'delete' },
+  access: remove,
   input: schemas.PruneThreads,
-  handle: async ({ owner, input, call }, services) => {
+  handle: async (request, services) => {
+    const { owner, input, call } = request;
+    const ids = [...new Set(input.thread_ids)];
+    if (services.mayTouch)
+      await mayTouchAll(request, remove, await threadsOf(request, ids, services), subjectOfThread, services);
     let count = 0;
-    await eachOf([...new Set(input.thread_ids)], 4, async (threadId) => {
+    await eachOf(ids, 4, async (threadId) => {
       const work = prune({ owner, threadId }, input.strategy ?? 'delete', services, call());
       if (await undefinedIfNotFound(work)) count += 1;
     });
     return JSON.stringify({ pruned_count: count });
   },
 });
+
+const subjectOfThread = ({ agent, threadId }: Thread): Subject => ({
+  ...(agent !== undefined && { agent }),
+  thread_id: threadId,
+});
+
+/** Those of the threads that are there. */
+async function threadsOf(
+  { owner, call }: Requested,
+  ids: readonly string[],
+  { threads }: Calls,
+): Promise<readonly Thread[]> {
+  const found: Thread[] = [];
+  await eachOf(ids, 8, async (threadId) => {
+    const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
+    if (thread) found.push(thread);
+  });
+  return found;
+}
 
 async function prune(
   key: { readonly owner: string; readonly threadId: string },

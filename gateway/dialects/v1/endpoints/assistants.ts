@@ -24,7 +24,7 @@ import { tooLarge } from '../../common/bounded.ts';
 import { datedId } from '../../common/dated-id.ts';
 import { endpoint } from './common/endpoint.ts';
 import { agentOf } from '../../common/named-agent.ts';
-import { shownItems } from './common/shown-items.ts';
+import { shownItems } from '../../common/shown-items.ts';
 import { readOnlyByService } from '../../common/run-config.ts';
 
 interface Given {

@@ -5,7 +5,8 @@ import { CheckpointList, CheckpointsQuery, CheckpointParams, OneCheckpoint } fro
 import { ThreadParams } from '../schemas/threads.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage, pageOf } from './common/page.ts';
-import { checkpointText, shownItems } from './common/shown-items.ts';
+import { shownItems } from '../../common/shown-items.ts';
+import { checkpointText } from './common/shown-items.ts';
 import { stateText, truncationOf } from './state.ts';
 
 /** The checkpoints of a thread, newest first. */

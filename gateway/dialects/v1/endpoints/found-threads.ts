@@ -16,7 +16,8 @@ import {
 import { boundedBytes } from '../../common/bounded.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage, pageOf } from './common/page.ts';
-import { shownItems, threadText } from './common/shown-items.ts';
+import { shownItems } from '../../common/shown-items.ts';
+import { threadText } from './common/shown-items.ts';
 
 /** What a request compares metadata and values with, in bytes: each. */
 const comparedBytes = 64 * 1024;

@@ -32,7 +32,7 @@ import {
 } from '../schemas/schedules.ts';
 import { endpoint } from './common/endpoint.ts';
 import { pageOf } from './common/page.ts';
-import { shownItems } from './common/shown-items.ts';
+import { shownItems } from '../../common/shown-items.ts';
 import {
   change,
   checkRun,

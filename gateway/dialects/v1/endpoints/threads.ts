@@ -16,7 +16,8 @@ import { metadataBytes } from '../../common/bounded.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage, pageOf } from './common/page.ts';
 import { checkPathThread } from './common/path-thread.ts';
-import { shownItems, threadText } from './common/shown-items.ts';
+import { shownItems } from '../../common/shown-items.ts';
+import { threadText } from './common/shown-items.ts';
 
 /** Thread details as JSON text: the fields of a list item, and the same in `thread_data.thread` for the reference client. */
 function detailsOf(thread: Thread, owner: string): string {

@@ -37,7 +37,7 @@ import type { RunInput } from '../schemas/graph.ts';
 import * as schemas from '../schemas/triggers.ts';
 import { tooLarge } from '../../common/bounded.ts';
 import { endpoint } from './common/endpoint.ts';
-import { shownItems } from './common/shown-items.ts';
+import { shownItems } from '../../common/shown-items.ts';
 import { createRun } from './runs.ts';
 import { startRun } from '../../common/start-run.ts';
 

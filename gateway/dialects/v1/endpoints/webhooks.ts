@@ -27,7 +27,7 @@ import {
   WebhookSecret,
 } from '../schemas/webhooks.ts';
 import { endpoint } from './common/endpoint.ts';
-import { shownItems } from './common/shown-items.ts';
+import { shownItems } from '../../common/shown-items.ts';
 
 const secretBytes = 32;
 /** How long a secret signs beside its successor, in milliseconds. */

@@ -1,6 +1,7 @@
 import test from 'ava';
 import type { Run, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
-import { checkpointText, shownItems, threadText, toRunItems } from './shown-items.ts';
+import { shownItems } from '../../../common/shown-items.ts';
+import { checkpointText, threadText, toRunItems } from './shown-items.ts';
 
 const silent = { error: () => undefined };
 

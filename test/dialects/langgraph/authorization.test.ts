@@ -1,0 +1,94 @@
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { openEmbedded } from '../../servers/embedded.ts';
+import { agentAt } from '../../servers/standalone.ts';
+import { inSeconds, makeToken } from '../../servers/tokens.ts';
+import { until } from '../../until.ts';
+
+const secret = 's'.repeat(32);
+const module = fileURLToPath(new URL('../../backends/authorization.ts', import.meta.url));
+
+type Send = (
+  method: string,
+  path: string,
+  body?: unknown,
+) => Promise<{ readonly status: number; readonly body: never }>;
+
+interface Opened {
+  /** A caller that may use these agents. */
+  readonly as: (...agents: readonly string[]) => Send;
+}
+
+async function open(t: ExecutionContext): Promise<Opened> {
+  const service = await openEmbedded(
+    null,
+    { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, DIALECTS: 'langgraph' },
+    {
+      ...{ agents: { support: agentAt('recorded'), office: agentAt('recorded') }, default_agent: 'support' },
+      ...{ auth: 'jwt', authorization: `${module}:byAgent` },
+    },
+  );
+  t.teardown(() => service[Symbol.asyncDispose]());
+  return {
+    as: (...agents) => {
+      const token = makeToken('HS256', secret, { claims: { exp: inSeconds(300), user_id: 'ada', agents } });
+      return async (method, path, body) => {
+        const response = await fetch(`${service.url}/langgraph${path}`, {
+          method,
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        });
+        const text = await response.text();
+        return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as never };
+      };
+    },
+  };
+}
+
+interface Open {
+  readonly thread_id: string;
+  readonly run_id: string;
+}
+
+/** A run of each agent that goes on for a minute. */
+async function startBoth(send: Send): Promise<readonly [support: Open, office: Open]> {
+  const start = async (agent: string): Promise<Open> => {
+    const { thread_id: id } = (await send('POST', '/threads', {})).body as Open;
+    const input = { messages: [{ role: 'user', content: 'slow' }] };
+    return (await send('POST', `/threads/${id}/runs`, { assistant_id: agent, input })).body;
+  };
+  return [await start('support'), await start('office')];
+}
+
+const statusOf = async (send: Send, { thread_id: thread, run_id: run }: Open): Promise<string> =>
+  ((await send('GET', `/threads/${thread}/runs/${run}`)).body as { status: string }).status;
+
+test('runs are cancelled together where the caller may stop those of their agents', async (t) => {
+  const { as } = await open(t);
+  const all = as('support', 'office');
+  const onlySupport = as('support');
+  const [support, office] = await startBoth(all);
+  const cancel = (send: Send, body: object) => send('POST', '/runs/cancel', body);
+
+  t.is((await cancel(onlySupport, { run_ids: [support.run_id, office.run_id] })).status, 403);
+  t.is((await cancel(onlySupport, { thread_id: office.thread_id, status: 'all' })).status, 403);
+  t.not(await statusOf(all, support), 'interrupted');
+  t.is((await cancel(onlySupport, { status: 'all' })).status, 204);
+  await until(async () => (await statusOf(all, support)) === 'interrupted');
+  t.not(await statusOf(all, office), 'interrupted');
+  t.is((await cancel(all, { run_ids: [office.run_id] })).status, 204);
+  await until(async () => (await statusOf(all, office)) === 'interrupted');
+});
+
+test('threads are pruned together where the caller may delete those of their agents', async (t) => {
+  const { as } = await open(t);
+  const all = as('support', 'office');
+  const [support, office] = await startBoth(all);
+  const thread_ids = [support.thread_id, office.thread_id];
+  t.is((await as('support')('POST', '/threads/prune', { thread_ids })).status, 403);
+  t.is((await all('GET', `/threads/${support.thread_id}`)).status, 200);
+  t.deepEqual(await as('support')('POST', '/threads/prune', { thread_ids: [support.thread_id, 'absent'] }), {
+    ...{ status: 200, body: { pruned_count: 1 } as never },
+  });
+  t.deepEqual(await all('POST', '/threads/prune', { thread_ids }), { status: 200, body: { pruned_count: 1 } as never });
+});
