@@ -56,7 +56,7 @@ export function serveLangGraph(test: TestFn, env: Readonly<Record<string, string
         status: response.status,
         headers: response.headers,
         text,
-        body: text === '' ? undefined : JSON.parse(text),
+        body: response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : undefined,
       };
     },
   };

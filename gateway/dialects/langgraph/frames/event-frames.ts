@@ -1,5 +1,7 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { Message } from '@agent-workflow/protos/message';
 import { jsonObject, jsonText } from '../../../http/json.ts';
+import { toLangChain } from '../messages/to-langchain.ts';
 import { chunkText } from './chunks.ts';
 import type { Frame } from './frame.ts';
 
@@ -28,24 +30,36 @@ export function createEventFrames({ runId, graphId, metadataOf, taskId }: EventF
   const node = ({ step = 0, node: name = '' }: RunEvent, data: string): Named => ({
     ...{ name, id: taskId(step, name), parents: [runId], data },
   });
+  const model = ({ step = 0, node: of = '' }: RunEvent, id: string, data: string): Named => ({
+    ...{ name: 'model', id, parents: [runId, taskId(step, of)], data },
+  });
+  /** Messages of which chunks have come. */
+  const growing = new Set<string>();
 
   return {
     begun: (event: RunEvent, values: string): Frame => frame('on_chain_start', event, run(`{"input":${values}}`)),
     ended: (event: RunEvent, values: string): Frame => frame('on_chain_end', event, run(`{"output":${values}}`)),
-    started: (event: RunEvent): Frame => frame('on_chain_start', event, node(event, '{}')),
+    started: (event: RunEvent, values: string): Frame =>
+      frame('on_chain_start', event, node(event, `{"input":${values}}`)),
     completed: (event: RunEvent, delta: string): Frame[] => [
       frame('on_chain_stream', event, node(event, `{"chunk":${delta}}`)),
       frame('on_chain_end', event, node(event, `{"output":${delta}}`)),
     ],
-    custom: (event: RunEvent, data: string): Frame =>
-      frame('on_custom_event', event, { ...node(event, data), name: 'custom' }),
-    chunk: (event: RunEvent): Frame[] => {
-      const { messageId, role, message, step = 0, node: name = '' } = event;
-      if (message || messageId === undefined || role !== 'assistant') return [];
-      const json = chunkText({ id: messageId, json: jsonText(event.data), callIndex: 0 });
-      const parents = [runId, taskId(step, name)];
+    /** A chunk or the whole of a model's message. What the model was sent is for operators, and not in the events of a run. */
+    message: (event: RunEvent): Frame[] => {
+      const { messageId, role, message } = event;
+      if (messageId === undefined || role !== 'assistant') return [];
+      if (!message) {
+        const json = chunkText({ id: messageId, json: jsonText(event.data), callIndex: 0 });
+        const chunk = frame('on_chat_model_stream', event, model(event, messageId, `{"chunk":${json}}`));
+        if (growing.has(messageId)) return [chunk];
+        growing.add(messageId);
+        return [frame('on_chat_model_start', event, model(event, messageId, '{}')), chunk];
+      }
+      if (!growing.delete(messageId)) return [];
+      const [whole] = toLangChain(JSON.parse(jsonText(message)) as Message);
       return [
-        frame('on_chat_model_stream', event, { name: 'model', id: messageId, parents, data: `{"chunk":${json}}` }),
+        frame('on_chat_model_end', event, model(event, messageId, `{"output":${JSON.stringify(whole ?? null)}}`)),
       ];
     },
   };

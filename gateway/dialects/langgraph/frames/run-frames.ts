@@ -57,7 +57,8 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
   const metadata = { ...about, thread_id: threadId, run_id: runId };
   const taskId = (step: number, node: string): string => taskIdOf(runId, String(step), node);
   const metadataOf = createMetadata(metadata, taskId);
-  const steps = createStepFrames({ modes, threadId, taskId, metadata: JSON.stringify(metadata) });
+  const ids = { run_id: runId, thread_id: threadId, graph_id: graphId, assistant_id: assistantId };
+  const steps = createStepFrames({ modes, ids, taskId, metadata: JSON.stringify(metadata) });
   const messages = createMessageFrames(modes, metadataOf);
   const events = modes.has('events') ? createEventFrames({ runId, graphId, metadataOf, taskId }) : undefined;
   const needsPlaces = modes.has('checkpoints') || modes.has('debug');
@@ -112,14 +113,9 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
       case 'started':
         open.add(node);
         nodes.push(node);
-        return [...steps.started(event, values), ...(events ? [events.started(event)] : [])];
-      case 'progress': {
-        const data = JSON.stringify(custom ?? null);
-        return [
-          ...(modes.has('custom') ? [{ name: 'custom', data }] : []),
-          ...(events ? [events.custom(event, data)] : []),
-        ];
-      }
+        return [...steps.started(event, values), ...(events ? [events.started(event, values?.text() ?? 'null')] : [])];
+      case 'progress':
+        return modes.has('custom') ? [{ name: 'custom', data: JSON.stringify(custom ?? null) }] : [];
       case 'completed':
         open.delete(node);
         if (open.size > 0) return [];
@@ -158,7 +154,7 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
     const before = await flush();
     note(event);
     if (event.kind === 'on_chain_stream') return [...before, ...advance(event)];
-    return [...before, ...messages(event), ...(events && event.kind === 'messages_chunk' ? events.chunk(event) : [])];
+    return [...before, ...messages(event), ...(events && event.kind === 'messages_chunk' ? events.message(event) : [])];
   };
 }
 

@@ -27,7 +27,8 @@ export interface StepPlace {
 
 interface StepFramesOptions {
   readonly modes: Modes;
-  readonly threadId: string;
+  /** Of the run, its thread, its graph and its assistant, under the names of their API. */
+  readonly ids: Readonly<Record<'run_id' | 'thread_id' | 'graph_id' | 'assistant_id', string>>;
   /** The id of the task of a node in a step. */
   readonly taskId: (step: number, node: string) => string;
   /** JSON of what tasks and checkpoints say about their run. */
@@ -49,42 +50,47 @@ export function deltasOf({ nodes, messages, fields }: StepChange): readonly (rea
 }
 
 /** Frames of the beginning and the end of steps. */
-export function createStepFrames({ modes, threadId, taskId, metadata }: StepFramesOptions) {
+export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOptions) {
   const debug = (type: string, step: number, at: number, payload: string): Frame => ({
     name: 'debug',
     data: `{"step":${String(step)},"timestamp":"${shownTime(at)}","type":"${type}","payload":${payload}}`,
   });
 
-  const both = (name: 'tasks' | 'checkpoints', type: string, { step, at }: StepAt, payload: string): Frame[] => [
-    ...(modes.has(name) ? [{ name, data: payload }] : []),
+  const ofTask = (type: 'task' | 'task_result', { step, at }: StepAt, payload: string): Frame[] => [
+    ...(modes.has('tasks') ? [{ name: 'tasks', data: payload }] : []),
     ...(modes.has('debug') ? [debug(type, step, at, payload)] : []),
   ];
 
   const configOf = (checkpointId: string): string =>
-    JSON.stringify({ configurable: { checkpoint_ns: '', thread_id: threadId, checkpoint_id: checkpointId } });
+    JSON.stringify({ configurable: { checkpoint_ns: '', ...ids, checkpoint_id: checkpointId } });
 
-  const checkpoint = (at: StepAt, place: StepPlace, values: string): Frame[] =>
-    both(
-      'checkpoints',
-      'checkpoint',
-      at,
-      jsonObject({
-        config: configOf(place.checkpointId),
-        parent_config: place.before === undefined ? 'null' : configOf(place.before),
-        values,
-        metadata: JSON.stringify({ source: at.step < 0 ? 'input' : 'loop', step: at.step, parents: {} }),
-        next: JSON.stringify(place.next),
-        tasks: JSON.stringify(
-          place.next.map((node) => ({ id: taskId(at.step + 1, node), name: node, interrupts: [], state: null })),
-        ),
-      }),
-    );
+  const placeOf = (checkpointId: string): string =>
+    JSON.stringify({ thread_id: ids.thread_id, checkpoint_ns: '', checkpoint_id: checkpointId });
+
+  const checkpoint = ({ step, at }: StepAt, { checkpointId, before, next }: StepPlace, values: string): Frame[] => {
+    const payload = {
+      config: configOf(checkpointId),
+      parent_config: before === undefined ? 'null' : configOf(before),
+      values,
+      metadata: JSON.stringify({ source: step < 0 ? 'input' : 'loop', step, parents: {} }),
+      next: JSON.stringify(next),
+      tasks: JSON.stringify(next.map((name) => ({ id: taskId(step + 1, name), name, interrupts: [], state: null }))),
+    };
+    const places = {
+      checkpoint: placeOf(checkpointId),
+      parent_checkpoint: before === undefined ? 'null' : placeOf(before),
+    };
+    return [
+      ...(modes.has('checkpoints') ? [{ name: 'checkpoints', data: jsonObject(payload) }] : []),
+      ...(modes.has('debug') ? [debug('checkpoint', step, at, jsonObject({ ...payload, ...places }))] : []),
+    ];
+  };
 
   return {
     started: ({ step = 0, node = '', at }: RunEvent, values: GrowingValues | undefined): Frame[] => {
       const name = JSON.stringify(node);
       const task = { id: JSON.stringify(taskId(step, node)), name, triggers: JSON.stringify([`branch:to:${node}`]) };
-      return both('tasks', 'task', { step, at }, jsonObject({ ...task, input: values?.text() ?? 'null', metadata }));
+      return ofTask('task', { step, at }, jsonObject({ ...task, input: values?.text() ?? 'null', metadata }));
     },
 
     ended: (change: StepChange, place: StepPlace | undefined, values: GrowingValues | undefined): Frame[] => {
@@ -94,7 +100,7 @@ export function createStepFrames({ modes, threadId, taskId, metadata }: StepFram
           ? deltas.map(([node, json]) => ({ name: 'updates', data: jsonObject({ [node]: json }) }))
           : []),
         ...deltas.flatMap(([node, json]) =>
-          both('tasks', 'task_result', change, result(taskId(change.step, node), node, json)),
+          ofTask('task_result', change, result(taskId(change.step, node), node, json)),
         ),
         ...(modes.has('values') && values ? [{ name: 'values', data: values.text() }] : []),
         ...(place && values ? checkpoint(change, place, values.text()) : []),
@@ -116,7 +122,7 @@ export function createStepFrames({ modes, threadId, taskId, metadata }: StepFram
         ...(modes.has('updates') ? [{ name: 'updates', data: `{"__interrupt__":${json}}` }] : []),
         ...nodes.flatMap((node) => {
           const own = JSON.stringify(shown.filter((_, index) => interrupts[index]?.node === node));
-          return both('tasks', 'task_result', { step, at }, result(taskId(step, node), node, '{}', own));
+          return ofTask('task_result', { step, at }, result(taskId(step, node), node, '{}', own));
         }),
         ...(modes.has('values') && values
           ? [{ name: 'values', data: `${values.text().slice(0, -1)},"__interrupt__":${json}}` }]
