@@ -1,6 +1,7 @@
 import { invalidAt, type Loc } from '../../../http/fields.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { RunInput } from '../schemas/runs.ts';
+import { refuseNamespace } from './checkpoint.ts';
 import { fromConfig } from './config.ts';
 import { fromValues, isObject, type Values } from './values.ts';
 
@@ -65,13 +66,8 @@ function refuseUnable(body: RunInput, loc: Loc): void {
 function checkpointOf({ checkpoint, checkpoint_id: id, config }: RunInput, loc: Loc): string | undefined {
   const { configurable } = config ?? {};
   const inConfig = isObject(configurable) ? configurable['checkpoint_id'] : undefined;
-  const { checkpoint_id: inObject, checkpoint_ns: namespace } = checkpoint ?? {};
-  if (namespace !== undefined && namespace !== null && namespace !== '')
-    throw invalidAt(
-      [...loc, 'checkpoint', 'checkpoint_ns'],
-      'must be empty: a sub-graph has no checkpoints of its own',
-    );
-  const named = inObject ?? id ?? inConfig ?? undefined;
+  refuseNamespace(checkpoint, loc);
+  const named = checkpoint?.['checkpoint_id'] ?? id ?? inConfig ?? undefined;
   if (named === undefined || typeof named === 'string') return named;
   throw invalidAt([...loc, 'checkpoint_id'], 'must be string', 'string_type');
 }

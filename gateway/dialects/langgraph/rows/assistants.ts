@@ -210,6 +210,7 @@ const getSubgraphs = row({
   access: { resource: 'graph', action: 'read' },
   isOfAgent: true,
   params: schemas.AssistantParams,
+  input: schemas.SubgraphsQuery,
   handle: async (request, services) => {
     await assistantOfPath(request, request.params.assistant_id, services);
     return '{}';
@@ -223,6 +224,7 @@ const getSubgraph = row({
   access: { resource: 'graph', action: 'read' },
   isOfAgent: true,
   params: schemas.NamespaceParams,
+  input: schemas.SubgraphsQuery,
   handle: async (request, services) => {
     await assistantOfPath(request, request.params.assistant_id, services);
     return '{}';

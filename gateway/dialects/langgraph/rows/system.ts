@@ -1,3 +1,4 @@
+import { OkQuery } from '../schemas/system.ts';
 import { row } from './row.ts';
 
 /** The version of LangGraph Server whose API this is. */
@@ -8,7 +9,11 @@ const getOk = row({
   method: 'GET',
   path: '/langgraph/ok',
   access: 'every caller',
-  handle: () => '{"ok":true,"services":{}}',
+  input: OkQuery,
+  handle: async ({ input }, { readiness }) => {
+    if (input.check_db === '1' || input.check_db === 'true') await readiness.check();
+    return '{"ok":true,"services":{}}';
+  },
 });
 
 const getInfo = row({

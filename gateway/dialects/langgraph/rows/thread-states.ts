@@ -3,10 +3,10 @@ import { createQuota } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { State, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
 import { fieldDefaults } from '../../common/field-defaults.ts';
 import type { Services } from '../../common/services.ts';
+import { refuseNamespace, type NamedCheckpoint } from '../in/checkpoint.ts';
 import { hasAll } from '../in/matches.ts';
 import {
   emptyState,
@@ -124,12 +124,8 @@ const getStateAtCheckpoint = row({
   input: schemas.StateAtCheckpoint,
   handle: async (request, services) => {
     const { params, input } = request;
-    const { checkpoint_id: checkpointId, checkpoint_ns: namespace = '' } = input.checkpoint;
-    if (namespace !== '')
-      throw invalidAt(
-        ['body', 'checkpoint', 'checkpoint_ns'],
-        'must be empty: a sub-graph has no checkpoints of its own',
-      );
+    const { checkpoint_id: checkpointId } = input.checkpoint;
+    refuseNamespace(input.checkpoint, ['body']);
     const threadId = params.thread_id;
     if (checkpointId !== undefined)
       return selectedState(await stateAt(request, { threadId, checkpointId }, services), input.select);
@@ -188,6 +184,7 @@ const updateState = row({
     const { params, input } = request;
     const threadId = params.thread_id;
     const stateJson = readUpdate(input, ['body']);
+    refuseNamespace(input.checkpoint, ['body']);
     await refuseNode(request, input.as_node, services);
     const checkpointId = input.checkpoint?.checkpoint_id ?? input.checkpoint_id;
     const state =
@@ -201,7 +198,7 @@ const updateState = row({
 type HistoryInput = Readonly<Record<'limit', number>> & {
   readonly before?: unknown;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  readonly checkpoint?: { readonly checkpoint_id?: string };
+  readonly checkpoint?: NamedCheckpoint;
   readonly select?: readonly string[];
 };
 
@@ -211,6 +208,7 @@ async function historyText(
   services: Calls,
 ): Promise<string> {
   const { params, input } = request;
+  refuseNamespace(input.checkpoint, ['body']);
   const kept = await readKept(request, params.thread_id, services);
   const from = firstIndex(input, kept);
   const texts: string[] = [];

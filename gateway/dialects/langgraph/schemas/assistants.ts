@@ -44,4 +44,6 @@ export const SearchAssistants = Type.Object({
 
 export const SearchVersions = Type.Object({ ...paging, metadata: Type.Optional(JsonObject) });
 export const SetLatest = Type.Object({ version: Type.Integer({ minimum: 1, maximum: 999_999_999 }) });
+export const SubgraphsQuery = Type.Object({ recurse: Type.Optional(Type.String()) });
+
 export const GraphQuery = Type.Object({ xray: Type.Optional(Type.String()) });
