@@ -72,6 +72,17 @@ browserTest('the keyboard alone opens, goes in, goes out and closes', async (t) 
   t.deepEqual(await violationsIn(page), []);
 });
 
+browserTest('a text without room in its row opens to its whole, and the rows never scroll sideways', async (t) => {
+  const note = 'The shop answered 503, and is tried again in three seconds. '.repeat(3).trim();
+  const page = await openState(t, JSON.stringify({ note, deep: { a: { b: { c: { d: note } } } } }));
+  await row(page, /^note: /).click();
+  t.is(await page.getByRole('region', { name: 'Text of note' }).textContent(), note);
+  await row(page, /^note: /).click();
+  await page.getByRole('region', { name: 'Text of note' }).waitFor({ state: 'detached' });
+  const overflow = await tree(page).evaluate((rows) => rows.scrollWidth - rows.clientWidth);
+  t.is(overflow, 0);
+});
+
 browserTest('texts that are scripts stay texts', async (t) => {
   const page = await openState(t, JSON.stringify(Object.fromEntries(scripts.map((text) => [text, text]))));
   await row(page, /script/)

@@ -44,6 +44,18 @@ browserTest(
   },
 );
 
+browserTest('whoever may see what was thrown reads it in the list, in the thread and in the chat, too', async (t) => {
+  const id = await ended('fail');
+  const { page } = await openPage(t, `${service.url()}/playground#/runs?status=failed`);
+  await page.locator(`a[href="#/runs/${id}"]`).getByText(`fail: ${secrets.thrown}`).waitFor();
+  const { thread_id: thread } = await client().runs.get(id);
+  await page.goto(`${service.url()}/playground#/threads/${thread}`);
+  await page.locator('.thread-runs').getByText(`fail: ${secrets.thrown}`).waitFor();
+  await page.goto(`${service.url()}/playground#/chat/${thread}`);
+  await page.getByRole('alert').getByText(secrets.thrown).waitFor();
+  t.deepEqual(await violationsIn(page), []);
+});
+
 browserTest(
   'a call of a tool shows its arguments and result, one of a model what was sent and what came back',
   async (t) => {

@@ -130,11 +130,12 @@ function JsonRows({ label, model, read, path }: JsonPartProps & { readonly path:
     return parent.parent && placeOf(parent.parent, parent.index);
   };
   const toggle = (index: number, isOpen: boolean): void => model.toggle(rowOf(index), isOpen);
-  const press = (index: number): void => {
+  const press = (index: number, drawn: Element | null): void => {
     const row = rowOf(index);
     if (row.isRest) model.showMore(row);
     else if (labelOf(text, row).isHolder) model.toggle(row, !row.opened);
-    else if (labelOf(text, row).isCut) setOpened(opened && isSame(opened, row) ? undefined : row);
+    else if (opened && isSame(opened, row)) setOpened(undefined);
+    else if (labelOf(text, row).isCut || isClipped(drawn)) setOpened(row);
   };
   const onKey = ({ key }: KeyboardEvent, index: number): boolean => {
     const row = rowOf(index);
@@ -170,6 +171,12 @@ function JsonRows({ label, model, read, path }: JsonPartProps & { readonly path:
   );
 }
 
+/** Whether the value of a row has no room in it. */
+function isClipped(drawn: Element | null): boolean {
+  const value = drawn?.querySelector('.json-value');
+  return !!value && value.scrollWidth > value.clientWidth;
+}
+
 const isSame = (one: JsonRow, other: JsonRow): boolean => one.parent === other.parent && one.index === other.index;
 const keyOf = ({ parent, index, isRest }: JsonRow): string =>
   isRest ? `rest ${String(parent.place.start)}` : String(parent.members.starts[index]);
@@ -183,7 +190,7 @@ interface RowProps {
 }
 
 function Row({ text, row, path, wanted, isActive }: RowProps) {
-  const indent = { paddingInlineStart: `${String((row.level - 1) * 16)}px` };
+  const indent = { paddingInlineStart: `min(${String((row.level - 1) * 16)}px, 50%)` };
   if (row.isRest)
     return (
       <span class="json-row json-rest" style={indent}>

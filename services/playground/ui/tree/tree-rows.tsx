@@ -29,7 +29,7 @@ interface TreeRowsProps {
   readonly onActive: (index: number) => void;
   readonly onToggle: (index: number, isOpen: boolean) => void;
   /** Enter, the space bar, or a click beside the sign that opens. */
-  readonly onPress?: (index: number) => void;
+  readonly onPress?: (index: number, row: Element | null) => void;
   /** A key that is not the tree's; it says whether it did something. */
   readonly onKey?: (event: KeyboardEvent, index: number) => boolean;
   readonly render: (index: number, isActive: boolean) => ComponentChildren;
@@ -75,7 +75,7 @@ export function TreeRows(props: TreeRowsProps) {
   }, [active, reveal]);
   const press = (index: number): void => {
     const { isOpen } = rowAt(index);
-    if (props.onPress) props.onPress(index);
+    if (props.onPress) props.onPress(index, document.getElementById(`${id}-${String(index)}`));
     else if (isOpen !== undefined) props.onToggle(index, !isOpen);
   };
   const onKeyDown = (event: KeyboardEvent): void => {

@@ -1,4 +1,5 @@
 import type { FailureReason, RunError } from '@agent-workflow/client';
+import { causeOf, type Thrown } from '../runs/trace/cause.ts';
 
 /** What a reader can make of each reason, beside the message of the service; nothing where the message says it. */
 const meanings: Readonly<Record<FailureReason, string>> = {
@@ -27,16 +28,11 @@ interface FailureWords {
   readonly meaning: string;
 }
 
-/** Why a run failed, in words. The message of the service begins with the step, which is named before it. */
-export const failureWords = ({ node, message, reason }: RunError): FailureWords => ({
-  what: node === undefined ? 'The run failed' : `The step “${node}” failed`,
-  message: begunWith(`node "${node ?? ''}" failed: `, message),
-  meaning: reason === undefined ? '' : meanings[reason],
+/** Why a run failed, in words. @param thrown by the code of its node, where the reader may see it */
+export const failureWords = (error: RunError, thrown?: Thrown): FailureWords => ({
+  what: error.node === undefined ? 'The run failed' : `The step “${error.node}” failed`,
+  message: thrown ? causeOf(error, thrown) : asSentence(causeOf(error)),
+  meaning: error.reason === undefined ? '' : meanings[error.reason],
 });
 
-/** A text without its beginning, as a sentence of its own. */
-function begunWith(start: string, text: string): string {
-  if (!text.startsWith(start)) return text;
-  const rest = text.slice(start.length);
-  return rest.charAt(0).toUpperCase() + rest.slice(1);
-}
+const asSentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,5 +1,6 @@
 import type { RunError } from '@agent-workflow/client';
 import { Plain } from '../../ui/plain.tsx';
+import { useThrown } from '../runs/trace/thrown.ts';
 import type { Chat } from './chat.ts';
 import { failureWords } from './failure-words.ts';
 import { Retry } from './retry.tsx';
@@ -13,7 +14,7 @@ interface RunFailureProps {
 
 /** Why the newest run failed, in words, and the way to try it again. */
 export function RunFailure({ chat, run, error }: RunFailureProps) {
-  const { what, message, meaning } = failureWords(error);
+  const { what, message, meaning } = failureWords(error, useThrown({ run_id: run.runId, error }));
   return (
     <div class="run-failure">
       <div role="alert">

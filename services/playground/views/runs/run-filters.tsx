@@ -1,13 +1,13 @@
 import { useId, useRef } from 'preact/hooks';
 import { useSeveralAgents } from '../../session/agents.ts';
 import { go, route, toHash } from '../../session/route.ts';
-import { createSavedFilters } from '../../session/saved-filters.ts';
+import { createSavedFilters, type SavedFilter } from '../../session/saved-filters.ts';
 import { ChoiceBox } from '../../ui/choice-box.tsx';
 import { textIn } from '../../ui/form-text.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { SavedTabs } from '../../ui/saved-tabs.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { furtherFilters, givenFilters, rangeChoices, statusChoices } from './run-selection.ts';
+import { furtherFilters, rangeChoices, statusChoices } from './run-selection.ts';
 
 type Query = Readonly<Record<string, string>>;
 
@@ -21,12 +21,12 @@ function select(changed: Query): void {
 }
 
 /** Saved filters, the box to search in, and the filters in one line; those that are seldom wanted open from a button. */
-export function RunFilters({ query }: { readonly query: Query }) {
+export function RunFilters({ query, given }: { readonly query: Query; readonly given: readonly SavedFilter[] }) {
   const agents = useSeveralAgents().map(({ name }) => ({ word: name, text: name }));
   return (
     <>
       <SavedTabs
-        given={givenFilters}
+        given={given}
         saved={savedRunFilters}
         query={query}
         hrefOf={(each) => toHash({ view: 'runs', query: each })}
@@ -80,11 +80,11 @@ function MadeFilters({ query }: { readonly query: Query }) {
 const boxes = [
   { name: 'node', text: 'Node', type: 'text', hint: 'it failed or stands at' },
   { name: 'error', text: 'Error', type: 'text', hint: 'a text of it' },
-  { name: 'revision', text: 'Revision', type: 'text', hint: 'of the agent' },
   { name: 'min', text: 'Took at least', type: 'number', hint: 'seconds' },
   { name: 'max', text: 'Took at most', type: 'number', hint: 'seconds' },
   { name: 'from', text: 'From', type: 'date', hint: '' },
   { name: 'to', text: 'Up to', type: 'date', hint: 'this day included' },
+  { name: 'revision', text: 'Revision', type: 'text', hint: 'of the agent' },
 ] as const;
 
 function MoreFilters({ query }: { readonly query: Query }) {
@@ -106,6 +106,10 @@ function MoreFilters({ query }: { readonly query: Query }) {
     const hasDays = values.some(([name, value]) => (name === 'from' || name === 'to') && value !== '');
     close();
     select({ ...Object.fromEntries(values), ...(hasDays && { days: '' }) });
+  };
+  const clear = (): void => {
+    close();
+    select(Object.fromEntries(boxes.map(({ name }) => [name, ''])));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Escape' || !details.current?.open) return;
@@ -133,9 +137,14 @@ function MoreFilters({ query }: { readonly query: Query }) {
             />
           </label>
         ))}
-        <button type="submit" class="button-first">
-          Show
-        </button>
+        <div class="row row-end">
+          <button type="button" class="button-quiet" disabled={boxes.every(({ name }) => !query[name])} onClick={clear}>
+            Clear
+          </button>
+          <button type="submit" class="button-first">
+            Show
+          </button>
+        </div>
       </form>
     </details>
   );

@@ -10,6 +10,7 @@ import { CopyId } from '../../ui/patterns/copy-id.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { StatusDot } from '../../ui/patterns/status-dot.tsx';
+import { causeOf } from './trace/cause.ts';
 import type { FollowedRun } from './followed-run.ts';
 import { factsOf } from './listed-runs.ts';
 import { statusOf, type RunLog } from './log/run-log.ts';
@@ -19,7 +20,7 @@ import { isUnderWay } from './status.tsx';
 import { StopRun } from './stop-run.tsx';
 import type { FollowedTrace, KnownTrace } from './trace/followed-trace.ts';
 import { OtherRun, titleOf } from './other-run.tsx';
-import { allOf, firstChosen, idOf, tokensOf, type SpanNode } from './trace/span-tree.ts';
+import { allOf, firstChosen, idOf, thrownOf, tokensOf, type SpanNode } from './trace/span-tree.ts';
 import { nameOf, rowKindOf } from './trace/row-kind.ts';
 import { useNow } from './use-now.ts';
 
@@ -211,6 +212,7 @@ function Cause({ run, trace }: { readonly run: Run; readonly trace: KnownTrace |
   if (!error) return null;
   const node = trace && firstChosen(trace.tree, true, 0);
   const tries = trace ? triesText(trace) : '';
+  const cause = causeOf(error, node && thrownOf(node));
   return (
     <p class="run-cause">
       <Icon name="warn" />
@@ -220,7 +222,7 @@ function Cause({ run, trace }: { readonly run: Run; readonly trace: KnownTrace |
             <b>{error.node}</b> failed{tries}:{' '}
           </>
         )}
-        {shownCause(error, node)} <code>{error.reason ?? error.code}</code>
+        {cause.length > maxCause ? `${cause.slice(0, maxCause)} …` : cause} <code>{error.reason ?? error.code}</code>
       </span>
       {node && (
         <button
@@ -237,20 +239,6 @@ function Cause({ run, trace }: { readonly run: Run; readonly trace: KnownTrace |
 
 /** More characters of an error are in the Error tab of its step. */
 const maxCause = 2000;
-
-/** Where this service shows what it recorded, the error itself: what is public of it may only say that it is in the log. */
-function shownCause(error: NonNullable<Run['error']>, node: SpanNode | undefined): string {
-  const shown = causeText(error);
-  const thrown = node?.span.content?.error ?? node?.step?.content?.error;
-  const text = thrown && thrown.message !== shown ? `${thrown.name}: ${thrown.message}` : shown;
-  return text.length > maxCause ? `${text.slice(0, maxCause)} …` : text;
-}
-
-/** The message without the name of the node, which stands before it. */
-function causeText({ message, node }: NonNullable<Run['error']>): string {
-  const prefix = `node "${node ?? ''}" failed: `;
-  return message.startsWith(prefix) ? message.slice(prefix.length) : message;
-}
 
 function triesText(trace: KnownTrace): string {
   const tries = failedStepOf(trace)?.children.filter(({ span }) => span.kind === 'attempt').length ?? 0;

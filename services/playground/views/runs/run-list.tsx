@@ -1,5 +1,5 @@
 import type { Run, RunCounts, RunFilter } from '@agent-workflow/client';
-import { useSignal, type Signal } from '@preact/signals';
+import { signal, useSignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useSeveralAgents } from '../../session/agents.ts';
 import { serviceNow } from '../../session/clock.ts';
@@ -8,6 +8,7 @@ import { useLoaded } from '../../session/loaded.ts';
 import type { ListPage } from '../../session/pages.ts';
 import { useRefresh } from '../../session/refresh.ts';
 import { route, toHash } from '../../session/route.ts';
+import { isSameQuery, type SavedFilter } from '../../session/saved-filters.ts';
 import { client } from '../../session/session.ts';
 import { dayName, dayOf, groupByDay, type DayEntry } from '../../ui/day-groups.ts';
 import { counted, duration, grouped } from '../../ui/format.ts';
@@ -25,10 +26,19 @@ import { VirtualList, type ListActions } from '../../ui/patterns/virtual-list.ts
 import { focusRow, leftOf, useLeaving, type LeftList } from './left-list.ts';
 import { RunChart } from './run-chart.tsx';
 import { RunFilters, savedRunFilters } from './run-filters.tsx';
-import { chartFilterOf, givenFilters, runFilterOf, selectionOf, statusesOf } from './run-selection.ts';
+import {
+  anyDuration,
+  chartFilterOf,
+  givenFilters,
+  runFilterOf,
+  selectionOf,
+  statusesOf,
+  type SlowBound,
+} from './run-selection.ts';
 import { isAnswered, titleOfRun, tokensOf, tookMs, whyOf } from './run-words.ts';
 import { isUnderWay } from './status.tsx';
 import { StopRun } from './stop-run.tsx';
+import { useThrown } from './trace/thrown.ts';
 
 const pageSize = 100;
 
@@ -47,7 +57,7 @@ type Query = Readonly<Record<string, string>>;
 /** An address that somebody typed may name a status that no run has: a list of other runs would be a wrong answer. */
 function UnknownStatus({ query, word }: { readonly query: Query; readonly word: string }) {
   return (
-    <ListPane title="Runs" filters={<RunFilters query={query} />}>
+    <ListPane title="Runs" filters={<RunFilters query={query} given={givenFilters(undefined)} />}>
       <p class="note note-error" role="alert">
         There is no status “{word}”, so no run is listed. Choose one of those that there are.
       </p>
@@ -86,6 +96,7 @@ function ListedRuns({ query, left, openedId }: ListedRunsProps) {
   });
   useLeaving(left, () => ({ query, pages: runs.state.peek() }));
   const charted = useCounts(query);
+  const given = useGivenFilters(query);
   shown.current = runs.state.value.items;
   const onStopped = (run: Run): void => {
     stopped.value = undefined;
@@ -95,8 +106,8 @@ function ListedRuns({ query, left, openedId }: ListedRunsProps) {
     <ListPane
       title="Runs"
       count={<RunningNow items={runs.state.value.items} />}
-      actions={<SaveFilter given={givenFilters} saved={savedRunFilters} query={query} />}
-      filters={<RunFilters query={query} />}
+      actions={<SaveFilter given={given} saved={savedRunFilters} query={query} />}
+      filters={<RunFilters query={query} given={given} />}
     >
       {!isOfWaiting && <div class="run-chart-place">{charted && <RunChart {...charted} query={query} />}</div>}
       <div class="run-rows" ref={body}>
@@ -129,6 +140,14 @@ function RunningNow({ items }: { readonly items: readonly Run[] }) {
 /** How often runs are counted again, in milliseconds. */
 const countMs = 30_000;
 
+/** What was slow in the newest selection without bounds of duration: it stays while the runs above it are listed. */
+const slowBound = signal<SlowBound | undefined>(undefined);
+
+function useGivenFilters(query: Query): readonly SavedFilter[] {
+  const slow = slowBound.value;
+  return givenFilters(slow && isSameQuery(slow.query, anyDuration(query)) ? slow : undefined);
+}
+
 /** What is selected, counted by days. Where runs cannot be counted the list stands without it. */
 function useCounts(query: Query) {
   const { state, again } = useLoaded(
@@ -137,6 +156,8 @@ function useCounts(query: Query) {
       const filter = chartFilterOf(query, now);
       const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
       const counts = await client.runs.counts({ ...filter, timezone: timeZone }, { signal });
+      if (isSameQuery(query, anyDuration(query)))
+        slowBound.value = counts.duration_ms && { query, p95Ms: counts.duration_ms.p95 };
       return { counts, now, from: Date.parse(filter.from ?? '') };
     },
     [JSON.stringify(query)],
@@ -266,7 +287,7 @@ function RunRow({ run, now, showsAgent, onStop }: RunRowProps) {
         href={toHash({ view: 'runs', id: run.run_id })}
         status={isAnswered(run) ? 'asked' : run.status}
         title={titleOfRun(run)}
-        why={whyOf(run)}
+        why={whyOf(run, useThrown(run))}
         facts={[
           showsAgent && <span class="run-agent">{run.agent}</span>,
           <span class="run-took">{took !== undefined && duration(took)}</span>,

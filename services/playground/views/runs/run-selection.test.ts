@@ -1,5 +1,14 @@
 import test from 'ava';
-import { chartFilterOf, furtherFilters, rangeOf, runFilterOf, selectionOf, statusesOf } from './run-selection.ts';
+import {
+  anyDuration,
+  chartFilterOf,
+  furtherFilters,
+  givenFilters,
+  rangeOf,
+  runFilterOf,
+  selectionOf,
+  statusesOf,
+} from './run-selection.ts';
 
 const now = new Date(2026, 10, 29, 15, 30).getTime();
 const at = (...given: [number, number, number]): string => new Date(...given).toISOString();
@@ -53,6 +62,13 @@ test('a selection is the parameters that select, and says what the bar does not 
   t.deepEqual(selectionOf({ status: 'failed', tab: 'x', node: '' }), { status: 'failed' });
   t.deepEqual(
     furtherFilters({ node: 'fetch', min: '30', status: 'failed' }).map(({ text }) => text),
-    ['at fetch', 'took 30 s or longer'],
+    ['at fetch', 'took 30.0 s or longer'],
   );
+});
+
+test('slow is what takes longer than 95 of 100 runs of the selection', (t) => {
+  const slow = { query: { agent: 'sync' }, p95Ms: 4200 };
+  t.deepEqual(givenFilters(slow)[3], { name: 'Slower than 95 % (4.2 s)', query: { agent: 'sync', min: '4.2' } });
+  t.deepEqual(anyDuration({ agent: 'sync', min: '4.2', max: '9' }), { agent: 'sync' });
+  t.false(givenFilters(undefined).some(({ name }) => name.startsWith('Slower')));
 });

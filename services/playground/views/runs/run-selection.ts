@@ -1,4 +1,6 @@
 import type { RunFilter, RunStatus } from '@agent-workflow/client';
+import type { SavedFilter } from '../../session/saved-filters.ts';
+import { duration } from '../../ui/format.ts';
 
 /** The parameters of the address, each a text. */
 type Query = Readonly<Record<string, string>>;
@@ -101,6 +103,8 @@ function msOf(seconds: string | undefined): number | undefined {
   return seconds && Number.isSafeInteger(ms) && ms >= 0 ? ms : undefined;
 }
 
+const secondsText = (seconds: string): string => duration(msOf(seconds) ?? 0);
+
 /** The parameters that select runs, without those that are for something else. */
 const selectionNames = ['status', 'days', 'from', 'to', 'min', 'max', ...textNames] as const;
 
@@ -115,18 +119,34 @@ export function furtherFilters(query: Query): readonly { readonly name: string; 
     ...(node ? [{ name: 'node', text: `at ${node}` }] : []),
     ...(error ? [{ name: 'error', text: `error: ${error}` }] : []),
     ...(revision ? [{ name: 'revision', text: `revision ${revision}` }] : []),
-    ...(min ? [{ name: 'min', text: `took ${min} s or longer` }] : []),
-    ...(max ? [{ name: 'max', text: `took ${max} s at most` }] : []),
+    ...(min ? [{ name: 'min', text: `took ${secondsText(min)} or longer` }] : []),
+    ...(max ? [{ name: 'max', text: `took ${secondsText(max)} at most` }] : []),
     ...(from ? [{ name: 'from', text: `from ${from}` }] : []),
     ...(to ? [{ name: 'to', text: `up to ${to}` }] : []),
   ];
 }
 
-/** The saved filters that every reader has. */
-export const givenFilters = [
+/** How long 95 of 100 runs of a selection took at most, in milliseconds. */
+export interface SlowBound {
+  readonly query: Query;
+  readonly p95Ms: number;
+}
+
+/** The selection in which runs are slow or not: the same without bounds of how long they took. */
+export const anyDuration = ({ min: _min, max: _max, ...query }: Query): Query => query;
+
+/** The saved filters that every reader has. `slow` is known where runs of the selection have ended. */
+export const givenFilters = (slow: SlowBound | undefined): readonly SavedFilter[] => [
   { name: 'All', query: {} },
   { name: 'Failed, 7 days', query: { status: 'failed', days: '7' } },
-  { name: 'Waiting for me', query: { status: 'interrupted' } },
-  { name: 'Slow, 30 s or longer', query: { min: '30' } },
+  { name: 'Waiting', query: { status: 'interrupted' } },
+  ...(slow
+    ? [
+        {
+          name: `Slower than 95 % (${duration(slow.p95Ms)})`,
+          query: { ...slow.query, min: String(slow.p95Ms / 1000) },
+        },
+      ]
+    : []),
   { name: 'Under way', query: { status: 'under-way' } },
-] as const;
+];

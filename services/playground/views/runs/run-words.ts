@@ -1,4 +1,5 @@
 import type { Run, RunError } from '@agent-workflow/client';
+import { causeOf, type Thrown } from './trace/cause.ts';
 
 /** What a run is called: the title of its thread, else that it has none. */
 export const titleOfRun = ({ thread_title: title }: Run): string => title ?? 'Untitled';
@@ -18,13 +19,13 @@ export function tookMs(
 export const isAnswered = ({ status, nodes = [], question }: Run): boolean =>
   status === 'interrupted' && nodes.length === 0 && question === undefined;
 
-/** Why a run stands where it stands: the cause of its failure, what it asks, where it is. Nothing of one that went as it should. */
-export function whyOf(run: Run): string | undefined {
+/** Why a run stands where it stands: the cause of its failure, what it asks, where it is. Nothing of one that went as it should. @param thrown in a run that failed, where it is known */
+export function whyOf(run: Run, thrown?: Thrown): string | undefined {
   const { status, error, question, nodes = [] } = run;
   const place = nodes.join(', ');
   switch (status) {
     case 'failed':
-      return error && causeOf(error);
+      return error && failureOf(error, thrown);
     case 'interrupted':
       if (question !== undefined) return `asks: ${question}`;
       return place === '' ? 'waits no longer' : `waits at ${place}`;
@@ -42,11 +43,10 @@ export function whyOf(run: Run): string | undefined {
   }
 }
 
-/** The node once, though the sentence of the service begins with it, too. */
-function causeOf({ node, message }: RunError): string {
-  if (node === undefined) return oneLine(message);
-  const opening = `node "${node}" failed: `;
-  return `${node}: ${oneLine(message.startsWith(opening) ? message.slice(opening.length) : message)}`;
+/** The node, and why it failed. */
+function failureOf(error: RunError, thrown: Thrown | undefined): string {
+  const cause = oneLine(causeOf(error, thrown));
+  return error.node === undefined ? cause : `${error.node}: ${cause}`;
 }
 
 /** Of an error only so much stands in a row, in characters. */

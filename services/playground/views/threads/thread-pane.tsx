@@ -1,4 +1,4 @@
-import type { Thread } from '@agent-workflow/client';
+import type { Run, Thread } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { useAgents, useSeveralAgents } from '../../session/agents.ts';
@@ -17,6 +17,7 @@ import { StatusDot, toneOf } from '../../ui/patterns/status-dot.tsx';
 import { RawOnFault } from '../../ui/patterns/raw-on-fault.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { whyOf } from '../runs/run-words.ts';
+import { useThrown } from '../runs/trace/thrown.ts';
 import { ThreadMenu } from './thread-menu.tsx';
 import { whyOfThread } from './thread-selection.ts';
 import { VersionList } from './version-list.tsx';
@@ -146,7 +147,6 @@ interface RunsOfThreadProps {
 /** The runs of a thread, the newest first. */
 function RunsOfThread({ id, newest }: RunsOfThreadProps) {
   const heading = useId();
-  const several = useSeveralAgents().length > 0;
   const runs = usePages(
     async (cursor, signal) => {
       const page = await client.threads.runs(
@@ -167,7 +167,7 @@ function RunsOfThread({ id, newest }: RunsOfThreadProps) {
           <li key={run.run_id}>
             <a class="thread-run" href={toHash({ view: 'runs', id: run.run_id })}>
               <StatusDot status={run.status} hasWord />
-              <span class="hint">{[whyOf(run), several && run.agent, run.revision].filter(Boolean).join(' · ')}</span>
+              <FactsOfRun run={run} />
               <RelativeTime at={run.created_at} />
             </a>
           </li>
@@ -178,6 +178,12 @@ function RunsOfThread({ id, newest }: RunsOfThreadProps) {
       )}
     </section>
   );
+}
+
+function FactsOfRun({ run }: { readonly run: Run }) {
+  const several = useSeveralAgents().length > 0;
+  const facts = [whyOf(run, useThrown(run)), several && run.agent, run.revision];
+  return <span class="hint">{facts.filter(Boolean).join(' · ')}</span>;
 }
 
 interface WritingProps {

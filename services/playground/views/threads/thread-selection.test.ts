@@ -9,6 +9,7 @@ test('each parameter of the address is a filter', (t) => {
     ...{ search: 'a', agent: 'b', status: ['queued', 'running', 'sleeping'] },
     updated_from: new Date(2026, 10, 23).toISOString(),
   });
+  t.deepEqual(threadFilterOf({ status: 'asking' }, now), { waits_for: 'answer' });
   for (const query of [{ status: 'bogus' }, { days: '0' }, { days: 'x' }]) t.deepEqual(threadFilterOf(query, now), {});
 });
 

@@ -9,6 +9,7 @@ export const threadStatusChoices: readonly {
   readonly statuses: readonly ThreadStatus[];
 }[] = [
   { word: 'interrupted', text: 'Waiting', statuses: ['interrupted'] },
+  { word: 'asking', text: 'Waiting for me', statuses: [] },
   { word: 'under-way', text: 'Under way', statuses: ['queued', 'running', 'sleeping'] },
   { word: 'failed', text: 'Failed', statuses: ['failed'] },
   { word: 'idle', text: 'Idle', statuses: ['idle'] },
@@ -37,7 +38,8 @@ export function threadFilterOf({ search, status, agent, days }: Query, now: numb
   return {
     ...(search && { search }),
     ...(agent && { agent }),
-    ...(statuses && { status: statuses }),
+    ...(statuses && statuses.length > 0 && { status: statuses }),
+    ...(status === 'asking' && { waits_for: 'answer' as const }),
     ...(isRange && {
       updated_from: new Date(date.getFullYear(), date.getMonth(), date.getDate() - count + 1).toISOString(),
     }),
@@ -47,7 +49,7 @@ export function threadFilterOf({ search, status, agent, days }: Query, now: numb
 /** The saved filters that every reader has. */
 export const givenThreadFilters = [
   { name: 'All', query: {} },
-  { name: 'Waiting for me', query: { status: 'interrupted' } },
+  { name: 'Waiting for me', query: { status: 'asking' } },
   { name: 'Failed, 7 days', query: { status: 'failed', days: '7' } },
 ] as const;
 

@@ -1,6 +1,5 @@
-import { digest } from '../../../ui/json-start.ts';
-import { FoldedJson } from '../../../ui/json-tree/folded-json.tsx';
-import { counted, duration } from '../../../ui/format.ts';
+import { JsonTree } from '../../../ui/json-tree/json-tree.tsx';
+import { counted, duration, grouped } from '../../../ui/format.ts';
 import type { RunLog } from '../log/run-log.ts';
 import { goTo } from './run-address.ts';
 import { reportsOf } from './span-reports.ts';
@@ -9,14 +8,11 @@ import { idOf, type SpanNode } from './span-tree.ts';
 /** More reports of a span are found among its events. */
 const mostShown = 50;
 
-/** More characters of a report are shown with its event. */
-const maxText = 1000;
-
 /** What a span has reported of its progress, each with the time since it began, and the way to its events. */
 export function ReportsSection({ node, log }: { readonly node: SpanNode; readonly log: RunLog }) {
   if (node.span.kind === 'takeover' || node.span.kind === 'model') return null;
   const { reports, count } = reportsOf(log.events, node, mostShown);
-  const isBranch = node.span.kind === 'branch';
+  const hasBranches = node.span.kind !== 'branch' && reports.some(({ branch }) => branch !== undefined);
   const openEvents = (): void => goTo({ show: 'events', span: idOf(node), isOfSpan: true, isInside: false });
   return (
     <section class="span-section" aria-label="Reports">
@@ -25,18 +21,14 @@ export function ReportsSection({ node, log }: { readonly node: SpanNode; readonl
           <h3>
             Reports <span>while it ran</span>
           </h3>
-          <ol class="reports">
+          <ol class={hasBranches ? 'reports of-branches' : 'reports'}>
             {reports.map(({ seq, at, custom, branch }) => (
               <li key={seq}>
                 <span class="report-at">+{duration(at - node.startMs)}</span>
-                <div>
-                  {branch !== undefined && !isBranch && <span class="hint">branch {branch} </span>}
-                  {typeof custom === 'object' && custom !== null ? (
-                    <FoldedJson label="" value={custom} />
-                  ) : (
-                    <span dir="auto">{typeof custom === 'string' ? cutOf(custom) : digest(custom)}</span>
-                  )}
-                </div>
+                {hasBranches && (
+                  <span class="report-branch">{branch !== undefined && `branch ${grouped(branch)}`}</span>
+                )}
+                <JsonTree label={`Report at ${duration(at - node.startMs)}`} value={custom} />
               </li>
             ))}
           </ol>
@@ -53,5 +45,3 @@ export function ReportsSection({ node, log }: { readonly node: SpanNode; readonl
     </section>
   );
 }
-
-const cutOf = (text: string): string => (text.length > maxText ? `${text.slice(0, maxText)} …` : text);

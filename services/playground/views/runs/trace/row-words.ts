@@ -1,6 +1,6 @@
 import { counted, duration, grouped } from '../../../ui/format.ts';
 import { nameOf, type RowKind } from './row-kind.ts';
-import { errorOfNode, statusOfNode, tokensOf, tookMs, type SpanNode } from './span-tree.ts';
+import { causeOfNode, statusOfNode, tokensOf, tookMs, type SpanNode } from './span-tree.ts';
 import type { TraceRow } from './trace-rows.ts';
 
 /** What a row says: its name, and a note beside it. */
@@ -72,7 +72,7 @@ function statusNote(node: SpanNode, kind: RowKind): string {
   if (tries > 1) return `failed after ${grouped(tries)} tries`;
   return kind === 'fan' || node.children.some((child) => statusOfNode(child) === 'failed')
     ? 'failed'
-    : (errorOfNode(node)?.message ?? 'failed');
+    : (causeOfNode(node) ?? 'failed');
 }
 
 /** 0 of none. */

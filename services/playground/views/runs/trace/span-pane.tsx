@@ -10,7 +10,7 @@ import type { RunLog } from '../log/run-log.ts';
 import { spanTabs, type SpanTab } from './run-address.ts';
 import { ReportsSection } from './reports-section.tsx';
 import { DiffPanel, ErrorPanel, InputPanel, OutputPanel, PromptPanel, type SpanPanelProps } from './span-panel.tsx';
-import { allOf, errorOfNode, holdersOf, idOf, statusOfNode, tookMs, tokensOf, type SpanNode } from './span-tree.ts';
+import { allOf, causeOfNode, holdersOf, idOf, statusOfNode, tookMs, tokensOf, type SpanNode } from './span-tree.ts';
 import type { StepRecords } from './step-records.ts';
 import { nameOf, rowKindOf } from './row-kind.ts';
 
@@ -107,8 +107,7 @@ function Panel({ tab, tree, onChoose, ...props }: SpanPaneProps & SpanPanelProps
 
 /** A tab that only says that there is nothing. */
 const isEmpty = (tab: SpanTab, node: SpanNode): boolean =>
-  (tab === 'prompt' && node.span.kind !== 'model') ||
-  (tab === 'error' && !errorOfNode(node) && !(node.span.content?.error ?? node.step?.content?.error));
+  (tab === 'prompt' && node.span.kind !== 'model') || (tab === 'error' && causeOfNode(node) === undefined);
 
 /** The model call that began last before a span ended. */
 function nearestModel(tree: readonly SpanNode[], { startMs, endMs = startMs }: SpanNode): SpanNode | undefined {

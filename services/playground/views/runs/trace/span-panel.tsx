@@ -8,7 +8,7 @@ import { FoundMemories } from './found-memories.tsx';
 import { MemoryLink } from '../../../ui/memory-link.tsx';
 import { SentMessages } from './sent-messages.tsx';
 import { answerOf, callOf, outputOf, sentBy } from './span-content.ts';
-import { errorOfNode, holdersOf, statusOfNode, type SpanNode } from './span-tree.ts';
+import { causeOfNode, errorOfNode, holdersOf, statusOfNode, thrownOf, type SpanNode } from './span-tree.ts';
 import { stackParts } from './stack-parts.ts';
 import type { PastFields, StepRecord } from './step-record.ts';
 import { nameOf } from './row-kind.ts';
@@ -147,9 +147,15 @@ function Output({ node, record, showsContent, status }: SpanPanelProps & { reado
   return (
     <>
       {names.length > 0 && !isWholeStep(node) && (
-        <p class="hint">It changed these fields, which are shown as they were after the step.</p>
+        <p class="hint">
+          {span.kind === 'branch'
+            ? 'The record has of a branch only the names of the fields that it changed: these are the values after the whole step, of all branches together.'
+            : 'It changed these fields, which are shown as they were after the step.'}
+        </p>
       )}
-      {names.length > 0 && <JsonTree label="Changed fields" value={output.fields} />}
+      {names.length > 0 && (
+        <JsonTree label={isWholeStep(node) ? 'Changed fields' : 'Fields after the step'} value={output.fields} />
+      )}
       {output.messages.length > 0 && <SentMessages messages={output.messages} />}
       {output.unnamed > 0 && (
         <p class="hint">{counted(output.unnamed, 'more message')} of it are in the output of the step.</p>
@@ -243,27 +249,26 @@ export function PromptPanel({
 /** Why it failed: in words, by its code, where in the code, and what was logged. */
 export function ErrorPanel({ node, showsContent }: SpanPanelProps) {
   const error = errorOfNode(node);
-  const content = node.span.content?.error ?? node.step?.content?.error;
-  if (!error && !content) {
+  const thrown = thrownOf(node);
+  const cause = causeOfNode(node);
+  if (cause === undefined) {
     const inner = node.children.some((child) => statusOfNode(child) === 'failed');
     return <Nothing>{inner ? 'A try within it failed; it went on.' : 'Nothing failed here.'}</Nothing>;
   }
   const tries = triesOf(node);
   return (
     <>
-      <p class="error-line">{error?.message ?? content?.message}</p>
+      <p class="error-line">{cause}</p>
       <dl class="facts-list">
         {error?.code !== undefined && <Fact name="Code">{error.code}</Fact>}
         {error?.reason !== undefined && <Fact name="Reason">{error.reason}</Fact>}
-        {content && content.message !== error?.message && (
-          <Fact name="Cause">{`${content.name}: ${content.message}`}</Fact>
-        )}
+        {error && !error.message.includes(cause) && <Fact name="Callers see">{error.message}</Fact>}
         {tries !== '' && <Fact name="Tries">{tries}</Fact>}
       </dl>
-      {content?.stack === undefined ? (
+      {thrown?.stack === undefined ? (
         <p class="hint">{withheld(node.span, showsContent, 'Its stack')}</p>
       ) : (
-        <Stack stack={content.stack} />
+        <Stack stack={thrown.stack} />
       )}
       <Logs content={node.span.content} />
     </>

@@ -1,4 +1,5 @@
 import type { TraceSpan } from '@agent-workflow/client';
+import { causeOf, type Thrown } from './cause.ts';
 
 /** A span with what ran in it. */
 export interface SpanNode {
@@ -88,7 +89,16 @@ export const tookMs = ({ span, startMs, endMs }: SpanNode, now: number): number 
 export const statusOfNode = ({ span, step }: SpanNode): TraceSpan['status'] =>
   step && step.status !== 'completed' && span.status !== 'failed' ? step.status : span.status;
 
+/** What its code has thrown, where the service shows it. */
+export const thrownOf = ({ span, step }: SpanNode): Thrown | undefined => span.content?.error ?? step?.content?.error;
+
 export const errorOfNode = ({ span, step }: SpanNode): TraceSpan['error'] => span.error ?? step?.error;
+
+/** Why it failed, in words. */
+export function causeOfNode(node: SpanNode): string | undefined {
+  const [error, thrown] = [errorOfNode(node) ?? thrownOf(node), thrownOf(node)];
+  return error && causeOf({ message: error.message, node: node.span.name }, thrown);
+}
 
 /** The span to be looked at first: of a run that failed the innermost that failed last, of any other the slowest. */
 export function firstChosen(nodes: readonly SpanNode[], isFailed: boolean, now: number): SpanNode | undefined {

@@ -1,5 +1,5 @@
 import { nameOf, rowKindOf, type RowKind } from './row-kind.ts';
-import { errorOfNode, idOf, statusOfNode, tookMs, type SpanNode } from './span-tree.ts';
+import { causeOfNode, idOf, statusOfNode, tookMs, type SpanNode } from './span-tree.ts';
 
 /** A row of the trace: where it stands. What it says is in `row-words.ts`, and is made when it is drawn. */
 export interface TraceRow {
@@ -125,7 +125,7 @@ function partBranches(
 function foundIn(nodes: readonly SpanNode[], wanted: string): ReadonlySet<SpanNode> {
   const found = new Set<SpanNode>();
   const visit = (node: SpanNode): boolean => {
-    const text = `${nameOf(node, rowKindOf(node))} ${node.span.kind} ${errorOfNode(node)?.message ?? ''}`.toLowerCase();
+    const text = `${nameOf(node, rowKindOf(node))} ${node.span.kind} ${causeOfNode(node) ?? ''}`.toLowerCase();
     // Every child is visited, also behind one that is found.
     const isInside = node.children.filter(visit).length > 0;
     const isFound = isInside || text.includes(wanted);

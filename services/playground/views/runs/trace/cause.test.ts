@@ -1,0 +1,19 @@
+import test from 'ava';
+import { causeOf } from './cause.ts';
+
+const node = 'pay';
+const hidden = { node, message: 'node "pay" failed: an unexpected error, which is in the log of the service' };
+const stack = '';
+
+test('a cause is what was thrown where it may be seen, else what the service says, without the name of the node', (t) => {
+  t.is(causeOf(hidden), 'an unexpected error, which is in the log of the service');
+  t.is(causeOf(hidden, { name: 'Error', message: 'no money', stack }), 'no money');
+  t.is(causeOf(hidden, { name: 'TypeError', message: 'no money', stack }), 'TypeError: no money');
+  t.is(causeOf({ message: 'late' }), 'late');
+});
+
+test('a sentence that holds what was thrown is not replaced by it', (t) => {
+  const open = { node, message: 'node "pay" failed: the bank says: no money' };
+  t.is(causeOf(open, { name: 'UserError', message: 'no money', stack }), 'the bank says: no money');
+  t.is(causeOf(open, { name: 'Error', message: '', stack }), 'the bank says: no money');
+});
