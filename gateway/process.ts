@@ -8,6 +8,7 @@ import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessChecks, gatewayProcessSettings, hostOf } from './config.ts';
 import { openFileStore, openFileSweep } from './files/index.ts';
 import { createReadinessCheck, watchReadiness } from './upstream/readiness.ts';
+import { openItemSweep } from './item-sweep.ts';
 import { openScheduleSweep } from './schedule-sweep.ts';
 import { openServer } from './server.ts';
 import { retryingExecution } from './upstream/retrying-execution.ts';
@@ -53,6 +54,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   opened.use(watchReadiness(readiness));
   const server = opened.use(await openServer({ app, host, config: values, log }));
   opened.use(openFileSweep({ threads: calledThreads, files, log }));
+  opened.use(openItemSweep({ ...services, log }));
   const { authorize } = auth;
   opened.use(openScheduleSweep({ ...services, ...{ config: values, authorize, secured: file.auth !== null, log } }));
   opened.use(observed.serving());

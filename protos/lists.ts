@@ -87,6 +87,8 @@ const resourceKinds = [
   'assistant_version',
   'completion',
   'expiry',
+  'item',
+  'item_memory',
 ] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 

@@ -305,6 +305,8 @@ export interface ResourceCalls {
   readonly deleteResource: (request: DeleteResourceRequest, call: Call) => Promise<DeleteResourceReply>;
   /** The objects of one kind and owner by id, descending: of ids that are UUIDv7 the newest first. */
   readonly listResources: (request: ListResourcesRequest, call: Call) => Promise<ListResourcesReply>;
+  /** The same without what the objects hold. */
+  readonly listResourceMarks: (request: ListResourceMarksRequest, call: Call) => Promise<ListResourceMarksReply>;
   /** How many objects of one kind an owner has, up to a bound. */
   readonly countResources: (request: CountResourcesRequest, call: Call) => Promise<CountResourcesReply>;
   /** The objects of one kind of all owners that are due by the clock of the record, by due time, owner and id, page by page. */
@@ -408,6 +410,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   putResource: { retry: 'attempt', takesLong: false },
   deleteResource: { retry: 'safe', takesLong: false },
   listResources: { retry: 'safe', takesLong: false },
+  listResourceMarks: { retry: 'safe', takesLong: false },
   countResources: { retry: 'safe', takesLong: false },
   listDueResources: { retry: 'safe', takesLong: false },
 };
@@ -474,6 +477,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   putResource: 'never',
   deleteResource: 'never',
   listResources: 'never',
+  listResourceMarks: 'never',
   countResources: 'never',
   listDueResources: 'never',
 };
@@ -1884,12 +1888,40 @@ export interface ListResourcesRequest {
   readonly owner: string;
   readonly limit: number;
   readonly cursor?: string;
+  /** Only ids from this one on, in the order of their bytes. */
+  readonly fromId?: string;
+  /** Only ids before this one. */
+  readonly belowId?: string;
 }
 
 export interface ListResourcesReply {
   readonly resources: readonly Resource[];
   /** Absent on the last page. */
   readonly cursor?: string;
+}
+
+export interface ListResourceMarksRequest {
+  readonly kind: ResourceKind;
+  readonly owner: string;
+  readonly limit: number;
+  /** Only ids from this one on, in the order of their bytes. */
+  readonly fromId?: string;
+  /** Only ids before this one. */
+  readonly belowId?: string;
+}
+
+export interface ResourceMark {
+  readonly id: string;
+  readonly updatedAt: number;
+  /** When a sweep looks at the object; absent: never. */
+  readonly dueAt?: number;
+}
+
+export interface ListResourceMarksReply {
+  readonly marks: readonly ResourceMark[];
+  readonly hasMore: boolean;
+  /** The clock of the record. */
+  readonly now: number;
 }
 
 export interface CountResourcesRequest {
@@ -1964,6 +1996,7 @@ export const threadsLists: MessageLists = {
   DeleteResourceRequest: { kind: 'ResourceKind' },
   ListResourcesRequest: { kind: 'ResourceKind' },
   ListResourcesReply: { resources: { of: 'Resource' } },
+  ListResourceMarksRequest: { kind: 'ResourceKind' },
   CountResourcesRequest: { kind: 'ResourceKind' },
   ListDueResourcesRequest: { kind: 'ResourceKind' },
 };

@@ -116,6 +116,11 @@ export const sizes = {
   webhookTarget: 4 * KiB,
   /** The id of such an object, in bytes. */
   resourceId: 255,
+  /** The value of an item that an owner stores under a namespace and a key, and the record of such an item. */
+  item: 1 * MiB,
+  itemRow: 1 * MiB + 16 * KiB,
+  /** Namespace and key of such an item together, in bytes. */
+  itemId: 1 * KiB,
   /** Tools that one request declares (a count). */
   tools: 256,
 } as const;

@@ -15,6 +15,7 @@ import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf, type GatewayConfig } from '@agent-workflow/gateway/config';
 import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
 import { createReadinessCheck, watchReadiness } from '@agent-workflow/gateway/upstream/readiness';
+import { openItemSweep } from '@agent-workflow/gateway/item-sweep';
 import { openScheduleSweep } from '@agent-workflow/gateway/schedule-sweep';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway/stores';
@@ -134,6 +135,7 @@ export async function openStandalone(
   });
 
   opened.use(openFileSweep({ threads, files, log }));
+  opened.use(openItemSweep({ ...services, log }));
   const { authorize } = auth;
   opened.use(openScheduleSweep({ ...services, ...{ config: values, authorize, secured: file.auth !== null, log } }));
   opened.use(observed.serving());

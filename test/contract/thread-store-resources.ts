@@ -157,6 +157,35 @@ export function threadStoreResourcesContract(test: TestFn, { name, open, openPar
     t.deepEqual(idsOf(await store.listResources(key, { limit: 5, bytes: 25_000, after: 'c' })), ['b', 'a']);
   });
 
+  check('a list has the ids of a range, with or without what the objects hold', async (t, store) => {
+    for (const id of ['a', 'b.', 'b.c', 'b.é', 'b/', 'c']) await put(store, { id });
+    await put(store, { id: 'b.z', at: 9, dueAt: soon });
+    await put(store, { id: 'b.x', owner: 'u:bob' });
+    for (const [range, ids] of [
+      [{ from: 'b.', after: 'b/' }, ['b.é', 'b.z', 'b.c', 'b.']],
+      [{ from: 'b.d' }, ['c', 'b/', 'b.é', 'b.z']],
+      [{ after: 'b.c' }, ['b.', 'a']],
+      [{ from: 'b.', after: 'b.' }, []],
+      [{}, ['c', 'b/', 'b.é', 'b.z', 'b.c', 'b.', 'a']],
+    ] as const) {
+      t.deepEqual(idsOf(await store.listResources(key, { limit: 10, ...range })), ids);
+      t.deepEqual(idsOf(await store.listResourceMarks(key, { limit: 10, ...range })), ids);
+      t.deepEqual(idsOf(await store.listResourceMarks(key, { limit: 2, ...range })), ids.slice(0, 2));
+    }
+    t.deepEqual(await store.listResourceMarks(key, { limit: 2, from: 'b.c', after: 'b.é' }), [
+      { id: 'b.z', updatedAt: 9, dueAt: soon },
+      { id: 'b.c', updatedAt: 5 },
+    ]);
+  });
+
+  check('an object may be a mebibyte, and a list of such reads few at a time', async (t, store) => {
+    const large = new Uint8Array(1024 * 1024).fill(0x61);
+    for (let n = 0; n < 12; n++) await put(store, { id: `large ${String(n).padStart(2, '0')}`, json: large });
+    t.is((await store.getResource({ ...key, id: 'large 03' }))?.json.byteLength, large.byteLength);
+    t.is((await store.listResources(key, { limit: 20, bytes: 3.5 * 1024 * 1024 })).length, 4);
+    t.is((await store.listResourceMarks(key, { limit: 20 })).length, 12);
+  });
+
   check('objects are counted by kind and owner, up to a bound', async (t, store) => {
     t.is(await store.countResources(key, 10), 0);
     for (const id of ['a', 'b', 'c']) await put(store, { id });

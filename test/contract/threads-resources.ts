@@ -93,6 +93,21 @@ export function threadsResourcesContract(test: TestFn, name: string, open: OpenT
     t.deepEqual(await threads.countResources({ kind: key.kind, owner, atMost: 60 }, call()), { count: 60 });
   });
 
+  check('an item may be larger than other objects, and its id longer', async (t, threads) => {
+    const json = bytes(JSON.stringify('x'.repeat(sizes.item)));
+    const item = { kind: 'item', id: 'n'.repeat(sizes.itemId), json } as const;
+    await put(threads, item);
+    await refused(t, put(threads, { ...item, id: 'n'.repeat(sizes.itemId + 1) }), 'Invalid');
+    await refused(t, put(threads, { ...item, json: bytes(JSON.stringify('x'.repeat(sizes.itemRow))) }), 'Invalid');
+    const list = { kind: 'item', owner, limit: 10 } as const;
+    t.is((await threads.listResources({ ...list, fromId: 'n', belowId: 'o' }, call())).resources.length, 1);
+    t.deepEqual((await threads.listResources({ ...list, belowId: 'n' }, call())).resources, []);
+    const { marks, hasMore, now } = await threads.listResourceMarks({ ...list, fromId: 'n' }, call());
+    t.like(marks, { length: 1, 0: { id: item.id } });
+    t.false(hasMore);
+    t.true(Math.abs(now - Date.now()) < 60_000);
+  });
+
   check('objects are due by the clock of the record, page by page', async (t, threads) => {
     const hour = Date.now() + 3_600_000;
     await put(threads, { id: 'b', dueAt: 1 });

@@ -63,7 +63,19 @@ type Layers = readonly (readonly string[])[];
 const layersOf: Readonly<Record<string, Layers>> = {
   gateway: [
     ['http', 'pages/assets', 'pages/docs', 'redis', 'upstream'],
-    ['assistants', 'auth', 'files', 'idempotency', 'limits', 'pages', 'schedules', 'tickets', 'tools', 'triggers'],
+    [
+      'assistants',
+      'auth',
+      'files',
+      'idempotency',
+      'items',
+      'limits',
+      'pages',
+      'schedules',
+      'tickets',
+      'tools',
+      'triggers',
+    ],
     ['replies'],
     ['middleware'],
     ['dialects/common'],

@@ -57,6 +57,9 @@ const everyYear = { cron: '0 0 1 7 *' };
 /** A run of LangGraph's clients. */
 const ofGraph = (): object => ({ assistant_id: testedAgent, input: { messages: [user('hello')] } });
 
+/** The item that the owner of a thread has put for it. */
+const itemOf = ({ thread_id }: Pick<Ids, 'thread_id'>) => ({ namespace: ['garden', thread_id], key: 'kept' });
+
 /** Bodies that a schema alone cannot tell. */
 const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   createWebhook: () => ({ url: 'https://example.com/hook' }),
@@ -86,6 +89,11 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   lgCreateCron: () => ({ ...ofGraph(), schedule: '0 0 1 7 *' }),
   lgCreateCronForThread: () => ({ ...ofGraph(), schedule: '0 0 1 7 *' }),
   lgUpdateCron: () => ({ enabled: false }),
+  lgPutItem: (ids) => ({ ...itemOf(ids), value: { of: 'the caller' } }),
+  lgGetItem: (ids) => ({ namespace: itemOf(ids).namespace.join('.'), key: 'kept' }),
+  lgDeleteItem: (ids) => itemOf(ids),
+  lgSearchItems: (ids) => ({ namespace_prefix: itemOf(ids).namespace, query: 'cabbage' }),
+  lgListNamespaces: () => ({ prefix: ['garden'] }),
   lgCreateAssistant: () => ({ graph_id: testedAgent, name: 'of the caller' }),
   createAssistant: () => ({ name: 'of the caller' }),
   updateAssistant: () => ({ name: 'of the caller' }),
@@ -171,6 +179,11 @@ async function make(sub: string, [, thread, memoryType]: Kind): Promise<Ids> {
   const { webhook_id } = (await owner.send('POST', '/v1/webhooks', receiver)).body.data as { webhook_id: string };
   const sent = await owner.send('POST', `/v1/webhooks/${webhook_id}/test`, {});
   const { delivery_id } = sent.body.data as { delivery_id: string };
+  await fetch(`${url}/langgraph/store/items`, {
+    method: 'PUT',
+    headers: { ...signedIn(sub), 'content-type': 'application/json' },
+    body: JSON.stringify({ ...itemOf({ thread_id }), value: { secret: 'cabbage' } }),
+  });
   const message_id = messages[0]?.message_id ?? '';
   return {
     thread_id,
@@ -201,7 +214,9 @@ async function sendTo(row: Row, route: Route, ids: Ids, headers: Readonly<Record
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(written(named[name as keyof Ids])),
   );
-  const reply = await fetch(`${url}${path}`, {
+  const inQuery = route.method === 'GET' && inputs[row.name];
+  const query = inQuery ? `?${new URLSearchParams(inQuery(ids) as Record<string, string>).toString()}` : '';
+  const reply = await fetch(`${url}${path}${query}`, {
     method: route.method,
     headers: { ...(!row.takesFile && { 'content-type': 'application/json' }), ...headers },
     ...(row.takesFile && { body: toForm({ file: 'own' }) }),
@@ -280,7 +295,13 @@ async function readAll(): Promise<string> {
   const replies = await Promise.all(
     paths.map(async (path) => (await clientOf('alice').send('GET', path)).body.data as unknown),
   );
-  return JSON.stringify(replies);
+  const items = await Promise.all(
+    hers.map(async ({ thread_id }) => {
+      const path = `/langgraph/store/items?namespace=${itemOf({ thread_id }).namespace.join('.')}&key=kept`;
+      return (await fetch(`${url}${path}`, { headers: signedIn('alice') })).text();
+    }),
+  );
+  return JSON.stringify([...replies, ...items]);
 }
 
 /** What the owner is answered: the result of a run that failed is its failure, no thread here is as a failed run left it, and without a backend nobody deploys agents. */

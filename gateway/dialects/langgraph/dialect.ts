@@ -19,7 +19,7 @@ export const langgraph: Dialect<ServiceEndpoint> = {
   tokenHeader: 'x-api-key',
   cors: {
     allow: ['X-Api-Key', 'Prefer'],
-    expose: ['Location', 'Content-Location', 'X-Pagination-Total', 'X-Pagination-Next'],
+    expose: ['Location', 'Content-Location', 'X-Pagination-Total', 'X-Pagination-Next', 'X-Search-Partial'],
   },
   ignoresUnknownQuery: true,
   agentOfAssistant,

@@ -6,7 +6,7 @@ import type { PutResourceRequest, ResourceCalls } from '@agent-workflow/protos/t
 import { resourcesCursors } from '../lists/cursor.ts';
 import type { ResourceKey, ResourceRecords } from '../ports/resources.ts';
 import { fromJson } from '../record/json.ts';
-import { resourceBytes, dueBytes } from '../record/resource-rows.ts';
+import { dueBytes, markBytes, resourceBytes } from '../record/resource-rows.ts';
 import type { WebhookOwners } from './webhook-owners.ts';
 
 /** The calls about objects that an owner keeps beside threads. What they mean is decided by their callers. */
@@ -44,13 +44,19 @@ export const createResourceCalls = ({
     return {};
   },
 
-  listResources: async ({ owner, kind, limit, cursor }) => {
+  listResources: async ({ owner, kind, limit, cursor, fromId: from, belowId }) => {
     const { toCursor, fromCursor } = resourcesCursors({ owner, kind });
-    const after = cursor === undefined ? undefined : fromCursor(cursor);
-    const rows = await store.listResources({ owner, kind }, { limit: limit + 1, after, bytes: pageBytes });
+    const after = cursor === undefined ? belowId : fromCursor(cursor);
+    const rows = await store.listResources({ owner, kind }, { limit: limit + 1, from, after, bytes: pageBytes });
     const { items, hasMore } = toPage(rows, { limit, sizeOf: resourceBytes });
     const last = items.at(-1);
     return { resources: items, ...(hasMore && last ? { cursor: toCursor(last.id) } : {}) };
+  },
+
+  listResourceMarks: async ({ owner, kind, limit, fromId: from, belowId: after }) => {
+    const rows = await store.listResourceMarks({ owner, kind }, { limit: limit + 1, from, after });
+    const { items, hasMore } = toPage(rows, { limit, sizeOf: markBytes });
+    return { marks: items, hasMore, now: now() };
   },
 
   countResources: async ({ owner, kind, atMost }) => ({ count: await store.countResources({ owner, kind }, atMost) }),
@@ -70,11 +76,16 @@ const absent = ({ kind, id }: ResourceKey): ServiceError => notFound(`${kind} "$
 
 const moved = ({ kind, id }: ResourceKey): ServiceError => conflict(`${kind} "${id}" has another version`);
 
-function refuseWrite({ id, version, json }: PutResourceRequest): void {
+/** The bounds of an object and its id, in bytes. */
+const boundsOf = (kind: ResourceKey['kind']): readonly [json: number, id: number] =>
+  kind === 'item' ? [sizes.itemRow, sizes.itemId] : [sizes.resource, sizes.resourceId];
+
+function refuseWrite({ kind, id, version, json }: PutResourceRequest): void {
+  const [mostJson, mostId] = boundsOf(kind);
   if (id === '') throw invalid(['id'], 'must not be empty', 'string_too_short');
-  refuseOver(Buffer.byteLength(id), sizes.resourceId, ['id']);
+  refuseOver(Buffer.byteLength(id), mostId, ['id']);
   if (version < 1) throw invalid(['version'], 'must be >= 1', 'greater_than_equal');
-  refuseOver(json.byteLength, sizes.resource, ['json']);
+  refuseOver(json.byteLength, mostJson, ['json']);
   try {
     fromJson(json);
   } catch {

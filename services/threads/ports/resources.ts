@@ -37,6 +37,17 @@ export interface DueResourceMark {
   readonly id: string;
 }
 
+/** An object without what it holds. */
+export type ResourceMark = Pick<ResourceRow, 'id' | 'updatedAt' | 'dueAt'>;
+
+/** Which ids of a list are meant. */
+export interface IdRange {
+  /** Only ids from this one on, in the order of their bytes. */
+  readonly from?: string | undefined;
+  /** Only ids before this one. */
+  readonly after?: string | undefined;
+}
+
 export interface DueResource extends DueResourceMark {
   readonly version: number;
 }
@@ -57,8 +68,13 @@ export interface ResourceRecords {
   /** The objects of one kind and owner by id, descending: of ids that are UUIDv7 the newest first. They follow `after`. */
   readonly listResources: (
     of: Pick<ResourceKey, 'kind' | 'owner'>,
-    page: PageLimits & { readonly after?: string | undefined },
+    page: PageLimits & IdRange,
   ) => Promise<readonly ResourceRow[]>;
+  /** The same, without reading what the objects hold. */
+  readonly listResourceMarks: (
+    of: Pick<ResourceKey, 'kind' | 'owner'>,
+    page: IdRange & { readonly limit: number },
+  ) => Promise<readonly ResourceMark[]>;
   /** How many objects of one kind the owner has; those beyond `atMost` are not counted. */
   readonly countResources: (of: Pick<ResourceKey, 'kind' | 'owner'>, atMost: number) => Promise<number>;
   /** At most `limit` objects of one kind of all owners that are due at `until` or before, by due time, owner and id, following `after`. */

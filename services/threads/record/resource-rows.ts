@@ -1,5 +1,5 @@
 import type { ResourceKind } from '@agent-workflow/protos/lists';
-import type { DueResource, ResourceRow } from '../ports/resources.ts';
+import type { DueResource, ResourceMark, ResourceRow } from '../ports/resources.ts';
 import { keyBytes } from './row-sizes.ts';
 import type { Row } from './sql-rows.ts';
 
@@ -27,8 +27,19 @@ export const toDueResource = (row: Row): DueResource => ({
   dueAt: Number(row['due_at']),
 });
 
+/** The columns of {@link toMark}. */
+export const markColumns = 'id, updated_at, due_at';
+
+export const toMark = (row: Row): ResourceMark => ({
+  id: row['id'] as string,
+  updatedAt: Number(row['updated_at']),
+  ...(row['due_at'] === null ? {} : { dueAt: Number(row['due_at']) }),
+});
+
 /** How many bytes an object takes in a reply. */
 export const resourceBytes = ({ owner, id, json }: Pick<ResourceRow, 'owner' | 'id' | 'json'>): number =>
   json.byteLength + keyBytes({ owner, threadId: id });
 
 export const dueBytes = ({ owner, id }: DueResource): number => keyBytes({ owner, threadId: id });
+
+export const markBytes = ({ id }: ResourceMark): number => keyBytes({ owner: '', threadId: id });

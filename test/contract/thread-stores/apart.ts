@@ -88,6 +88,7 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     putResource: (write) => store.putResource(ofResource(write)),
     deleteResource: (key, version) => store.deleteResource(ofResource(key), version),
     listResources: async (of, page) => resourcesOf(await store.listResources(ofResource(of), page)),
+    listResourceMarks: (of, page) => store.listResourceMarks(ofResource(of), page),
     countResources: (of, atMost) => store.countResources(ofResource(of), atMost),
     listDueResources: async (kind, { limit, after, until }) =>
       ours(await store.listDueResources(kind, { until, limit: everything, after: after && ofResource(after) })).slice(

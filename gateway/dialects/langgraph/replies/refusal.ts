@@ -10,13 +10,22 @@ const wholeText = 'whole_text';
 export const refusalWith = (code: ErrorCode, text: string): ServiceError =>
   new ServiceError(code, text, { details: [{ field: [], msg: text, type: wholeText }] });
 
+/** The type of a detail that is the whole body of a refusal. */
+const wholeBody = 'whole_body';
+
+/** The same, as a text without anything around it. */
+export const bareRefusal = (code: ErrorCode, text: string): ServiceError =>
+  new ServiceError(code, text, { details: [{ field: [], msg: text, type: wholeBody }] });
+
 /** Whether an error has a text of its own. */
 export const hasWholeText = ({ details }: ServiceError): boolean => details.some(({ type }) => type === wholeText);
 
 /** An error as LangGraph Server sends it: `{"detail": text}`. A request that makes no sense is 422 there, and never 400. */
 export function refuse(refusal: Refusal): RefusalReply {
   const status = refusal.code === 'BadRequest' ? 422 : refusal.status;
-  return { status, headers, body: JSON.stringify({ detail: textOf(refusal) }) };
+  const [first] = refusal.details ?? [];
+  const body = first?.type === wholeBody ? first.msg : { detail: textOf(refusal) };
+  return { status, headers, body: JSON.stringify(body) };
 }
 
 function textOf({ code, message, details = [] }: Refusal): string {

@@ -4,6 +4,7 @@ import { cronRows } from './crons.ts';
 import { foundAssistantRows } from './found-assistants.ts';
 import { foundThreadRows } from './found-threads.ts';
 import { runRows } from './runs.ts';
+import { storeRows } from './store.ts';
 import { streamRows } from './streams.ts';
 import { systemRows } from './system.ts';
 import { stateRows } from './thread-states.ts';
@@ -20,4 +21,5 @@ export const rows: readonly ServiceEndpoint[] = [
   ...cronRows,
   ...runRows,
   ...streamRows,
+  ...storeRows,
 ];

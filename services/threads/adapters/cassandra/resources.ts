@@ -5,12 +5,14 @@ import type { ResourceKind } from '@agent-workflow/protos/lists';
 import type {
   DueResource,
   DueResourceMark,
+  IdRange,
   ResourceKey,
+  ResourceMark,
   ResourceRecords,
   ResourceRow,
   ResourceWrite,
 } from '../../ports/resources.ts';
-import { resourceBytes, resourceColumns, toResource } from '../../record/resource-rows.ts';
+import { markColumns, resourceBytes, resourceColumns, toMark, toResource } from '../../record/resource-rows.ts';
 import { betweenTries } from './change/change.ts';
 import type { Row, Session, Statement } from './client/client.ts';
 import { chunksOf, mapConcurrently, pagesOf } from './rows/log.ts';
@@ -28,6 +30,10 @@ interface ResourcesOptions {
 /** The width of the buckets in which the journal notes when objects are due, in milliseconds. */
 const bucketMs = 5000;
 
+/** Rows of a list that are read first: each may be as large as an object may be. Those after them are read by their size. */
+const firstRows = 8;
+const marksAtOnce = 2000;
+
 const ofKey = 'WHERE owner = ? AND kind = ? AND id = ?';
 const selectRow = `SELECT ${resourceColumns}, attempt FROM resource ${ofKey}`;
 const insertRow = `INSERT INTO resource (owner, kind, id, version, attempt, json, created_at, updated_at, due_at)
@@ -35,6 +41,7 @@ const insertRow = `INSERT INTO resource (owner, kind, id, version, attempt, json
 const updateRow = `UPDATE resource SET version = ?, attempt = ?, json = ?, updated_at = ?, due_at = ? ${ofKey} IF version = ?`;
 const deleteRow = `DELETE FROM resource ${ofKey} IF version = ?`;
 const selectRows = `SELECT ${resourceColumns} FROM resource WHERE owner = ? AND kind = ?`;
+const selectMarks = `SELECT ${markColumns} FROM resource WHERE owner = ? AND kind = ?`;
 const selectVersions = 'SELECT version FROM resource WHERE owner = ? AND kind = ? LIMIT ?';
 
 /**
@@ -107,20 +114,27 @@ export function createResources({ session, now, deadlineMs, aside }: ResourcesOp
         return isApplied;
       }),
 
-    listResources: async ({ owner, kind }, { after, limit, bytes }) => {
+    listResources: async ({ owner, kind }, { limit, bytes, ...range }) => {
       const rows: ResourceRow[] = [];
       const isEnough = createQuota(bytes);
-      const statement =
-        after === undefined
-          ? { cql: selectRows, params: [owner, kind] }
-          : { cql: `${selectRows} AND id < ?`, params: [owner, kind, after] };
-      for await (const page of pagesOf(session, statement, { most: limit })) {
+      const statement = inRange(selectRows, [owner, kind], range);
+      for await (const page of pagesOf(session, statement, { most: limit, first: firstRows })) {
         for (const row of page.map(fromRow)) {
           rows.push(row);
           if (rows.length === limit || isEnough(resourceBytes(row))) return rows;
         }
       }
       return rows;
+    },
+
+    listResourceMarks: async ({ owner, kind }, { limit, ...range }) => {
+      const marks: ResourceMark[] = [];
+      const statement = inRange(selectMarks, [owner, kind], range);
+      for await (const page of pagesOf(session, statement, { most: limit, first: marksAtOnce })) {
+        marks.push(...page.map(toMark));
+        if (marks.length >= limit) break;
+      }
+      return marks.slice(0, limit);
     },
 
     countResources: async ({ owner, kind }, atMost) =>
@@ -144,6 +158,12 @@ export function createResources({ session, now, deadlineMs, aside }: ResourcesOp
     },
   };
 }
+
+/** A list of one partition, of the ids of a range. */
+const inRange = (cql: string, params: readonly string[], { from, after }: IdRange): Statement => ({
+  cql: `${cql} ${after === undefined ? '' : 'AND id < ?'} ${from === undefined ? '' : 'AND id >= ?'}`,
+  params: [...params, ...[after, from].filter((id) => id !== undefined)],
+});
 
 interface Stored {
   readonly row: ResourceRow;

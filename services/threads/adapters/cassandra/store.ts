@@ -168,6 +168,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     putResource: (write) => hold(() => resources.putResource(write)),
     deleteResource: (key, version) => hold(() => resources.deleteResource(key, version)),
     listResources: (of, page) => hold(() => resources.listResources(of, page)),
+    listResourceMarks: (of, page) => hold(() => resources.listResourceMarks(of, page)),
     countResources: (of, atMost) => hold(() => resources.countResources(of, atMost)),
     listDueResources: (kind, page) => hold(() => resources.listDueResources(kind, page)),
     // The server drops each by its age.

@@ -1,5 +1,12 @@
-import type { ResourceRecords, ResourceWrite } from '../../ports/resources.ts';
-import { resourceBytes, resourceColumns, toDueResource, toResource } from '../../record/resource-rows.ts';
+import type { IdRange, ResourceRecords, ResourceWrite } from '../../ports/resources.ts';
+import {
+  markColumns,
+  resourceBytes,
+  resourceColumns,
+  toDueResource,
+  toMark,
+  toResource,
+} from '../../record/resource-rows.ts';
 import { take } from '../../record/sql-rows.ts';
 import type { Session } from './client.ts';
 import { pageOf } from './pages.ts';
@@ -20,6 +27,14 @@ const valuesOf = ({ owner, kind, id, version, attempt, json, at, dueAt }: Resour
 /** Makes an object as part of a change of a thread; one that is there already stays as it is. */
 export const makeResource = ({ write }: Pick<Transaction, 'write'>, made: ResourceWrite): Promise<unknown> =>
   write(insertRow, valuesOf(made));
+
+/** What a range of ids adds to a statement, from its third parameter on. */
+function inRange({ from, after }: IdRange): { readonly where: string; readonly params: readonly string[] } {
+  const params = [after, from].filter((id) => id !== undefined);
+  const isBelow = after === undefined ? '' : 'AND x.id < $3';
+  const isFrom = from === undefined ? '' : `AND x.id >= $${String(2 + params.length)}`;
+  return { where: `${isBelow} ${isFrom}`, params };
+}
 
 /** Objects that an owner has beside threads, a row each. */
 export const createResources = ({ query }: Session): ResourceRecords => ({
@@ -44,20 +59,30 @@ export const createResources = ({ query }: Session): ResourceRecords => ({
     return dropped.length === 1;
   },
 
-  listResources: async ({ owner, kind }, { after, limit, bytes }) => {
-    const behind = after === undefined ? [] : [after];
+  listResources: async ({ owner, kind }, { limit, bytes, ...range }) => {
+    const { where, params } = inRange(range);
     const page = pageOf({
       columns: resourceColumns,
       size: '512 + octet_length(json)',
-      from: `FROM resources AS x WHERE x.owner = $1 AND x.kind = $2 ${after === undefined ? '' : 'AND x.id < $3'}`,
+      from: `FROM resources AS x WHERE x.owner = $1 AND x.kind = $2 ${where}`,
       order: 'x.id DESC',
-      firstParam: 3 + behind.length,
+      firstParam: 3 + params.length,
       ...{ limit, bytes },
     });
     return take(
-      await query(page.sql, [owner, kind, ...behind, ...page.params]),
+      await query(page.sql, [owner, kind, ...params, ...page.params]),
       ...([toResource, resourceBytes, bytes] as const),
     );
+  },
+
+  listResourceMarks: async ({ owner, kind }, { limit, ...range }) => {
+    const { where, params } = inRange(range);
+    const rows = await query(
+      `SELECT ${markColumns} FROM resources AS x WHERE x.owner = $1 AND x.kind = $2 ${where}
+       ORDER BY x.id DESC LIMIT $${String(3 + params.length)}`,
+      [owner, kind, ...params, limit],
+    );
+    return rows.map(toMark);
   },
 
   countResources: async ({ owner, kind }, atMost) => {

@@ -1,6 +1,13 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import type { ResourceRecords, ResourceWrite } from '../../ports/resources.ts';
-import { resourceBytes, resourceColumns, toDueResource, toResource } from '../../record/resource-rows.ts';
+import type { IdRange, ResourceRecords, ResourceWrite } from '../../ports/resources.ts';
+import {
+  markColumns,
+  resourceBytes,
+  resourceColumns,
+  toDueResource,
+  toMark,
+  toResource,
+} from '../../record/resource-rows.ts';
 import { take } from '../../record/sql-rows.ts';
 
 const ofKey = 'WHERE owner = ? AND kind = ? AND id = ?';
@@ -21,12 +28,20 @@ export function createResources(db: Sqlite): ResourceRecords {
         () => prepare(`DELETE FROM resources ${ofKey} AND version = ?`).run(owner, kind, id, version).changes === 1,
       ),
 
-    listResources: ({ owner, kind }, { after, limit, bytes }) => {
+    listResources: ({ owner, kind }, { limit, bytes, ...range }) => {
+      const { where, params } = inRange(range);
       const rows = prepare(
-        `SELECT ${resourceColumns} FROM resources WHERE owner = ? AND kind = ? ${after === undefined ? '' : 'AND id < ?'}
-         ORDER BY id DESC LIMIT ?`,
-      ).iterate(owner, kind, ...(after === undefined ? [] : [after]), limit);
+        `SELECT ${resourceColumns} FROM resources WHERE owner = ? AND kind = ? ${where} ORDER BY id DESC LIMIT ?`,
+      ).iterate(owner, kind, ...params, limit);
       return Promise.resolve(take(rows, toResource, resourceBytes, bytes));
+    },
+
+    listResourceMarks: ({ owner, kind }, { limit, ...range }) => {
+      const { where, params } = inRange(range);
+      const rows = prepare(
+        `SELECT ${markColumns} FROM resources WHERE owner = ? AND kind = ? ${where} ORDER BY id DESC LIMIT ?`,
+      ).all(owner, kind, ...params, limit);
+      return Promise.resolve(rows.map(toMark));
     },
 
     countResources: ({ owner, kind }, atMost) => {
@@ -44,6 +59,12 @@ export function createResources(db: Sqlite): ResourceRecords {
       return Promise.resolve(rows.map(toDueResource));
     },
   };
+}
+
+/** What a range of ids adds to a statement. */
+function inRange({ from, after }: IdRange): { readonly where: string; readonly params: readonly string[] } {
+  const where = `${after === undefined ? '' : 'AND id < ?'} ${from === undefined ? '' : 'AND id >= ?'}`;
+  return { where, params: [after, from].filter((id) => id !== undefined) };
 }
 
 export function putResource({ prepare }: Sqlite, write: ResourceWrite): number | undefined {
