@@ -46,7 +46,7 @@ export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[], kept?
   const shownFor = useRef(kept && asked);
   const read = (cursor: string | undefined, { signal }: AbortController): void => {
     state.value = { ...state.peek(), error: undefined, hasFailedFirst: false, isLoading: true };
-    latest.current(cursor, signal).then(
+    readOn(latest.current, cursor, signal).then(
       (page) => {
         if (signal.aborted) return;
         const before = cursor === undefined ? [] : state.peek().items;
@@ -79,6 +79,16 @@ export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[], kept?
     state.value = { ...state.peek(), items: change(state.peek().items) };
   };
   return { state, more, again, edit };
+}
+
+/** A filter may leave nothing of a page: so many are read at a time until one has an item. */
+const pagesAtOnce = 5;
+
+async function readOn<T>(load: LoadPage<T>, cursor: string | undefined, signal: AbortSignal): Promise<ListPage<T>> {
+  let page = await load(cursor, signal);
+  for (let count = 1; count < pagesAtOnce && page.items.length === 0 && page.cursor !== undefined; count++)
+    page = await load(page.cursor, signal);
+  return page;
 }
 
 const isSame = (some: readonly unknown[] | undefined, others: readonly unknown[]): boolean =>

@@ -27,7 +27,7 @@ test('a day is called as people call it', (t) => {
   const now = at(2026, 10, 29, 12);
   t.is(dayName(at(2026, 10, 29, 1), now), 'Today');
   t.is(dayName(at(2026, 10, 28, 23), now), 'Yesterday');
-  t.regex(dayName(at(2026, 10, 27, 12), now), /^Friday,? 27 November$/);
-  t.is(dayName(at(2025, 10, 27, 12), now), '27 November 2025');
+  t.regex(dayName(at(2026, 10, 27, 12), now), /^Friday,? (27 November|November 27)$/);
+  t.regex(dayName(at(2025, 10, 27, 12), now), /^(27 November,?|November 27,) 2025$/);
   t.is(dayName(Number.NaN, now), 'Unknown day');
 });

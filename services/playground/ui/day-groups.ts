@@ -1,5 +1,7 @@
+import { longDay } from './time-text.ts';
+
 /** An entry of a list that is parted by days: a heading, or an item. */
-export type DayEntry<T> =
+type DayEntry<T> =
   | { readonly kind: 'day'; readonly key: string; readonly at: number; readonly items: readonly T[] }
   | { readonly kind: 'item'; readonly key: string; readonly item: T };
 
@@ -30,9 +32,6 @@ export function groupByDay<T>(
   return entries;
 }
 
-const thisYear = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' });
-const anyYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric' });
-
 /** What a day is called: `Today`, `Yesterday`, `Friday 27 November`, with the year where it is another one. Both in milliseconds since 1970. */
 export function dayName(at: number, now: number): string {
   const day = dayOf(at);
@@ -40,5 +39,5 @@ export function dayName(at: number, now: number): string {
   const today = new Date(now);
   if (day === dayOf(now)) return 'Today';
   if (day === dayOf(new Date(today.getFullYear(), today.getMonth(), today.getDate() - 1).getTime())) return 'Yesterday';
-  return (new Date(at).getFullYear() === today.getFullYear() ? thisYear : anyYear).format(at);
+  return longDay(at, now);
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { clockTime, counted, dayTime, duration, times, percent } from './format.ts';
+import { counted, duration, percent, sizeText, times } from './format.ts';
 
 test('a duration is written in the units that fit it', (t) => {
   const written = [-5, 0, 999, 1000, 59_900, 60_000, 3_599_000, 3_600_000, 47 * 3_600_000, 72 * 3_600_000].map(
@@ -7,13 +7,6 @@ test('a duration is written in the units that fit it', (t) => {
   );
   const units = ['0 ms', '0 ms', '999 ms', '1.0 s', '59.9 s', '1 min 0 s', '59 min 59 s', '1 h 0 min'];
   t.deepEqual(written, [...units, '47 h 0 min', '3 days']);
-});
-
-test('a time of today is written without its day, and one that is none not at all', (t) => {
-  const now = Date.parse('2026-05-05T12:00:00');
-  t.is(dayTime(now - 1000, now), clockTime(now - 1000));
-  t.true(dayTime(now - 86_400_000, now).endsWith(`, ${clockTime(now)}`));
-  t.is(dayTime(NaN, now), '');
 });
 
 test('one is not many', (t) => {
@@ -33,4 +26,10 @@ test('a part that is there is never none', (t) => {
   t.is(percent(1 / 5167), '< 0.1 %');
   t.is(percent(0.0312), '3.1 %');
   t.is(percent(0.5), '50 %');
+});
+
+test('sizes are said in the unit that fits', (t) => {
+  t.deepEqual([0, 999, 1000, 1_234_567, 25_000_000, 3e12].map(sizeText), [
+    ...['0 B', '999 B', '1.0 kB', '1.2 MB', '25 MB', '3000 GB'],
+  ]);
 });

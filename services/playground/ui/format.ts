@@ -9,23 +9,6 @@ export function duration(ms: number): string {
   return `${String(Math.round(minutes / 60 / 24))} days`;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hour12: false,
-});
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-
-/** The time of the day, to the second, of milliseconds since 1970. */
-export const clockTime = (at: number): string => (Number.isFinite(at) ? clock.format(at) : '');
-
-/** Day and time; today's times without the day. */
-export function dayTime(at: number, now: number): string {
-  if (!Number.isFinite(at)) return '';
-  return day.format(at) === day.format(now) ? clockTime(at) : `${day.format(at)}, ${clockTime(at)}`;
-}
-
 const numbers = new Intl.NumberFormat('en');
 
 /** A number for people, as the page's English has it: `1,200`. */
@@ -43,3 +26,11 @@ export function percent(share: number): string {
 
 /** How often: `once`, `2 times`. */
 export const times = (count: number): string => (count === 1 ? 'once' : counted(count, 'time'));
+
+/** A size in bytes for people, in powers of 1000: `512 B`, `1.2 MB`. */
+export function sizeText(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB'];
+  const at = Math.min(units.length - 1, bytes < 1000 ? 0 : Math.floor(Math.log10(bytes) / 3));
+  const value = bytes / 1000 ** at;
+  return `${at === 0 ? String(value) : value.toFixed(value < 10 ? 1 : 0)} ${units[at] ?? ''}`;
+}

@@ -23,16 +23,20 @@ export function LoadMore({ pages, thing, things = `${thing}s`, more, again }: Lo
       </span>
       {cursor !== undefined && (
         <button type="button" disabled={isLoading} onClick={more}>
-          Load more {things}
+          {items.length === 0 ? 'Search further' : `Load more ${things}`}
         </button>
       )}
     </div>
   );
 }
 
-function sentenceOf({ items: { length }, cursor, isLoading }: Pages<unknown>, thing: string, things: string): string {
+function sentenceOf(
+  { items: { length }, cursor, isLoading, error }: Pages<unknown>,
+  thing: string,
+  things: string,
+): string {
   if (isLoading) return 'Loading …';
-  if (length === 0) return '';
+  if (length === 0) return cursor === undefined || error !== undefined ? '' : `None among the newest ${things}`;
   if (cursor === undefined) return counted(length, thing, things);
   return length === 1 ? `The first ${thing}` : `The first ${counted(length, thing, things)}`;
 }

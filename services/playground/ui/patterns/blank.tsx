@@ -7,14 +7,14 @@ interface BlankProps {
   readonly text?: ComponentChildren;
   /** The first thing to do: a link or a button. */
   readonly action?: ComponentChildren;
-  /** A page of the guide. */
+  /** A page of the guide: where there is none of its kind yet, not where none was found. Beside it no other of these is shown. */
   readonly docs?: string;
 }
 
 /** Stands where a list or a detail has nothing to show. */
 export function Blank({ title, text, action, docs }: BlankProps) {
   return (
-    <div class="blank">
+    <div class={docs === undefined ? 'blank' : 'blank blank-first'}>
       <h2>{title}</h2>
       {text !== undefined && <p>{text}</p>}
       {(action !== undefined || docs !== undefined) && (

@@ -1,6 +1,7 @@
 import { tickedNow } from '../../session/minute.ts';
 import { serviceNow } from '../../session/clock.ts';
-import { exactTime, relativeTime, timeAgo } from '../relative-time.ts';
+import { relativeTime, timeAgo } from '../relative-time.ts';
+import { exactTime } from '../time-text.ts';
 
 interface RelativeTimeProps {
   /** ISO 8601, or milliseconds since 1970. Anything else is shown as nothing. */

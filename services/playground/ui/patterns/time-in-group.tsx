@@ -1,8 +1,6 @@
 import { dayOf } from '../day-groups.ts';
-import { exactTime } from '../relative-time.ts';
+import { clockMinute, exactTime } from '../time-text.ts';
 import { RelativeTime } from './relative-time.tsx';
-
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** A time below the heading of its day, in milliseconds since 1970: how long ago it was today, the clock of any other day. */
 export function TimeInGroup({ at, now }: { readonly at: number; readonly now: number }) {
@@ -10,7 +8,7 @@ export function TimeInGroup({ at, now }: { readonly at: number; readonly now: nu
   if (dayOf(at) === dayOf(now)) return <RelativeTime at={at} />;
   return (
     <time class="time" dateTime={new Date(at).toISOString()} data-exact={exactTime(at)}>
-      {clock.format(at)}
+      {clockMinute(at)}
     </time>
   );
 }

@@ -1,3 +1,4 @@
+import { sizeText } from '../../ui/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import type { Attached, Attachments as Kept } from './attached.ts';
 
@@ -54,11 +55,6 @@ const AttachedFile = ({ file: { name, size }, isDisabled, onTaken }: AttachedFil
     </button>
   </li>
 );
-
-function sizeText(bytes: number): string {
-  if (bytes < 1024) return `${String(bytes)} B`;
-  return bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
-}
 
 interface AttachButtonProps {
   readonly isDisabled: boolean;

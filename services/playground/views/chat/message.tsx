@@ -1,7 +1,7 @@
 import type { ReadonlySignal } from '@preact/signals';
 import { textOf } from '@agent-workflow/client';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { exactTime } from '../../ui/relative-time.ts';
+import { dayMinute, exactTime } from '../../ui/time-text.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { MemoryLink } from '../../ui/memory-link.tsx';
 import { Answered } from './answered.tsx';
@@ -47,15 +47,7 @@ const names: Readonly<Record<Entry['role'], string>> = {
   tool: 'Tool',
 };
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
-const calendar = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'short' });
-
-/** The time of day, with the day where it is not today. */
-function timeOf(timestamp: string): string {
-  const time = Date.parse(timestamp);
-  if (Number.isNaN(time)) return timestamp;
-  return (new Date(time).toDateString() === new Date().toDateString() ? clock : calendar).format(time);
-}
+const timeOf = (timestamp: string): string => dayMinute(Date.parse(timestamp), Date.now()) || timestamp;
 
 /** A message of the thread with what can be done with it. */
 export function Message({ entry, conversation, agent, actions, isFirst, isLast }: MessageProps) {

@@ -1,4 +1,5 @@
 import { toHash } from '../../session/route.ts';
+import { timeText } from '../../ui/time-text.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { counted, duration, grouped } from '../../ui/format.ts';
 import { Fold } from '../../ui/fold.tsx';
@@ -82,10 +83,8 @@ const words: Readonly<Record<RunState['status'], string>> = {
   stopped: 'Stopped',
 };
 
-const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' });
-
 const statusText = ({ status, wakeAt }: RunState): string =>
-  status === 'sleeping' && wakeAt !== undefined ? `Sleeping until ${clock.format(Date.parse(wakeAt))}` : words[status];
+  status === 'sleeping' && wakeAt !== undefined ? `Sleeping until ${timeText(wakeAt)}` : words[status];
 
 function connectionText({ runs: { connection } }: Chat): string {
   if (connection.value === 'lost') return 'The connection to the run was cut. Connecting again …';

@@ -4,21 +4,18 @@ import { serviceNow } from '../../session/clock.ts';
 import type { LiveList } from '../../session/live-list.ts';
 import { go, route, toHash } from '../../session/route.ts';
 import { ChoiceBox } from '../../ui/choice-box.tsx';
-import { dayName, groupByDay, type DayEntry } from '../../ui/day-groups.ts';
-import { grouped } from '../../ui/format.ts';
+import { dayName, groupByDay } from '../../ui/day-groups.ts';
+import { grouped, sizeText } from '../../ui/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { LoadMore } from '../../ui/load-more.tsx';
-import { NewItems } from '../../ui/new-items.tsx';
 import { Blank } from '../../ui/patterns/blank.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { ListPane } from '../../ui/patterns/list-pane.tsx';
+import { Listed } from '../../ui/patterns/listed.tsx';
 import { Row } from '../../ui/patterns/row.tsx';
-import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { TimeInGroup } from '../../ui/patterns/time-in-group.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
 import { isDeleted } from './deleting.ts';
-import { kindChoices, sentRanges, sizeText } from './file-selection.ts';
+import { kindChoices, sentRanges } from './file-selection.ts';
 import type { FailedUpload } from './uploads.ts';
 
 type Query = Readonly<Record<string, string>>;
@@ -122,31 +119,27 @@ interface RowsProps extends Pick<FileListProps, 'files' | 'query' | 'openId' | '
 }
 
 function Rows({ files, listed, query, openId, onSend }: RowsProps) {
-  const { cursor, isLoading, error } = files.state.value;
   const entries = useMemo(() => groupByDay(listed, { keyOf: ({ file_id: id }) => id, timeOf: sentAt }), [listed]);
-  if (listed.length === 0 && error !== undefined) return <Failure error={error} retry={files.again} />;
-  if (listed.length === 0 && isLoading) return <Skeleton rows={8} />;
-  if (listed.length === 0 && cursor === undefined) return <NoFiles query={query} onSend={onSend} />;
   const now = serviceNow();
-  const render = (entry: DayEntry<FileInfo>) =>
-    entry.kind === 'day' ? (
-      <h2 class="group">{dayName(entry.at, now)}</h2>
-    ) : (
-      <FileRow file={entry.item} isOpen={entry.item.file_id === openId} {...{ query, now }} />
-    );
   return (
-    <>
-      <NewItems count={files.waiting.value} onShow={files.showNew} />
-      <VirtualList
-        label="List of files"
-        items={entries}
-        estimate={52}
-        keyOf={({ key }) => key}
-        render={render}
-        onNearEnd={files.more}
-      />
-      <LoadMore pages={{ ...files.state.value, items: listed }} thing="file" more={files.more} again={files.again} />
-    </>
+    <Listed
+      list={files}
+      items={listed}
+      entries={entries}
+      label="List of files"
+      thing="file"
+      isCounted
+      estimate={52}
+      keyOf={({ key }) => key}
+      none={<NoFiles query={query} onSend={onSend} />}
+      render={(entry) =>
+        entry.kind === 'day' ? (
+          <h2 class="group">{dayName(entry.at, now)}</h2>
+        ) : (
+          <FileRow file={entry.item} isOpen={entry.item.file_id === openId} {...{ query, now }} />
+        )
+      }
+    />
   );
 }
 

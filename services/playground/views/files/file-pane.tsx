@@ -15,7 +15,7 @@ import { Plain } from '../../ui/plain.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { isDeleted } from './deleting.ts';
-import { sizeText } from './file-selection.ts';
+import { sizeText } from '../../ui/format.ts';
 
 interface FilePaneProps {
   readonly id: string;

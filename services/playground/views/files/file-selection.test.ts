@@ -1,5 +1,5 @@
 import test from 'ava';
-import { fileFilterOf, fileSelectionOf, sizeText } from './file-selection.ts';
+import { fileFilterOf, fileSelectionOf } from './file-selection.ts';
 
 test('an address selects files by text, kind and time, and what else stands in it selects nothing', (t) => {
   t.deepEqual(fileSelectionOf({ search: 'a', kind: 'image', days: '', tab: 'x' }), { search: 'a', kind: 'image' });
@@ -10,10 +10,4 @@ test('an address selects files by text, kind and time, and what else stands in i
     from: new Date(2026, 0, 30).toISOString(),
   });
   for (const days of ['0', '-1', '1.5', '1e9', 'x']) t.deepEqual(fileFilterOf({ days, kind: 'x' }, now), {});
-});
-
-test('sizes are said in the unit that fits', (t) => {
-  t.deepEqual([0, 999, 1000, 1_234_567, 25_000_000, 3e12].map(sizeText), [
-    ...['0 B', '999 B', '1.0 kB', '1.2 MB', '25 MB', '3000 GB'],
-  ]);
 });

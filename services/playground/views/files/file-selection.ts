@@ -42,11 +42,3 @@ export function fileFilterOf({ search, kind, days }: Query, now: number): FilesQ
     ...(isRange && { from: new Date(date.getFullYear(), date.getMonth(), date.getDate() - count + 1).toISOString() }),
   };
 }
-
-/** A size in bytes for people, in powers of 1000: `512 B`, `1.2 MB`. */
-export function sizeText(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB'];
-  const at = Math.min(units.length - 1, bytes < 1000 ? 0 : Math.floor(Math.log10(bytes) / 3));
-  const value = bytes / 1000 ** at;
-  return `${at === 0 ? String(value) : value.toFixed(value < 10 ? 1 : 0)} ${units[at] ?? ''}`;
-}

@@ -4,10 +4,10 @@ import type { PagedList } from '../../session/pages.ts';
 import { toHash } from '../../session/route.ts';
 import { grouped } from '../../ui/format.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { LoadMore } from '../../ui/load-more.tsx';
 import { Blank } from '../../ui/patterns/blank.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { ListPane } from '../../ui/patterns/list-pane.tsx';
+import { Listed } from '../../ui/patterns/listed.tsx';
 import { Menu } from '../../ui/patterns/menu.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
@@ -97,18 +97,18 @@ function ListActions({ listed, place, isSearch, onNew }: ListActionsProps) {
 type NewestProps = Pick<MemoryListProps, 'listed' | 'query' | 'openId' | 'onNew'>;
 
 function Newest({ listed, query, openId, onNew }: NewestProps) {
-  const { items, cursor, isLoading, error } = listed.state.value;
-  const left = items.filter(({ id }) => !isForgotten(id));
-  if (items.length === 0 && error !== undefined) return <Failure error={error} retry={listed.again} />;
-  if (items.length === 0 && isLoading) return <Skeleton rows={8} />;
-  if (left.length === 0 && cursor === undefined) return <NoMemories query={query} onNew={onNew} />;
+  const left = listed.state.value.items.filter(({ id }) => !isForgotten(id));
   return (
-    <>
-      <Rows {...{ items: left, query, openId }} onNearEnd={listed.more} />
-      {(cursor !== undefined || error !== undefined) && (
-        <LoadMore pages={listed.state.value} thing="memory" things="memories" more={listed.more} again={listed.again} />
-      )}
-    </>
+    <Listed
+      {...rowsOf({ query, openId })}
+      list={listed}
+      items={left}
+      entries={left}
+      thing="memory"
+      things="memories"
+      isCounted
+      none={<NoMemories query={query} onNew={onNew} />}
+    />
   );
 }
 
@@ -168,7 +168,7 @@ function Found({ found, place, query, openId }: FoundProps) {
       <p class="found-line" role="status" aria-busy={isLoading}>
         {grouped(count)} found {strategies[place.strategy].found}
       </p>
-      <Rows {...{ items: left.slice(0, count), query, openId, found }} />
+      <VirtualList {...rowsOf({ query, openId, found })} items={left.slice(0, count)} />
       <div class="load-more">
         {rest > 0 && (
           <button type="button" onClick={() => void (wholeOf.value = key)}>
@@ -188,30 +188,21 @@ function Found({ found, place, query, openId }: FoundProps) {
   );
 }
 
-interface RowsProps {
-  readonly items: readonly Memory[];
-  readonly query: Query;
-  readonly openId: string | undefined;
+interface RowsProps extends Pick<MemoryListProps, 'query' | 'openId'> {
   readonly found?: FoundMemories;
-  readonly onNearEnd?: () => void;
 }
 
-function Rows({ items, query, openId, found, onNearEnd }: RowsProps) {
-  return (
-    <VirtualList
-      label="List of memories"
-      items={items}
-      estimate={76}
-      keyOf={({ id }) => id}
-      onNearEnd={onNearEnd}
-      render={(memory) => (
-        <MemoryRow
-          memory={memory}
-          href={toHash({ view: 'memory', id: memory.id, query })}
-          isOpen={memory.id === openId}
-          {...(found && { sought: found.sought, isFound: true, found })}
-        />
-      )}
+/** How memories stand in their rows, those of the list and those that were found. */
+const rowsOf = ({ query, openId, found }: RowsProps) => ({
+  label: 'List of memories',
+  estimate: 76,
+  keyOf: ({ id }: Memory) => id,
+  render: (memory: Memory) => (
+    <MemoryRow
+      memory={memory}
+      href={toHash({ view: 'memory', id: memory.id, query })}
+      isOpen={memory.id === openId}
+      {...(found && { sought: found.sought, isFound: true, found })}
     />
-  );
-}
+  ),
+});

@@ -12,7 +12,7 @@ import { Menu } from '../../ui/patterns/menu.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { Plain } from '../../ui/plain.tsx';
-import { exactTime } from '../../ui/relative-time.ts';
+import { exactTime } from '../../ui/time-text.ts';
 import { useTitle } from '../../ui/title.ts';
 import { forgetLater, isForgotten } from './forgotten.ts';
 import type { FoundMemories } from './found-memories.ts';

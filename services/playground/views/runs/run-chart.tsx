@@ -2,6 +2,7 @@ import type { RunCounts } from '@agent-workflow/client';
 import { toHash } from '../../session/route.ts';
 import { dayOf } from '../../ui/day-groups.ts';
 import { counted, duration, grouped, percent } from '../../ui/format.ts';
+import { calendarDay } from '../../ui/time-text.ts';
 import { dayBars, type DayBar } from './day-bars.ts';
 import { rangeOf, selectionOf } from './run-selection.ts';
 
@@ -113,8 +114,7 @@ function hrefOf({ day }: DayBar, query: RunChartProps['query']): string {
   return toHash({ view: 'runs', query: { ...rest, from: day, to: day } });
 }
 
-const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', timeZone: 'UTC' });
-const nameOf = ({ day }: DayBar): string => dayFormat.format(Date.parse(day));
+const nameOf = ({ day }: DayBar): string => calendarDay(Date.parse(day));
 
 const textOf = (bar: DayBar): string =>
   `${nameOf(bar)}: ${counted(bar.total, 'run')}${bar.failed > 0 ? `, ${grouped(bar.failed)} failed` : ''}`;

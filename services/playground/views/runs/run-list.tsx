@@ -10,19 +10,17 @@ import { useRefresh } from '../../session/refresh.ts';
 import { route, toHash } from '../../session/route.ts';
 import { isSameQuery, type SavedFilter } from '../../session/saved-filters.ts';
 import { client } from '../../session/session.ts';
-import { dayName, dayOf, groupByDay, type DayEntry } from '../../ui/day-groups.ts';
+import { dayName, dayOf, groupByDay } from '../../ui/day-groups.ts';
 import { counted, duration, grouped } from '../../ui/format.ts';
-import { LoadMore } from '../../ui/load-more.tsx';
-import { isRead, NewItems } from '../../ui/new-items.tsx';
+import { isRead } from '../../ui/new-items.tsx';
 import { Blank } from '../../ui/patterns/blank.tsx';
-import { Failure } from '../../ui/patterns/failure.tsx';
 import { ListPane } from '../../ui/patterns/list-pane.tsx';
+import { Listed } from '../../ui/patterns/listed.tsx';
 import { Row } from '../../ui/patterns/row.tsx';
-import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { SaveFilter } from '../../ui/saved-tabs.tsx';
 import { TimeInGroup } from '../../ui/patterns/time-in-group.tsx';
 import { useTitle } from '../../ui/title.ts';
-import { VirtualList, type ListActions } from '../../ui/patterns/virtual-list.tsx';
+import type { ListActions } from '../../ui/patterns/virtual-list.tsx';
 import { focusRow, leftOf, useLeaving, type LeftList } from './left-list.ts';
 import { RunChart } from './run-chart.tsx';
 import { RunFilters, savedRunFilters } from './run-filters.tsx';
@@ -177,7 +175,7 @@ interface RowsProps {
 }
 
 function Rows({ runs, query, stopped, days, openedId }: RowsProps) {
-  const { items: read, cursor, isLoading, error } = runs.state.value;
+  const { items: read } = runs.state.value;
   const items = useMemo(
     () => (query['status'] === 'interrupted' ? read.filter((run) => !isAnswered(run)) : read),
     [read, query['status']],
@@ -192,36 +190,32 @@ function Rows({ runs, query, stopped, days, openedId }: RowsProps) {
     return focusRow(document.querySelector('.run-rows'), toHash({ view: 'runs', id: openedId }));
   }, []);
   const now = serviceNow();
-  if (items.length === 0 && error !== undefined) return <Failure error={error} retry={runs.again} />;
-  if (items.length === 0 && isLoading) return <Skeleton rows={10} />;
-  if (items.length === 0 && cursor === undefined) return <NoRuns query={query} />;
-  const render = (entry: DayEntry<Run>) =>
-    entry.kind === 'day' ? (
-      <DayHeading at={entry.at} now={now} counts={days.find(({ day }) => day === dayOf(entry.at))} />
-    ) : (
-      <RunRow
-        run={entry.item}
-        now={now}
-        showsAgent={showsAgent}
-        onStop={() => {
-          stopped.value = entry.item;
-        }}
-      />
-    );
   return (
-    <>
-      <NewItems count={runs.waiting.value} onShow={runs.showNew} />
-      <VirtualList
-        label="List of runs"
-        items={entries}
-        estimate={40}
-        keyOf={({ key }) => key}
-        render={render}
-        onNearEnd={runs.more}
-        actions={actions}
-      />
-      <LoadMore pages={{ ...runs.state.value, items }} thing="run" more={runs.more} again={runs.again} />
-    </>
+    <Listed
+      list={runs}
+      items={items}
+      entries={entries}
+      label="List of runs"
+      thing="run"
+      estimate={40}
+      keyOf={({ key }) => key}
+      none={<NoRuns query={query} />}
+      actions={actions}
+      render={(entry) =>
+        entry.kind === 'day' ? (
+          <DayHeading at={entry.at} now={now} counts={days.find(({ day }) => day === dayOf(entry.at))} />
+        ) : (
+          <RunRow
+            run={entry.item}
+            now={now}
+            showsAgent={showsAgent}
+            onStop={() => {
+              stopped.value = entry.item;
+            }}
+          />
+        )
+      }
+    />
   );
 }
 

@@ -16,7 +16,7 @@ import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { Row } from '../../ui/patterns/row.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { StatusDot } from '../../ui/patterns/status-dot.tsx';
-import { momentText } from '../../ui/relative-time.ts';
+import { momentText } from '../../ui/time-text.ts';
 import { useTitle } from '../../ui/title.ts';
 import { toast } from '../../ui/toasts.tsx';
 import { Backfill } from './backfill.tsx';

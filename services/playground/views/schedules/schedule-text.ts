@@ -1,6 +1,6 @@
 import type { ScheduleItem } from '@agent-workflow/client';
 import { counted } from '../../ui/format.ts';
-import { momentText } from '../../ui/relative-time.ts';
+import { momentText } from '../../ui/time-text.ts';
 
 type When = Pick<ScheduleItem, 'cron' | 'timezone' | 'every_seconds' | 'at'>;
 

@@ -6,19 +6,15 @@ import type { LiveList } from '../../session/live-list.ts';
 import { go, route, toHash } from '../../session/route.ts';
 import { createSavedFilters } from '../../session/saved-filters.ts';
 import { ChoiceBox } from '../../ui/choice-box.tsx';
-import { dayName, groupByDay, type DayEntry } from '../../ui/day-groups.ts';
+import { dayName, groupByDay } from '../../ui/day-groups.ts';
 import { grouped } from '../../ui/format.ts';
-import { LoadMore } from '../../ui/load-more.tsx';
-import { NewItems } from '../../ui/new-items.tsx';
 import { Blank } from '../../ui/patterns/blank.tsx';
-import { Failure } from '../../ui/patterns/failure.tsx';
 import { ListPane } from '../../ui/patterns/list-pane.tsx';
+import { Listed } from '../../ui/patterns/listed.tsx';
 import { Row } from '../../ui/patterns/row.tsx';
-import { Skeleton } from '../../ui/patterns/skeleton.tsx';
 import { SavedTabs, SaveFilter } from '../../ui/saved-tabs.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { TimeInGroup } from '../../ui/patterns/time-in-group.tsx';
-import { VirtualList } from '../../ui/patterns/virtual-list.tsx';
 import { givenThreadFilters, threadRanges, threadStatusChoices, whyOfThread } from './thread-selection.ts';
 
 type Query = Readonly<Record<string, string>>;
@@ -103,32 +99,27 @@ function ThreadFilters({ query }: { readonly query: Query }) {
 const changedAt = ({ updated_at: updated }: Thread): number => Date.parse(updated ?? '');
 
 function Rows({ threads, query, openId }: ThreadListProps) {
-  const { items, cursor, isLoading, error } = threads.state.value;
+  const { items } = threads.state.value;
   const showsAgent = useSeveralAgents().length > 0;
   const entries = useMemo(() => groupByDay(items, { keyOf: ({ thread_id: id }) => id, timeOf: changedAt }), [items]);
-  if (items.length === 0 && error !== undefined) return <Failure error={error} retry={threads.again} />;
-  if (items.length === 0 && isLoading) return <Skeleton rows={8} />;
-  if (items.length === 0 && cursor === undefined) return <NoThreads query={query} />;
   const now = serviceNow();
-  const render = (entry: DayEntry<Thread>) =>
-    entry.kind === 'day' ? (
-      <h2 class="group">{dayName(entry.at, now)}</h2>
-    ) : (
-      <ThreadRow {...{ thread: entry.item, query, showsAgent, now }} isOpen={entry.item.thread_id === openId} />
-    );
   return (
-    <>
-      <NewItems count={threads.waiting.value} onShow={threads.showNew} />
-      <VirtualList
-        label="List of threads"
-        items={entries}
-        estimate={52}
-        keyOf={({ key }) => key}
-        render={render}
-        onNearEnd={threads.more}
-      />
-      <LoadMore pages={threads.state.value} thing="thread" more={threads.more} again={threads.again} />
-    </>
+    <Listed
+      list={threads}
+      entries={entries}
+      label="List of threads"
+      thing="thread"
+      estimate={52}
+      keyOf={({ key }) => key}
+      none={<NoThreads query={query} />}
+      render={(entry) =>
+        entry.kind === 'day' ? (
+          <h2 class="group">{dayName(entry.at, now)}</h2>
+        ) : (
+          <ThreadRow {...{ thread: entry.item, query, showsAgent, now }} isOpen={entry.item.thread_id === openId} />
+        )
+      }
+    />
   );
 }
 

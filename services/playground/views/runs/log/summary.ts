@@ -1,5 +1,6 @@
 import type { Json, JsonObject, Message, RunEvent } from '@agent-workflow/client';
-import { clockTime, counted } from '../../../ui/format.ts';
+import { counted } from '../../../ui/format.ts';
+import { clockTime } from '../../../ui/time-text.ts';
 import { jsonStart } from '../../../ui/json-start.ts';
 import { isObject, statusOf } from './run-log.ts';
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { clockTime, counted, duration, grouped } from '../../../ui/format.ts';
+import { counted, duration, grouped } from '../../../ui/format.ts';
+import { clockTime } from '../../../ui/time-text.ts';
 import { CopyButton } from '../../../ui/copy-button.tsx';
 import { JsonTree } from '../../../ui/json-tree/json-tree.tsx';
 import { Plain } from '../../../ui/plain.tsx';
