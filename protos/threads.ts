@@ -1070,6 +1070,8 @@ export interface Run {
   readonly nodes: readonly string[];
   /** The first question that its thread waits to be answered; one line of at most 120 characters and 512 bytes. Absent where it asks in no words. */
   readonly question?: string;
+  /** The how manieth run of its thread it is: 1 for the first that was accepted. Absent of runs that were accepted before this was counted. */
+  readonly ordinal?: number;
 }
 
 export interface ListRunsRequest {

@@ -30,6 +30,7 @@ export const fullHead: Head = {
   ...newHead,
   name: 'Tea',
   title: 'Which tea?',
+  runCount: 3,
   metadata: bytes('{"k":1}'),
   updatedAt: 1_790_000_000_123,
   version: 1_790_000_000_123_004,

@@ -671,6 +671,26 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     },
   );
 
+  check('a run has a number in its thread, in order of acceptance, and keeps it', async (t, threads) => {
+    await accept(threads, 'r1');
+    const { epoch } = await claim(threads, 'r1');
+    await accept(threads, 'r2');
+    await accept(threads, 'r2');
+    await accept(threads, 'elsewhere', { threadId: 't2' });
+    await commit(threads, 'r1', epoch, { end: completed });
+    await accept(threads, 'r3');
+    const { runs } = await threads.listRuns({ ...thread1, limit: 10, offset: 0 }, call());
+    t.deepEqual(runs.map(({ runId, ordinal }) => [runId, ordinal]).toSorted(), [
+      ['r1', 1],
+      ['r2', 2],
+      ['r3', 3],
+    ]);
+    t.is((await threads.getRun({ owner, runId: 'r2' }, call())).ordinal, 2);
+    t.is((await threads.getRun({ owner, runId: 'elsewhere' }, call())).ordinal, 1);
+    const own = await threads.listOwnRuns({ owner, limit: 10, statuses: [] }, call());
+    t.deepEqual(own.runs.map(({ ordinal }) => ordinal).toSorted(), [1, 1, 2, 3]);
+  });
+
   // Deleting
 
   check('from beginDelete on a thread is absent to everyone', async (t, threads) => {

@@ -177,6 +177,7 @@ export const toProtoRun = (owner: string, run: RunRow, head: OwnRunRow['head']):
   ...servedBy({ ...run, head }),
   ...(run.priority === undefined ? {} : { priority: run.priority }),
   ...(run.startedAt === undefined ? {} : { startedAt: run.startedAt }),
+  ...(run.ordinal === undefined ? {} : { ordinal: run.ordinal }),
   ...threadTitle(head),
   nodes: nodesOf(run, head),
   ...questionOf(run, head),

@@ -49,6 +49,7 @@ export type RunRow = Pick<
   | 'revision'
   | 'priority'
   | 'startedAt'
+  | 'ordinal'
 >;
 
 /** A page of runs begins after this one, in order of creation. */

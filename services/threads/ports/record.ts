@@ -36,6 +36,8 @@ export interface Head {
   readonly foundVersion?: number;
   /** The run accepted last. */
   readonly newestRun?: string;
+  /** How many runs were accepted on it. Absent: none since this is counted. */
+  readonly runCount?: number;
   /** The last run that failed while it was the newest. */
   readonly failedRun?: string;
   /** For how many seconds it is kept after its last change. Absent: as the service is set. */
@@ -127,6 +129,8 @@ export interface RunRecord {
   readonly outputTo?: number;
   /** When its first claim was made. Absent before it. */
   readonly startedAt?: number;
+  /** The how manieth run of its thread it is, from 1. Absent of one that was accepted before this was counted. */
+  readonly ordinal?: number;
   /** When its sleep ends: of a sleeping run, or its last sleep. Of an interrupted one: the first deadline of its questions, while that counts. */
   readonly wakeAt?: number;
   /** The revision that serves it, as of the last write of this record; while the run holds its thread, the head's counts. */

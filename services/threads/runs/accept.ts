@@ -56,8 +56,9 @@ export function decideAccept(
 
   const isNewThread = snapshot.head === undefined;
   const owned = ofAgent(snapshot.head ?? newHead(request, now), request);
-  const head = withTitle(owned, request.messages, snapshot.entries);
-  const made = newRun(request, isNewThread, now);
+  const ordinal = (owned.runCount ?? 0) + 1;
+  const head = { ...withTitle(owned, request.messages, snapshot.entries), runCount: ordinal };
+  const made = { ...newRun(request, isNewThread, now), ordinal };
   const run = request.retryOf === undefined ? made : retryOf(request.retryOf, made, request, snapshot);
   const held = isNewThread ? callsIn(head.version, []) : snapshot.held;
   refuseLate(request, snapshot.runs.get(head.activeRun ?? ''));

@@ -56,6 +56,7 @@ export const headValues = (head: Head): Readonly<Record<string, Param>> => ({
   failed_run: head.failedRun ?? null,
   ttl: head.ttl ?? null,
   title: head.title ?? null,
+  run_count: head.runCount ?? null,
   queue: toList(head.queue),
   next_position: head.nextPosition,
   open_calls: toList(head.openCalls),
@@ -96,6 +97,7 @@ export function toHead(row: Row): Head {
     ...optional('failedRun', row['failed_run'] as string | null),
     ...optional('ttl', row['ttl'] as number | null),
     ...optional('title', row['title'] as string | null),
+    ...optional('runCount', row['run_count'] as number | null),
     ...optional('interruptedRun', row['interrupted_run'] as string | null),
     ...optional('progress', row['progress'] as Uint8Array | null),
     size: { fields: row['field_bytes'] as number, context: row['context_bytes'] as number },
@@ -127,6 +129,7 @@ export const runValues = (run: RunRecord): Readonly<Record<string, Param>> => ({
   webhook: run.webhook ?? null,
   priority: run.priority ?? null,
   started_at: run.startedAt ?? null,
+  ordinal: run.ordinal ?? null,
 });
 
 export const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });

@@ -214,4 +214,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE threads ADD COLUMN title text; ALTER TABLE runs ADD COLUMN started_at bigint',
   // What went on within the step: its spans, and what is for operators alone.
   'ALTER TABLE checkpoints ADD COLUMN trace bytea, ADD COLUMN trace_content bytea',
+  // How many runs were accepted on the thread, and the how manieth a run is.
+  'ALTER TABLE threads ADD COLUMN run_count bigint; ALTER TABLE runs ADD COLUMN ordinal bigint',
 ];

@@ -102,6 +102,7 @@ export const headColumns = [
   'failed_run',
   'ttl',
   'title',
+  'run_count',
 ] as const;
 
 /** Values for `headColumns`. */
@@ -130,6 +131,7 @@ export const fromHead = (head: Head): (string | number | Uint8Array | null)[] =>
   head.failedRun ?? null,
   head.ttl ?? null,
   head.title ?? null,
+  head.runCount ?? null,
 ];
 
 /** The columns of a run, in the order of {@link fromRun}. */
@@ -156,6 +158,7 @@ export const columnsOfRun = [
   'webhook',
   'priority',
   'started_at',
+  'ordinal',
 ];
 
 export const selectedRun = columnsOfRun.map((name) => `runs.${name}`).join(', ');
@@ -183,6 +186,7 @@ export const fromRun = (run: RunRecord): (string | number | Uint8Array | null)[]
   run.webhook ?? null,
   run.priority ?? null,
   run.startedAt ?? null,
+  run.ordinal ?? null,
 ];
 
 export type ColumnsOfRun = readonly [
@@ -208,12 +212,13 @@ export type ColumnsOfRun = readonly [
   webhook: string | null,
   priority: number | null,
   startedAt: number | null,
+  ordinal: number | null,
 ];
 
 export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   const [runId, requestId, status, granularity, isNewThread, createdAt, updatedAt, resumes, end, ...given] = columns;
   const [options, input, answers, hasNewInput, resume, outputFrom, outputTo, wakeAt, usage, ...last] = given;
-  const [revision, webhook, priority, startedAt] = last;
+  const [revision, webhook, priority, startedAt, ordinal] = last;
   const run: { -readonly [K in keyof RunRecord]: RunRecord[K] } = {
     runId: fromStoredId(runId),
     threadId,
@@ -239,6 +244,7 @@ export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   if (webhook !== null) run.webhook = webhook;
   if (priority !== null) run.priority = priority;
   if (startedAt !== null) run.startedAt = startedAt;
+  if (ordinal !== null) run.ordinal = ordinal;
   return run;
 }
 
@@ -283,6 +289,7 @@ export type HeadColumns = [
   failedRun: string | null,
   ttl: number | null,
   title: string | null,
+  runCount: number | null,
 ];
 
 /** Written out, for every change begins with it: an object built key by key takes a third of the time of one spread together. */
@@ -291,7 +298,7 @@ export function toHead(row: HeadColumns): Head {
   const [activeRun, activeStatus, worker, foundVersion, newestRun, queue, nextPosition, ...waits] = held;
   const [openCalls, next, interruptedRun, openInterrupts, claims, progress, fieldBytes, contextBytes, ...served] =
     waits;
-  const [agent, revision, lastRevision, failedRun, ttl, title] = served;
+  const [agent, revision, lastRevision, failedRun, ttl, title, runCount] = served;
   const head: { -readonly [K in keyof Head]: Head[K] } = {
     createdAt,
     updatedAt,
@@ -322,5 +329,6 @@ export function toHead(row: HeadColumns): Head {
   if (failedRun !== null) head.failedRun = failedRun;
   if (ttl !== null) head.ttl = ttl;
   if (title !== null) head.title = title;
+  if (runCount !== null) head.runCount = runCount;
   return head;
 }

@@ -220,4 +220,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE threads ADD COLUMN title TEXT; ALTER TABLE runs ADD COLUMN started_at INTEGER',
   // What went on within the step: its spans, and what is for operators alone.
   'ALTER TABLE checkpoints ADD COLUMN trace BLOB; ALTER TABLE checkpoints ADD COLUMN trace_content BLOB',
+  // How many runs were accepted on the thread, and the how manieth a run is.
+  'ALTER TABLE threads ADD COLUMN run_count INTEGER; ALTER TABLE runs ADD COLUMN ordinal INTEGER',
 ];
