@@ -42,6 +42,10 @@ export interface Row extends Route {
   readonly takesQuery?: true;
   /** It starts a run, whose id is made from an `Idempotency-Key`. */
   readonly startsRun?: boolean;
+  /** Although it has a body it changes nothing. */
+  readonly isRead?: true;
+  /** The thread of its path need not be there yet. */
+  readonly mayBeAhead?: true;
   /** What the authorization backend is asked besides, for what the input asks for. No ticket gives it. */
   readonly alsoAccess?: (input: never) => Access | undefined;
   /** It is about an agent: the one that it names, else the default. */
@@ -59,7 +63,7 @@ export const accessOf = ({ access }: Pick<Row, 'access'>): Access | undefined =>
   access === 'every caller' ? undefined : access;
 
 /** Whether a request to a row changes something; an alias is a read or a change as its row is. */
-export const changes = (row: Row): boolean => row.method !== 'GET' && accessOf(row)?.action !== 'read';
+export const changes = (row: Row): boolean => row.method !== 'GET' && !row.isRead && accessOf(row)?.action !== 'read';
 
 /**
  * Whether an `Idempotency-Key` is read. A reply that is secret is not stored, so that a key could not repeat it; of an upload the body
@@ -129,6 +133,11 @@ export interface RunStream {
   readonly extras?: StreamExtras | undefined;
 }
 
+/** The runs of a thread to follow one after the other, as the reply of a stream. It has no end of its own: it is cut, and its reader resumes it. */
+export interface ThreadStream {
+  readonly runs: AsyncIterable<RunStream>;
+}
+
 /** What a stream has beside the events of its run. */
 export interface StreamExtras {
   /** Streams of one run and one name have the same bytes. */
@@ -141,11 +150,11 @@ export interface StreamExtras {
   ) => AsyncIterable<StreamEvents>;
 }
 
-/** Gives the JSON of the reply's `data`, a run to follow, or the bytes of a file. */
+/** Gives the JSON of the reply's `data`, runs to follow, or the bytes of a file. */
 export type Handler<Services, Params = unknown, Input = unknown> = (
   request: EndpointRequest<Params, Input>,
   services: Services,
-) => Promise<string | JsonParts | RunStream | FileContent> | string;
+) => Promise<string | JsonParts | RunStream | ThreadStream | FileContent> | string;
 
 /** A row with its handler. `Services` is the type of the handlers' second argument. */
 export interface Endpoint<Services> extends Row {

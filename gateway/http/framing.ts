@@ -36,4 +36,6 @@ export interface Framing {
   readonly tail: string;
   /** Written when nothing was written for `STREAM_COMMENT_SECONDS`; empty for a framing without comments. */
   readonly comment: string;
+  /** The longest time between two comments, in seconds, whatever the settings say. Absent: as they say. */
+  readonly mostCommentSeconds?: number;
 }

@@ -24,7 +24,7 @@ import { writeData, writeDataParts, writeJson, writeNothing } from '../http/repl
 import type { RequestConfig } from '../http/settings.ts';
 import { idMaker, readIdempotencyKey, type IdempotentRequest, type RunIdempotently } from '../idempotency/index.ts';
 import { writeContent } from '../replies/content.ts';
-import { writeEvents } from '../replies/events.ts';
+import { writeEvents, writeThread } from '../replies/events.ts';
 import type { Feeds } from '../replies/feeds.ts';
 import type { TakeRequest } from '../limits/index.ts';
 import type { SubjectOf } from './subject.ts';
@@ -127,8 +127,9 @@ function answerer<Services>(
         )
       : handle(request, services));
     // Not awaited: the request and its calls need not stand in memory as long as the stream.
-    if (typeof reply === 'object' && 'follow' in reply)
-      return writeEvents(ctx, reply, { config, log, feeds, abort: calls.abort });
+    const streaming = { config, log, feeds, abort: calls.abort };
+    if (typeof reply === 'object' && 'follow' in reply) return writeEvents(ctx, reply, streaming);
+    if (typeof reply === 'object' && 'runs' in reply) return writeThread(ctx, reply, streaming);
     if (typeof reply === 'object' && 'open' in reply) {
       await writeContent(ctx, reply);
       return;

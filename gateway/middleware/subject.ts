@@ -122,7 +122,7 @@ async function agentOfThread(
   call: Call,
 ): Promise<string | undefined> {
   const resource = accessOf(row)?.resource;
-  const mayBeAbsent = row.startsRun === true || resource === 'store' || resource === 'files';
+  const mayBeAbsent = row.startsRun === true || row.mayBeAhead === true || resource === 'store' || resource === 'files';
   const read = threads.getThread(key, call);
   return (await (mayBeAbsent ? undefinedIfNotFound(read) : read))?.agent;
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Log } from '@agent-workflow/kit/log';
 import type { RequestConfig } from '../http/settings.ts';
-import type { RunStream } from '../http/endpoint.ts';
+import type { RunStream, ThreadStream } from '../http/endpoint.ts';
 import type { Context } from '../http/context.ts';
 import type { Feeds, Reader, StreamBytes } from './feeds.ts';
 import type { Framing } from '../http/framing.ts';
@@ -31,25 +31,54 @@ interface EventsOptions {
  * Streams the events of a run as fast as the caller reads them. The stream ends after the terminal event. It ends without one
  * when the process drains or the log cannot be read, which means to the caller: resume.
  */
-export async function writeEvents(
-  ctx: Context,
-  { follow, call, extras }: RunStream,
-  options: EventsOptions,
-): Promise<void> {
+export async function writeEvents(ctx: Context, stream: RunStream, options: EventsOptions): Promise<void> {
   const framing = ctx.state.dialect.framingFor(ctx.req.headers.accept);
   using pipe = openPipe(ctx, framing, options);
-  using reader = options.feeds.open(follow, framing, call, extras);
+  using reader = openReader(stream, framing, options);
   try {
     while (await writeNext(reader, pipe));
   } catch (error) {
-    if (!ctx.headerSent) throw error;
-    if (!pipe.isOver())
-      options.log.warn(
-        { err: error, request_id: ctx.state.requestId, run_id: follow.runId },
-        'a stream was ended before its terminal event; its reader can resume',
-      );
+    noteCut({ ctx, pipe, runId: stream.follow.runId }, error, options);
   }
   pipe.end();
+}
+
+/**
+ * Streams the runs of a thread, one after the other, until its reader disconnects. For any other reason it is cut, which means to the caller:
+ * resume.
+ */
+export async function writeThread(ctx: Context, { runs }: ThreadStream, options: EventsOptions): Promise<void> {
+  const framing = ctx.state.dialect.framingFor(ctx.req.headers.accept);
+  using pipe = openPipe(ctx, framing, options);
+  let runId = '';
+  try {
+    for await (const run of runs) {
+      ({ runId } = run.follow);
+      using reader = openReader(run, framing, options);
+      while (await writeNext(reader, pipe));
+      if (pipe.isOver()) break;
+    }
+  } catch (error) {
+    noteCut({ ctx, pipe, runId }, error, options);
+  }
+  pipe.cut();
+}
+
+const openReader = ({ follow, call, extras }: RunStream, framing: Framing, { feeds }: EventsOptions): Reader =>
+  feeds.open(follow, framing, call, extras);
+
+interface CutStream {
+  readonly ctx: Context;
+  readonly pipe: Pipe;
+  readonly runId: string;
+}
+
+/** @throws the error where nothing was sent: it is the reply. */
+function noteCut({ ctx, pipe, runId }: CutStream, error: unknown, { log }: EventsOptions): void {
+  if (!ctx.headerSent) throw error;
+  if (pipe.isOver()) return;
+  const about = { err: error, request_id: ctx.state.requestId, run_id: runId };
+  log.warn(about, 'a stream was ended before its terminal event; its reader can resume');
 }
 
 /**
@@ -67,11 +96,14 @@ interface Pipe extends Disposable {
   /** Resolves when the socket's buffer has room again. */
   readonly write: (next: StreamBytes) => Promise<void> | undefined;
   readonly end: () => void;
+  /** Ends it so that its reader knows that more was to come. */
+  readonly cut: () => void;
   /** Whether nothing more may be written. */
   readonly isOver: () => boolean;
 }
 
-function openPipe(ctx: Context, { type, comment: idle }: Framing, { config, abort }: EventsOptions): Pipe {
+function openPipe(ctx: Context, framing: Framing, { config, abort }: EventsOptions): Pipe {
+  const { type, comment: idle, mostCommentSeconds = Infinity } = framing;
   const { res, app } = ctx;
   let isEnding = false;
   let isWithinEvent = false;
@@ -87,10 +119,13 @@ function openPipe(ctx: Context, { type, comment: idle }: Framing, { config, abor
     begin();
     res.flushHeaders();
   }, headDelayMs);
-  const commentTimer = setInterval(() => {
-    begin();
-    if (idle !== '' && !isWithinEvent && !res.writableNeedDrain) res.write(idle);
-  }, config.STREAM_COMMENT_SECONDS * 1000);
+  const commentTimer = setInterval(
+    () => {
+      begin();
+      if (idle !== '' && !isWithinEvent && !res.writableNeedDrain) res.write(idle);
+    },
+    Math.min(config.STREAM_COMMENT_SECONDS, mostCommentSeconds) * 1000,
+  );
 
   return {
     write: ({ bytes, isWhole }) => {
@@ -102,6 +137,12 @@ function openPipe(ctx: Context, { type, comment: idle }: Framing, { config, abor
     end: () => {
       begin();
       res.end();
+    },
+    cut: () => {
+      begin();
+      res.flushHeaders();
+      // The body has no end: what was written is sent, and the connection closed.
+      res.socket?.end();
     },
     isOver: () => isEnding || res.destroyed,
     [Symbol.dispose]: () => {

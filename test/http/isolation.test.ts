@@ -81,6 +81,8 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   lgRunAndStream: ofGraph,
   lgStatelessRunAndStream: ofGraph,
   lgCreateRuns: () => [ofGraph()],
+  lgStreamThreadEvents: () => ({ channels: ['values', 'messages', 'lifecycle'] }),
+  lgCommand: () => ({ id: 1, method: 'run.start', params: ofGraph() }),
   lgCancelRuns: ({ run_id }) => ({ run_ids: [run_id] }),
   lgCreateThread: () => ({}),
   lgPruneThreads: ({ thread_id }) => ({ thread_ids: [thread_id], strategy: 'keep_latest' }),
@@ -222,7 +224,25 @@ async function sendTo(row: Row, route: Route, ids: Ids, headers: Readonly<Record
     ...(row.takesFile && { body: toForm({ file: 'own' }) }),
     ...(route.method === 'GET' || row.takesFile ? {} : { body: JSON.stringify(bodyOf(row, ids)) }),
   });
-  return { status: reply.status, body: await reply.text() };
+  return { status: reply.status, body: endless.has(row.name) ? await beginningOf(reply) : await reply.text() };
+}
+
+/** Streams of a thread, which have no end. */
+const endless: ReadonlySet<string> = new Set(['lgJoinThreadStream', 'lgStreamThreadEvents']);
+
+/** What comes of a stream at once. */
+async function beginningOf(reply: Response): Promise<string> {
+  if (reply.status !== 200 || !reply.body) return reply.text();
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  const timer = setTimeout(() => void reader.cancel(), 400);
+  let text = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    text += value;
+  }
+  clearTimeout(timer);
+  return text;
 }
 
 function bodyOf(row: Row, ids: Ids): object {

@@ -25,7 +25,7 @@ const recordings = readFileSync(new URL('recordings.jsonl', import.meta.url), 'u
 const service = serveLangGraph(test);
 
 /** What is not served yet. */
-const later = /\/commands|\/threads\/[^/]*\/stream|\/metrics|\/openapi|\/mcp|\/\.well-known|\/a2a/;
+const later = /\/threads\/[^/]*\/stream|\/metrics|\/openapi|\/mcp|\/\.well-known|\/a2a/;
 
 const startsStream = /\/runs\/stream$/;
 
@@ -63,8 +63,6 @@ const known: Readonly<Record<string, RegExp>> = {
   'run join stream from the start': /frames metadata, values, not values/,
   // The time is what that graph adds.
   'run stream updates+custom': /custom\.at/,
-  // Its run was started by a command.
-  'v2 state get': /status 404, not 200/,
 };
 
 test('each recorded request has a reply of the same status and shape', async (t) => {

@@ -30,11 +30,15 @@ interface Answer {
 }
 
 /** Starts the service before the tests of the file and ends it after them. */
-export function serveLangGraph(test: TestFn, env: Readonly<Record<string, string>> = {}): LangGraphService {
+export function serveLangGraph(
+  test: TestFn,
+  env: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string>> = {},
+): LangGraphService {
   let url = '';
   const opened = new AsyncDisposableStack();
   test.serial.before(async () => {
-    const agents = { [graphId]: agentAt('recorded'), office: agentAt('obedient') };
+    const agents = { [graphId]: agentAt('recorded'), office: agentAt('obedient'), ...more };
     const workspace = opened.use(await makeWorkspace(null, { agents, default_agent: graphId }));
     const started = opened.use(
       await startStandalone({ ...workspace.env, HOST: '127.0.0.1', LOG_LEVEL: 'warn', DIALECTS: 'langgraph', ...env }),

@@ -36,4 +36,6 @@ export const langgraphSse: Framing = {
     ({ written = [] }) => ({ parts: written, size: written.reduce((sum, { byteLength }) => sum + byteLength, 0) }),
   tail: '',
   comment: ': heartbeat\n\n',
+  // Clients take three times the distance of two for the longest silence, and half a minute at most.
+  mostCommentSeconds: 10,
 };

@@ -1,30 +1,11 @@
-import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
-import type { Message } from '@agent-workflow/protos/message';
-import { jsonText } from '../../../http/json.ts';
 import { taskIdOf } from '../ids/task-id.ts';
 import { createEventFrames } from './event-frames.ts';
 import type { Frame } from './frame.ts';
-import { growingValues, type GrowingValues } from './growing-values.ts';
 import { createMessageFrames } from './message-frames.ts';
 import type { Modes } from './modes.ts';
-import { createStepFrames, deltasOf, fieldsIn, type Asked, type StepPlace } from './step-frames.ts';
-
-/** A state from which a run began, and its checkpoint. */
-export interface Beginning {
-  readonly values: GrowingValues;
-  readonly place: StepPlace | undefined;
-}
-
-/** What stands in the record and not in the events of a run. */
-export interface RunRecord {
-  /** `undefined`: it is not kept any more. */
-  readonly beginning: () => Promise<Beginning | undefined>;
-  /** Where a step stands; `undefined`: it is not kept. */
-  readonly placeOf: (step: number) => Promise<StepPlace | undefined>;
-  /** What a run asks that has ended. */
-  readonly interrupts: () => Promise<readonly Asked[]>;
-}
+import { createRunStory, failureIn, type RunRecord } from './run-story.ts';
+import { createStepFrames, deltasOf } from './step-frames.ts';
 
 interface RunFramesOptions {
   readonly modes: Modes;
@@ -34,23 +15,7 @@ interface RunFramesOptions {
   readonly record: RunRecord;
 }
 
-interface Progress {
-  readonly node: string;
-  readonly step: number;
-  readonly status: string;
-  readonly custom?: unknown;
-}
-
-/** A step whose last node has completed. Whether it asked instead is known with the next event. */
-interface Held {
-  readonly event: RunEvent;
-  readonly nodes: readonly string[];
-}
-
-/**
- * Makes the frames of a run, event by event and from its first. Its memory is the values of the state, where a mode needs them, and the messages
- * that are under way.
- */
+/** Makes the frames of a run in the modes that a stream asks for. */
 export function createRunFrames({ modes, scope, graphId, assistantId, record }: RunFramesOptions) {
   const { runId, threadId } = scope;
   const about = { created_by: 'system', graph_id: graphId, assistant_id: assistantId, run_attempt: 1 };
@@ -62,112 +27,38 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
   const messages = createMessageFrames(modes, metadataOf);
   const events = modes.has('events') ? createEventFrames({ runId, graphId, metadataOf, taskId }) : undefined;
   const needsPlaces = modes.has('checkpoints') || modes.has('debug');
-  const needsValues = needsPlaces || modes.has('values') || modes.has('tasks') || events !== undefined;
 
-  let values: GrowingValues | undefined;
-  let open = new Set<string>();
-  let nodes: string[] = [];
-  let changed = emptyChange();
-  const makers = new Map<string, string>();
-  let held: Held | undefined;
-
-  const note = (event: RunEvent): void => {
-    if (event.node !== undefined && event.messageId !== undefined) makers.set(event.messageId, event.node);
-    if (event.kind === 'state_chunk') changed.fields = { ...changed.fields, ...fieldsIn(event) };
-    if (event.kind === 'summary_chunk') changed.fields = { ...changed.fields, context_summary: jsonText(event.data) };
-    if (event.kind !== 'context_chunk') return;
-    const { messages: added = [], removed = [] } = JSON.parse(jsonText(event.data)) as Partial<ContextChange>;
-    changed.messages.push(...added);
-    changed.removed.push(...removed);
-  };
-
-  const flush = async (): Promise<Frame[]> => {
-    if (!held) return [];
-    const { event, nodes: ended } = held;
-    held = undefined;
-    const { step = 0, at } = event;
-    values?.changeMessages(changed);
-    values?.changeFields(changed.fields);
-    const change = {
-      ...{ step, at, nodes: ended, fields: changed.fields },
-      messages: changed.messages.map((message) => [message, makers.get(message.message_id)] as const),
-    };
-    changed = emptyChange();
-    makers.clear();
-    const place = needsPlaces ? await record.placeOf(step) : undefined;
-    const ends = deltasOf(change).flatMap(([node, json]) => events?.completed({ ...event, node }, json) ?? []);
-    return [...steps.ended(change, place, values), ...ends];
-  };
-
-  const begin = async (event: RunEvent): Promise<Frame[]> => {
-    const beginning = needsValues ? await record.beginning() : undefined;
-    values = beginning?.values;
-    if (!values) return events ? [events.begun(event, 'null')] : [];
-    const first = steps.begun(event.at, needsPlaces ? beginning?.place : undefined, values);
-    return events ? [events.begun(event, values.text()), ...first] : first;
-  };
-
-  const advance = (event: RunEvent): Frame[] => {
-    const { node, step, status, custom } = JSON.parse(jsonText(event.data)) as Progress;
-    switch (status) {
-      case 'started':
-        open.add(node);
-        nodes.push(node);
-        return [...steps.started(event, values), ...(events ? [events.started(event, values?.text() ?? 'null')] : [])];
-      case 'progress':
-        return modes.has('custom') ? [{ name: 'custom', data: JSON.stringify(custom ?? null) }] : [];
-      case 'completed':
-        open.delete(node);
-        if (open.size > 0) return [];
-        held = { event: { ...event, step }, nodes };
-        open = new Set();
-        nodes = [];
-        return [];
-      default:
-        return [];
-    }
-  };
-
-  const end = async (event: RunEvent): Promise<Frame[]> => {
-    const asked = await record.interrupts();
-    const isAsking = asked.length > 0;
-    const isStepOfIt = held?.nodes.some((node) => asked.some((question) => question.node === node)) === true;
-    const step = held?.event.step ?? 0;
-    if (isAsking && isStepOfIt) held = undefined;
-    const before = await flush();
-    if (!values && needsValues) values = valuesAtEnd(event);
-    const last = isAsking ? steps.asked(asked, { step, at: event.at }, values) : [];
-    return [...before, ...last, ...(events ? [events.ended(event, values?.text() ?? 'null')] : [])];
-  };
-
-  return async (event: RunEvent): Promise<Frame[]> => {
-    switch (event.kind) {
-      case 'metadata':
-        return [{ name: 'metadata', data: JSON.stringify({ run_id: runId, attempt: 1 }) }];
-      case 'on_chain_start':
-        return begin(event);
-      case 'on_chain_end':
-        return end(event);
-      case 'error':
-        return [...(await flush()), { name: 'error', data: errorText(event) }];
-    }
-    const before = await flush();
-    note(event);
-    if (event.kind === 'on_chain_stream') return [...before, ...advance(event)];
-    return [...before, ...messages(event), ...(events && event.kind === 'messages_chunk' ? events.message(event) : [])];
-  };
+  return createRunStory<Frame>(
+    {
+      needsPlaces,
+      needsValues: needsPlaces || modes.has('values') || modes.has('tasks') || events !== undefined,
+      first: () => [{ name: 'metadata', data: JSON.stringify({ run_id: runId, attempt: 1 }) }],
+      begun: (event, beginning) => [
+        ...(events ? [events.begun(event, beginning?.values.text() ?? 'null')] : []),
+        ...(beginning ? steps.begun(event.at, needsPlaces ? beginning.place : undefined, beginning.values) : []),
+      ],
+      started: (event, values) => [
+        ...steps.started(event, values),
+        ...(events ? [events.started(event, values?.text() ?? 'null')] : []),
+      ],
+      reported: (_, data) => (modes.has('custom') ? [{ name: 'custom', data }] : []),
+      ended: (event, change, place, values) => [
+        ...steps.ended(change, place, values),
+        ...(events ? deltasOf(change).flatMap(([node, json]) => events.completed({ ...event, node }, json)) : []),
+      ],
+      message: (event) => [...messages(event), ...(events ? events.message(event) : [])],
+      finished: (event, { asked, step }, values) => [
+        ...(asked.length > 0 ? steps.asked(asked, { step, at: event.at }, values) : []),
+        ...(events ? [events.ended(event, values?.text() ?? 'null')] : []),
+      ],
+      failed: (event) => {
+        const { code, message } = failureIn(event);
+        return [{ name: 'error', data: JSON.stringify({ error: code, message }) }];
+      },
+    },
+    record,
+  );
 }
-
-interface ContextChange {
-  readonly messages: readonly Message[];
-  readonly removed: readonly string[];
-}
-
-const emptyChange = (): { messages: Message[]; removed: string[]; fields: Readonly<Record<string, string>> } => ({
-  messages: [],
-  removed: [],
-  fields: {},
-});
 
 /** What frames say about their node; that of one node is made once. */
 function createMetadata(metadata: object, taskId: (step: number, node: string) => string) {
@@ -187,23 +78,4 @@ function createMetadata(metadata: object, taskId: (step: number, node: string) =
     last = { key, text: JSON.stringify({ ...metadata, ...ofNode }) };
     return last.text;
   };
-}
-
-/** The values that the end of a run holds. */
-export function valuesAtEnd(event: RunEvent): GrowingValues | undefined {
-  const { state } = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as {
-    readonly state?: Readonly<Record<string, unknown>> & { readonly context?: readonly Message[] };
-  };
-  if (!state) return undefined;
-  const { context = [], context_summary: summary, ...fields } = state;
-  const shown = { ...fields, ...(typeof summary === 'string' && summary !== '' && { context_summary: summary }) };
-  return growingValues(
-    Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, JSON.stringify(value)])),
-    context,
-  );
-}
-
-function errorText({ data }: RunEvent): string {
-  const { code, message } = JSON.parse(jsonText(data)) as { readonly code: string; readonly message: string };
-  return JSON.stringify({ error: code, message });
 }

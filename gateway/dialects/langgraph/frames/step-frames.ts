@@ -8,7 +8,7 @@ import { textsOf, type GrowingValues } from './growing-values.ts';
 import type { Modes } from './modes.ts';
 
 /** What a step has changed, as its events have it. */
-interface StepChange {
+export interface StepChange {
   readonly step: number;
   /** Of the last event of the step, in milliseconds since 1970. */
   readonly at: number;

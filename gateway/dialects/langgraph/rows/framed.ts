@@ -1,27 +1,24 @@
 import type { Call } from '@agent-workflow/protos/call';
-import type { RunEvents } from '@agent-workflow/protos/execution';
+import type { RunEvent, RunEvents, RunScope } from '@agent-workflow/protos/execution';
 import type { StreamExtras } from '../../../http/endpoint.ts';
 import type { StreamEvent, StreamEvents } from '../../../http/framing.ts';
-import type { Services } from '../../common/services.ts';
-import { encodeFrames, idOf } from '../frames/frame.ts';
-import type { Modes } from '../frames/modes.ts';
-import { createRunFrames } from '../frames/run-frames.ts';
-import { assistantIdOf } from '../ids/assistant-id.ts';
-import { runRecord } from './run-record.ts';
 
 /** After so many bytes what was made of a run is given to its readers. */
 const partBytes = 256 * 1024;
 
-interface Framed {
-  readonly owner: string;
-  readonly agent: string;
-  readonly modes: Modes;
+/** How the events of a run are put into frames. */
+interface Framed<F> {
+  /** Streams of one run and one name have the same bytes. */
+  readonly name: string;
+  /** Begins a run: what it returns gets each of its events, from the first. */
+  readonly begin: (scope: RunScope, call: Call) => (event: RunEvent) => Promise<readonly F[]>;
+  readonly encode: (frames: readonly F[], event: RunEvent) => readonly Uint8Array[];
 }
 
 /** The frames of a run in place of its events. */
-export const framed = (framing: Framed, services: Services): StreamExtras => ({
-  name: [...framing.modes].toSorted().join(' '),
-  add: (open, after, call) => frame(framing, services, { source: open(0), after, call }),
+export const framed = <F>(how: Framed<F>): StreamExtras => ({
+  name: how.name,
+  add: (open, after, call) => frame(how, { source: open(0), after, call }),
 });
 
 interface Source {
@@ -32,24 +29,16 @@ interface Source {
   readonly call: Call;
 }
 
-async function* frame(
-  { owner, agent, modes }: Framed,
-  services: Services,
-  { source, after, call }: Source,
-): AsyncGenerator<StreamEvents> {
-  let toFrames: ReturnType<typeof createRunFrames> | undefined;
-  for await (const { events, scope } of source) {
-    if (scope) {
-      const record = runRecord({ owner, call, runId: scope.runId, threadId: scope.threadId }, services);
-      toFrames = createRunFrames({ modes, scope, graphId: agent, assistantId: assistantIdOf(agent), record });
-    }
+async function* frame<F>({ begin, encode }: Framed<F>, { source, after, call }: Source): AsyncGenerator<StreamEvents> {
+  const toFrames = createFramer(begin, call);
+  for await (const batch of source) {
     let part: StreamEvent[] = [];
     let bytes = 0;
-    let first = scope && { scope };
-    for (const event of events) {
-      const frames = (await toFrames?.(event)) ?? [];
+    let first = batch.scope && { scope: batch.scope };
+    for (const event of batch.events) {
+      const frames = await toFrames(event, batch.scope);
       if (event.seq <= after || frames.length === 0) continue;
-      const written = encodeFrames(frames, idOf(event));
+      const written = encode(frames, event);
       part.push({ seq: event.seq, kind: event.kind, at: event.at, data: nothing, written });
       bytes += written.reduce((sum, { byteLength }) => sum + byteLength, 0);
       if (bytes < partBytes) continue;
@@ -60,6 +49,20 @@ async function* frame(
     }
     if (part.length > 0 || first) yield { events: part, ...first };
   }
+}
+
+/** Puts the events of a run into frames, one after the other; a log that is made again while it is read begins anew. */
+function createFramer<F>(
+  begin: Framed<F>['begin'],
+  call: Call,
+): (event: RunEvent, scope: RunScope | undefined) => Promise<readonly F[]> {
+  let known: RunScope | undefined;
+  let toFrames: ReturnType<typeof begin> | undefined;
+  return async (event, scope) => {
+    known ??= scope;
+    if (known && (event.kind === 'metadata' || !toFrames)) toFrames = begin(known, call);
+    return (await toFrames?.(event)) ?? [];
+  };
 }
 
 const nothing = new Uint8Array();

@@ -15,6 +15,7 @@ import { factsOf, toRun } from '../out/run.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import type { RunInput } from '../schemas/runs.ts';
 import { assistantOfRun, type KnownAssistant } from './known-assistant.ts';
+import { wake } from '../live/wake.ts';
 import { threadMatch } from './threads.ts';
 
 type Request = EndpointRequest;
@@ -95,6 +96,7 @@ export async function acceptOrdered(
     }
   }
   const { runId, threadId } = await startRun({ ...request, input: order }, 'full', services).catch(whileBusy(body));
+  wake({ owner, threadId });
   const run = await services.threads.getRun({ owner, runId }, call());
   // The reply is about the run as it was accepted, however far it has come since.
   const accepted = { ...factsOf(run), status: 'pending', updatedAt: run.createdAt };

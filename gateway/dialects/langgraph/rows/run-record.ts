@@ -4,7 +4,7 @@ import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import { fieldDefaults } from '../../common/field-defaults.ts';
 import type { Services } from '../../common/services.ts';
 import { growingValues } from '../frames/growing-values.ts';
-import type { Beginning, RunRecord } from '../frames/run-frames.ts';
+import type { Beginning, RunRecord } from '../frames/run-story.ts';
 import { questionsIn } from '../out/interrupts.ts';
 import { partsOfState } from '../out/values.ts';
 
@@ -60,6 +60,16 @@ export function runRecord({ owner, runId, threadId, call }: Reading, { threads, 
       return place;
     },
 
-    interrupts: async () => questionsIn((await threads.getRun({ owner, runId }, call)).end?.interruptsJson),
+    outcome: async () => {
+      const { end } = await threads.getRun({ owner, runId }, call);
+      return { status: end?.status ?? 'completed', asked: questionsIn(end?.interruptsJson) };
+    },
+
+    answered: async () => {
+      const { resumes } = await threads.getRun({ owner, runId }, call);
+      if (resumes === undefined) return [];
+      const { end } = await threads.getRun({ owner, runId: resumes }, call);
+      return questionsIn(end?.interruptsJson).map(({ id }) => id);
+    },
   };
 }

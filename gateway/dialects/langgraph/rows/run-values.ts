@@ -3,7 +3,7 @@ import { jsonObject } from '../../../http/json.ts';
 import { fieldDefaults } from '../../common/field-defaults.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
-import { valuesAtEnd } from '../frames/run-frames.ts';
+import { valuesAtEnd } from '../frames/run-story.ts';
 import { questionsIn, toInterrupt } from '../out/interrupts.ts';
 import { toError } from '../out/thread.ts';
 import { valuesText } from '../out/values.ts';

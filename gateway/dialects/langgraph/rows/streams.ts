@@ -3,11 +3,11 @@ import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import type { Services } from '../../common/services.ts';
 import { stopOnDisconnect } from '../../common/start-run.ts';
-import { seqIn } from '../frames/frame.ts';
+import { idOf, seqIn } from '../frames/frame.ts';
 import { readModes, type Modes } from '../frames/modes.ts';
 import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
-import { framed } from './framed.ts';
+import { inModes } from './mode-frames.ts';
 import { acceptOrdered, orderRun, placeOf, refuseLater } from './ordered-run.ts';
 import { row } from './row.ts';
 import { runOf } from './runs.ts';
@@ -15,7 +15,10 @@ import { runOf } from './runs.ts';
 const stream = { resource: 'graph', action: 'stream' } as const;
 
 /** The longest stream, one day, in milliseconds: a stream normally ends with its run, or when its reader disconnects. */
-const streamMs = 24 * 60 * 60 * 1000;
+export const streamMs = 24 * 60 * 60 * 1000;
+
+/** Of the stream of one run. */
+const ids = { name: 'run', idOf };
 
 /** Where the stream of a run is continued: the clients resume a stream whose reply names this, and no other. */
 function resumable(threadId: string, runId: string, modes: Modes): Readonly<Record<string, string>> {
@@ -40,7 +43,7 @@ async function createAndStream(request: Created, threadId: string | undefined, s
   return {
     follow: { owner, runId, after: 0, justStarted: status !== undefined && isOpen(status) },
     call: call(streamMs),
-    extras: framed({ owner, agent, modes }, services),
+    extras: inModes({ owner, agent, modes, ids }, services),
   };
 }
 
@@ -90,7 +93,11 @@ const joinStream = row({
         services,
       );
     request.addReplyHeaders(resumable(threadId, runId, modes));
-    return { follow: { owner, runId, after }, call: call(streamMs), extras: framed({ owner, agent, modes }, services) };
+    return {
+      follow: { owner, runId, after },
+      call: call(streamMs),
+      extras: inModes({ owner, agent, modes, ids }, services),
+    };
   },
 });
 

@@ -1,5 +1,6 @@
 import type { ServiceEndpoint } from '../../common/services.ts';
 import { assistantRows } from './assistants.ts';
+import { commandRow } from './commands.ts';
 import { cronRows } from './crons.ts';
 import { foundAssistantRows } from './found-assistants.ts';
 import { foundThreadRows } from './found-threads.ts';
@@ -7,6 +8,7 @@ import { runRows } from './runs.ts';
 import { storeRows } from './store.ts';
 import { streamRows } from './streams.ts';
 import { systemRows } from './system.ts';
+import { threadStreamRows } from './thread-streams.ts';
 import { stateRows } from './thread-states.ts';
 import { threadRows } from './threads.ts';
 
@@ -22,4 +24,6 @@ export const rows: readonly ServiceEndpoint[] = [
   ...runRows,
   ...streamRows,
   ...storeRows,
+  ...threadStreamRows,
+  commandRow,
 ];

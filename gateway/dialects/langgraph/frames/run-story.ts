@@ -1,0 +1,195 @@
+import { partsOfData } from '@agent-workflow/protos/event-parts';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { EndStatus } from '@agent-workflow/protos/lists';
+import type { Message } from '@agent-workflow/protos/message';
+import { jsonText } from '../../../http/json.ts';
+import { growingValues, type GrowingValues } from './growing-values.ts';
+import { fieldsIn, type Asked, type StepChange, type StepPlace } from './step-frames.ts';
+
+/** A state from which a run began, and its checkpoint. */
+export interface Beginning {
+  readonly values: GrowingValues;
+  readonly place: StepPlace | undefined;
+}
+
+/** How a run ended that did not fail. */
+interface Outcome {
+  readonly status: EndStatus;
+  readonly asked: readonly Asked[];
+}
+
+/** What stands in the record and not in the events of a run. */
+export interface RunRecord {
+  /** `undefined`: it is not kept any more. */
+  readonly beginning: () => Promise<Beginning | undefined>;
+  /** Where a step stands; `undefined`: it is not kept. */
+  readonly placeOf: (step: number) => Promise<StepPlace | undefined>;
+  /** Of a run that has ended. */
+  readonly outcome: () => Promise<Outcome>;
+  /** The questions that the run answers. */
+  readonly answered: () => Promise<readonly string[]>;
+}
+
+/** The last of what a run has done. */
+interface Ending extends Outcome {
+  /** The step that was under way. */
+  readonly step: number;
+}
+
+/** Puts what happens in a run into frames of its own kind. */
+interface FrameMaker<F> {
+  /** Whether it reads the values of the state. */
+  readonly needsValues: boolean;
+  /** Whether it reads where steps stand in the record. */
+  readonly needsPlaces: boolean;
+  readonly first: (event: RunEvent) => F[] | Promise<F[]>;
+  readonly begun: (event: RunEvent, beginning: Beginning | undefined) => F[];
+  readonly started: (event: RunEvent, values: GrowingValues | undefined) => F[];
+  /** What a node reports, as JSON. */
+  readonly reported: (event: RunEvent, json: string) => F[];
+  readonly ended: (
+    event: RunEvent,
+    change: StepChange,
+    place: StepPlace | undefined,
+    values: GrowingValues | undefined,
+  ) => F[];
+  /** A chunk, or a whole message. */
+  readonly message: (event: RunEvent) => F[];
+  readonly finished: (event: RunEvent, ending: Ending, values: GrowingValues | undefined) => F[];
+  readonly failed: (event: RunEvent) => F[];
+}
+
+interface Progress {
+  readonly node: string;
+  readonly step: number;
+  readonly status: string;
+  readonly custom?: unknown;
+}
+
+/** A step whose last node has completed. Whether it asked instead is known with the next event. */
+interface Held {
+  readonly event: RunEvent;
+  readonly nodes: readonly string[];
+}
+
+/**
+ * Makes the frames of a run, event by event and from its first. Its memory is the values of the state, where the maker needs them, and the
+ * step that is under way. The frames of an event depend on those before it and on the record, and on nothing else.
+ */
+export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (event: RunEvent) => Promise<F[]> {
+  let values: GrowingValues | undefined;
+  let open = new Set<string>();
+  let nodes: string[] = [];
+  let changed = emptyChange();
+  const makers = new Map<string, string>();
+  let held: Held | undefined;
+
+  const note = (event: RunEvent): void => {
+    if (event.node !== undefined && event.messageId !== undefined) makers.set(event.messageId, event.node);
+    if (event.kind === 'state_chunk') changed.fields = { ...changed.fields, ...fieldsIn(event) };
+    if (event.kind === 'summary_chunk') changed.fields = { ...changed.fields, context_summary: jsonText(event.data) };
+    if (event.kind !== 'context_chunk') return;
+    const { messages: added = [], removed = [] } = JSON.parse(jsonText(event.data)) as Partial<ContextChange>;
+    changed.messages.push(...added);
+    changed.removed.push(...removed);
+  };
+
+  const flush = async (): Promise<F[]> => {
+    if (!held) return [];
+    const { event, nodes: ended } = held;
+    held = undefined;
+    const { step = 0, at } = event;
+    values?.changeMessages(changed);
+    values?.changeFields(changed.fields);
+    const change = {
+      ...{ step, at, nodes: ended, fields: changed.fields },
+      messages: changed.messages.map((message) => [message, makers.get(message.message_id)] as const),
+    };
+    changed = emptyChange();
+    makers.clear();
+    return maker.ended(event, change, maker.needsPlaces ? await record.placeOf(step) : undefined, values);
+  };
+
+  const begin = async (event: RunEvent): Promise<F[]> => {
+    const beginning = maker.needsValues ? await record.beginning() : undefined;
+    values = beginning?.values;
+    return maker.begun(event, beginning);
+  };
+
+  const advance = (event: RunEvent): F[] => {
+    const { node, step, status, custom } = JSON.parse(jsonText(event.data)) as Progress;
+    switch (status) {
+      case 'started':
+        open.add(node);
+        nodes.push(node);
+        return maker.started(event, values);
+      case 'progress':
+        return maker.reported(event, JSON.stringify(custom ?? null));
+      case 'completed':
+        open.delete(node);
+        if (open.size > 0) return [];
+        held = { event: { ...event, step }, nodes };
+        open = new Set();
+        nodes = [];
+        return [];
+      default:
+        return [];
+    }
+  };
+
+  const end = async (event: RunEvent): Promise<F[]> => {
+    const { asked, status } = await record.outcome();
+    const isStepOfIt = held?.nodes.some((node) => asked.some((question) => question.node === node)) === true;
+    const step = held?.event.step ?? 0;
+    if (isStepOfIt) held = undefined;
+    const before = await flush();
+    if (!values && maker.needsValues) values = valuesAtEnd(event);
+    return [...before, ...maker.finished(event, { asked, status, step }, values)];
+  };
+
+  return async (event: RunEvent): Promise<F[]> => {
+    switch (event.kind) {
+      case 'metadata':
+        return maker.first(event);
+      case 'on_chain_start':
+        return begin(event);
+      case 'on_chain_end':
+        return end(event);
+      case 'error':
+        return [...(await flush()), ...maker.failed(event)];
+    }
+    const before = await flush();
+    note(event);
+    if (event.kind === 'on_chain_stream') return [...before, ...advance(event)];
+    return event.kind === 'messages_chunk' ? [...before, ...maker.message(event)] : before;
+  };
+}
+
+interface ContextChange {
+  readonly messages: readonly Message[];
+  readonly removed: readonly string[];
+}
+
+const emptyChange = (): { messages: Message[]; removed: string[]; fields: Readonly<Record<string, string>> } => ({
+  messages: [],
+  removed: [],
+  fields: {},
+});
+
+/** The values that the end of a run holds. */
+export function valuesAtEnd(event: RunEvent): GrowingValues | undefined {
+  const { state } = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as {
+    readonly state?: Readonly<Record<string, unknown>> & { readonly context?: readonly Message[] };
+  };
+  if (!state) return undefined;
+  const { context = [], context_summary: summary, ...fields } = state;
+  const shown = { ...fields, ...(typeof summary === 'string' && summary !== '' && { context_summary: summary }) };
+  return growingValues(
+    Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, JSON.stringify(value)])),
+    context,
+  );
+}
+
+/** Why a run failed. */
+export const failureIn = ({ data }: RunEvent): { readonly code: string; readonly message: string } =>
+  JSON.parse(jsonText(data)) as { readonly code: string; readonly message: string };

@@ -1,0 +1,69 @@
+import { digitOf, type Channel } from './channels.ts';
+
+/** How many digits of an id count the events that one event of the run gives in one channel, before the digit of the channel. */
+const countDigits = 7;
+
+interface Named {
+  /** The how manieth run of its thread it is. */
+  readonly ordinal: number;
+  /** The number of the event in its run. */
+  readonly seq: number;
+  readonly channel: Channel;
+  /** How many events of this channel stand before it that come of the same event of the run. */
+  readonly index: number;
+}
+
+/**
+ * The id of an event: `<n>-<number>`, where n is the ordinal of its run in the thread. The number is that of the event in its run, the digit of
+ * the channel, and seven digits that count. It is the same on every replica, in every replay, and whatever else a subscription asks for.
+ */
+export const eventIdOf = ({ ordinal, seq, channel, index }: Named): string =>
+  `${String(ordinal)}-${String(seq)}${String(digitOf(channel))}${String(index).padStart(countDigits, '0')}`;
+
+/**
+ * The id of an event that a run has once: clients read the run in it, to keep the end of one run apart from that of another.
+ * `what` is a word of their own, such as `lc||running`.
+ */
+export const singleIdOf = (runId: string, what: string): string => `synth:${runId}:${what}`;
+
+/** A log of events has fewer numbers than this, wherever they begin. */
+const mostOfLog = 2 ** 28;
+/** The numbers of the log of a run that had ended when it was made again begin here. */
+const ofEnded = 2 ** 48;
+/** A run has as many numbers of its thread: those of its first log, of one made again, and of one made again after its end. */
+const perRun = 4 * mostOfLog;
+
+/** The number of an event in its thread; the events that come of one event of a run have the same. It is a safe integer. */
+export function threadSeq(ordinal: number, seq: number): number {
+  const range = seq < mostOfLog ? 0 : seq <= ofEnded ? 1 : 2;
+  return ordinal * perRun + range * mostOfLog + (seq % mostOfLog);
+}
+
+/** Where a reader goes on. */
+export interface Cursor {
+  readonly ordinal: number;
+  /** The number of the last event of that run that it has whole. */
+  readonly after: number;
+}
+
+/** The place after a number of the thread. In a log that was made again by a later worker the place is not known: the run comes whole. */
+export function cursorAfter(number: number): Cursor {
+  const ordinal = Math.floor(number / perRun);
+  const rest = number % perRun;
+  const range = Math.floor(rest / mostOfLog);
+  const after = range === 0 ? rest : range === 1 ? 0 : ofEnded + (rest % mostOfLog);
+  return { ordinal, after };
+}
+
+const numbered = /^\d{1,16}$/;
+const named = /^(\d{1,8})-(\d{1,16})\d{8}$/;
+
+/**
+ * The place that a `Last-Event-ID` names: the id of an event, or the number of the thread that stands with it. After an id all events come
+ * again that come of the same event of the run: its reader may have some of them. `undefined` for any other text: all that there is comes.
+ */
+export function cursorOf(id: string): Cursor | undefined {
+  if (numbered.test(id)) return Number(id) <= Number.MAX_SAFE_INTEGER ? cursorAfter(Number(id)) : undefined;
+  const [, ordinal, seq] = named.exec(id) ?? [];
+  return ordinal === undefined ? undefined : { ordinal: Number(ordinal), after: Number(seq) - 1 };
+}

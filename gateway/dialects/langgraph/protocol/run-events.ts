@@ -1,0 +1,193 @@
+import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
+import type { EndStatus } from '@agent-workflow/protos/lists';
+import { jsonObject } from '../../../http/json.ts';
+import { createRunStory, failureIn, type RunRecord } from '../frames/run-story.ts';
+import { createStepFrames, deltasOf, type StepPlace } from '../frames/step-frames.ts';
+import type { GrowingValues } from '../frames/growing-values.ts';
+import { assistantIdOf } from '../ids/assistant-id.ts';
+import { taskIdOf } from '../ids/task-id.ts';
+import { hasCustom, wantsCustom, type Channel, type Subscription } from './channels.ts';
+import { eventIdOf, singleIdOf, threadSeq } from './event-id.ts';
+import { createMessageEvents } from './message-events.ts';
+import type { ProtocolFrame } from './protocol-frame.ts';
+import { createToolEvents } from './tool-events.ts';
+
+interface RunEventsOptions {
+  readonly subscription: Subscription;
+  readonly scope: RunScope;
+  /** The how manieth run of its thread it is. */
+  readonly ordinal: number;
+  readonly graphId: string;
+  readonly record: RunRecord;
+}
+
+/** How a run that did not fail has ended, in the protocol's words. One that was cancelled is interrupted, as its thread is. */
+const endings: Readonly<Record<EndStatus, 'completed' | 'interrupted' | 'failed'>> = {
+  completed: 'completed',
+  interrupted: 'interrupted',
+  stopped: 'interrupted',
+  failed: 'failed',
+};
+
+/** Makes the events of a run that a subscription asks for, event by event and from the first of the run. */
+export function createRunEvents({ subscription, scope, ordinal, graphId, record }: RunEventsOptions) {
+  const { channels: asked, hasRoot } = subscription;
+  const { runId, threadId } = scope;
+  const wants = (channel: Channel): boolean => hasRoot && asked.has(channel);
+  const number = createNumbering(ordinal);
+  const messages = wants('messages') ? createMessageEvents() : undefined;
+  const tools = wants('tools') ? createToolEvents() : undefined;
+  const reports = hasRoot && hasCustom(asked);
+  const tasks = createStepFrames({
+    modes: new Set(wants('tasks') ? ['tasks'] : []),
+    ids: { run_id: runId, thread_id: threadId, graph_id: graphId, assistant_id: assistantIdOf(graphId) },
+    taskId: (step, node) => taskIdOf(runId, String(step), node),
+    metadata: JSON.stringify({ graph_id: graphId, thread_id: threadId, run_id: runId }),
+  });
+
+  const frame = (channel: Channel, event: RunEvent, data: string, id?: string): ProtocolFrame =>
+    number.frame({ channel, method: channel, at: event.at, node: event.node, data, id });
+  /** What is of the run as a whole, and comes but a single time. */
+  const lifecycle = (event: RunEvent, status: string, more: object = {}): ProtocolFrame[] => {
+    if (!wants('lifecycle')) return [];
+    const data = JSON.stringify({ event: status, graph_name: graphId, ...more });
+    return [frame('lifecycle', ofRun(event), data, singleIdOf(runId, `lc||${status}`))];
+  };
+  const input = (event: RunEvent, method: string, data: object, id: string): ProtocolFrame =>
+    number.frame({ channel: 'input', method, at: event.at, node: undefined, data: JSON.stringify(data), id });
+  let hasState = false;
+  const state = (event: RunEvent, at: Place, values: GrowingValues | undefined): ProtocolFrame[] => {
+    hasState ||= values !== undefined;
+    return [
+      ...(at.place && wants('checkpoints') ? [frame('checkpoints', ofRun(event), envelope(at, at.place))] : []),
+      ...(values && wants('values') ? [frame('values', ofRun(event), values.text())] : []),
+    ];
+  };
+  const ofTasks = (event: RunEvent, frames: readonly { readonly data: string | Uint8Array }[]): ProtocolFrame[] =>
+    frames.map(({ data }) => frame('tasks', ofRun(event), String(data)));
+
+  const story = createRunStory<ProtocolFrame>(
+    {
+      needsPlaces: wants('checkpoints'),
+      needsValues: wants('checkpoints') || wants('values') || wants('tasks'),
+      first: async (event) => {
+        const answered = wants('input') ? await record.answered() : [];
+        // Of several questions one may be answered and the others not: which, the record does not say.
+        const shown = answered.length === 1 ? [{ interrupt_ids: answered }] : [];
+        return [
+          ...lifecycle(event, 'running'),
+          ...shown.map((data) => input(event, 'input.answered', data, singleIdOf(runId, 'answered||'))),
+        ];
+      },
+      begun: (event, beginning) => state(event, { step: -1, place: beginning?.place }, beginning?.values),
+      started: (event, values) => ofTasks(event, tasks.started(event, values)),
+      reported: (event, json) => (reports ? reported(event, json, asked, frame) : []),
+      ended: (event, change, place, values) => [
+        ...(wants('updates')
+          ? deltasOf(change).map(([node, json]) =>
+              frame(
+                'updates',
+                { ...event, node },
+                jsonObject({ node: JSON.stringify(node), values: json === 'null' ? '{}' : json }),
+              ),
+            )
+          : []),
+        ...(wants('tasks') ? ofTasks(event, tasks.ended(change, undefined, undefined)) : []),
+        ...state(event, { step: change.step, place }, values),
+      ],
+      message: (event) => [
+        ...(messages?.(event).map((data) => frame('messages', event, data)) ?? []),
+        ...(tools?.(event).map((data) => frame('tools', event, data)) ?? []),
+      ],
+      finished: (event, { asked: questions, status, step }, values) => [
+        ...(wants('tasks') && questions.length > 0
+          ? ofTasks(event, tasks.asked(questions, { step, at: event.at }, undefined))
+          : []),
+        // Where its beginning is not kept, the end alone says what the state is.
+        ...(hasState ? [] : state(event, { step, place: undefined }, values)),
+        ...(wants('input')
+          ? questions.map(({ id, value }) =>
+              input(event, 'input.requested', { interrupt_id: id, payload: value }, singleIdOf(runId, `input||${id}`)),
+            )
+          : []),
+        ...lifecycle(event, endings[status]),
+      ],
+      failed: (event) => lifecycle(event, 'failed', { error: failureIn(event).message }),
+    },
+    record,
+  );
+
+  return (event: RunEvent): Promise<ProtocolFrame[]> => {
+    number.enter(event.seq);
+    return story(event);
+  };
+}
+
+interface Place {
+  readonly step: number;
+  readonly place: StepPlace | undefined;
+}
+
+/** A checkpoint without its state. */
+const envelope = ({ step }: Place, { checkpointId, before }: StepPlace): string =>
+  JSON.stringify({
+    id: checkpointId,
+    ...(before !== undefined && { parent_id: before }),
+    step,
+    source: step < 0 ? 'input' : 'loop',
+  });
+
+/** Of no node. */
+const ofRun = ({ node: _, ...event }: RunEvent): RunEvent => event;
+
+/** What a node reports: under its name where it is an object of `name` and `payload`, and else as it stands. */
+function reported(
+  event: RunEvent,
+  json: string,
+  asked: ReadonlySet<string>,
+  frame: (channel: Channel, event: RunEvent, data: string) => ProtocolFrame,
+): ProtocolFrame[] {
+  const value: unknown = JSON.parse(json);
+  const name = nameIn(value);
+  if (!wantsCustom(asked, name)) return [];
+  return [frame('custom', event, name === undefined ? `{"payload":${json}}` : json)];
+}
+
+function nameIn(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !('name' in value) || !('payload' in value)) return undefined;
+  return typeof value.name === 'string' ? value.name : undefined;
+}
+
+interface Numbered {
+  readonly channel: Channel;
+  readonly method: string;
+  readonly at: number;
+  readonly node: string | undefined;
+  /** JSON. */
+  readonly data: string;
+  /** Absent: its number. */
+  readonly id: string | undefined;
+}
+
+/** Numbers what comes of the events of a run. */
+function createNumbering(ordinal: number) {
+  let seq = 0;
+  let counts = new Map<Channel, number>();
+  return {
+    /** What follows comes of this event of the run. */
+    enter: (next: number): void => {
+      seq = next;
+      counts = new Map();
+    },
+    frame: ({ channel, method, at, node, data, id: own }: Numbered): ProtocolFrame => {
+      const index = counts.get(channel) ?? 0;
+      counts.set(channel, index + 1);
+      const id = own ?? eventIdOf({ ordinal, seq, channel, index });
+      const inThread = threadSeq(ordinal, seq);
+      const about = `"event_id":${JSON.stringify(id)},"seq":${String(inThread)},"method":"${method}"`;
+      const of = node === undefined ? '' : `,"node":${JSON.stringify(node)}`;
+      const params = `{"namespace":[],"timestamp":${String(at)}${of},"data":${data}}`;
+      return { method, id, seq: inThread, json: `{"type":"event",${about},"params":${params}}` };
+    },
+  };
+}
