@@ -127,6 +127,8 @@ export interface StartRequest {
   readonly retryOf?: string;
   /** How early the run is taken among the waiting runs of its owner; absent: 0, the last. */
   readonly priority?: number;
+  /** A JSON object of at most 64 KiB: what the caller wants to read of the request later, from `ListRunRequests`. Nobody else reads it. */
+  readonly requestJson?: Uint8Array;
 }
 
 /** A tool that the caller runs. */

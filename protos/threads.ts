@@ -69,6 +69,11 @@ export interface GrantCalls {
 /** A part of {@link Threads}. */
 export interface RunReadCalls {
   readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
+  /**
+   * What the requests that started these runs said of themselves, as StartRequest has it; of at most a hundred runs. A run that is absent, and one
+   * whose request said nothing, is left out.
+   */
+  readonly listRunRequests: (request: ListRunRequestsRequest, call: Call) => Promise<ListRunRequestsReply>;
   /** The runs of a thread, newest first. */
   readonly listRuns: (request: ListRunsRequest, call: Call) => Promise<ListRunsReply>;
   /**
@@ -358,6 +363,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   passDeadline: { retry: 'safe', takesLong: false },
   renewGrant: { retry: 'safe', takesLong: false },
   getRun: { retry: 'safe', takesLong: false },
+  listRunRequests: { retry: 'safe', takesLong: false },
   listRuns: { retry: 'safe', takesLong: false },
   listOwnRuns: { retry: 'safe', takesLong: false },
   countRuns: { retry: 'safe', takesLong: false },
@@ -425,6 +431,7 @@ export const threadsPools: Readonly<Record<keyof Threads, PoolRule>> = {
   passDeadline: 'never',
   renewGrant: 'run, also expired',
   getRun: 'run',
+  listRunRequests: 'never',
   listRuns: 'never',
   listOwnRuns: 'never',
   countRuns: 'never',
@@ -1072,6 +1079,21 @@ export interface Run {
   readonly question?: string;
   /** The how manieth run of its thread it is: 1 for the first that was accepted. Absent of runs that were accepted before this was counted. */
   readonly ordinal?: number;
+}
+
+export interface ListRunRequestsRequest {
+  readonly owner: string;
+  readonly runIds: readonly string[];
+}
+
+export interface RunRequest {
+  readonly runId: string;
+  /** A JSON object. */
+  readonly requestJson: Uint8Array;
+}
+
+export interface ListRunRequestsReply {
+  readonly requests: readonly RunRequest[];
 }
 
 export interface ListRunsRequest {

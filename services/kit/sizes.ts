@@ -49,6 +49,8 @@ export const sizes = {
   toolSchema: 64 * KiB,
   /** `resume`: the answer to what a run asked. */
   resume: 1 * MiB,
+  /** What a run keeps of its request for those who read it later. */
+  shownRequest: 64 * KiB,
   /** The nodes before and after which a run stops, together. */
   breakpoints: 64 * KiB,
   /** The continuation between two steps: joins, questions and their answers, positions of sub-graphs. */
@@ -127,7 +129,14 @@ export const sizes = {
 
 /** The bound of a run's options: the sum of the bounds of their parts, which are checked where a run is started. */
 export const runOptionsBytes =
-  sizes.state + 2 * sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + sizes.breakpoints + 64 * 1024;
+  sizes.state +
+  2 * sizes.config +
+  sizes.metadata +
+  sizes.toolsTogether +
+  sizes.resume +
+  sizes.breakpoints +
+  sizes.shownRequest +
+  64 * 1024;
 
 /** The bytes that JSON adds to a text around it. */
 export const jsonQuotes = 2;

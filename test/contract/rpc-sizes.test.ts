@@ -146,6 +146,7 @@ const start: Whole<StartRequest> = {
   userJson: json(sizes.metadata),
   resumeJson: json(sizes.resume),
   breakpointsJson: json(sizes.breakpoints),
+  requestJson: json(sizes.shownRequest),
   tools: [tool],
   ...{
     agent: id,

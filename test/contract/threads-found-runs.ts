@@ -2,6 +2,7 @@ import type { TestFn } from 'ava';
 import type { CountRunsRequest, RunFilter, Threads } from '@agent-workflow/protos/threads';
 import {
   accept,
+  bytes,
   call,
   claim,
   commit,
@@ -10,6 +11,7 @@ import {
   interrupted,
   owner,
   refused,
+  text,
   user,
 } from './thread-calls.ts';
 import { checkOn, type OpenThreads } from './thread-stores/threads-open.ts';
@@ -56,6 +58,26 @@ async function askingTurn(threads: Threads, runId: string): Promise<void> {
 /** What the record promises of finding and counting the runs of an owner. */
 export function threadsFoundRunsContract(test: TestFn, name: string, open: OpenThreads): void {
   const check = checkOn(test, name, open);
+
+  check('what requests said of themselves is read with their runs, while these go on and after', async (t, threads) => {
+    const kept = { of: 'é', n: [1, null] };
+    const optionsJson = bytes(JSON.stringify({ config: {}, request: kept, recursionLimit: 5 }));
+    await finishedTurn(threads, 'r1', { optionsJson });
+    await accept(threads, 'r2', { optionsJson });
+    await accept(threads, 'r3');
+    await accept(threads, 'r4', { optionsJson: bytes('{"request":') });
+    const { requests } = await threads.listRunRequests({ owner, runIds: ['r4', 'r1', 'r2', 'r3', 'absent'] }, call());
+    t.deepEqual(
+      requests.map(({ runId, requestJson }) => [runId, JSON.parse(text(requestJson) ?? '') as unknown]).toSorted(),
+      [
+        ['r1', kept],
+        ['r2', kept],
+      ],
+    );
+    t.deepEqual((await threads.listRunRequests({ owner: 'u:bob', runIds: ['r1'] }, call())).requests, []);
+    const many = Array.from({ length: 101 }, (_, index) => String(index));
+    await refused(t, threads.listRunRequests({ owner, runIds: many }, call()), 'Invalid');
+  });
 
   check('runs are found by status, agent, node, error, title and id', async (t, threads) => {
     await accept(threads, 'done', { threadId: 'done', agent: 'billing' });

@@ -60,6 +60,8 @@ export interface RunOrder {
   readonly interrupt_after?: string | readonly string[];
   readonly resume?: unknown;
   readonly webhook?: OrderWebhook;
+  /** What a dialect shows of its request later. The record keeps it with the run, and nodes do not see it. */
+  readonly kept_request?: JsonObject;
 }
 
 /** A run that may start later. */

@@ -110,6 +110,7 @@ export async function toStartRequest(
     ...(input.webhook && { webhookJson: webhookJsonOf(input.webhook) }),
     ...(input.priority !== undefined && input.priority > 0 && { priority: input.priority }),
     ...(user && { userJson: jsonBytes(user) }),
+    ...(input.kept_request && { requestJson: boundedBytes(input.kept_request, ['body'], sizes.shownRequest) }),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };
 }

@@ -51,7 +51,7 @@ function refuseLarge(schedule: Schedule, loc: Loc): void {
 
 const metadataBytes = 8 * 1024;
 /** The bounds of slots, threads and past slots take less than the rest. */
-const runBytes = 56 * 1024;
+const runBytes = 60 * 1024;
 
 async function put(
   { threads }: Pick<Services, 'threads'>,

@@ -123,6 +123,7 @@ function refuseLarge({
   userJson,
   resumeJson,
   breakpointsJson,
+  requestJson,
   tools,
 }: StartRequest): void {
   refuseLargeField('initialState', initialStateJson?.byteLength, sizes.state);
@@ -132,6 +133,7 @@ function refuseLarge({
   if (tools.length > 0) refuseLargeField('tools', bytesOfTools(tools), sizes.toolsTogether);
   refuseLargeField('resume', resumeJson?.byteLength, sizes.resume);
   refuseLargeField('interruptBefore', breakpointsJson?.byteLength, sizes.breakpoints);
+  refuseLargeField('request', requestJson?.byteLength, sizes.shownRequest);
 }
 
 function refuseLargeField(name: string, bytes: number | undefined, bound: number): void {

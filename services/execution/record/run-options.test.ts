@@ -16,6 +16,7 @@ const given = fc.record(
     user: object,
     initialState: object,
     resume: fc.jsonValue(),
+    kept: object,
     tools: fc.array(tool, { maxLength: 3 }),
     recursionLimit: fc.nat(),
   },
@@ -27,13 +28,14 @@ test('what a run is started with is read from its record as it was given, parts 
     fc.property(
       given,
       fc.boolean(),
-      ({ config, context, user, initialState, resume, tools, recursionLimit }, isAccepted) => {
+      ({ config, context, user, initialState, resume, kept, tools, recursionLimit }, isAccepted) => {
         const request = {
           ...(config && { configJson: bytes(config) }),
           ...(context && { contextJson: bytes(context) }),
           ...(user && { userJson: bytes(user) }),
           ...(initialState && { initialStateJson: bytes(initialState) }),
           ...(resume !== undefined && { resumeJson: bytes(resume) }),
+          ...(kept && { requestJson: bytes(kept) }),
           tools: tools.map(({ parameters, ...rest }) => ({ ...rest, parametersJson: bytes(parameters) })),
           recursionLimit,
         } as Partial<StartRequest> as StartRequest;
@@ -45,6 +47,7 @@ test('what a run is started with is read from its record as it was given, parts 
           user: user ?? {},
           initialState: initialState ?? {},
           ...(resume !== undefined && { resume }),
+          ...(kept && { request: kept }),
           tools: tools.map(({ nodeName: node, name, description, parameters }) => ({
             node,
             name,

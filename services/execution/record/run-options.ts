@@ -66,6 +66,7 @@ interface OptionsParts {
 export function toOptionsJson(request: StartRequest, { accepted, initialState }: OptionsParts): Uint8Array {
   const { configJson, contextJson, userJson, initialStateJson, resumeJson, breakpointsJson, tools, recursionLimit } =
     request;
+  const { requestJson } = request;
   const parts: Uint8Array[] = [];
   let text = '{';
   const put = (name: string, json: Uint8Array | undefined): void => {
@@ -81,6 +82,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   put(',"initialState":', initialState ? toJson(initialState) : initialStateJson);
   if (resumeJson) put(',"resume":', resumeJson);
   if (breakpointsJson) put(',"breakpoints":', breakpointsJson);
+  if (requestJson) put(',"request":', requestJson);
   text += ',"tools":[';
   for (const [index, { nodeName: node, name, description, isSetUp, parametersJson }] of tools.entries()) {
     const named = JSON.stringify({ node, name, description, ...(isSetUp && { isSetUp }) }).slice(0, -1);

@@ -25,6 +25,7 @@ import { isVersionConflict } from '../state/write.ts';
 import { decideClaim, inputIds, namesQuestion } from '../runs/claim.ts';
 import { decideCommit, fencedHead } from '../runs/commit.ts';
 import { decideEnd } from '../runs/commit.ts';
+import { listRunRequests } from '../runs/requests.ts';
 import { newestOutput } from '../runs/steps.ts';
 import { decideRelease } from '../runs/commit.ts';
 import { ResumedToRead, type Resumed } from '../runs/kept-tools.ts';
@@ -330,6 +331,8 @@ export const createRunReadCalls = ({ store, texts, now }: RunReadCallsOptions): 
     const head = await liveHead(store, { owner, threadId: run.threadId });
     return toProtoRun(owner, run, head);
   },
+
+  listRunRequests: async (request) => ({ requests: await listRunRequests(store, request) }),
 
   listRuns: async (request, call) => listRuns(store, request, await liveHead(store, keyOf(request)), call),
 

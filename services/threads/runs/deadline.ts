@@ -98,9 +98,11 @@ function acceptance({ owner, threadId }: PassDeadlineRequest, { head, asking, du
     resume: _,
     passed: _passed,
     accepted: _accepted,
+    request: _request,
     ...options
   } = fromJson(asking.options) as PassedOptions & {
     readonly accepted?: unknown;
+    readonly request?: unknown;
   };
   const given: PassedOptions = {
     resume: Object.fromEntries(due.flatMap((one) => ('default' in one ? [[one.id, one.default]] : []))),

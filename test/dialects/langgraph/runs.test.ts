@@ -37,6 +37,9 @@ test('a run is accepted, read, joined and listed', async (t) => {
     config: { configurable: { tone: 'dry', thread_id: id } },
   });
   t.deepEqual(textsOf(await runs().join(id, run.run_id)), ['hello', 'pale blue sky over hills']);
+  const read = await runs().get(id, run.run_id);
+  t.deepEqual({ ...read, status: run.status, updated_at: run.updated_at }, run);
+  t.deepEqual(await runs().list(id), [read]);
   t.like(await runs().get(id, run.run_id), { run_id: run.run_id, status: 'success', assistant_id: ownId });
   t.deepEqual(
     (await runs().list(id, { status: 'success' })).map(({ run_id: each }) => each),
@@ -161,7 +164,9 @@ test('a run starts later', async (t) => {
   const id = await makeThread();
   const later = await runs().create(id, graphId, { ...sending('later'), afterSeconds: 3600 });
   t.is(later.status, 'pending');
-  t.like(await runs().get(id, later.run_id), { status: 'pending', run_id: later.run_id });
+  // Its times are those of the record.
+  const { created_at: _c, updated_at: _u, ...shown } = later;
+  t.like(await runs().get(id, later.run_id), shown);
   await runs().cancel(id, later.run_id, true);
   await refused(t, runs().get(id, later.run_id), 404);
 });
@@ -171,6 +176,7 @@ test('an assistant gives its config and context to its runs', async (t) => {
   const id = await makeThread();
   const run = await runs().create(id, assistant.assistant_id, sending('hello'));
   t.is(run.assistant_id, assistant.assistant_id);
+  t.is((await runs().get(id, run.run_id)).assistant_id, assistant.assistant_id);
   t.deepEqual(textsOf(await runs().join(id, run.run_id)).length, 2);
 });
 
@@ -180,4 +186,24 @@ test('a run of long ago is joined with the values that it left', async (t) => {
   await runs().join(id, first.run_id);
   for (let turn = 0; turn < 12; turn += 1) await runs().wait(id, graphId, sending(`turn ${String(turn)}`));
   t.deepEqual(textsOf(await runs().join(id, first.run_id)), ['first', 'pale blue sky over hills']);
+});
+
+test('a run shows its command and its strategy, and what was too large for the record by name', async (t) => {
+  const id = await makeThread();
+  await runs().wait(id, graphId, sending('ask'));
+  const answered = await runs().create(id, graphId, { command: { resume: 'yes' }, multitaskStrategy: 'reject' });
+  await runs().join(id, answered.run_id);
+  t.like(await runs().get(id, answered.run_id), {
+    multitask_strategy: 'reject',
+    kwargs: { input: null, command: { resume: 'yes' } },
+  });
+  const large = 'x'.repeat(100 * 1024);
+  const run = await runs().create(id, graphId, { ...sending(large), metadata: { size: 'large' } });
+  await runs().join(id, run.run_id);
+  t.like((run as Run & { kwargs: object }).kwargs, sending(large));
+  t.like(await runs().get(id, run.run_id), {
+    metadata: { size: 'large' },
+    kwargs: { input: null, left_out: ['input'] },
+  });
+  t.is(textsOf((await threads().get(id)).values).at(-2), large);
 });

@@ -1,8 +1,8 @@
 import type { RunStatus } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import { assistantIdOf } from '../ids/assistant-id.ts';
-import type { RunInput } from '../schemas/runs.ts';
 import { toConfig } from './assistant.ts';
+import type { Started } from './kept-request.ts';
 import { shownTime } from './shown-time.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -17,14 +17,6 @@ export const statusOfRun: Readonly<Record<RunStatus, 'pending' | 'running' | 'er
   failed: 'error',
   stopped: 'interrupted',
 };
-
-/** What only the request that starts a run knows of it. */
-interface Started {
-  readonly body: RunInput;
-  readonly assistantId: string;
-  /** The config that its nodes get. */
-  readonly config: JsonObject;
-}
 
 interface RunFacts {
   readonly runId: string;
@@ -41,7 +33,7 @@ export const factsOf = (run: Run): RunFacts => ({
   ...{ createdAt: run.createdAt, updatedAt: run.updatedAt },
 });
 
-/** A run as LangGraph's clients read it. What its request held is shown in the reply to that request alone. */
+/** A run as LangGraph's clients read it. One that another dialect has started shows nothing of its request. */
 export function toRun(
   { runId, threadId, agent, status, createdAt, updatedAt }: RunFacts,
   started?: Started,
@@ -68,7 +60,7 @@ interface Ids {
   readonly assistantId: string;
 }
 
-function kwargsOf({ body, config }: Started, { runId, threadId, agent, assistantId }: Ids): JsonObject {
+function kwargsOf({ body, config, leftOut }: Started, { runId, threadId, agent, assistantId }: Ids): JsonObject {
   const { configurable, ...shown } = toConfig(config);
   const ids = { run_id: runId, thread_id: threadId, graph_id: agent, assistant_id: assistantId };
   return {
@@ -90,5 +82,6 @@ function kwargsOf({ body, config }: Started, { runId, threadId, agent, assistant
     resumable: body.stream_resumable ?? false,
     checkpoint_during: body.checkpoint_during ?? true,
     durability: body.durability ?? 'async',
+    ...(leftOut && { left_out: leftOut }),
   };
 }

@@ -51,7 +51,9 @@ async function runOf(
   const { input, call } = request;
   const { order } = await orderRun(request, { body: input, ...(threadId !== undefined && { threadId }) }, services);
   const { on_completion: _c, on_disconnect: _d, ...config } = order.config ?? {};
-  return checkRun({ ...order, config }, ['body'], services, call());
+  // What the request of a cron held is shown by the cron.
+  const { kept_request: _k, ...run } = order;
+  return checkRun({ ...run, config }, ['body'], services, call());
 }
 
 async function create(

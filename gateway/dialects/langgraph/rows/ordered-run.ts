@@ -1,4 +1,5 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { RunStatus } from '@agent-workflow/protos/lists';
 import type { ThreadMatch } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
@@ -10,6 +11,7 @@ import type { Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { toRunOrder } from '../in/run-order.ts';
+import { toKeptRequest } from '../out/kept-request.ts';
 import { questionsIn } from '../out/interrupts.ts';
 import { factsOf, toRun } from '../out/run.ts';
 import { refusalWith } from '../replies/refusal.ts';
@@ -52,7 +54,8 @@ export async function orderRun(request: Request, asked: Asked, services: Service
     isAtBreakpoint: waitsAtBreakpoint(match),
     loc,
   });
-  return { ...asked, order, assistantId };
+  const started = { body, assistantId, config: nodeConfigOf(order) };
+  return { ...asked, order: { ...order, kept_request: toKeptRequest(started, sizes.shownRequest) }, assistantId };
 }
 
 function limitOf(known: KnownAssistant): number | undefined {
@@ -86,7 +89,8 @@ export async function acceptOrdered(
   const started = { body, assistantId, config: nodeConfigOf(order) };
   const after = body.after_seconds ?? 0;
   if (after > 0) {
-    const later = { ...order, start_at: at.getTime() + after * 1000 };
+    const kept = toKeptRequest(started, keptOfLater);
+    const later = { ...order, kept_request: kept, start_at: at.getTime() + after * 1000 };
     const delayed = await delayedRun({ ...request, input: later }, services);
     if (delayed) {
       const { runId, threadId } = delayed;
@@ -102,6 +106,9 @@ export async function acceptOrdered(
   const accepted = { ...factsOf(run), status: 'pending', updatedAt: run.createdAt };
   return { runId, threadId, agent: run.agent, status: run.status, shown: toRun(accepted, started) };
 }
+
+/** What the record keeps of the request of a run that starts later, in bytes: beside the run itself. */
+const keptOfLater = 4 * 1024;
 
 /** The words for a thread whose run is under way. */
 const whileBusy =

@@ -1,14 +1,18 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { createQuota } from '@agent-workflow/kit/pages';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { RunStatus } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { Subject } from '../../../http/access.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
+import { jsonText } from '../../../http/json.ts';
 import { cancelDelayed, findDelayed, refusalOf, slotOf } from '../../common/delayed-runs.ts';
 import { agentOf } from '../../common/named-agent.ts';
 import type { Services } from '../../common/services.ts';
 import { stopOnDisconnect } from '../../common/start-run.ts';
+import { fromKeptRequest } from '../out/kept-request.ts';
 import { factsOf, statusOfRun, toRun } from '../out/run.ts';
 import { selected } from '../out/selected.ts';
 import { refusalWith } from '../replies/refusal.ts';
@@ -168,8 +172,27 @@ async function laterRun(request: Requested, { threads, execution }: Services): P
   const agent = agentOf(schedule.run['config'] ?? {}).agent ?? (await defaultAgentOf(execution, call));
   const { createdAt, updatedAt } = resource;
   const status = refusalOf(schedule) ? 'error' : 'pending';
-  return toRun({ runId: params.run_id, threadId, agent, status, createdAt, updatedAt });
+  const started = fromKeptRequest(schedule.run['kept_request']);
+  return toRun({ runId: params.run_id, threadId, agent, status, createdAt, updatedAt }, started);
 }
+
+/** Runs whose requests are read at a time. */
+const requestsAtOnce = 20;
+
+/** Runs as replies show them, with what their requests held. */
+async function shownRuns(
+  { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
+  runs: readonly Run[],
+  { threads }: Pick<Services, 'threads'>,
+): Promise<readonly Shown[]> {
+  const { requests } = await threads.listRunRequests({ owner, runIds: runs.map(({ runId }) => runId) }, call());
+  const started = new Map(
+    requests.map(({ runId, requestJson }) => [runId, fromKeptRequest(JSON.parse(jsonText(requestJson)))]),
+  );
+  return runs.map((run) => toRun(factsOf(run), started.get(run.runId)));
+}
+
+type Shown = Readonly<Record<string, unknown>>;
 
 const getRun = row({
   name: 'lgGetRun',
@@ -182,9 +205,35 @@ const getRun = row({
       if (isServiceError(error, 'NotFound')) return undefined;
       throw error;
     });
-    return JSON.stringify(run ? toRun(factsOf(run)) : await laterRun(request, services));
+    const [shown] = run ? await shownRuns(request, [run], services) : [await laterRun(request, services)];
+    return JSON.stringify(shown);
   },
 });
+
+/** What of a run is known without its request. */
+const withoutRequest = new Set(['run_id', 'thread_id', 'status', 'created_at', 'updated_at']);
+
+/** Runs as a list shows them, as many as one reply has room for. */
+async function listText(
+  request: Pick<EndpointRequest<unknown, { readonly select?: readonly string[] }>, 'owner' | 'call' | 'input'>,
+  runs: readonly Run[],
+  services: Services,
+): Promise<string> {
+  const { select } = request.input;
+  const needsRequests = !select?.every((name) => withoutRequest.has(name));
+  const texts: string[] = [];
+  const isEnough = createQuota(sizes.page);
+  for (let from = 0; from < runs.length; from += requestsAtOnce) {
+    const some = runs.slice(from, from + requestsAtOnce);
+    const shown = needsRequests ? await shownRuns(request, some, services) : some.map((run) => toRun(factsOf(run)));
+    for (const run of shown) {
+      const text = JSON.stringify(selected(run, select));
+      if (isEnough(Buffer.byteLength(text)) && texts.length > 0) return `[${texts.join(',')}]`;
+      texts.push(text);
+    }
+  }
+  return `[${texts.join(',')}]`;
+}
 
 const listRuns = row({
   name: 'lgListRuns',
@@ -194,25 +243,26 @@ const listRuns = row({
   params: ThreadParams,
   input: schemas.RunsQuery,
   absent: noThread,
-  handle: async ({ owner, params, input, call }, { threads }) => {
-    const { limit, offset, status, select } = input;
-    const shown: object[] = [];
+  handle: async (request, services) => {
+    const { owner, params, input, call } = request;
+    const { limit, offset, status } = input;
+    const found: Run[] = [];
     let cursor: string | undefined;
     let matching = 0;
-    for (let count = 0; count < mostRead && shown.length < limit; count += runsAtOnce) {
-      const page = await threads.listRuns(
+    for (let count = 0; count < mostRead && found.length < limit; count += runsAtOnce) {
+      const page = await services.threads.listRuns(
         { owner, threadId: params.thread_id, limit: runsAtOnce, offset: 0, ...(cursor !== undefined && { cursor }) },
         call(),
       );
       for (const run of page.runs) {
         if (status !== undefined && statusOfRun[run.status] !== status) continue;
-        if (matching >= offset && shown.length < limit) shown.push(selected(toRun(factsOf(run)), select));
+        if (matching >= offset && found.length < limit) found.push(run);
         matching += 1;
       }
       ({ cursor } = page);
       if (cursor === undefined) break;
     }
-    return JSON.stringify(shown);
+    return listText(request, found, services);
   },
 });
 
