@@ -1,16 +1,21 @@
+import type { CompiledGraph } from '@agent-workflow/graph';
 import type { BaseCheckpointSaver } from '@langchain/langgraph';
 
 /** What is used of a graph that LangGraph.js has compiled, of whichever copy of the package. */
 export interface LangGraph {
   checkpointer?: BaseCheckpointSaver | boolean | undefined;
   readonly channels: Readonly<Record<string, unknown>>;
+  readonly nodes: Readonly<Record<string, { readonly triggers?: readonly string[] }>>;
   readonly outputChannels?: unknown;
   readonly interruptBefore?: unknown;
   readonly interruptAfter?: unknown;
   getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<readonly [name: string, graph: unknown]>;
   withConfig(config: object): unknown;
   stream(input: unknown, options: object): Promise<AsyncIterable<unknown>>;
-  getState(config: object): Promise<{ readonly next: readonly string[] }>;
+  getState(config: object): Promise<{
+    readonly next: readonly string[];
+    readonly tasks: readonly { readonly id: string; readonly name: string }[];
+  }>;
 }
 
 /** A compiled graph, or an agent of the package `langchain`, which holds one. */
@@ -43,7 +48,26 @@ export function checkGraph(graph: LangGraph, names: readonly (readonly [option: 
 /** @throws Error as {@link checkGraph}, for the sub-graphs. */
 export async function checkSubgraphs(graph: LangGraph): Promise<void> {
   for await (const [name, sub] of graph.getSubgraphsAsync(undefined, true))
-    refuseUnkept(sub as LangGraph, ` of the sub-graph "${name}"`);
+    refuseBreakpoints(sub as LangGraph, ` of the sub-graph "${name}"`);
+}
+
+/** A sub-graph runs within the step of its node, where nothing stops. */
+function refuseBreakpoints(graph: LangGraph, where: string): void {
+  refuseUnkept(graph, where);
+  const { interruptBefore, interruptAfter } = graph;
+  for (const [option, nodes] of Object.entries({ interruptBefore, interruptAfter }))
+    if (namesOf(nodes).length > 0)
+      throw new Error(`${option}${where}: a sub-graph does not stop at breakpoints, call interrupt() in the node`);
+}
+
+/** The nodes before or after which a graph stops, as it was compiled. */
+const namesOf = (nodes: unknown): readonly string[] =>
+  nodes === '*' ? ['*'] : Array.isArray(nodes) ? nodes.map(String) : [];
+
+/** The breakpoints with which a graph was compiled; `undefined` where it has none. */
+export function breakpointsOf({ interruptBefore, interruptAfter }: LangGraph): CompiledGraph['breakpoints'] {
+  const [before, after] = [namesOf(interruptBefore), namesOf(interruptAfter)];
+  return before.length + after.length === 0 ? undefined : { before, after };
 }
 
 /**
@@ -67,10 +91,7 @@ export async function sharedNamespaces(
   };
 }
 
-function refuseUnkept({ channels, interruptBefore, interruptAfter }: LangGraph, where: string): void {
-  for (const [option, nodes] of Object.entries({ interruptBefore, interruptAfter }))
-    if (nodes === '*' || (Array.isArray(nodes) && nodes.length > 0))
-      throw new Error(`${option}${where}: breakpoints would not stop a run, call interrupt() in the node`);
+function refuseUnkept({ channels }: LangGraph, where: string): void {
   for (const [name, channel] of Object.entries(channels))
     if ((channel as { readonly lc_graph_name?: string }).lc_graph_name === 'DeltaChannel')
       throw new Error(

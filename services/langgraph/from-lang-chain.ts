@@ -16,12 +16,41 @@ export function fromLangChain(message: BaseMessage): Omit<NewMessage, 'message_i
     ...(name !== undefined && { name }),
     ...(usage && { usage_metadata: usage }),
     ...(reason && { finish_reason: reason }),
+    ...besideContent(message, reason),
   };
   return {
     role: roleOf(message),
     content: ToolMessage.isInstance(message) ? [toResult(message)] : [...toBlocks(message), ...toCalls(message)],
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
+}
+
+/** What providers write beside the content of a message, under the names by which LangGraph's clients read it. */
+function besideContent(message: BaseMessage, reason: FinishReason | undefined): object {
+  const {
+    reasoning_content: thought,
+    tool_calls: _,
+    ...kwargs
+  }: Readonly<Record<string, unknown>> = message.additional_kwargs;
+  const { finish_reason: word, ...answer } = message.response_metadata;
+  const isOwn = AIMessage.isInstance(message);
+  const isBlock = isOwn && typeof thought === 'string';
+  const members = {
+    additional_kwargs: { ...kwargs, ...(!isBlock && thought !== undefined && { reasoning_content: thought }) },
+    response_metadata: { ...answer, ...(word !== reason && word !== undefined && { finish_reason: word }) },
+    invalid_tool_calls: isOwn ? (message.invalid_tool_calls ?? []) : [],
+  };
+  const filled = Object.entries(members).filter(([, value]) => Object.keys(value).length > 0);
+  return Object.fromEntries(filled.flatMap(([key, value]) => [...jsonOf(value)].map((json) => [key, json])));
+}
+
+/** The value as JSON has it; none where JSON cannot hold it. */
+function jsonOf(value: unknown): readonly unknown[] {
+  try {
+    return [JSON.parse(JSON.stringify(value)) as unknown];
+  } catch {
+    return [];
+  }
 }
 
 /** The tokens that a model counted for its answer. */
@@ -66,18 +95,27 @@ function toBlocks({ content, additional_kwargs: { reasoning_content: thought } }
 const callKinds = new Set(['tool_call', 'tool_call_chunk', 'tool_use', 'input_json_delta', 'function_call']);
 
 function toBlock(block: Block): Block[] {
-  const { type, text, reasoning, thinking } = block;
-  if (type === 'text') return typeof text === 'string' && text !== '' ? [{ type, text }] : [];
+  const { type, text, reasoning, thinking, index: _, ...rest } = block;
+  if (type === 'text') return typeof text === 'string' && text !== '' ? [{ type, text, ...ofProvider(rest) }] : [];
   if (callKinds.has(type)) return [];
   const thought = reasoning ?? thinking;
-  if (typeof thought === 'string') return [{ type: 'reasoning', text: thought }];
+  if (typeof thought === 'string') {
+    const member = reasoning === undefined ? 'thinking' : 'reasoning';
+    return [{ type: 'reasoning', text: thought, ...ofProvider({ ...rest, type, member }) }];
+  }
   if (type === 'image_url') {
-    const url = typeof block['image_url'] === 'string' ? block['image_url'] : urlIn(block['image_url']);
-    if (url !== undefined) return [{ type: 'image', url }];
+    const { image_url: image, ...others } = rest;
+    const url = typeof image === 'string' ? image : urlIn(image);
+    const { url: _url, ...more } = typeof image === 'object' && image !== null ? (image as { url?: unknown }) : {};
+    if (url !== undefined) return [{ type: 'image', url, ...ofProvider({ ...others, ...more }) }];
   }
   // A block of another library may have the name of one of ours, and other fields.
   return [Object.hasOwn(blockRules, type) ? { type: 'data', data: block } : block];
 }
+
+/** What a part of LangChain has beside what a block says: it is kept with the block, and no caller reads it. */
+const ofProvider = (rest: object): { readonly provider_data?: { readonly langchain: unknown } } =>
+  Object.keys(rest).length === 0 ? {} : { provider_data: { langchain: jsonOf(rest)[0] ?? {} } };
 
 const urlIn = (value: unknown): string | undefined => {
   const { url } = (value ?? {}) as { readonly url?: unknown };
@@ -91,8 +129,12 @@ function toCalls(message: BaseMessage): Block[] {
   }));
 }
 
-function toResult({ tool_call_id: call, content, status }: ToolMessage): Block {
+function toResult({ tool_call_id: call, content, status, artifact }: ToolMessage): Block {
   const isError = status === 'error';
   const output = typeof content === 'string' ? content : content.map((block) => ({ ...block }));
-  return { type: 'tool_result', call_id: call, output, status: isError ? 'error' : 'completed', is_error: isError };
+  const [json] = artifact === undefined || artifact === null ? [] : jsonOf(artifact);
+  return {
+    ...{ type: 'tool_result', call_id: call, output, status: isError ? 'error' : 'completed', is_error: isError },
+    ...(json !== undefined && { artifact: json }),
+  };
 }

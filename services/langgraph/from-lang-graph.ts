@@ -1,18 +1,17 @@
+import { END, START, StateGraph, type CompiledGraph, type Field, type NodePolicy } from '@agent-workflow/graph';
+import type { StepCode, StepState } from '@agent-workflow/graph/build/step-code';
+import type { Fields } from '@agent-workflow/graph/state/field';
+import { channelFields } from './channel-fields.ts';
 import {
-  END,
-  send,
-  START,
-  StateGraph,
-  type CompiledGraph,
-  type Field,
-  type NodePolicy,
-  type Send,
-} from '@agent-workflow/graph';
-import { RunFailure } from '@agent-workflow/graph/state/failure';
-import { sizes } from '@agent-workflow/kit/sizes';
-import { checkGraph, graphOf, type LangGraphAgent } from './compiled.ts';
-import { answersField, keptField, type Kept, type Question } from './kept.ts';
-import { beginRun, continueRun } from './super-step.ts';
+  breakpointsOf,
+  checkGraph,
+  checkSubgraphs,
+  graphOf,
+  sharedNamespaces,
+  type LangGraphAgent,
+} from './compiled.ts';
+import { keptField, keptName, type Kept } from './kept.ts';
+import { beginRun, runSuperStep, type Adapted } from './super-step.ts';
 
 export interface LangGraphOptions {
   /**
@@ -49,51 +48,53 @@ export function fromLangGraph(agent: LangGraphAgent, options: LangGraphOptions =
     throw new Error(`fromLangGraph has no option "${unknown}": ${Object.keys(optionNames).join(', ')}`);
   const graph = graphOf(agent);
   const { messagesKey = 'messages', fields = {}, streamedNodes, policy } = options;
-  const shown = Object.keys(fields);
   const own = messagesKey === null ? [] : [['messagesKey', messagesKey] as const];
-  checkGraph(graph, [...own, ...shown.map((name) => ['fields', name] as const)]);
+  checkGraph(graph, [...own, ...Object.keys(fields).map((name) => ['fields', name] as const)]);
   refuseReducers(fields);
-  const kept = { langgraph: keptField, langgraph_answers: answersField };
-  const builder = new StateGraph<typeof kept>({ ...fields, ...kept });
-  type Node = Extract<Parameters<typeof builder.addNode>[1], (...args: never) => unknown>;
-  const superStep =
-    (run: typeof beginRun): Node =>
-    async (values, context) => {
-      const { langgraph: kept, langgraph_answers: answers, context: messages } = values;
-      const thread = { kept, answers, messages, values, shown };
-      const result = await run({ graph, messagesKey, streamedNodes, ...thread, context });
-      return {
-        ...result.changed,
-        ...{ langgraph: bounded(result.kept), messages: result.messages, removed_from_context: result.removed },
-        ...(Object.keys(answers).length > 0 && { langgraph_answers: {} }),
-      };
-    };
-  const route = ({ langgraph: kept }: { readonly langgraph: Kept | undefined }): string | Send[] => {
-    if (kept && kept.questions.length > 0) return kept.questions.map((question) => send('ask', question));
-    return kept?.isDone === false ? 'continue' : END;
+  const shown = channelFields(graph, messagesKey, fields);
+  const nodes = Object.keys(graph.nodes).filter((name) => name !== START);
+  const kept: Fields = { ...shown, [keptName]: keptField };
+  const builder = new StateGraph(kept);
+  const route = (values: Readonly<Record<string, unknown>>): string[] => [
+    ...((values[keptName] as Kept | undefined)?.next ?? []),
+  ];
+  for (const node of nodes) {
+    builder.addNode(node, runTogether, policy);
+    builder.addConditionalEdges(node, route, [...nodes, END]);
+  }
+  builder.addConditionalEdges(START, route, [...nodes, END]);
+  const breakpoints = breakpointsOf(graph);
+  return {
+    ...builder.compile(),
+    steps: stepsOf({ graph, messagesKey, streamedNodes, fields: Object.keys(shown) }),
+    ...(breakpoints && { breakpoints }),
   };
-  return builder
-    .addNode('begin', superStep(beginRun), policy)
-    .addNode('continue', superStep(continueRun), policy)
-    .addNode('ask', (_state, { input, interrupt }) => {
-      const { id, value } = input as Question;
-      return { langgraph_answers: { [id]: interrupt(value) } };
-    })
-    .addEdge(START, 'begin')
-    .addConditionalEdges('begin', route, ['continue', 'ask', END])
-    .addConditionalEdges('continue', route, ['continue', 'ask', END])
-    .addEdge('ask', 'continue')
-    .compile();
+}
+
+/** Nodes of LangGraph are run by LangGraph, all of a super-step together. */
+function runTogether(): never {
+  throw new Error('a node of LangGraph does not run by itself');
+}
+
+/** The code of the graph's steps. What is known of its sub-graphs is read once. */
+function stepsOf(graph: Omit<Adapted, 'isShared'>): StepCode {
+  let known: Promise<Adapted> | undefined;
+  const adapted = (): Promise<Adapted> => (known ??= adapt(graph));
+  const threadOf = ({ context: messages, ...values }: StepState) => ({
+    ...{ kept: values[keptName] as Kept | undefined, values, messages },
+  });
+  return {
+    begin: async (state, context) => beginRun(await adapted(), threadOf(state), context),
+    run: async (state, context) => runSuperStep(await adapted(), threadOf(state), context),
+  };
+}
+
+async function adapt(graph: Omit<Adapted, 'isShared'>): Promise<Adapted> {
+  await checkSubgraphs(graph.graph);
+  return { ...graph, isShared: await sharedNamespaces(graph.graph, graph.messagesKey) };
 }
 
 function refuseReducers(fields: Readonly<Record<string, Field<unknown>>>): void {
   for (const [name, { spec }] of Object.entries(fields))
     if (spec.reducer) throw new Error(`field "${name}" has a reducer: that of its channel counts`);
-}
-
-function bounded(kept: Kept): Kept {
-  const bytes = Buffer.byteLength(JSON.stringify(kept));
-  if (bytes <= sizes.state) return kept;
-  const why = `the checkpoint of LangGraph has ${bytes} bytes, and the size limit of the state is ${sizes.state}: remove old messages with RemoveMessage, and keep large values elsewhere`;
-  throw new RunFailure('NodeFailed', why);
 }

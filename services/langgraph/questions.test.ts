@@ -33,7 +33,6 @@ test('a question of a node is one of the run, and its answer lets the node go on
   const [{ id } = { id: '' }] = asked.interrupts;
   const answered = await walk(agent, { from: asked, answers: { [id]: { ok: true } } });
   t.is(texts(answered).at(-1), 'The answer is {"ok":true}.');
-  t.deepEqual(answered.state.values['langgraph_answers'], {});
   t.false(answered.waiting);
 });
 

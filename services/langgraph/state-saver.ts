@@ -1,13 +1,23 @@
-import { BaseCheckpointSaver, copyCheckpoint, type Checkpoint, type CheckpointTuple } from '@langchain/langgraph';
-import type { Kept, KeptCheckpoint, KeptWrite, Packed } from './kept.ts';
+import {
+  BaseCheckpointSaver,
+  copyCheckpoint,
+  emptyCheckpoint,
+  type Checkpoint,
+  type CheckpointTuple,
+} from '@langchain/langgraph';
+import type { KeptWrite } from './kept.ts';
 
 type Metadata = Parameters<BaseCheckpointSaver['put']>[2];
 type Config = Parameters<BaseCheckpointSaver['getTuple']>[0];
 type ListOptions = Parameters<BaseCheckpointSaver['list']>[1];
 type Writes = Parameters<BaseCheckpointSaver['putWrites']>[1];
 
-interface Write extends Omit<KeptWrite, 'value'> {
-  readonly value: unknown;
+type Write = KeptWrite;
+
+interface LoadedCheckpoint {
+  readonly checkpoint: Checkpoint;
+  readonly metadata: Metadata;
+  readonly writes: readonly Write[];
 }
 
 interface Entry {
@@ -27,33 +37,78 @@ export class StateSaver extends BaseCheckpointSaver {
   /** By namespace, then by the id of the checkpoint. The latest stands last. */
   readonly #entries = new Map<string, Map<string, Entry>>();
 
-  async load(kept: Kept['checkpoints']): Promise<this> {
-    for (const [namespace, { checkpoint, metadata, writes }] of Object.entries(kept)) {
-      const saved = {
-        checkpoint: (await this.#unpack(checkpoint)) as Checkpoint,
-        metadata: (await this.#unpack(metadata)) as Metadata,
-      };
-      const entry = this.#entryOf(namespace, saved.checkpoint.id);
-      entry.saved = saved;
-      for (const write of writes) addWrite(entry, { ...write, value: await this.#unpack(write.value) });
+  /** Takes the checkpoints that {@link keep} gave, in the form that they have between `unfold` and `fold`. */
+  async load(kept: unknown, unfold: (value: unknown) => unknown = same): Promise<this> {
+    const checkpoints = unfold(await unpack(this.serde, kept)) as Readonly<Record<string, LoadedCheckpoint>>;
+    for (const [namespace, { checkpoint, metadata, writes }] of Object.entries(checkpoints)) {
+      const entry = this.#entryOf(namespace, checkpoint.id);
+      entry.saved = { checkpoint, metadata };
+      for (const write of writes) addWrite(entry, write);
     }
     return this;
   }
 
-  /** The latest checkpoints. Those of sub-graphs that ended with their super-step are of no use any more. */
-  async keep(): Promise<Kept['checkpoints']> {
-    const kept: Record<string, KeptCheckpoint> = {};
+  /**
+   * The latest checkpoints as JSON, without the channels of the graph that are `omitted`. Those of sub-graphs that ended with their super-step are of
+   * no use any more.
+   */
+  async keep(omitted: ReadonlySet<string> = new Set(), fold: (value: unknown) => unknown = same): Promise<unknown> {
+    const kept: Record<string, LoadedCheckpoint> = {};
     const isAsking = this.questions().length > 0;
     for (const namespace of this.#entries.keys()) {
       const entry = this.#latest(namespace);
       // A namespace with the id of a task ends with that task; others belong to sub-graphs that keep their state.
       if (!entry?.saved || (namespace.includes(':') && !isAsking)) continue;
-      const writes: KeptWrite[] = [];
-      for (const write of inOrder(entry.writes)) writes.push({ ...write, value: await this.#pack(write.value) });
       const { checkpoint, metadata } = entry.saved;
-      kept[namespace] = { checkpoint: await this.#pack(checkpoint), metadata: await this.#pack(metadata), writes };
+      kept[namespace] = {
+        checkpoint: namespace === '' ? withoutChannels(checkpoint, omitted) : checkpoint,
+        ...{ metadata, writes: inOrder(entry.writes) },
+      };
     }
-    return kept;
+    return pack(this.serde, fold(kept));
+  }
+
+  /** Adds values of channels to the latest checkpoint of the graph. */
+  addValues(values: Readonly<Record<string, unknown>>): void {
+    const saved = this.#latest('')?.saved;
+    if (saved) Object.assign(saved.checkpoint.channel_values, values);
+  }
+
+  /**
+   * Puts a checkpoint with these values, at which the graph takes new input: what was under way is dropped, and the nodes have seen all that was
+   * written before. `triggers` are the channels that begin each node.
+   */
+  begin(values: Readonly<Record<string, unknown>>, triggers: ReadonlyMap<string, readonly string[]>): void {
+    const last = this.#latest('')?.saved;
+    const { id, ts, v, ...empty } = emptyCheckpoint();
+    const before = last?.checkpoint ?? empty;
+    const versions = before.channel_versions as Record<string, number>;
+    const version = Math.max(0, ...Object.values(versions)) + 1;
+    const seen = Object.fromEntries(
+      [...triggers].map(([node, names]) => [
+        node,
+        {
+          ...before.versions_seen[node],
+          ...Object.fromEntries(names.flatMap((name) => (name in versions ? [[name, versions[name] ?? 0]] : []))),
+        },
+      ]),
+    );
+    const lasting = Object.entries(before.channel_values).filter(([name]) => name.startsWith('join:'));
+    const checkpoint: Checkpoint = {
+      ...{ id, ts, v },
+      channel_values: { ...Object.fromEntries(lasting), ...values, [start]: {} },
+      channel_versions: { ...versions, [start]: version },
+      versions_seen: { ...before.versions_seen, ...seen },
+    };
+    const step = (last?.metadata.step ?? -2) + 1;
+    this.#entries.clear();
+    this.#entryOf('', id).saved = { checkpoint, metadata: { source: 'input', step, parents: {} } };
+  }
+
+  /** What each task wrote to channels, before the latest checkpoint. */
+  written(): readonly Write[] {
+    const entries = [...(this.#entries.get('')?.values() ?? [])];
+    return entries.slice(0, -1).flatMap(({ writes }) => inOrder(writes));
   }
 
   /** The value of a channel of the graph at its latest checkpoint. */
@@ -61,14 +116,21 @@ export class StateSaver extends BaseCheckpointSaver {
     return this.#latest('')?.saved?.checkpoint.channel_values[channel];
   }
 
+  /** Whether a channel of the graph has a value, which may be `undefined`. */
+  hasValue(channel: string): boolean {
+    return Object.hasOwn(this.#latest('')?.saved?.checkpoint.channel_values ?? {}, channel);
+  }
+
   /** What tasks of the graph ask and have no answer to. A task that has written since has got its answer. */
-  questions(): { readonly id: string; readonly value: unknown }[] {
+  questions(): { readonly id: string; readonly task: string; readonly value: unknown }[] {
     const writes = [...(this.#latest('')?.writes.values() ?? [])];
     const done = new Set(writes.filter(({ channel }) => !specialChannels.includes(channel)).map(({ task }) => task));
     return writes
       .filter(({ channel, task }) => channel === '__interrupt__' && !done.has(task))
-      .flatMap(({ value }) => value as { readonly id: string; readonly value: unknown }[])
-      .map(({ id, value }) => ({ id, value: value ?? null }));
+      .flatMap(({ task, value }) =>
+        (value as { readonly id: string; readonly value: unknown }[]).map((one) => ({ ...one, task })),
+      )
+      .map(({ id, task, value }) => ({ id, task, value: value ?? null }));
   }
 
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
@@ -128,22 +190,33 @@ export class StateSaver extends BaseCheckpointSaver {
   #latest(namespace: string): Entry | undefined {
     return [...(this.#entries.get(namespace)?.values() ?? [])].findLast(({ saved }) => saved !== undefined);
   }
+}
 
-  async #pack(value: unknown): Promise<Packed> {
-    const [type, bytes] = await this.serde.dumpsTyped(value);
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (type !== 'json') return { base64: buffer.toString('base64') };
-    const json: unknown = JSON.parse(buffer.toString());
-    // Of what it cannot write the serializer makes a text that says so.
-    if (typeof value === 'object' && value !== null && typeof json === 'string' && !('toJSON' in value))
-      throw unwritable(json);
-    return { json };
-  }
+const same = (value: unknown): unknown => value;
 
-  async #unpack(packed: Packed): Promise<unknown> {
-    if ('json' in packed) return this.serde.loadsTyped('json', JSON.stringify(packed.json));
-    return this.serde.loadsTyped('bytes', new Uint8Array(Buffer.from(packed.base64, 'base64')));
-  }
+/** The channel of a graph's input. */
+const start = '__start__';
+
+function withoutChannels(checkpoint: Checkpoint, omitted: ReadonlySet<string>): Checkpoint {
+  const values = Object.entries(checkpoint.channel_values).filter(([name]) => !omitted.has(name));
+  return { ...checkpoint, channel_values: Object.fromEntries(values) };
+}
+
+type Serializer = BaseCheckpointSaver['serde'];
+
+/** A value as JSON, in which LangChain's objects have a form of their own. @throws Error for a value that the serializer cannot write. */
+export async function pack(serde: Serializer, value: unknown): Promise<unknown> {
+  const [, bytes] = await serde.dumpsTyped({ value });
+  const json = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()) as unknown;
+  // Of what it cannot write the serializer makes a text that says so.
+  if (typeof json !== 'object' || json === null || !('value' in json)) throw unwritable(String(json));
+  return json.value;
+}
+
+/** The value of which {@link pack} made this. */
+export async function unpack(serde: Serializer, json: unknown): Promise<unknown> {
+  const { value } = (await serde.loadsTyped('json', JSON.stringify({ value: json }))) as { readonly value: unknown };
+  return value;
 }
 
 const unwritable = (why: string): Error =>

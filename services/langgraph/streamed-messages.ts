@@ -8,6 +8,7 @@ import { fromLangChain, isMessage } from './from-lang-chain.ts';
 type Started = Parameters<NonNullable<BaseCallbackHandler['handleChatModelStart']>>;
 type NodeStarted = Parameters<NonNullable<BaseCallbackHandler['handleChainStart']>>;
 type Opened = ReturnType<NodeContext['openMessage']>;
+type Role = Parameters<NodeContext['openMessage']>[0];
 
 /** Tags by which authors of LangGraph keep the text of a model from streams. */
 const silentTags = ['nostream', 'langsmith:nostream'];
@@ -20,7 +21,8 @@ export interface Streamed {
 }
 
 interface StreamedOptions {
-  readonly openMessage: NodeContext['openMessage'];
+  /** Opens a message of a node of the graph. */
+  readonly openMessage: (node: string, role?: Role) => Opened;
   /** `null`: nodes give no messages. */
   readonly messagesKey: string | null;
   /** The LangGraph nodes of which messages are streamed; absent: all. */
@@ -43,8 +45,10 @@ export class StreamedMessages extends BaseCallbackHandler {
   readonly #options: StreamedOptions;
   /** Calls of models whose text may be streamed, with the id of what was streamed. */
   readonly #calls = new Map<string, string | undefined>();
-  /** Runs of nodes whose messages may be streamed. */
-  readonly #nodes = new Set<string>();
+  /** The nodes of the graph that call models, by the calls. */
+  readonly #makers = new Map<string, string>();
+  /** Runs of nodes whose messages may be streamed, with the nodes of the graph in which they run. */
+  readonly #nodes = new Map<string, string>();
   /** What is streamed of each message, by its id in LangGraph. */
   readonly #drafts = new Map<string, Draft>();
   /** What was streamed of messages whose ids other messages have taken. */
@@ -67,7 +71,9 @@ export class StreamedMessages extends BaseCallbackHandler {
   }
 
   override handleChatModelStart(...[, , call, , , tags = [], metadata = {}]: Started): void {
-    if (this.#isChosen(metadata) && !silentTags.some((tag) => tags.includes(tag))) this.#calls.set(call, undefined);
+    if (!this.#isChosen(metadata) || silentTags.some((tag) => tags.includes(tag))) return;
+    this.#calls.set(call, undefined);
+    this.#makers.set(call, outerNode(metadata));
   }
 
   override handleLLMNewToken(
@@ -107,13 +113,15 @@ export class StreamedMessages extends BaseCallbackHandler {
     const namespace = metadata['langgraph_checkpoint_ns'] ?? metadata['checkpoint_ns'];
     const isNode = name !== undefined && name === metadata['langgraph_node'];
     if (!isNode || typeof namespace !== 'string' || !this.#isChosen(metadata)) return;
-    if (this.#options.isShared(namespace)) this.#nodes.add(run);
+    if (this.#options.isShared(namespace)) this.#nodes.set(run, outerNode(metadata));
   }
 
   override handleChainEnd(output: unknown, run: string): void {
-    if (!this.#nodes.delete(run)) return;
+    const node = this.#nodes.get(run);
+    if (node === undefined) return;
+    this.#nodes.delete(run);
     const { messagesKey } = this.#options;
-    if (messagesKey !== null) for (const message of messagesOf(output, messagesKey)) this.#add(message);
+    if (messagesKey !== null) for (const message of messagesOf(output, messagesKey)) this.#add(message, node);
   }
 
   override handleChainError(_error: unknown, run: string): void {
@@ -125,18 +133,18 @@ export class StreamedMessages extends BaseCallbackHandler {
   }
 
   /** Streams what a message of a node has beside the text of its model. */
-  #add(message: BaseMessage): void {
+  #add(message: BaseMessage, node: string): void {
     const { role, content } = fromLangChain(message);
-    const draft = this.#draftOf(message, role);
+    const draft = this.#draftOf(message, { role, node });
     if (!draft || !message.text.startsWith(draft.text)) return;
     for (const chunk of chunksOf({ content }, draft.published())) draft.emit(chunk);
   }
 
-  #draftOf(message: BaseMessage, role: Parameters<NodeContext['openMessage']>[0]): Draft | undefined {
+  #draftOf(message: BaseMessage, { role, node }: { readonly role: Role; readonly node: string }): Draft | undefined {
     const { id } = message;
     if (id === undefined) {
       const made = message.type === 'ai' ? this.#madeOf(message.text) : undefined;
-      const draft = made ?? new Draft(this.#options.openMessage(role));
+      const draft = made ?? new Draft(this.#options.openMessage(node, role));
       message._updateId(draft.opened.messageId);
       this.#drafts.set(draft.opened.messageId, draft);
       return draft;
@@ -162,10 +170,17 @@ export class StreamedMessages extends BaseCallbackHandler {
     const known = this.#drafts.get(id);
     if (known?.call === call) return known;
     if (known) this.#replaced.push(known);
-    const draft = new Draft(this.#options.openMessage(), call);
+    const draft = new Draft(this.#options.openMessage(this.#makers.get(call) ?? ''), call);
     this.#drafts.set(id, draft);
     return draft;
   }
+}
+
+/** The node of the graph itself in which something runs: the first in the namespace of that. */
+function outerNode(metadata: Readonly<Record<string, unknown>>): string {
+  const namespace = metadata['langgraph_checkpoint_ns'] ?? metadata['checkpoint_ns'];
+  const [first = ''] = typeof namespace === 'string' ? namespace.split('|') : [];
+  return first.replace(/:[^:]*$/, '');
 }
 
 class Draft {

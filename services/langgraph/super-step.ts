@@ -1,132 +1,232 @@
 import { Command } from '@langchain/langgraph';
-import type { Message, NodeContext } from '@agent-workflow/graph';
+import type { Message, NodeContext, RunContext } from '@agent-workflow/graph';
+import type { StepContext, StepOutcome, StepQuestion } from '@agent-workflow/graph/build/step-code';
 import { failureOfCode, readable } from '@agent-workflow/graph/state/failure';
-import { checkSubgraphs, sharedNamespaces, withSaver, type LangGraph } from './compiled.ts';
-import type { Kept } from './kept.ts';
+import { hashOfJson } from './channel-fields.ts';
+import { withSaver, type LangGraph } from './compiled.ts';
+import { fold, unfold } from './folded.ts';
+import { keptName, type Kept } from './kept.ts';
 import { plainData } from './plain-data.ts';
-import { StateSaver } from './state-saver.ts';
+import { pack, StateSaver, unpack } from './state-saver.ts';
 import { StreamedMessages } from './streamed-messages.ts';
 import { TracedRuns } from './traced-runs.ts';
 import { tracedCode } from '@agent-workflow/graph/trace/current-span';
-import { inputOf, messagesIn, updateOf } from './thread-messages.ts';
+import { channelOf, messagesIn, updateOf, type ThreadChannel } from './thread-messages.ts';
+import { idName } from './to-lang-chain.ts';
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
+import type { BaseMessage } from '@langchain/core/messages';
 import type { LLMResult } from '@langchain/core/outputs';
 
-interface SuperStep {
+/** A graph, and how it is shown. */
+export interface Adapted {
   readonly graph: LangGraph;
   /** `null`: the graph has no messages. */
   readonly messagesKey: string | null;
   readonly streamedNodes: readonly string[] | undefined;
-  /** What the state keeps; absent in a new thread. */
-  readonly kept: Kept | undefined;
-  readonly answers: Readonly<Record<string, unknown>>;
-  readonly messages: readonly Message[];
-  /** The channels that are fields of the state too, and the values of all fields. */
-  readonly shown: readonly string[];
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly context: NodeContext;
+  /** The channels that are fields of the state. */
+  readonly fields: readonly string[];
+  /** Whether messages of a node in this namespace are messages of the graph. */
+  readonly isShared: (namespace: string) => boolean;
 }
 
-type Result = Omit<ReturnType<typeof updateOf>, 'ids'> & {
-  readonly kept: Kept;
-  /** Of the shown channels: those that have another value than their field. */
-  readonly changed: Readonly<Record<string, unknown>>;
-};
+interface Thread {
+  readonly kept: Kept | undefined;
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly messages: readonly Message[];
+}
 
-/** Gives the graph the new messages and fields of the thread, and runs its first super-step. */
-export async function beginRun(step: SuperStep): Promise<Result> {
-  await checkSubgraphs(step.graph);
-  const opened = await open(step);
-  const { ids = {} } = step.kept ?? {};
-  const { messagesKey } = step;
-  const channel = channelOf(opened.saver, messagesKey);
-  const input = messagesKey === null ? { messages: [], ids } : inputOf(step.messages, channel, ids);
-  // LangGraph takes the input and stops before its first node.
-  const others = differing(
-    step.shown,
-    (name) => plainData(step.values[name]),
-    (name) => opened.saver.channelValue(name),
-  );
-  await drive(opened, { ...others, ...(messagesKey !== null && { [messagesKey]: input.messages }) });
-  return advance({ ...opened, ids: input.ids }, null);
+type Values = Readonly<Record<string, unknown>>;
+
+/** Gives the graph new input: the values of its channels are those of the state. LangGraph stops before its first nodes. */
+export async function beginRun(adapted: Adapted, thread: Thread, context: RunContext): Promise<Values> {
+  const opened = await open(adapted, thread);
+  const { saver, channels } = opened;
+  saver.begin(channels, triggersOf(adapted.graph));
+  await drive(opened, null, context);
+  const { channel } = opened;
+  const { next } = await opened.graph.getState(configOf(context));
+  const { ids, messages: before } = channel;
+  const same = { context: thread.messages, before, after: before, ids, pending: {}, streamed: [], isAsking: false };
+  return keepStep(opened, next, updateOf(same));
 }
 
 /** Runs the next super-step, with the answers to what the last one asked. */
-export async function continueRun(step: SuperStep): Promise<Result> {
-  const opened = await open(step);
-  const { kept: { ids = {} } = {}, answers } = step;
-  const hasAnswers = Object.keys(answers).length > 0;
-  return advance({ ...opened, ids }, hasAnswers ? new Command({ resume: plainData(answers) }) : null);
+export async function runSuperStep(adapted: Adapted, thread: Thread, context: StepContext): Promise<StepOutcome> {
+  const opened = await open(adapted, thread);
+  const { graph, saver, channel } = opened;
+  const { nodes, answers } = context;
+  const openers = new Map<string, string>();
+  const stream = new StreamedMessages({
+    openMessage: (node, role) => {
+      const maker = nodes.includes(node) ? node : (nodes[0] ?? '');
+      const message = context.openMessage(maker, role);
+      openers.set(message.messageId, maker);
+      return message;
+    },
+    messagesKey: adapted.messagesKey,
+    nodes: adapted.streamedNodes,
+    isShared: adapted.isShared,
+  });
+  const isAnswer = Object.keys(answers).length > 0;
+  const tasks = await drive(opened, isAnswer ? new Command({ resume: plainData(answers) }) : null, context, stream);
+  const asked = saver.questions();
+  const after = messagesOf(saver, adapted.messagesKey);
+  const update = updateOf({
+    ...{ context: thread.messages, before: channel.messages, after, ids: channel.ids },
+    ...{ pending: thread.kept?.ids ?? {}, streamed: stream.streamed(), isAsking: asked.length > 0 },
+  });
+  const state = await graph.getState(configOf(context));
+  const names = new Map([...tasks, ...state.tasks.map(({ id, name }) => [id, name] as const)]);
+  const values = await keepStep(opened, state.next, update);
+  const questions = asked.map(({ id, task, value }): StepQuestion => ({
+    id,
+    node: ownNode(names.get(task), nodes),
+    value,
+  }));
+  return { updates: byNodes(opened, { nodes, names, openers, values, update }), questions };
 }
 
-interface Opened {
-  readonly step: SuperStep;
-  readonly graph: LangGraph;
+interface Opened extends Adapted {
   readonly saver: StateSaver;
-  readonly stream: StreamedMessages;
+  readonly thread: Thread;
+  readonly channel: ThreadChannel;
+  /** The values of the channels that are fields, and of that of the messages. */
+  readonly channels: Values;
 }
 
-async function open(step: SuperStep): Promise<Opened> {
-  const saver = await new StateSaver().load(step.kept?.checkpoints ?? {});
-  const { context, messagesKey, streamedNodes: nodes } = step;
-  const isShared = await sharedNamespaces(step.graph, messagesKey);
-  const stream = new StreamedMessages({ openMessage: context.openMessage, messagesKey, nodes, isShared });
-  return { step, graph: withSaver(step.graph, saver), saver, stream };
+async function open(adapted: Adapted, thread: Thread): Promise<Opened> {
+  const { kept, values, messages } = thread;
+  const saver = new StateSaver();
+  const { loadable = {}, unset = [], ids = {}, order, checkpoints } = kept ?? {};
+  const channel = channelOf(messages, { ids, ...(order && { order }) });
+  const channels: Record<string, unknown> = {};
+  for (const name of adapted.fields) {
+    const value = values[name];
+    if (value === undefined) continue;
+    if (value === null && unset.includes(name)) channels[name] = undefined;
+    else if (Object.hasOwn(loadable, name) && loadable[name] === hashOfJson(JSON.stringify(value)))
+      channels[name] = await unpack(saver.serde, value);
+    else channels[name] = plainData(value);
+  }
+  if (adapted.messagesKey !== null) channels[adapted.messagesKey] = [...channel.messages];
+  const { order: all, messagesOf: made } = channel;
+  await saver.load(checkpoints ?? {}, (value) => unfold(value, { ids: all, messagesOf: made, channels }));
+  saver.addValues(channels);
+  return { ...adapted, graph: withSaver(adapted.graph, saver), saver, thread, channel, channels };
 }
 
-async function advance({ ids, ...opened }: Opened & { readonly ids: Kept['ids'] }, input: unknown): Promise<Result> {
-  const { step, graph, saver, stream } = opened;
-  const { messages: context, messagesKey } = step;
-  const before = channelOf(saver, messagesKey);
-  await drive(opened, input);
-  const after = channelOf(saver, messagesKey);
-  const { next } = await graph.getState(configOf(step.context));
-  const questions = saver.questions();
-  const isAsking = questions.length > 0;
-  const update = updateOf({ context, before, after, ids, streamed: stream.streamed(), isAsking });
-  const isDone = next.length === 0;
-  const changed = differing(
-    step.shown,
-    (name) => saver.channelValue(name),
-    (name) => step.values[name],
-  );
-  const checkpoints = await saver.keep();
-  return { ...update, changed, kept: { version: 1, checkpoints, ids: update.ids, questions, isDone } };
-}
-
-const channelOf = (saver: StateSaver, messagesKey: string | null): ReturnType<typeof messagesIn> =>
+const messagesOf = (saver: StateSaver, messagesKey: string | null): readonly BaseMessage[] =>
   messagesKey === null ? [] : messagesIn(saver.channelValue(messagesKey));
 
-/** The values of `from` that are another JSON in `than`. A value that is absent in `from` changes nothing. */
-function differing(names: readonly string[], from: ValueOf, than: ValueOf): Record<string, unknown> {
-  const pairs = names.map((name) => [name, from(name)] as const);
-  return Object.fromEntries(
-    pairs.filter(([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(than(name))),
-  );
+const triggersOf = ({ nodes }: LangGraph): ReadonlyMap<string, readonly string[]> =>
+  new Map(Object.entries(nodes).map(([name, { triggers = [] }]) => [name, triggers]));
+
+/** The fields that have changed, and what is kept beside them. */
+async function keepStep(
+  { saver, fields, messagesKey, thread }: Opened,
+  next: readonly string[],
+  {
+    stored,
+    positions,
+    order,
+    pending,
+  }: Pick<ReturnType<typeof updateOf>, 'stored' | 'positions' | 'order' | 'pending'>,
+): Promise<Values> {
+  const changed: Record<string, unknown> = {};
+  const loadable: Record<string, string> = {};
+  const unset: string[] = [];
+  const channels = new Map<object, string>();
+  for (const name of fields) {
+    if (!saver.hasValue(name)) continue;
+    const value = saver.channelValue(name);
+    const packed = value === undefined ? null : await pack(saver.serde, value);
+    if (value === undefined) unset.push(name);
+    if (typeof value === 'object' && value !== null) channels.set(value, name);
+    const json = JSON.stringify(packed);
+    if (json.includes('"lc":')) loadable[name] = hashOfJson(json);
+    if (json !== JSON.stringify(thread.values[name])) changed[name] = packed;
+  }
+  const omitted = new Set([...fields, ...(messagesKey === null ? [] : [messagesKey])]);
+  const kept: Kept = {
+    version: 2,
+    checkpoints: await saver.keep(omitted, (value) =>
+      fold(value, { idOf: (message) => stored.get(message), positions, channels }),
+    ),
+    ...(order && { order }),
+    ...{ ids: pending, loadable, unset, next: [...new Set(next)] },
+  };
+  return { ...changed, [keptName]: kept };
 }
 
-type ValueOf = (name: string) => unknown;
+interface Made {
+  readonly nodes: readonly string[];
+  /** The nodes of tasks. */
+  readonly names: ReadonlyMap<string, string>;
+  /** The nodes that opened messages. */
+  readonly openers: ReadonlyMap<string, string>;
+  readonly values: Values;
+  readonly update: ReturnType<typeof updateOf>;
+}
 
-/** Runs LangGraph until it is to enter its next super-step: it stops before every node that it did not stop before already. */
-async function drive({ step, graph, stream }: Opened, input: unknown): Promise<void> {
-  const { context } = step;
-  const tasks = new Map<unknown, string>();
+/** What the super-step gave, by the nodes that wrote it. Nobody knows who wrote what is kept beside: it stands with the first. */
+function byNodes({ saver, messagesKey }: Opened, made: Made): StepOutcome['updates'] {
+  const { nodes, names, openers, values, update } = made;
+  const fieldMakers = new Map<string, string>();
+  const messageMakers = new Map<string, string>();
+  for (const { task, channel, value } of saver.written()) {
+    const node = ownNode(names.get(task), nodes);
+    fieldMakers.set(channel, node);
+    if (channel === messagesKey)
+      for (const message of messagesIn([value].flat())) messageMakers.set(message.id ?? '', node);
+  }
+  const updates = new Map<string, { messages: unknown[]; [field: string]: unknown }>(
+    nodes.map((node) => [node, { messages: [] }]),
+  );
+  const of = (node: string | undefined) => updates.get(ownNode(node, nodes)) ?? { messages: [] };
+  for (const [name, value] of Object.entries(values)) of(fieldMakers.get(name))[name] = value;
+  for (const message of update.messages) {
+    const known = message.metadata?.[idName];
+    const id = typeof known === 'string' ? known : message.message_id;
+    of(openers.get(message.message_id) ?? messageMakers.get(id)).messages.push(message);
+  }
+  if (update.removed.length > 0) of(undefined)['removed_from_context'] = update.removed;
+  return updates;
+}
+
+/** The node, where it is one of the step; else the first. */
+const ownNode = (node: string | undefined, nodes: readonly string[]): string =>
+  node !== undefined && nodes.includes(node) ? node : (nodes[0] ?? '');
+
+/**
+ * Runs LangGraph until it is to enter its next super-step: it stops before every node that it did not stop before already.
+ * @returns the nodes of the tasks that ran.
+ */
+async function drive(
+  { graph }: Opened,
+  input: unknown,
+  context: RunContext | StepContext,
+  stream?: StreamedMessages,
+): Promise<ReadonlyMap<string, string>> {
+  const tasks = new Map<string, string>();
   const code = tracedCode();
   const traced = code ? [new TracedRuns(code, context.signal)] : [];
+  const step = 'progress' in context ? context : undefined;
   const options = {
-    ...configOf(context),
-    ...{ signal: context.signal, interruptBefore: '*', durability: 'sync', subgraphs: true },
-    ...{ streamMode: ['custom', 'tasks'], callbacks: [stream, new ReportedUsage(context.usage), ...traced] },
+    ...configOf(context, step?.idempotencyKey),
+    ...{ signal: context.signal, interruptBefore: '*', interruptAfter: [], durability: 'sync', subgraphs: true },
+    streamMode: ['custom', 'tasks'],
+    callbacks: [...(stream ? [stream] : []), ...(step ? [new ReportedUsage(step.usage)] : []), ...traced],
   };
   try {
     for await (const part of await graph.stream(input, options)) {
       const [, mode, data] = part as readonly [namespace: unknown, mode: string, data: unknown];
-      if (mode === 'custom') context.progress(data);
+      if (mode === 'custom') step?.progress(step.nodes[0] ?? '', data);
       if (mode === 'tasks') tasks.set((data as Task).id, (data as Task).name);
     }
+    return tasks;
   } catch (thrown) {
     const error = readable(thrown);
-    const node = tasks.get((error as { readonly pregelTaskId?: unknown } | undefined)?.pregelTaskId);
+    const node = tasks.get(String((error as { readonly pregelTaskId?: unknown } | undefined)?.pregelTaskId));
     if (node === undefined || context.signal.aborted) throw error;
     throw failureOfCode('NodeFailed', `node "${node}" of LangGraph`, error, node);
   }
@@ -143,7 +243,7 @@ const ownKeys = new Set([
   ...['user', 'idempotency_key'],
 ]);
 
-function configOf({ config, context, threadId, user, idempotencyKey }: NodeContext): object {
+function configOf({ config, context, threadId, user }: RunContext, idempotencyKey?: string): object {
   const entries = Object.entries(config).filter(([name]) => !ownKeys.has(name) && !name.startsWith('__'));
   const given = Object.fromEntries(entries);
   const own = { user, thread_id: threadId, idempotency_key: idempotencyKey };

@@ -1,11 +1,12 @@
-import { RemoveMessage, type BaseMessage } from '@langchain/core/messages';
+import type { BaseMessage } from '@langchain/core/messages';
 import type { Message, NewMessage } from '@agent-workflow/graph';
 import { newId } from '@agent-workflow/kit/ids';
 import { idFault } from '@agent-workflow/protos/message';
 import { fromLangChain, isMessage } from './from-lang-chain.ts';
 import type { Kept } from './kept.ts';
 import type { Streamed } from './streamed-messages.ts';
-import { toLangChain } from './to-lang-chain.ts';
+import { fromRanges, positionsOf, toRanges, type Range } from './message-ranges.ts';
+import { idName, toLangChain } from './to-lang-chain.ts';
 
 type Ids = Kept['ids'];
 
@@ -16,26 +17,39 @@ export function messagesIn(channel: unknown): readonly BaseMessage[] {
   return messages;
 }
 
-interface Input {
+/** The channel of messages as the thread has it. */
+export interface ThreadChannel {
   readonly messages: readonly BaseMessage[];
+  /** The ids that messages have in the thread, by their ids in LangGraph, where the two differ. */
   readonly ids: Ids;
+  /** The ids of the thread's messages, in its order. */
+  readonly order: readonly string[];
+  readonly messagesOf: (id: string) => readonly BaseMessage[];
 }
 
-/** What the channel lacks of the context, and what it holds that has left the context. */
-export function inputOf(context: readonly Message[], channel: readonly BaseMessage[], ids: Ids): Input {
-  const known = new Set(channel.map((message) => idIn(ids, message)));
-  const present = new Set(context.map(({ message_id: id }) => id));
-  const gone = channel.filter((message) => !present.has(idIn(ids, message)));
-  const fresh = context.filter(({ message_id: id }) => !known.has(id));
-  const added = fresh.map((message) => ({ id: message.message_id, messages: toLangChain(message) }));
-  const further = added.flatMap(({ id, messages }) => messages.slice(1).map((message) => [idOf(message), id] as const));
-  return {
-    messages: [
-      ...gone.map((message) => new RemoveMessage({ id: idOf(message) })),
-      ...added.flatMap(({ messages }) => messages),
-    ],
-    ids: { ...ids, ...Object.fromEntries(further) },
-  };
+/** Messages of a thread do not change, so each is made one of LangChain once. */
+const made = new WeakMap<Message, readonly BaseMessage[]>();
+
+function madeOf(message: Message): readonly BaseMessage[] {
+  const known = made.get(message) ?? toLangChain(message);
+  made.set(message, known);
+  return known;
+}
+
+/** The context as messages of LangChain, in the order that the channel had; what came since stands at the end. */
+export function channelOf(
+  context: readonly Message[],
+  { order: kept, ids }: Pick<Kept, 'order' | 'ids'>,
+): ThreadChannel {
+  const byId = new Map(context.map((message) => [message.message_id, madeOf(message)]));
+  const order = [...byId.keys()];
+  const first = (kept && fromRanges(kept, order)) ?? [];
+  const all = first.length === 0 ? order : [...new Set([...first, ...order])];
+  const messagesOf = (id: string): readonly BaseMessage[] => byId.get(id) ?? [];
+  const other = order.flatMap((id) =>
+    messagesOf(id).flatMap((message) => (idOf(message) === id ? [] : [[idOf(message), id] as const])),
+  );
+  return { messages: all.flatMap(messagesOf), ids: { ...ids, ...Object.fromEntries(other) }, order, messagesOf };
 }
 
 interface Change {
@@ -43,19 +57,31 @@ interface Change {
   readonly before: readonly BaseMessage[];
   readonly after: readonly BaseMessage[];
   readonly ids: Ids;
+  /** Those of `ids` that the state keeps, of messages that are not in the channel yet. */
+  readonly pending: Ids;
   readonly streamed: readonly Streamed[];
   /** Whether the graph asks: sub-graphs then hold messages that the channel does not have yet. */
   readonly isAsking: boolean;
 }
 
+/** A message of the thread, and its id in LangGraph. */
+type Changed = NewMessage & { readonly message_id: string };
+
 interface ThreadUpdate {
-  readonly messages: readonly NewMessage[];
+  readonly messages: readonly Changed[];
   readonly removed: readonly string[];
-  readonly ids: Ids;
+  /** The ids of messages that are not in the channel yet. */
+  readonly pending: Ids;
+  /** The messages of the channel with their ids in the thread. */
+  readonly stored: ReadonlyMap<BaseMessage, string>;
+  /** Where the thread's messages stand after the step. */
+  readonly positions: ReadonlyMap<string, number>;
+  /** The order of the channel, where it is not that of the thread. */
+  readonly order: readonly Range[] | undefined;
 }
 
 /** What a super-step changed in the thread: messages added, replaced and removed in the channel. */
-export function updateOf({ context, before, after, ids, streamed, isAsking }: Change): ThreadUpdate {
+export function updateOf({ context, before, after, ids, pending, streamed, isAsking }: Change): ThreadUpdate {
   const present = new Set(context.map(({ message_id: id }) => id));
   const { kept, lost } = findStreamed(after, streamed, (message) => !present.has(idIn(ids, message)));
   const newIds = idsOf(after, ids, kept);
@@ -65,16 +91,40 @@ export function updateOf({ context, before, after, ids, streamed, isAsking }: Ch
   );
   const there = new Set(after.map((message) => idIn(newIds, message)));
   const left = new Set(before.map((message) => idIn(ids, message)).filter((id) => present.has(id) && !there.has(id)));
+  const messages = changed.map((message) => toThread(message, idIn(newIds, message)));
+  const isGone = new Set(left);
+  const added = messages.map(({ message_id: id }) => id).filter((id) => !present.has(id));
+  const positions = positionsOf([...new Set([...[...present].filter((id) => !isGone.has(id)), ...added])]);
   return {
-    messages: changed.map((message) => ({ ...fromLangChain(message), message_id: idIn(newIds, message) })),
+    messages,
     // What the graph does not keep of them was seen by followers: it stays in the log alone.
     removed: [...left, ...lost.map(({ messageId }) => messageId)],
-    ids: {
-      ...(isAsking ? ids : {}),
-      ...newIds,
+    pending: {
+      ...(isAsking ? pending : {}),
       ...Object.fromEntries(lost.flatMap(({ id, messageId }) => (id === messageId ? [] : [[id, messageId]]))),
     },
+    stored: new Map(after.map((message) => [message, idIn(newIds, message)])),
+    ...{ positions, order: orderOf(after, newIds, positions) },
   };
+}
+
+/** The order of the channel as ranges of the thread; `undefined` where it is the same. */
+function orderOf(
+  after: readonly BaseMessage[],
+  ids: Ids,
+  positions: ReadonlyMap<string, number>,
+): readonly Range[] | undefined {
+  const ranges = toRanges(
+    after.map((message) => idIn(ids, message)),
+    positions,
+  );
+  return ranges && ranges.length > 1 ? ranges : undefined;
+}
+
+function toThread(message: BaseMessage, id: string): Changed {
+  const known = fromLangChain(message);
+  const own = idOf(message);
+  return { ...known, message_id: id, ...(own !== id && { metadata: { ...known.metadata, [idName]: own } }) };
 }
 
 /**

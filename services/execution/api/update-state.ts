@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { faultText, invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { jsonQuotes, sizes } from '@agent-workflow/kit/sizes';
+import { isHiddenField } from '@agent-workflow/protos/hidden-fields';
 import { readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry, State } from '@agent-workflow/protos/threads';
 import { isRunFailure, shownOf, type RunFailure } from '@agent-workflow/graph/state/failure';
@@ -138,7 +139,7 @@ interface Checked {
 function refuseMisfits({ fields, elsewhere }: AgentShape, values: Values, { at, areResults }: Checked): void {
   const known = allFields(fields);
   for (const [name, value] of Object.entries(values)) {
-    const spec = Object.hasOwn(known, name) ? known[name] : undefined;
+    const spec = Object.hasOwn(known, name) && !isHiddenField(name) ? known[name] : undefined;
     if (!spec) throw invalid([...at, name], 'is not a field of the state', 'unknown_field');
     // The input of a reducer may have another type than its result: only the result is checked.
     const isReduced = spec.reducer !== undefined || elsewhere.reduced.has(name);

@@ -1,5 +1,6 @@
 import type { EndStatus, Granularity } from '@agent-workflow/protos/lists';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
+import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import { withoutProviderData, type Message } from '@agent-workflow/protos/message';
 import { openRemoteCalls } from '@agent-workflow/graph/state/calls';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
@@ -37,9 +38,9 @@ export interface Outcome {
 
 type RunIdentity = Pick<ClaimedRun, 'runId' | 'threadId' | 'requestId' | 'granularity' | 'isNewThread' | 'resumes'>;
 
-/** Fields in alphabetical order. The record keeps no order, and every worker must write the same bytes for one step. */
+/** The fields that callers see, in alphabetical order. The record keeps no order, and every worker must write the same bytes for one step. */
 export const inOrder = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  Object.fromEntries(Object.entries(shownFields(fields)).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 /**
  * The result of invoke, which is also the data of a run's last event: the fields of `first`, the state, the fields of `last`, in this

@@ -4,6 +4,7 @@ import { allFields } from '@agent-workflow/graph/state/merge';
 import { partsOf } from '@agent-workflow/graph/state/value-parts';
 import type { Graph } from '@agent-workflow/protos/execution';
 import type { NodeNames, RevisionDefinition } from '@agent-workflow/protos/threads';
+import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import { isUsualSchema } from '@agent-workflow/graph/state/usual-schema';
 import type { Agent } from './agents.ts';
 import { fromJson } from './json.ts';
@@ -40,7 +41,7 @@ export const shapeOf = ({ graph, ...agent }: Agent): AgentShape => ({
   toolNames: new Set(graph.tools.map((tool) => tool.name)),
   nodes: nodeNames(graph),
   ownNodes: ownNodesOf(graph.drawing),
-  graph: describeGraph(graph),
+  graph: shownGraph(describeGraph(graph)),
   toolsJson: describeTools(graph),
 });
 
@@ -63,7 +64,7 @@ export function shapeOfRegistered(named: Named, definition: RevisionDefinition):
     toolNames: new Set((fromJson(toolsJson) as readonly { readonly name: string }[]).map((tool) => tool.name)),
     nodes: { names: nodes, first: [] },
     ownNodes: ownNodesOf(fromJson(graphJson) as Drawing),
-    graph: { graphJson, fieldsJson },
+    graph: shownGraph({ graphJson, fieldsJson }),
     toolsJson,
   };
 }
@@ -105,7 +106,13 @@ function withQuickSchemas(declared: Fields): { readonly fields: Fields; readonly
   };
 }
 
-/** How a graph is drawn and its fields are described, to callers and to the registry. */
+/** A graph as callers see it. */
+const shownGraph = ({ graphJson, fieldsJson }: Graph): Graph => ({
+  graphJson,
+  fieldsJson: toJson(shownFields(fromJson(fieldsJson) as Fields)),
+});
+
+/** How a graph is drawn and its fields are described, to the registry. */
 export const describeGraph = ({ drawing, fields }: CompiledGraph): Graph => ({
   graphJson: toJson(drawing),
   fieldsJson: toJson(describeFields(fields)),

@@ -26,11 +26,23 @@ export function breakpointAt(
   return { id: `${runId}/${String(runState.step)}/${node}/${breakpoint}`, node, value: { breakpoint, nodes } };
 }
 
+/** Where a run stops: by its own options, and by those of its graph. */
+export function breakpointsOf({ graph, runOptions }: Pick<DriveOptions, 'graph' | 'runOptions'>): Breakpoints {
+  const { breakpoints: own = {} } = runOptions;
+  const { breakpoints: always } = graph;
+  if (!always) return own;
+  return {
+    before: [...(always.before ?? []), ...(own.before ?? [])],
+    after: [...(always.after ?? []), ...(own.after ?? [])],
+  };
+}
+
 const isOneOf = (list: readonly string[], node: string): boolean => list.includes(everyNode) || list.includes(node);
 
 /** Whether a run stops before its first nodes. One that goes on from a stop there has them from the record, and passes. */
-export function stopsAtOnce({ claimed, runOptions }: DriveOptions, { nodes }: RunState): boolean {
-  const { before = [] } = runOptions.breakpoints ?? {};
+export function stopsAtOnce(options: DriveOptions, { nodes }: RunState): boolean {
+  const { claimed } = options;
+  const { before = [] } = breakpointsOf(options);
   return claimed.next.length === 0 && nodes.some((node) => isOneOf(before, node));
 }
 

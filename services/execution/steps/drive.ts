@@ -7,7 +7,8 @@ import { heldOutputs, mergeHeld } from '@agent-workflow/graph/run/held';
 import { readAnswers, type Interrupt } from '@agent-workflow/graph/run/interrupt';
 import { unanswered } from '@agent-workflow/graph/state/deadline';
 import { enterGraph } from '@agent-workflow/graph/run/step';
-import { mergeOutputs, type NodeOutput } from '@agent-workflow/graph/state/merge';
+import { beginTogether } from '@agent-workflow/graph/run/begin-together';
+import { mergeOutputs, type Delta, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import type { StepTrace } from '@agent-workflow/graph/trace/step-trace';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
@@ -39,11 +40,11 @@ export type Driven = (EndedRun & { readonly failure?: undefined }) | (FailedRun 
  * @throws Stale when a stop or another worker has taken the run: this worker publishes nothing more of it.
  */
 export async function driveRun(options: DriveOptions): Promise<Driven> {
-  const first = beginOrFailure(options);
+  const first = await beginOrFailure(options);
   if (isRunFailure(first)) {
     return failRun(options, await openLog(options, []), undefined, first);
   }
-  if (options.runOptions.breakpoints && stopsAtOnce(options, first)) {
+  if (stopsAtOnce(options, first)) {
     const { none, result } = stepOfNone(first);
     return driveSteps(options, await openLog(options, []), none, Promise.resolve(result));
   }
@@ -74,9 +75,9 @@ async function driveSteps(
   }
 }
 
-function beginOrFailure(options: DriveOptions): RunState | RunFailure {
+async function beginOrFailure(options: DriveOptions): Promise<RunState | RunFailure> {
   try {
-    return begin(options);
+    return await begin(options);
   } catch (error) {
     if (isRunFailure(error)) return error;
     throw error;
@@ -87,7 +88,16 @@ function beginOrFailure(options: DriveOptions): RunState | RunFailure {
  * Where a claimed run begins or continues.
  * @throws RunFailure when its input does not fit the thread.
  */
-function begin({ claimed, graph, runOptions, cached, trace, now, onFault }: DriveOptions): RunState {
+async function begin({
+  claimed,
+  graph,
+  runOptions,
+  runContext,
+  cached,
+  trace,
+  now,
+  onFault,
+}: DriveOptions): Promise<RunState> {
   const { added, visits, continuation, returned, traced } = fromProgress(claimed);
   trace.goOnFrom(traced);
   const thread = claimedState(graph, claimed, cached);
@@ -100,7 +110,9 @@ function begin({ claimed, graph, runOptions, cached, trace, now, onFault }: Driv
   const fields = claimed.step === 0 ? runOptions.initialState : {};
   const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
   const left = claimed.next.length === 0 ? mergeLeft(graph, thread.state, continuation, onFault) : undefined;
-  const { state, delta } = mergeInitial(graph, left?.state ?? thread.state, given);
+  const initial = mergeInitial(graph, left?.state ?? thread.state, given);
+  const begun = claimed.next.length > 0 ? undefined : await beginTogether(graph, initial.state, runContext);
+  const { state } = begun ?? initial;
   const entry =
     claimed.next.length > 0 ? { nodes: ownNodes(graph, claimed.next), continuation } : enterGraph(graph, state);
   const answers =
@@ -112,7 +124,10 @@ function begin({ claimed, graph, runOptions, cached, trace, now, onFault }: Driv
     state,
     size: thread.size,
     step: claimed.step,
-    pending: joinDeltas(left?.delta ?? emptyDelta, delta),
+    pending: [left?.delta, initial.delta, begun?.delta].reduce<Delta>(
+      (sum, delta) => (delta ? joinDeltas(sum, delta) : sum),
+      emptyDelta,
+    ),
     added,
     visits,
     answers,

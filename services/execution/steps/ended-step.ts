@@ -14,7 +14,7 @@ import type { Outcome } from '../events/outcome.ts';
 import type { StepNodes } from '../record/committed-step.ts';
 import { keepNewest, toProgressJson, type Added } from '../record/progress.ts';
 import type { RunOptions } from '../record/run-options.ts';
-import { breakpointAt } from './breakpoints.ts';
+import { breakpointAt, breakpointsOf } from './breakpoints.ts';
 import { prepareCommit, toOpenCalls, type PreparedCommit } from './commit-step.ts';
 import {
   awakeNodes,
@@ -51,8 +51,8 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
   const ran = { step: runState.step, nodes: awakeNodes(runState) };
   const visits = countVisits(runState);
   const calls = allOpenCalls(result.state.context, result.openCalls);
-  const { recursionLimit, breakpoints } = options.runOptions;
-  const stop = breakpoints && breakpointAt(options.claimed, breakpoints, runState, result);
+  const { recursionLimit } = options.runOptions;
+  const stop = breakpointAt(options.claimed, breakpointsOf(options), runState, result);
   const outcome = outcomeOf(runState, result, { visits, recursionLimit, stop, calls, usage: options.usage.total });
   const delta = joinDeltas(runState.pending, result.delta);
   const at = options.now();

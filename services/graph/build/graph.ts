@@ -7,6 +7,7 @@ import { createJoin, type Join } from './join.ts';
 import { lostPlace, whyNoJson } from '../state/json-value.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
 import type { Send } from './send.ts';
+import type { StepCode } from './step-code.ts';
 import { nameOf } from '../state/name-of.ts';
 import { requireObject } from '../state/refuse-unknown.ts';
 import { compileSchema, type JsonSchema } from '../state/schema.ts';
@@ -65,6 +66,10 @@ export interface CompiledGraph {
   readonly tools: readonly Tool[];
   /** An error made where each node was added: its stack says where. */
   readonly added: ReadonlyMap<string, Error>;
+  /** What runs the nodes of each step together; absent: each is run by itself. */
+  readonly steps?: StepCode;
+  /** Nodes before and after which every run stops until its caller lets it go on; `*` stands for every node. */
+  readonly breakpoints?: { readonly before?: readonly string[]; readonly after?: readonly string[] };
   /** Nodes, edges and a Mermaid drawing. */
   readonly drawing: ReturnType<typeof drawGraph>;
 }

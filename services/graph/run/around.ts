@@ -1,6 +1,7 @@
 import { noUsage, type Usage } from '@agent-workflow/protos/usage';
 import { readUsage, sumUsage } from '../state/usage.ts';
 import type { NodeContext, ToolContext } from '../build/context.ts';
+import type { StepCode, StepContext } from '../build/step-code.ts';
 import type { AnyNode, CompiledGraph, NodeFunction } from '../build/graph.ts';
 import { isSuspension } from './interrupt.ts';
 import type { Tool } from '../build/tool.ts';
@@ -9,7 +10,7 @@ import type { Tool } from '../build/tool.ts';
 interface CodeOfAgent {
   readonly kind: 'node' | 'tool';
   readonly name: string;
-  readonly context: NodeContext | ToolContext;
+  readonly context: NodeContext | ToolContext | StepContext;
 }
 
 /** How a function of the agent ended. One that asks a question or sleeps has not failed. */
@@ -39,8 +40,22 @@ export function surroundCode(graph: CompiledGraph, begin: BeginCode, known = new
     ...graph,
     nodes: new Map([...graph.nodes].map(([name, node]) => [name, nodeOf(name, node)])),
     tools: graph.tools.map(toolOf),
+    ...(graph.steps && { steps: surroundSteps(graph.steps, begin) }),
   };
 }
+
+/** Each node of a step that is run as a whole begins and ends with it. */
+const surroundSteps = (steps: StepCode, begin: BeginCode): StepCode => ({
+  ...steps,
+  run: (state, given) => {
+    const whole = (context: StepContext): ReturnType<StepCode['run']> => steps.run(state, context);
+    const around = given.nodes.reduceRight<typeof whole>(
+      (inner, name) => (context) => watch(begin({ kind: 'node', name, context }), context, inner),
+      whole,
+    );
+    return around(given);
+  },
+});
 
 type AnyFunction = NodeFunction<Record<string, never>>;
 
@@ -59,7 +74,7 @@ function surroundTool(tool: Tool, begin: BeginCode): Tool {
 }
 
 /** A function that returns no promise still returns its value synchronously. */
-function watch<C extends NodeContext | ToolContext, T>(
+function watch<C extends NodeContext | ToolContext | StepContext, T>(
   { run, end }: ReturnType<BeginCode>,
   context: C,
   work: (context: C) => T,

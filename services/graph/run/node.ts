@@ -123,7 +123,7 @@ function outputOf({ outputs }: NodeResult): SpanOutput {
 }
 
 /** The failure of a node, by what its code threw. */
-function toFailure(step: Step, name: string, error: unknown): RunFailure {
+export function toFailure(step: Step, name: string, error: unknown): RunFailure {
   const place = placeOf(step, name);
   if (isRunFailure(error)) return error.node === undefined ? failureAt(place, name, error) : error;
   if (!(error instanceof NodeTimeout)) return failureOfCode('NodeFailed', place, error, name);
@@ -200,19 +200,19 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
 }
 
 /** What a node started and did not await must not add to a message that is finished or dropped. */
-function mayEmit(step: Step, node: string, { isOver, hasReturned }: Life): boolean {
+export function mayEmit(step: Step, node: string, { isOver, hasReturned }: Life): boolean {
   if (step.run.signal.aborted) return false;
   if (isOver && hasReturned) step.onLate?.({ node, what: 'emit' });
   return !isOver;
 }
 
 /** Where the code of a node or of a tool call is. What it publishes once it is over is dropped, and is a mistake where it has returned. */
-interface Life {
+export interface Life {
   isOver: boolean;
   hasReturned: boolean;
 }
 
-function progressIn(life: Life, step: Step, where: Pick<LateCall, 'node' | 'tool'>): NodeContext['progress'] {
+export function progressIn(life: Life, step: Step, where: Pick<LateCall, 'node' | 'tool'>): NodeContext['progress'] {
   const { signal } = step.run;
   return (data) => {
     if (!life.isOver) {
@@ -240,7 +240,7 @@ interface Made {
   readonly toBlock: (block: Block) => Block;
 }
 
-function toResult(step: Step, node: string, update: object, { emitted, opened, toBlock }: Made): NodeResult {
+export function toResult(step: Step, node: string, update: object, { emitted, opened, toBlock }: Made): NodeResult {
   requireUpdate(node, update);
   const {
     messages = [],
@@ -415,7 +415,7 @@ function suspensionOf(
 }
 
 /** The result of a node that is suspended: no fields, and of messages only its answers to calls. */
-function suspended(node: string, list: readonly Suspension[], messages: readonly Message[] = []): NodeResult {
+export function suspended(node: string, list: readonly Suspension[], messages: readonly Message[] = []): NodeResult {
   const pending = list.flatMap((own) => ('waits' in own ? [own.waits] : []));
   const sleeping = list.flatMap((own) => ('sleeps' in own ? [own.sleeps] : []));
   const wakeAt = pending.length === 0 ? earliest(sleeping.map(({ until }) => until)) : undefined;

@@ -9,6 +9,7 @@ import type { EngineState } from '../state/state.ts';
 import { aheadOf, hold, seenBy } from './held.ts';
 import { endSpan, runNode, runUnder } from './node.ts';
 import { successors } from './successors.ts';
+import { runTogether } from './together.ts';
 import type { Step, StepWithOutputs } from './super-step.ts';
 
 export { enterGraph } from './successors.ts';
@@ -54,6 +55,8 @@ function joinOutputs(
 ): { readonly outputs: readonly NodeOutput[]; readonly held: readonly HeldNode[] } {
   const before = continuation?.held ?? nothingHeld;
   const isAlone = before.length === 0 && (nodes.length === 1 || !results.some(({ waiting }) => waiting));
+  // What runs nodes together keeps by itself what those gave that wait for none.
+  if (graph.steps) return { outputs: results.flatMap((result) => result.outputs), held: nothingHeld };
   if (isAlone) return { outputs: results.flatMap((result) => result.outputs), held: nothingHeld };
   const resultOf = new Map(nodes.map((name, index) => [name, results[index]]));
   const heldOf = new Map(before.map((one) => [one.node, one]));
@@ -115,6 +118,7 @@ function leave({ graph, nodes, continuation }: Step, state: EngineState): After 
 /** A single node runs under the run's own signal, because no other node can fail beside it. */
 async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   const { signal } = step.run;
+  if (step.graph.steps) return runTogether(step, step.graph.steps);
   const [only] = step.nodes;
   if (only !== undefined && step.nodes.length === 1)
     return [await unlessAborted(signal, async () => runNodeOrBranches(step, only))];

@@ -8,6 +8,7 @@ import { defaultValues, mergeOutputs, type NodeOutput } from '../state/merge.ts'
 import { deepFreeze, type EngineState } from '../state/state.ts';
 import { keyOf } from './keys.ts';
 import { enterGraph } from './successors.ts';
+import { beginTogether } from './begin-together.ts';
 import type { Step, RunStep, StepWithOutputs } from './super-step.ts';
 
 const defaultRecursionLimit = 25;
@@ -30,7 +31,7 @@ export async function runSubgraph(
   const within = stored?.key ?? keyOf(step, name);
   const inner = { ...step, within, run: { ...step.run, tools: toolsWithin(step, graph) } };
   const count = countVisits(step.graph.policies.get(name)?.recursionLimit ?? defaultRecursionLimit, name);
-  let position = enter(step, graph, { stored, outputs });
+  let position = await enter(step, graph, { stored, outputs });
   while (position.nodes.length > 0) {
     count(position.nodes.filter((own) => !isAsleep(position.continuation, own, step.at)));
     const span = step.span?.begin('step', { name: position.nodes.join(', '), number: position.number });
@@ -104,7 +105,11 @@ interface From {
   readonly outputs: readonly NodeOutput[];
 }
 
-function enter({ state: before, graph: around }: Step, graph: CompiledGraph, { stored, outputs }: From): Position {
+async function enter(
+  { state: before, graph: around, run }: Step,
+  graph: CompiledGraph,
+  { stored, outputs }: From,
+): Promise<Position> {
   const outer = outputs.length === 0 ? before : mergeOutputs(around.fields, before, outputs).state;
   const shared = Object.entries(outer.values).filter(([field]) => isShared(field, graph) && isShared(field, around));
   const values = { ...defaultValues(graph.fields), ...stored?.values, ...Object.fromEntries(shared) };
@@ -113,7 +118,8 @@ function enter({ state: before, graph: around }: Step, graph: CompiledGraph, { s
     const { nodes, number, carry: continuation, returned } = stored;
     return { state, nodes, number, continuation, returned };
   }
-  return { state, ...enterGraph(graph, state), number: 1 };
+  const { state: begun } = (await beginTogether(graph, state, run)) ?? { state };
+  return { state: begun, ...enterGraph(graph, begun), number: 1 };
 }
 
 function innerStep(

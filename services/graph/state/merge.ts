@@ -24,6 +24,8 @@ export interface NodeOutput {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly messages: readonly Message[];
   readonly mayReplace: boolean;
+  /** Whether the fields are values, and no updates that pass reducers. */
+  readonly areResults?: boolean;
   /** `removed_from_context` as the node returned it; absent when it returned none. */
   readonly removed?: unknown;
 }
@@ -64,10 +66,11 @@ export function mergeOutputs(
   const values: Record<string, unknown> = { ...state.values };
   const writers = new Map<string, NodeOutput>();
   for (const output of outputs) {
-    const { node, fields: update } = output;
+    const { node, fields: update, areResults = false } = output;
     for (const [name, value] of Object.entries(update)) {
       if (value === undefined) continue;
-      const spec = specOf(fields, name, node);
+      const declared = specOf(fields, name, node);
+      const spec = areResults ? withoutReducer(declared) : declared;
       const other = writers.get(name);
       if (other && !spec.reducer) refuseSecond(name, other, output);
       writers.set(name, output);
@@ -87,6 +90,8 @@ export function mergeOutputs(
     delta: { fields: Object.fromEntries(changed), messages, mayReplace, removed },
   };
 }
+
+const withoutReducer = ({ reducer: _, ...spec }: FieldSpec<unknown>): FieldSpec<unknown> => spec;
 
 /**
  * The value as it is stored. It was checked as the node or the reducer gave it, when its JSON may have been another: `toJSON` and getters

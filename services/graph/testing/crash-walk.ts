@@ -57,7 +57,7 @@ export async function walkToCrash(
   const ids = createKnownIds();
   const points: CrashPoint[] = [];
   let graph = startProcess();
-  let walked = beginWalk(graph, own);
+  let walked = await beginWalk(graph, own);
   while (!isOver(walked, own)) {
     const records = createKeptRecords();
     const { branchRecords, toolCallRecords } = records;
@@ -68,7 +68,7 @@ export async function walkToCrash(
       scope.crash(keptAt(moment, records));
       graph = startProcess();
       // Before its first commit a run has no place in the graph on record.
-      walked = walked.steps.length === 0 ? beginWalk(graph, own) : readAgain(walked);
+      walked = walked.steps.length === 0 ? await beginWalk(graph, own) : readAgain(walked);
     }
     const before = walked;
     walked = await walkStep(graph, before, stepOptions);

@@ -9,6 +9,7 @@ import { heldOutputs, mergeHeld } from '../run/held.ts';
 import type { Interrupt } from '../run/interrupt.ts';
 import { lateWords, type LateCall } from '../run/late-call.ts';
 import { enterGraph, runStep } from '../run/step.ts';
+import { beginTogether } from '../run/begin-together.ts';
 import { refuseLargeRest } from '../run/step-bounds.ts';
 import type { Step, StepResult } from '../run/super-step.ts';
 import { noUsage, type Usage } from '@agent-workflow/protos/usage';
@@ -87,7 +88,9 @@ export interface WalkOptions extends Hooks, GivenAnswers {
  * compiled graph, no list of messages, no walk, or an option that there is not.
  */
 export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Promise<Walked> {
-  let walked = beginWalk(graph, options);
+  const begun = beginWalk(graph, options);
+  // A graph whose nodes run by themselves begins its first one in this turn.
+  let walked = begun instanceof Promise ? await begun : begun;
   while (!isOver(walked, options)) walked = await walkStep(graph, walked, options);
   return endedAs(walked, options);
 }
@@ -116,7 +119,7 @@ const endedAs = (walked: Walked, { stopsAsleep = false }: WalkOptions): Walked =
   walked.ended === 'sleeping' && !stopsAsleep ? { ...walked, ended: 'max_steps' } : walked;
 
 /** The walk before its first step. */
-export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
+export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked | Promise<Walked> {
   requireObject('what walk is given after the graph', options);
   const { from, context: input = [], time, ...given } = options;
   refuseUnknown('what walk is given', '', options, optionNames);
@@ -135,12 +138,8 @@ export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
   const continues = from !== undefined && from.next.length > 0 && !(from.waiting && beginsAnew);
   const found = { ...before, context: [...before.context, ...cancelled] };
   const left = continues ? found : mergeLeft(graph, found, from?.continuation, given);
-  const state = deepFreeze({ ...left, context: [...left.context, ...input] });
-  refuseUnknownResults(state.context);
-  const entry = continues
-    ? { nodes: from.next, continuation: from.continuation }
-    : enterGraph(withStrictRoutes(graph), state);
-  const { nodes: next, continuation } = entry;
+  const whole = deepFreeze({ ...left, context: [...left.context, ...input] });
+  refuseUnknownResults(whole.context);
   // A run that sleeps goes on as the same one.
   const isSame = continues && from.wakeAt !== undefined;
   const run = isSame
@@ -148,7 +147,15 @@ export function beginWalk(graph: CompiledGraph, options: WalkOptions): Walked {
     : { turn: (from?.turn ?? 0) + 1, stepsBefore: 0 };
   const nothing = { steps: [], waiting: false, interrupts: [], openCalls: [], events: [], usage: noUsage };
   const clock = { time: time ?? from?.time ?? Date.now() };
-  return { ...nothing, ...run, ...clock, state, next, continuation, ended: endOf({ next, waiting: false }) };
+  const enter = (state: EngineState): Walked => {
+    const { nodes: next, continuation } = continues
+      ? { nodes: from.next, continuation: from.continuation }
+      : enterGraph(withStrictRoutes(graph), state);
+    return { ...nothing, ...run, ...clock, state, next, continuation, ended: endOf({ next, waiting: false }) };
+  };
+  if (continues || !graph.steps) return enter(whole);
+  const context = { ...nobody, tools: graph.tools, ...given.run };
+  return beginTogether(graph, whole, context).then((begun) => enter(begun?.state ?? whole));
 }
 
 /** As in the service, a new turn merges what the step before it held. */

@@ -3,6 +3,7 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { createYielder } from '@agent-workflow/kit/yielder';
 import type { Call } from '@agent-workflow/protos/call';
+import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import type { ThreadSort, ThreadStatus } from '@agent-workflow/protos/lists';
 import type {
   CountThreadsReply,
@@ -391,7 +392,7 @@ async function shown(
 /** The stored fields as one JSON object, without what cannot be read. */
 async function valuesOf({ store, texts }: Searched, key: ThreadKey): Promise<Uint8Array> {
   const { fields } = await texts.state(key.threadId, { fields: await store.getFields(key), context: [] });
-  const members = Object.entries(fields).map(
+  const members = Object.entries(shownFields(fields)).map(
     ([name, json]) => `${JSON.stringify(name)}:${Buffer.from(json).toString()}`,
   );
   return Buffer.from(`{${members.join(',')}}`);

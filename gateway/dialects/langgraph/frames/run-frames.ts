@@ -48,7 +48,7 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
       ],
       message: (event) => [...messages(event), ...(events ? events.message(event) : [])],
       finished: (event, { asked, step }, values) => [
-        ...(asked.length > 0 ? steps.asked(asked, { step, at: event.at }, values) : []),
+        ...(asked ? steps.asked(asked, { step, at: event.at }, values) : []),
         ...(events ? [events.ended(event, values?.text() ?? 'null')] : []),
       ],
       failed: (event) => {

@@ -15,7 +15,8 @@ export interface Beginning {
 /** How a run ended that did not fail. */
 interface Outcome {
   readonly status: EndStatus;
-  readonly asked: readonly Asked[];
+  /** Empty at a breakpoint; `undefined` where it waits for no answer. */
+  readonly asked: readonly Asked[] | undefined;
 }
 
 /** What stands in the record and not in the events of a run. */
@@ -139,7 +140,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
 
   const end = async (event: RunEvent): Promise<F[]> => {
     const { asked, status } = await record.outcome();
-    const isStepOfIt = held?.nodes.some((node) => asked.some((question) => question.node === node)) === true;
+    const isStepOfIt = held?.nodes.some((node) => asked?.some((question) => question.node === node)) === true;
     const step = held?.event.step ?? 0;
     if (isStepOfIt) held = undefined;
     const before = await flush();

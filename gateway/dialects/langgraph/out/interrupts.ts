@@ -15,6 +15,10 @@ export interface Interrupt {
 export const questionsIn = (json: string | undefined): readonly Question[] =>
   json === undefined ? [] : (JSON.parse(json) as readonly Question[]).filter(({ value }) => !isStop(value));
 
+/** The questions in a JSON text; none at a stop before or after a node. `undefined` where a run has ended with neither. */
+export const endQuestions = (json: string | undefined): readonly Question[] | undefined =>
+  json === undefined ? undefined : questionsIn(json);
+
 const isStop = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'breakpoint' in value && 'nodes' in value;
 

@@ -1,3 +1,4 @@
+import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import type { Message } from '@agent-workflow/protos/message';
 import { jsonWithoutProviderData } from '@agent-workflow/protos/provider-data';
 import type { State } from '@agent-workflow/protos/threads';
@@ -21,7 +22,7 @@ interface StateParts {
 export function partsOfState({ fields, contextJson }: StoredState, defaults: FieldDefaults): StateParts {
   const { context: _context, context_summary: _summary, ...usual } = defaults;
   const messages = JSON.parse(jsonWithoutProviderData(jsonText(contextJson))) as readonly Message[];
-  const stored = Object.entries(fields).map(([name, json]) => [name, jsonText(json)] as const);
+  const stored = Object.entries(shownFields(fields)).map(([name, json]) => [name, jsonText(json)] as const);
   const shown = stored.filter(([name, text]) => name !== 'context_summary' || text !== '""');
   return { fields: { ...usual, ...Object.fromEntries(shown) }, messages };
 }

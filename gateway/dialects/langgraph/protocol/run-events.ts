@@ -99,7 +99,7 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
         ...(messages?.(event).map((data) => frame('messages', event, data)) ?? []),
         ...(tools?.(event).map((data) => frame('tools', event, data)) ?? []),
       ],
-      finished: (event, { asked: questions, status, step }, values) => [
+      finished: (event, { asked: questions = [], status, step }, values) => [
         ...(wants('tasks') && questions.length > 0
           ? ofTasks(event, tasks.asked(questions, { step, at: event.at }, undefined))
           : []),

@@ -5,7 +5,7 @@ import { fieldDefaults } from '../../common/field-defaults.ts';
 import type { Services } from '../../common/services.ts';
 import { growingValues } from '../frames/growing-values.ts';
 import type { Beginning, RunRecord } from '../frames/run-story.ts';
-import { questionsIn } from '../out/interrupts.ts';
+import { endQuestions, questionsIn } from '../out/interrupts.ts';
 import { partsOfState } from '../out/values.ts';
 
 type Calls = Pick<Services, 'threads' | 'execution'>;
@@ -62,7 +62,7 @@ export function runRecord({ owner, runId, threadId, call }: Reading, { threads, 
 
     outcome: async () => {
       const { end } = await threads.getRun({ owner, runId }, call);
-      return { status: end?.status ?? 'completed', asked: questionsIn(end?.interruptsJson) };
+      return { status: end?.status ?? 'completed', asked: endQuestions(end?.interruptsJson) };
     },
 
     answered: async () => {

@@ -4,7 +4,7 @@ import { fieldDefaults } from '../../common/field-defaults.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
 import { valuesAtEnd } from '../frames/run-story.ts';
-import { questionsIn, toInterrupt } from '../out/interrupts.ts';
+import { endQuestions, toInterrupt } from '../out/interrupts.ts';
 import { toError } from '../out/thread.ts';
 import { valuesText } from '../out/values.ts';
 import { readValues } from './thread-values.ts';
@@ -22,7 +22,7 @@ interface Waited {
 }
 
 /**
- * Waits for the end of a run, and gives the values that it left; with the questions that it asks as `__interrupt__`, and of one that failed why, as
+ * Waits for the end of a run, and gives the values that it left; with the questions that it asks as `__interrupt__`, none at a breakpoint, and of one that failed why, as
  * `__error__`. A run that never began shows its thread as it is.
  */
 export async function valuesOfRun(
@@ -38,8 +38,8 @@ export async function valuesOfRun(
   const kept = await valuesAfter({ owner, call }, { ...run, createdAt }, services);
   const ended = kept === undefined && startedAt !== undefined ? valuesAtEnd(event)?.text() : undefined;
   const values = kept ?? ended ?? (await readValues({ owner, call }, run.threadId, services));
-  const questions = questionsIn(end?.interruptsJson).map(toInterrupt);
-  if (questions.length === 0) return values;
+  const questions = endQuestions(end?.interruptsJson)?.map(toInterrupt);
+  if (!questions) return values;
   return `${values.slice(0, -1)},${jsonObject({ __interrupt__: JSON.stringify(questions) }).slice(1)}`;
 }
 

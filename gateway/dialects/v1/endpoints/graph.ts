@@ -1,4 +1,5 @@
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
@@ -38,9 +39,9 @@ function threadOf(input: Static<typeof StopInput>): string {
 
 /** The fields of a graph, also as one JSON Schema, as JSON text of a reply. */
 export function schemaReply(fieldsJson: Uint8Array): string {
-  const fields = jsonText(fieldsJson);
-  const schema = toJsonSchema(JSON.parse(fields) as Fields);
-  return `${jsonObject({ fields }).slice(0, -1)},${JSON.stringify(schema).slice(1)}`;
+  const fields = shownFields(JSON.parse(jsonText(fieldsJson)) as Fields);
+  const schema = toJsonSchema(fields);
+  return `${jsonObject({ fields: JSON.stringify(fields) }).slice(0, -1)},${JSON.stringify(schema).slice(1)}`;
 }
 
 interface Field extends Readonly<Record<string, unknown>> {

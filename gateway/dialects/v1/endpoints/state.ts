@@ -1,5 +1,6 @@
 import { conflict } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import { idText } from '@agent-workflow/protos/message';
 import type { State } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
@@ -33,7 +34,7 @@ export const truncationOf = ({ contextTruncated }: State): Readonly<Record<strin
 /** The stored fields, and the defaults of the others. */
 export function stateText({ fields, contextJson }: State, defaults: FieldDefaults): string {
   const members: Record<string, string> = { ...defaults };
-  for (const [name, json] of Object.entries(fields)) members[name] = jsonText(json);
+  for (const [name, json] of Object.entries(shownFields(fields))) members[name] = jsonText(json);
   members['context'] = messagesText(contextJson);
   members['context_summary'] ??= '""';
   return jsonObject(members);

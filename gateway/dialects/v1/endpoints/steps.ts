@@ -1,4 +1,5 @@
 import { notFound } from '@agent-workflow/kit/errors';
+import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import type { RunStep } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText, timeText } from '../../../http/json.ts';
 import { fieldDefaults } from '../../common/field-defaults.ts';
@@ -90,7 +91,9 @@ export const stepMembers = ({
   checkpoint_id: JSON.stringify(checkpointId),
   nodes: JSON.stringify(nodes),
   next: JSON.stringify(next),
-  changed: jsonObject(Object.fromEntries(Object.entries(fields).map(([name, json]) => [name, jsonText(json)]))),
+  changed: jsonObject(
+    Object.fromEntries(Object.entries(shownFields(fields)).map(([name, json]) => [name, jsonText(json)])),
+  ),
   messages: messagesText(messagesJson),
   removed: JSON.stringify(removedFromContext),
   ended_at: timeText(at),

@@ -1,0 +1,86 @@
+import { isMessage } from './from-lang-chain.ts';
+import { fromRanges, toRanges, type Range } from './message-ranges.ts';
+import type { BaseMessage } from '@langchain/core/messages';
+
+/** In place of messages of the thread within a list, so that they are stored once. */
+interface Folded {
+  readonly [mark]: readonly Range[];
+}
+
+const mark = 'agent-workflow:messages';
+
+/** In place of a value that a channel holds. */
+const channelMark = 'agent-workflow:channel';
+
+interface Fold {
+  /** The id in the thread of a message that the channel of the graph holds; `undefined` for any other. */
+  readonly idOf: (message: BaseMessage) => string | undefined;
+  readonly positions: ReadonlyMap<string, number>;
+  /** The names of channels by their values, as far as these are objects. */
+  readonly channels: ReadonlyMap<object, string>;
+}
+
+/** The value with messages of the thread, and values of channels, named in place of written. */
+export function fold(value: unknown, options: Fold): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const channel = options.channels.get(value);
+  if (channel !== undefined) return { [channelMark]: channel };
+  if (Array.isArray(value)) return foldList(value, options);
+  // LangGraph's serializer writes a `Send` without its mark, too.
+  if ('lg_name' in value && value.lg_name === 'Send') return foldMembers({ ...value, lg_name: undefined }, options);
+  return isPlain(value) ? foldMembers(value, options) : value;
+}
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+const foldMembers = (value: object, options: Fold): object =>
+  Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      member === undefined && name === 'lg_name' ? [] : [[name, fold(member, options)]],
+    ),
+  );
+
+function foldList(list: readonly unknown[], options: Fold): unknown[] {
+  const folded: unknown[] = [];
+  let ids: string[] = [];
+  const end = (): void => {
+    const ranges = ids.length === 0 ? [] : toRanges(ids, options.positions);
+    if (ranges && ranges.length > 0) folded.push({ [mark]: ranges });
+    ids = [];
+  };
+  for (const item of list) {
+    const id = isMessage(item) ? options.idOf(item) : undefined;
+    if (id !== undefined && options.positions.has(id)) ids.push(id);
+    else {
+      end();
+      folded.push(fold(item, options));
+    }
+  }
+  end();
+  return folded;
+}
+
+interface Unfold {
+  /** The ids of the thread's messages, in their order. */
+  readonly ids: readonly string[];
+  readonly messagesOf: (id: string) => readonly BaseMessage[];
+  readonly channels: Readonly<Record<string, unknown>>;
+}
+
+/** The value that {@link fold} was given. Messages that have left the thread since are left out. */
+export function unfold(value: unknown, options: Unfold): unknown {
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => unfoldItem(item, options));
+  if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
+  if (channelMark in value) return options.channels[String(value[channelMark])];
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, unfold(member, options)]));
+}
+
+function unfoldItem(item: unknown, options: Unfold): unknown[] {
+  const isFolded = typeof item === 'object' && item !== null && mark in item;
+  if (!isFolded) return [unfold(item, options)];
+  const ids = fromRanges((item as Folded)[mark], options.ids) ?? [];
+  return ids.flatMap((id) => [...options.messagesOf(id)]);
+}

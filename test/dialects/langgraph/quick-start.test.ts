@@ -1,0 +1,131 @@
+import type { Client, Message, StreamMode } from '@langchain/langgraph-sdk';
+import test from 'ava';
+import { agentAt } from '../../servers/standalone.ts';
+import { graphId, serveLangGraph } from './service.ts';
+
+const service = serveLangGraph(
+  test,
+  {},
+  { [graphId]: agentAt('quick-start'), stopping: agentAt('quick-start').replace(/:graph$/, ':stopping') },
+);
+
+interface Values {
+  readonly messages: Message[];
+  readonly calls?: number;
+  readonly topic?: string;
+  readonly __interrupt__?: readonly { readonly id: string; readonly value: unknown }[];
+}
+
+interface Frame {
+  readonly event: string;
+  readonly data: unknown;
+}
+
+const streamMode: StreamMode[] = ['values', 'updates', 'messages-tuple'];
+const human = (content: string) => ({ messages: [{ role: 'human', content }] });
+
+async function streamed(client: Client, threadId: string, assistantId: string, payload: object): Promise<Frame[]> {
+  const frames: Frame[] = [];
+  for await (const frame of client.runs.stream(threadId, assistantId, { streamMode, ...payload })) frames.push(frame);
+  return frames;
+}
+
+const of = (frames: readonly Frame[], event: string): unknown[] =>
+  frames.filter((frame) => frame.event === event).map(({ data }) => data);
+const lastValues = (frames: readonly Frame[]): Values => of(frames, 'values').at(-1) as Values;
+const texts = ({ messages }: Values): unknown[] => messages.map(({ type, content }) => [type, content]);
+const answered = [
+  ['human', 'How is the weather?'],
+  ['ai', 'Let me see. '],
+  ['tool', 'It is sunny in Paris.'],
+  ['ai', 'It is sunny in Paris.'],
+];
+
+test('an agent of LangGraph is streamed by its own client: its nodes, its values, its text', async (t) => {
+  const client = service.client();
+  const { thread_id: id } = await client.threads.create();
+  const frames = await streamed(client, id, graphId, { input: { ...human('How is the weather?'), topic: 'weather' } });
+  t.deepEqual(
+    of(frames, 'updates').map((data) => Object.keys(data as object)),
+    [['agent'], ['tools'], ['agent']],
+  );
+  const values = lastValues(frames);
+  t.deepEqual(texts(values), answered);
+  t.deepEqual([values.calls, values.topic, Object.keys(values)], [2, 'weather', ['calls', 'topic', 'messages']]);
+  const tuples = of(frames, 'messages') as [Message, { langgraph_node: string }][];
+  const text = new Map<string, string>();
+  for (const [{ id: message = '', content }, { langgraph_node: node }] of tuples) {
+    if (typeof content === 'string') text.set(`${node} ${message}`, (text.get(`${node} ${message}`) ?? '') + content);
+  }
+  t.deepEqual(
+    [...text].map(([key, all]) => [key.split(' ')[0], all]),
+    [
+      ['agent', 'Let me see. '],
+      ['tools', 'It is sunny in Paris.'],
+      ['agent', 'It is sunny in Paris.'],
+    ],
+  );
+  t.deepEqual(
+    [...text.keys()].map((key) => key.split(' ')[1]),
+    values.messages.slice(1).map((message) => message.id),
+  );
+  const history = await client.threads.getHistory<Values>(id);
+  t.deepEqual(
+    history.map(({ next }) => next),
+    [[], ['agent'], ['tools'], []],
+  );
+});
+
+test('a tool that asks stops the run, and a command resumes it', async (t) => {
+  const client = service.client();
+  const { thread_id: id } = await client.threads.create();
+  const frames = await streamed(client, id, graphId, { input: human('Ask a person') });
+  const asked = lastValues(frames).__interrupt__ ?? [];
+  t.deepEqual(
+    asked.map(({ value }) => value),
+    [{ about: 'Paris' }],
+  );
+  const state = await client.threads.getState<Values>(id);
+  t.deepEqual(state.next, ['tools']);
+  t.deepEqual(
+    state.tasks.map(({ name, interrupts }) => [name, interrupts.map(({ value }) => value)]),
+    [['tools', [{ about: 'Paris' }]]],
+  );
+  t.like(await client.threads.get(id), { status: 'interrupted' });
+  const resumed = await streamed(client, id, graphId, { command: { resume: 'It is lovely.' } });
+  t.deepEqual(
+    of(resumed, 'updates').map((data) => Object.keys(data as object)),
+    [['tools'], ['agent']],
+  );
+  t.deepEqual(texts(lastValues(resumed)).slice(-2), [
+    ['tool', 'A person says: It is lovely.'],
+    ['ai', 'A person says: It is lovely.'],
+  ]);
+  t.deepEqual((await client.threads.getState(id)).next, []);
+});
+
+for (const [title, assistantId, payload] of [
+  ['of the graph', 'stopping', {}],
+  ['of the request', graphId, { interruptBefore: ['tools'] }],
+] as const)
+  test(`a breakpoint ${title} stops before the node, and the run goes on without input`, async (t) => {
+    const client = service.client();
+    const { thread_id: id } = await client.threads.create();
+    const frames = await streamed(client, id, assistantId, { input: human('How is the weather?'), ...payload });
+    t.deepEqual(lastValues(frames).__interrupt__, []);
+    t.deepEqual((await client.threads.getState(id)).next, ['tools']);
+    const resumed = await streamed(client, id, assistantId, { input: null });
+    t.deepEqual(texts(lastValues(resumed)), answered);
+  });
+
+test('a state is updated past the graph, and the next run reads it', async (t) => {
+  const client = service.client();
+  const { thread_id: id } = await client.threads.create();
+  await streamed(client, id, graphId, { input: human('How is the weather?') });
+  await client.threads.updateState(id, { values: { topic: 'rain', calls: 3 } });
+  const state = await client.threads.getState<Values>(id);
+  t.like(state.values, { topic: 'rain', calls: 5 });
+  const values = lastValues(await streamed(client, id, graphId, { input: human('And now?') }));
+  t.like(values, { topic: 'rain', calls: 7 });
+  t.is(values.messages.length, 8);
+});
