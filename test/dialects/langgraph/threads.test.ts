@@ -177,6 +177,14 @@ test('threads are searched and counted by graph, metadata, status and values', a
     ...{ thread_id: ids[0], status: 'idle' },
     extracted: { last: 'pale blue sky over hills', project: 'threads' },
   });
+  const ofField = { count: 'values.count', none: 'values.absent' };
+  const [counted] = await threads().search({ ids: [ids[0] ?? ''], select: ['thread_id'], extract: ofField });
+  t.deepEqual(counted as object, { thread_id: ids[0], extracted: { count: 1, none: null } });
+  const [bare] = await threads().search({ ids: [ids[0] ?? ''], select: ['values'], extract: ofField });
+  t.like(bare, { values: { count: 1 }, extracted: { count: 1, none: null } });
+  const history = await service.send('POST', `/threads/${ids[0] ?? ''}/history`, { select: ['next', 'checkpoint_id'] });
+  for (const state of history.body as object[]) t.deepEqual(Object.keys(state).toSorted(), ['checkpoint_id', 'next']);
+  t.true((history.body as object[]).length > 1);
 });
 
 test('an update that is refused changes nothing: neither a thread at an older checkpoint, nor one that was to be made', async (t) => {

@@ -7,6 +7,7 @@ import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import type { Services } from '../../common/services.ts';
+import { neededValues } from '../in/needed-values.ts';
 import { toThreadFilter } from '../in/thread-filter.ts';
 import { extracted } from '../out/extracted.ts';
 import { pageHeaders } from '../out/page-headers.ts';
@@ -14,7 +15,7 @@ import { selected } from '../out/selected.ts';
 import { toThread } from '../out/thread.ts';
 import * as schemas from '../schemas/threads.ts';
 import { row } from './row.ts';
-import { readValues } from './thread-values.ts';
+import { fieldsOf, readValues } from './thread-values.ts';
 
 const read = { resource: 'checkpointer', action: 'read' } as const;
 
@@ -52,7 +53,7 @@ const searchThreads = row({
     } as const;
     const withQuestions = !select || select.includes('interrupts') || extract !== undefined;
     const page = await services.threads.searchThreads(
-      { owner, filter, limit, offset, ...order, withQuestions, withValues: false },
+      { owner, filter, limit, offset, ...order, withQuestions, withValues: neededValues(input) === 'fields' },
       call(),
     );
     const texts = await textsOf(request, page.threads, services);
@@ -68,8 +69,8 @@ interface Showing {
   readonly extract?: Readonly<Record<string, string>>;
 }
 
-/** Threads that are read at a time. */
-const atOnce = 8;
+/** Threads that are read at a time: each may have megabytes of values. */
+const atOnce = 4;
 
 /** The threads of a page, as many as one reply has room for. */
 async function textsOf(
@@ -85,7 +86,7 @@ async function textsOf(
       part[index] = await textOf(request, match, services);
     });
     for (const text of part) {
-      if (isEnough(text.length)) return texts;
+      if (isEnough(Buffer.byteLength(text))) return texts;
       texts.push(text);
     }
   }
@@ -97,15 +98,22 @@ async function textOf(request: Requested<Showing>, match: ThreadMatch, services:
   const { select, extract } = request.input;
   const shown = toThread(thread, interruptsJson && jsonText(interruptsJson));
   const paths = Object.entries(extract ?? {});
-  const needsValues = !select || select.includes('values') || paths.some(([, path]) => path.startsWith('values'));
-  // One that was deleted meanwhile has no values any more.
-  const text = needsValues ? await undefinedIfNotFound(readValues(request, thread.threadId, services)) : undefined;
-  const values: unknown = JSON.parse(text ?? 'null');
-  const whole = { ...shown, values };
+  const whole = { ...shown, values: await valuesOf(request, match, services) };
   return JSON.stringify({
     ...selected(whole, select),
     ...(extract && { extracted: Object.fromEntries(paths.map(([name, path]) => [name, extracted(whole, path)])) }),
   });
+}
+
+/** What a search shows of the values of a thread; `null` where it has none. */
+async function valuesOf(request: Requested<Showing>, match: ThreadMatch, services: Calls): Promise<unknown> {
+  const needed = neededValues(request.input);
+  if (needed === 'nothing') return null;
+  const fields = needed === 'fields' ? await fieldsOf(request, match, services) : undefined;
+  // One that was deleted meanwhile has no values any more.
+  return (
+    fields ?? JSON.parse((await undefinedIfNotFound(readValues(request, match.thread.threadId, services))) ?? 'null')
+  );
 }
 
 const countThreads = row({

@@ -66,8 +66,21 @@ async function placedAt(
   return { ...placed, interruptsJson: run?.end?.interruptsJson };
 }
 
-/** The state at a checkpoint, member by member. */
-async function textsAt({ owner, call: begin }: Requested, placed: Placed, { threads, execution }: Calls) {
+/** The members of a state that a request asks for; all where it names none. */
+type Select = readonly string[] | undefined;
+
+/** Whether a request needs the values of a state: they are read for nothing else. */
+const needsValues = (select: Select): boolean =>
+  !select || select.some((name) => name === 'values' || name.startsWith('values.'));
+
+/** The state at a checkpoint, member by member; `values` is empty where the request does not ask for it. */
+async function textsAt(
+  { owner, call: begin }: Requested,
+  placed: Placed,
+  select: Select,
+  { threads, execution }: Calls,
+): Promise<Readonly<Record<string, string>>> {
+  if (!needsValues(select)) return stateTexts(placed, '{}');
   const call = begin();
   const { threadId } = placed.thread;
   const { checkpointId } = placed.checkpoint;
@@ -86,20 +99,25 @@ const getState = row({
   handle: async (request, services) => {
     const kept = await readKept(request, request.params.thread_id, services, 2);
     const placed = await placedAt(request, kept, 0, services);
-    return selectedState(placed ? await textsAt(request, placed, services) : emptyState, request.input.select);
+    const { select } = request.input;
+    return selectedState(placed ? await textsAt(request, placed, select, services) : emptyState, select);
   },
 });
 
 async function stateAt(
   request: Requested,
-  { threadId, checkpointId }: { readonly threadId: string; readonly checkpointId: string },
+  {
+    threadId,
+    checkpointId,
+    select,
+  }: { readonly threadId: string; readonly checkpointId: string; readonly select: Select },
   services: Calls,
 ): Promise<Readonly<Record<string, string>>> {
   const kept = await readKept(request, threadId, services);
   const index = kept.checkpoints.findIndex((checkpoint) => checkpoint.checkpointId === checkpointId);
   const placed = await placedAt(request, kept, index, services);
   if (!placed) throw notFound(`thread "${threadId}" has no checkpoint "${checkpointId}"`);
-  return textsAt(request, placed, services);
+  return textsAt(request, placed, select, services);
 }
 
 const getStateAt = row({
@@ -111,7 +129,8 @@ const getStateAt = row({
   input: schemas.StateQuery,
   handle: async (request, services) => {
     const { thread_id: threadId, checkpoint_id: checkpointId } = request.params;
-    return selectedState(await stateAt(request, { threadId, checkpointId }, services), request.input.select);
+    const { select } = request.input;
+    return selectedState(await stateAt(request, { threadId, checkpointId, select }, services), select);
   },
 });
 
@@ -128,9 +147,13 @@ const getStateAtCheckpoint = row({
     refuseNamespace(input.checkpoint, ['body']);
     const threadId = params.thread_id;
     if (checkpointId !== undefined)
-      return selectedState(await stateAt(request, { threadId, checkpointId }, services), input.select);
+      return selectedState(
+        await stateAt(request, { threadId, checkpointId, select: input.select }, services),
+        input.select,
+      );
     const placed = await placedAt(request, await readKept(request, threadId, services, 2), 0, services);
-    return selectedState(placed ? await textsAt(request, placed, services) : emptyState, input.select);
+    const texts = placed ? await textsAt(request, placed, input.select, services) : emptyState;
+    return selectedState(texts, input.select);
   },
 });
 
@@ -216,8 +239,8 @@ async function historyText(
   for (let index = from; index < kept.checkpoints.length && texts.length < input.limit; index++) {
     const placed = await placedAt(request, kept, index, services);
     if (!placed || !hasAll(metadataOfState(placed), input.metadata)) continue;
-    const text = selectedState(await textsAt(request, placed, services), input.select);
-    if (isEnough(text.length)) break;
+    const text = selectedState(await textsAt(request, placed, input.select, services), input.select);
+    if (isEnough(Buffer.byteLength(text))) break;
     texts.push(text);
   }
   return `[${texts.join(',')}]`;
