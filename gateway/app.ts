@@ -3,6 +3,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Registry } from '@agent-workflow/runtime/metrics';
 import type { Spans } from '@agent-workflow/runtime/spans';
+import type { IncomingMessage } from 'node:http';
 import Koa from 'koa';
 import type { GatewayConfig } from './config.ts';
 import type { ServiceEndpoint, Services } from './dialects/common/services.ts';
@@ -28,7 +29,7 @@ import {
 } from './limits/index.ts';
 import { createAdmission } from './middleware/admission.ts';
 import { authentication } from './middleware/authenticate.ts';
-import { cors, knownHosts, refuseCrossSite } from './middleware/browsers.ts';
+import { cors, knownHosts, refuseCrossSite, refuseForeignSockets } from './middleware/browsers.ts';
 import { endpointSteps, runAuthorizer, touchAuthorizer } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
@@ -39,7 +40,10 @@ import { createSubjectOf } from './middleware/subject.ts';
 import { createFeeds } from './replies/feeds.ts';
 import { withTickets } from './tickets/index.ts';
 
-export type App = Koa<RequestState>;
+export type App = Koa<RequestState> & {
+  /** Whether a request that asks for a WebSocket may get one: any other protocol is ignored, as it is elsewhere. */
+  readonly takesSocket?: (request: IncomingMessage) => boolean;
+};
 
 type AppOptions = Omit<Services, 'openApi' | 'secured' | 'isLocal' | 'config' | 'authorizeRun' | 'mayTouch'> & {
   readonly config: GatewayConfig;
@@ -106,7 +110,7 @@ export function createApp({
       [row, ...row.aliases].map((route) => ({ route, handle: endpointSteps(row, route, options) })),
     );
   });
-  const app: App = new Koa<RequestState>();
+  const app: App = Object.assign(new Koa<RequestState>(), { takesSocket: socketRoutes(rows) });
   app.setMaxListeners(0);
   const steps = [
     everyRequest({ dialects, config, log, meters, spans }),
@@ -124,6 +128,7 @@ export function createApp({
         reserve: (ctx) => admission.reserve(ctx, files.bytes.bufferBytes),
       }),
     ),
+    socketRefusal(rows, config),
     secured ? undefined : refuseCrossSite(config),
     tokenHeaders(dialects),
     authentication({
@@ -143,6 +148,20 @@ export function createApp({
   app.on('error', reportTo(log));
   return app;
 }
+
+/** Where a WebSocket is served: the parts of a path before and after its parameter. */
+function socketRoutes(rows: readonly ServiceEndpoint[]): NonNullable<App['takesSocket']> {
+  const paths = rows.filter(({ answer }) => answer === 'socket').map(({ path }) => path.split(/\{\w+\}/));
+  return ({ url = '', headers }) => {
+    if (headers.upgrade?.toLowerCase() !== 'websocket') return false;
+    const [path = ''] = url.split('?', 1);
+    return paths.some(([before = '', after = '']) => path.startsWith(before) && path.endsWith(after));
+  };
+}
+
+/** Where there are WebSockets. */
+const socketRefusal = (rows: readonly ServiceEndpoint[], config: GatewayConfig): Middleware | undefined =>
+  rows.some(({ answer }) => answer === 'socket') ? refuseForeignSockets(config) : undefined;
 
 /**
  * A step for the requests that are its own. All others pass it without an async function of their own, which would stand in memory

@@ -1,7 +1,7 @@
 import { newUnorderedId } from '@agent-workflow/kit/ids';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Socket, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
@@ -12,10 +12,11 @@ import type { GatewayConfig } from './config.ts';
 import { dialects } from './dialects/dialects.ts';
 import type { Refusal } from './http/dialect.ts';
 import { safeHeaders } from './http/reply.ts';
-import { endStreams } from './replies/events.ts';
+import { noteUpgrade } from './http/upgrade.ts';
+import { endStreams, endThreads } from './replies/events.ts';
 
 // To import it reads all its exports, and one of them loads a client of HTTP that takes 30 ms of a start.
-const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
+const { createServer, ServerResponse: Reply, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The listening HTTP server. Disposal drains it. */
 interface HttpServer extends AsyncDisposable {
@@ -54,7 +55,15 @@ const limits = {
 export async function openServer({ app, host, config, log }: ServerOptions): Promise<HttpServer> {
   const respond = app.callback();
   const handle = (request: IncomingMessage, response: ServerResponse): void => void respond(request, response);
-  const server = createServer({ ...limits, requestTimeout: requestMs(config) }, handle);
+  const shouldUpgradeCallback = (request: IncomingMessage): boolean => app.takesSocket?.(request) ?? false;
+  const options = { ...limits, requestTimeout: requestMs(config), shouldUpgradeCallback };
+  const server = createServer(options, handle);
+  server.on('upgrade', (request, socket, head) => {
+    // A server of HTTP has no other connections.
+    if (!(socket instanceof Socket)) return;
+    noteUpgrade(request, { socket, head });
+    handle(request, replyOn(request, socket));
+  });
   // An expectation that is not known is ignored. Node itself answers it without the error envelope, and CONNECT not at all.
   server.on('checkExpectation', handle);
   server.on('connect', (_, socket) => refuse(socket, tunnel));
@@ -69,6 +78,19 @@ export async function openServer({ app, host, config, log }: ServerOptions): Pro
     localUrl: httpUrl(everyAddress.has(host) ? 'localhost' : host, port),
     [Symbol.asyncDispose]: () => drainServer({ server, app, graceMs: config.DRAIN_SECONDS * 1000, log }),
   };
+}
+
+/** The reply to a request for a WebSocket, while it is one of HTTP: what refuses it closes the connection. */
+function replyOn(request: IncomingMessage, socket: Socket): ServerResponse {
+  const reply = new Reply(request);
+  reply.shouldKeepAlive = false;
+  reply.assignSocket(socket);
+  reply.once('finish', () => {
+    reply.detachSocket(socket);
+    socket.end();
+  });
+  socket.on('error', () => socket.destroy());
+  return reply;
 }
 
 const everyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
@@ -89,6 +111,7 @@ const endStreamsMs = 1000;
 async function drainServer({ server, app, graceMs, log }: DrainOptions): Promise<void> {
   const closed = once(server, 'close');
   server.close();
+  app.emit(endThreads);
   // Connections become idle as their requests end; Node closes only those that are idle now.
   const closeIdle = setInterval(() => {
     server.closeIdleConnections();

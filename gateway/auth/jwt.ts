@@ -107,6 +107,8 @@ export function jwtAuthentication({ config, keys }: JwtOptions): Authenticate {
     if (fault !== undefined) throw refusal(fault);
     const principal = principalOf(copyOf(claims));
     if (!principal) throw refusal('no claim names a user');
+    const { exp } = claims;
+    if (typeof exp === 'number') ctx.state.expiresAt = (exp + config.JWT_EXP_TOLERANCE_SECONDS) * 1000;
     return principal;
   };
 }

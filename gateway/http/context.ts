@@ -24,6 +24,8 @@ export interface RequestState {
   principal: Principal;
   /** The caller was authenticated by a ticket: it was authorized when the ticket was made. */
   byTicket?: true;
+  /** When the credentials of the caller expire, in milliseconds since 1970; absent: they do not, or it is not known. */
+  expiresAt?: number;
   /** The path was the address of a file, and this its secret part. */
   fileToken?: string;
   /** The file that the address gives. */

@@ -8,6 +8,7 @@ import type { IncomingFile } from './form.ts';
 import type { JsonParts } from './json.ts';
 import type { ReceivedBytes } from './received-bytes.ts';
 import type { Principal } from './context.ts';
+import type { SocketReply } from './talk.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof methods)[number];
@@ -30,8 +31,8 @@ export interface Row extends Route {
   readonly input?: TSchema;
   /** The body is a form with one file, and not JSON: the handler gets it by `receiveFile`. */
   readonly takesFile?: true;
-  /** `data`: in the envelope. `bare`: without it. `events`: a stream. `content`: the bytes of a file. */
-  readonly answer: 'data' | 'bare' | 'events' | 'content';
+  /** `data`: in the envelope. `bare`: without it. `events`: a stream. `content`: the bytes of a file. `socket`: a WebSocket. */
+  readonly answer: 'data' | 'bare' | 'events' | 'content' | 'socket';
   /** The HTTP status of a success; 204 has no body, whatever the handler gives. */
   readonly status: number;
   /** The body is bytes with a signature, at most so many, and not JSON: the handler gets them by `received`, and checks who sent them. */
@@ -81,6 +82,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly user: Principal['user'];
   /** The agent for which the caller was authorized; `undefined` where that does not depend on the agent. */
   readonly agent: string | undefined;
+  /** When the credentials of the caller expire, in milliseconds since 1970; `undefined`: they do not, or it is not known. */
+  readonly expiresAt: number | undefined;
   readonly requestId: string;
   /** The idempotency key for the services, `{}` without one. Every call that changes something passes it on. */
   readonly idempotency: { readonly onceKey?: string };
@@ -154,7 +157,7 @@ export interface StreamExtras {
 export type Handler<Services, Params = unknown, Input = unknown> = (
   request: EndpointRequest<Params, Input>,
   services: Services,
-) => Promise<string | JsonParts | RunStream | ThreadStream | FileContent> | string;
+) => Promise<string | JsonParts | RunStream | ThreadStream | FileContent | SocketReply> | string;
 
 /** A row with its handler. `Services` is the type of the handlers' second argument. */
 export interface Endpoint<Services> extends Row {

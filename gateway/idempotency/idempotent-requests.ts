@@ -23,6 +23,7 @@ import type {
 import type { FileContent } from '../http/content.ts';
 import type { Context } from '../http/context.ts';
 import type { EndpointRequest, RunStream, ThreadStream } from '../http/endpoint.ts';
+import type { SocketReply } from '../http/talk.ts';
 import { statusOf } from '../http/errors.ts';
 import { invalidAt } from '../http/fields.ts';
 import { jsonBytes, sizeOf, type JsonParts, jsonText } from '../http/json.ts';
@@ -72,7 +73,7 @@ interface Refused {
 
 const refusalOf = ({ code, message, details }: ServiceError): Refused => ({ code, message, details });
 
-type Reply = string | JsonParts | RunStream | ThreadStream | FileContent;
+type Reply = string | JsonParts | RunStream | ThreadStream | FileContent | SocketReply;
 type Attempt = Pick<EndpointRequest, 'at' | 'isRepeated' | 'markAccepted'>;
 type Work = (attempt: Attempt) => Promise<Reply> | Reply;
 
@@ -257,5 +258,5 @@ const lacksAgent = (reply: Reply | ServiceError): boolean =>
   reply instanceof ServiceError && reply.details.some(({ type }) => type === absentAgent);
 
 /** No change is answered by a stream or by the bytes of a file. */
-const isStream = (reply: Reply | ServiceError): reply is RunStream | ThreadStream | FileContent =>
-  typeof reply === 'object' && ('follow' in reply || 'runs' in reply || 'open' in reply);
+const isStream = (reply: Reply | ServiceError): reply is RunStream | ThreadStream | FileContent | SocketReply =>
+  typeof reply === 'object' && ('follow' in reply || 'runs' in reply || 'open' in reply || 'talk' in reply);

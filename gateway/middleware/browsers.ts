@@ -5,6 +5,7 @@ import type { Middleware, Context } from '../http/context.ts';
 import type { Dialect } from '../http/dialect.ts';
 import { methods } from '../http/endpoint.ts';
 import { hostOf } from '../http/target.ts';
+import { upgradeOf } from '../http/upgrade.ts';
 import { type BrowserConfig, refuseCredentialsForAll } from './settings.ts';
 
 interface KnownHostsOptions extends Pick<BrowserConfig, 'ALLOWED_HOSTS'> {
@@ -132,6 +133,26 @@ export function refuseCrossSite({ CORS_ORIGINS: origins }: Pick<BrowserConfig, '
     return next() as Promise<unknown>;
   };
 }
+
+/**
+ * Refuses a WebSocket to a page of another origin that is not listed, with credentials too: browsers open one for any page, without a
+ * preflight.
+ * @throws PermissionDenied
+ */
+export function refuseForeignSockets({ CORS_ORIGINS: origins }: Pick<BrowserConfig, 'CORS_ORIGINS'>): Middleware {
+  const isListed = listedIn(origins);
+  return (ctx, next) => {
+    const { origin = '' } = ctx.req.headers;
+    if (upgradeOf(ctx.req) && isOfAnotherPage(ctx) && !isListed(origin)) throw notListed();
+    return next() as Promise<unknown>;
+  };
+}
+
+const notListed = (): ServiceError =>
+  new ServiceError(
+    'PermissionDenied',
+    'a page of another origin gets no WebSocket here; list its origin in CORS_ORIGINS',
+  );
 
 const reads: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 

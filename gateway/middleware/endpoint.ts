@@ -26,6 +26,7 @@ import { idMaker, readIdempotencyKey, type IdempotentRequest, type RunIdempotent
 import { writeContent } from '../replies/content.ts';
 import { writeEvents, writeThread } from '../replies/events.ts';
 import type { Feeds } from '../replies/feeds.ts';
+import { refuseSocket, serveSocket } from '../replies/socket.ts';
 import type { TakeRequest } from '../limits/index.ts';
 import type { SubjectOf } from './subject.ts';
 import type { Admission } from './admission.ts';
@@ -130,6 +131,7 @@ function answerer<Services>(
     const streaming = { config, log, feeds, abort: calls.abort };
     if (typeof reply === 'object' && 'follow' in reply) return writeEvents(ctx, reply, streaming);
     if (typeof reply === 'object' && 'runs' in reply) return writeThread(ctx, reply, streaming);
+    if (typeof reply === 'object' && 'talk' in reply) return serveSocket(ctx, reply, { config, log, takeRequest });
     if (typeof reply === 'object' && 'open' in reply) {
       await writeContent(ctx, reply);
       return;
@@ -168,6 +170,7 @@ function toEndpointRequest(
     owner,
     user,
     agent,
+    expiresAt: state.expiresAt,
     call,
     idempotency: idempotent ? { onceKey: idempotent.key } : {},
     at: new Date(),
@@ -261,7 +264,8 @@ export function endpointSteps<Services>(
 ): (ctx: Context) => Promise<void> {
   const { authorize, subjectOf, admission, forms, takeStreamSlot, meters } = options;
   const access: Access | undefined = authorize && accessOf(row);
-  const isStream = row.answer === 'events';
+  const isSocket = row.answer === 'socket';
+  const isStream = row.answer === 'events' || isSocket;
   const { method, path } = route;
   const matched = { name: row.name, path, isStream };
   const readBody =
@@ -272,7 +276,7 @@ export function endpointSteps<Services>(
   const checkInput = inputChecker(row, method);
   const answer = answerer(row, options.services, options);
 
-  return async (ctx) => {
+  const handle = async (ctx: Context): Promise<void> => {
     ctx.state.route = matched;
     if (authorize && access && !authorize.needsAgent) await checkAccess(ctx, authorize, access);
     checkQuery?.(ctx);
@@ -306,4 +310,5 @@ export function endpointSteps<Services>(
       meters?.streamsOpen.add({}, -1);
     }
   };
+  return isSocket ? (ctx) => handle(ctx).catch((error: unknown) => refuseSocket(ctx, error)) : handle;
 }

@@ -41,7 +41,7 @@ export function everyRequest({ dialects, config, log, meters, spans }: RequestOp
       refuse(ctx, thrown);
     }
     logRequest(log, ctx, performance.now() - start);
-    if (!ctx.res.headersSent) setHead(ctx);
+    if (!ctx.res.headersSent && ctx.respond !== false) setHead(ctx);
   };
 
   const measure = async (ctx: Context, next: Next): Promise<void> => {

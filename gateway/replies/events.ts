@@ -16,6 +16,9 @@ const headDelayMs = 100;
 /** The connection of a reader that reads nothing for this time is closed. In milliseconds. */
 const stalledMs = 5 * 60_000;
 
+/** The event of the application that ends the streams of threads, which have no end of their own, when the process begins to drain. */
+export const endThreads = 'end-threads';
+
 /** The event of the application that ends its streams; their readers resume at another replica. */
 export const endStreams = 'end-streams';
 
@@ -50,6 +53,7 @@ export async function writeEvents(ctx: Context, stream: RunStream, options: Even
 export async function writeThread(ctx: Context, { runs }: ThreadStream, options: EventsOptions): Promise<void> {
   const framing = ctx.state.dialect.framingFor(ctx.req.headers.accept);
   using pipe = openPipe(ctx, framing, options);
+  using _ = endingWith(ctx, endThreads, options.abort);
   let runId = '';
   try {
     for await (const run of runs) {
@@ -66,6 +70,12 @@ export async function writeThread(ctx: Context, { runs }: ThreadStream, options:
 
 const openReader = ({ follow, call, extras }: RunStream, framing: Framing, { feeds }: EventsOptions): Reader =>
   feeds.open(follow, framing, call, extras);
+
+/** Acts when the application says so, until it is disposed. */
+function endingWith({ app }: Context, event: string, act: () => void): Disposable {
+  app.once(event, act);
+  return { [Symbol.dispose]: () => void app.off(event, act) };
+}
 
 interface CutStream {
   readonly ctx: Context;

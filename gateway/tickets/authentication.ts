@@ -13,36 +13,44 @@ interface TicketAuthenticationOptions {
 }
 
 /**
- * Authenticates requests for the stream of a run by their ticket. A request with an `Authorization` header is authenticated by
- * that alone, so that a ticket does not hide refused credentials. The ticket is removed from the URL, so that no later log line
- * or message contains it.
+ * Authenticates requests by their ticket: for the stream of a run, or for the WebSocket of a thread. A request with an `Authorization` header
+ * is authenticated by that alone, so that a ticket does not hide refused credentials. The ticket is removed from the URL, so that no later log
+ * line or message contains it.
  */
 export function withTickets({ endpoints, tickets, authenticate }: TicketAuthenticationOptions): Authenticate {
-  const paths = endpoints.filter(({ takesTicket }) => takesTicket).map(({ path }) => aroundRunId(path));
+  const paths = endpoints.filter(({ takesTicket }) => takesTicket).map(({ path }) => aroundId(path));
   return (ctx) => {
-    const written = ctx.method === 'GET' ? runIdIn(ctx.path, paths) : undefined;
+    const written = ctx.method === 'GET' ? namedIn(ctx.path, paths) : undefined;
     const { readId } = ctx.state.dialect;
-    const runId = readId && written !== undefined ? readId(written) : written;
-    const ticket = runId === undefined ? undefined : takeTicket(ctx);
-    if (runId === undefined || ticket === undefined || ctx.req.headers.authorization !== undefined)
+    const id = readId && written !== undefined ? readId(written.id) : written?.id;
+    const ticket = id === undefined ? undefined : takeTicket(ctx);
+    if (id === undefined || !written || ticket === undefined || ctx.req.headers.authorization !== undefined)
       return authenticate(ctx);
-    return principalOf(ctx, tickets, { runId, ticket });
+    return principalOf(ctx, tickets, { of: written.of, id, ticket });
   };
 }
 
-/** The parts of a path before and after the run's id. */
-type AroundRunId = readonly [before: string, after: string];
+/** What a path names. */
+type Of = 'run' | 'thread';
 
-function aroundRunId(path: string): AroundRunId {
-  const [before = '', after = ''] = path.split('{run_id}');
-  return [before, after];
+/** The parts of a path before and after the id. */
+interface AroundId {
+  readonly of: Of;
+  readonly before: string;
+  readonly after: string;
 }
 
-function runIdIn(path: string, paths: readonly AroundRunId[]): string | undefined {
-  const around = paths.find(([before, after]) => path.startsWith(before) && path.endsWith(after));
+function aroundId(path: string): AroundId {
+  const of = path.includes('{run_id}') ? 'run' : 'thread';
+  const [before = '', after = ''] = path.split(`{${of}_id}`);
+  return { of, before, after };
+}
+
+function namedIn(path: string, paths: readonly AroundId[]): { readonly of: Of; readonly id: string } | undefined {
+  const around = paths.find(({ before, after }) => path.startsWith(before) && path.endsWith(after));
   if (!around) return undefined;
-  const runId = path.slice(around[0].length, path.length - around[1].length);
-  return runId === '' || runId.includes('/') ? undefined : decodeURIComponent(runId);
+  const id = path.slice(around.before.length, path.length - around.after.length);
+  return id === '' || id.includes('/') ? undefined : { of: around.of, id: decodeURIComponent(id) };
 }
 
 /** Removes `ticket` from the query and gives it; `""`, which is no ticket, when there are several. */
@@ -54,14 +62,20 @@ function takeTicket(ctx: Context): string | undefined {
 }
 
 interface TicketUse {
-  readonly runId: string;
+  readonly of: Of;
+  readonly id: string;
   readonly ticket: string;
 }
 
 /** Unknown, expired and foreign tickets get the same refusal. */
-async function principalOf(ctx: Context, tickets: TicketStore, { runId, ticket }: TicketUse): Promise<Principal> {
+async function principalOf(ctx: Context, tickets: TicketStore, { of, id, ticket }: TicketUse): Promise<Principal> {
   const grant = await grantOf(tickets, ticket);
-  if (grant?.runId !== runId) throw new ServiceError('Unauthenticated', 'the ticket is not valid');
+  const isOf =
+    grant && (of === 'run' ? 'runId' in grant && grant.runId === id : 'threadId' in grant && grant.threadId === id);
+  if (!isOf) throw new ServiceError('Unauthenticated', 'the ticket is not valid');
   ctx.state.byTicket = true;
-  return { owner: grant.owner };
+  const { owner } = grant;
+  if ('runId' in grant) return { owner };
+  if (grant.until !== undefined) ctx.state.expiresAt = grant.until;
+  return { owner, ...(grant.user && { user: grant.user }) };
 }

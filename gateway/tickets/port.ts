@@ -1,8 +1,14 @@
-/** What a ticket permits: to follow the stream of one run in the name of its owner. */
-export interface TicketGrant {
-  readonly owner: string;
-  readonly runId: string;
-}
+/** What a ticket permits in the name of its owner: to follow the stream of one run, or to talk about one thread. */
+export type TicketGrant = { readonly owner: string } & (
+  | { readonly runId: string }
+  | {
+      readonly threadId: string;
+      /** As nodes see the user. */
+      readonly user?: Readonly<Record<string, unknown>>;
+      /** When the credentials of its maker expire, in milliseconds since 1970: the connection ends then. */
+      readonly until?: number;
+    }
+);
 
 /**
  * Grants by the hash of their ticket: nobody who reads the store can use a ticket. It is no record: an owner whose ticket is

@@ -5,8 +5,9 @@ import { ticketMs, type TicketGrant, type TicketStore } from './port.ts';
 export function openRedisTicketStore(redis: Redis): TicketStore {
   const keyOf = (hash: string): string => redis.key(`ticket:${hash}`);
   return {
-    put: async (hash, { owner, runId }) => {
-      await redis.send('SET', keyOf(hash), JSON.stringify([owner, runId]), 'PX', String(ticketMs));
+    put: async (hash, { owner, ...of }) => {
+      const grant = JSON.stringify([owner, 'runId' in of ? of.runId : of]);
+      await redis.send('SET', keyOf(hash), grant, 'PX', String(ticketMs));
     },
     get: async (hash) => toGrant(await redis.send('GET', keyOf(hash))),
     [Symbol.asyncDispose]: () => Promise.resolve(),
@@ -15,6 +16,6 @@ export function openRedisTicketStore(redis: Redis): TicketStore {
 
 function toGrant(value: unknown): TicketGrant | undefined {
   if (typeof value !== 'string') return undefined;
-  const [owner, runId] = JSON.parse(value) as [string, string];
-  return { owner, runId };
+  const [owner, of] = JSON.parse(value) as [string, string | { readonly threadId: string }];
+  return typeof of === 'string' ? { owner, runId: of } : { owner, ...of };
 }

@@ -265,7 +265,7 @@ const absentAs = (ids: Ids): Ids =>
 const isUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const varying =
-  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(?:Z|\+00:00)|"open_runs":\d+|"state":"drain(?:ing|ed)"|"secret":"[0-9a-f]{64}"/g;
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(?:Z|\+00:00)|"open_runs":\d+|"state":"drain(?:ing|ed)"|"secret":"[0-9a-f]{64}"|"ticket":"[\w-]{43}"/g;
 
 /** A reply without what differs between any two requests: the ids asked for, ids and secrets made, times, what sweeps count, and which parts are slow just now. */
 const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>
@@ -329,6 +329,8 @@ const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (row.name === 'retryRun') return 409;
   // The record keeps a run as long as its thread.
   if (row.name === 'lgDeleteRun') return 422;
+  // It is a WebSocket, and this no request for one.
+  if (row.answer === 'socket') return 422;
   if (typeof row.access === 'object' && row.access.resource === 'agents') return 403;
   // An event is taken by its signature, and not by credentials.
   if (row.name === 'receiveEvent') return 401;

@@ -51,6 +51,12 @@ export function readSubscription({ channels: words, namespaces = [] }: AskedFor,
 export const wantsCustom = (asked: ReadonlySet<string>, name: string | undefined): boolean =>
   asked.has('custom') || (name !== undefined && asked.has(`${ofName}${name}`));
 
+/** Whether a subscription asks for an event. */
+export const wantsFrame = (
+  { channels: asked, hasRoot }: Subscription,
+  { channel, name }: { readonly channel: Channel; readonly name?: string | undefined },
+): boolean => hasRoot && (channel === 'custom' ? wantsCustom(asked, name) : asked.has(channel));
+
 /** Whether anything that nodes report is asked for. */
 export const hasCustom = (asked: ReadonlySet<string>): boolean =>
   [...asked].some((word) => word === 'custom' || word.startsWith(ofName));

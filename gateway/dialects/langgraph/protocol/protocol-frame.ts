@@ -1,5 +1,10 @@
+import type { Channel } from './channels.ts';
+
 /** An event of the streaming protocol, as its clients read it. */
 export interface ProtocolFrame {
+  readonly channel: Channel;
+  /** What a node reports under. */
+  readonly name?: string | undefined;
   readonly method: string;
   readonly id: string;
   /** In its thread. */

@@ -150,7 +150,7 @@ function reported(
   const value: unknown = JSON.parse(json);
   const name = nameIn(value);
   if (!wantsCustom(asked, name)) return [];
-  return [frame('custom', event, name === undefined ? `{"payload":${json}}` : json)];
+  return [{ ...frame('custom', event, name === undefined ? `{"payload":${json}}` : json), name }];
 }
 
 function nameIn(value: unknown): string | undefined {
@@ -187,7 +187,7 @@ function createNumbering(ordinal: number) {
       const about = `"event_id":${JSON.stringify(id)},"seq":${String(inThread)},"method":"${method}"`;
       const of = node === undefined ? '' : `,"node":${JSON.stringify(node)}`;
       const params = `{"namespace":[],"timestamp":${String(at)}${of},"data":${data}}`;
-      return { method, id, seq: inThread, json: `{"type":"event",${about},"params":${params}}` };
+      return { channel, method, id, seq: inThread, json: `{"type":"event",${about},"params":${params}}` };
     },
   };
 }

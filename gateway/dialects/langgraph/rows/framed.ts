@@ -52,7 +52,7 @@ async function* frame<F>({ begin, encode }: Framed<F>, { source, after, call }: 
 }
 
 /** Puts the events of a run into frames, one after the other; a log that is made again while it is read begins anew. */
-function createFramer<F>(
+export function createFramer<F>(
   begin: Framed<F>['begin'],
   call: Call,
 ): (event: RunEvent, scope: RunScope | undefined) => Promise<readonly F[]> {

@@ -8,6 +8,7 @@ import { runRows } from './runs.ts';
 import { storeRows } from './store.ts';
 import { streamRows } from './streams.ts';
 import { systemRows } from './system.ts';
+import { threadSocketRows } from './thread-socket.ts';
 import { threadStreamRows } from './thread-streams.ts';
 import { stateRows } from './thread-states.ts';
 import { threadRows } from './threads.ts';
@@ -25,5 +26,6 @@ export const rows: readonly ServiceEndpoint[] = [
   ...streamRows,
   ...storeRows,
   ...threadStreamRows,
+  ...threadSocketRows,
   commandRow,
 ];

@@ -1,0 +1,85 @@
+import { newId } from '@agent-workflow/kit/ids';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import type { Talk } from '../../../http/talk.ts';
+import { wantsFrame, type Subscription } from '../protocol/channels.ts';
+import type { ProtocolFrame } from '../protocol/protocol-frame.ts';
+import { CommandRefusal } from './command-reply.ts';
+
+/** Publishes events until the signal fires. */
+type Publish = (signal: AbortSignal, send: (frame: ProtocolFrame) => Promise<void>) => Promise<void>;
+
+/** The subscriptions of one connection. */
+export interface Subscriptions {
+  /** @returns the id of the new one. */
+  readonly add: (subscription: Subscription, publish: Publish) => string;
+  /** @returns whether there was one. */
+  readonly remove: (id: string) => boolean;
+  /** Resolves when the work has ended, and all subscriptions with it. @throws what ends a subscription, or the work */
+  readonly beside: (work: Promise<void>) => Promise<void>;
+}
+
+/** Subscriptions of one connection at most. */
+const mostSubscriptions = 64;
+
+/** So many events may be sent ahead of a subscription; what is sent then may be sent again. */
+const mostAhead = 10_000;
+
+interface Subscribed {
+  readonly subscription: Subscription;
+  readonly controller: AbortController;
+  /** Events that were sent for others and that this one has not come to. */
+  readonly ahead: Set<string>;
+  /** The number of the last event that it has come to. */
+  at: number;
+}
+
+/**
+ * Several subscriptions may get one event: it is sent for the first that comes to it, and for no other that was there then, because a client gives
+ * each event to all of its subscriptions. A later one gets what was sent before it.
+ */
+export function createSubscriptions(talk: Talk): Subscriptions {
+  const open = new Map<string, Subscribed>();
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => undefined);
+
+  const send = async (own: Subscribed, frame: ProtocolFrame): Promise<void> => {
+    own.at = frame.seq;
+    if (own.ahead.delete(frame.id)) return;
+    for (const other of open.values()) {
+      if (other === own || other.at > frame.seq || !wantsFrame(other.subscription, frame)) continue;
+      if (other.ahead.size >= mostAhead) other.ahead.clear();
+      other.ahead.add(frame.id);
+    }
+    await talk.send(frame.json);
+  };
+
+  return {
+    add: (subscription, publish) => {
+      if (open.size >= mostSubscriptions)
+        throw new CommandRefusal(
+          'invalid_argument',
+          `a connection has ${String(mostSubscriptions)} subscriptions at most`,
+        );
+      const id = newId();
+      const controller = new AbortController();
+      const own = { subscription, controller, ahead: new Set<string>(), at: 0 };
+      open.set(id, own);
+      const signal = AbortSignal.any([talk.signal, controller.signal]);
+      publish(signal, (frame) => send(own, frame)).catch((error: unknown) => {
+        if (!signal.aborted && !isServiceError(error, 'Cancelled')) failure.reject(error);
+      });
+      return id;
+    },
+    remove: (id) => {
+      open.get(id)?.controller.abort();
+      return open.delete(id);
+    },
+    beside: async (work) => {
+      try {
+        await Promise.race([work, failure.promise]);
+      } finally {
+        for (const { controller } of open.values()) controller.abort();
+      }
+    },
+  };
+}
