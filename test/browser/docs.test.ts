@@ -209,6 +209,25 @@ browserTest('an operation is found by its path, is linked, and its command is co
   t.regex(await page.evaluate(() => navigator.clipboard.readText()), /^curl -s -X POST "\$URL\/v1\/threads\//);
 });
 
+browserTest('the section that is read is marked, and an old link to an operation leads to it', async (t) => {
+  const { page } = await openPage(t, `${open.url()}/docs/threads`);
+  const here = page.getByRole('navigation', { name: 'On this page' });
+  const current = (): Promise<string[]> => here.locator('[aria-current]').allTextContents();
+  const links = await here.getByRole('link').allTextContents();
+  t.deepEqual(await current(), links.slice(0, 1));
+  await here.getByRole('link').nth(1).click();
+  await here
+    .getByRole('link', { name: links[1] ?? '', exact: true })
+    .and(page.locator('[aria-current]'))
+    .waitFor();
+  t.is((await current()).length, 1);
+  t.deepEqual(await violationsIn(page), []);
+  await page.goto(`${open.url()}/docs/api#/threads/getThread`);
+  await page.waitForURL(/\/docs\/api\/threads#getThread$/);
+  await page.goto(`${open.url()}/docs/api#/threads`);
+  await page.waitForURL(/\/docs\/api#threads$/);
+});
+
 browserTest('a request is tried from the reference by the keyboard, and its reply is shown', async (t) => {
   const { page } = await openPage(t, `${open.url()}/docs/api/threads`);
   const operation = page.getByRole('region', { name: 'List threads, most recently updated first' });

@@ -49,9 +49,51 @@ function showCurrent() {
   document.querySelector('#frameTopics [aria-current]')?.scrollIntoView({ block: 'nearest' });
 }
 
+/** Marks the section that is read, in the list of those of the page. */
+function markRead() {
+  const links = [...document.querySelectorAll('.here a')];
+  const sections = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+  if (links.length === 0) return;
+  let isScheduled = false;
+  const mark = () => {
+    isScheduled = false;
+    const { scrollTop, scrollHeight, clientHeight } = document.documentElement;
+    // A heading that a link leads to stands as far below the edge as the page is padded. The last section may never come so far up.
+    const isAtEnd = scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 1;
+    const at = isAtEnd
+      ? links.length - 1
+      : sections.findLastIndex((section) => section && section.getBoundingClientRect().top < readFrom);
+    links.forEach((link, index) => {
+      if (index === Math.max(0, at)) link.setAttribute('aria-current', 'location');
+      else link.removeAttribute('aria-current');
+    });
+  };
+  const schedule = () => {
+    if (!isScheduled) requestAnimationFrame(mark);
+    isScheduled = true;
+  };
+  document.addEventListener('scroll', schedule, { passive: true });
+  addEventListener('resize', schedule);
+  mark();
+}
+
+/** A section whose heading is so near to the upper edge is read, in pixels. */
+const readFrom = 120;
+
+/** Links to the viewer that once showed the reference name an operation as `#/tag/operationId`: they lead to its place. */
+function openOldLink() {
+  const [, tag, operation] = /^#\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash) ?? [];
+  if (tag === undefined) return;
+  const link = [...document.querySelectorAll('.operations a')].find(({ hash }) => hash === `#${operation}`);
+  if (link) location.replace(link.href);
+  else if (document.getElementById(tag)) location.replace(`#${tag}`);
+}
+
 offerThemes();
 offerSearch();
 closeContents();
 showCurrent();
+markRead();
+openOldLink();
 addCopyButtons();
 addTryButtons();

@@ -1,5 +1,5 @@
 import { RequestError } from '@agent-workflow/client';
-import { signal, type ReadonlySignal } from '@preact/signals';
+import { effect, signal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { useRefresh } from './refresh.ts';
 import { route } from './route.ts';
@@ -12,7 +12,22 @@ interface WaitingCount {
   readonly isAtLeast: boolean;
 }
 
-const counted = signal<WaitingCount | undefined>(undefined);
+/** Where the newest count of this tab is kept: a page that is loaded again shows it until it knows better. */
+const countKey = 'waiting';
+
+function readKept(): WaitingCount | undefined {
+  const count = Number(sessionStorage.getItem(countKey));
+  return Number.isSafeInteger(count) && count > 0 ? { count, isAtLeast: false } : undefined;
+}
+
+const counted = signal<WaitingCount | undefined>(readKept());
+effect(() => {
+  try {
+    sessionStorage.setItem(countKey, String(counted.value?.count ?? 0));
+  } catch {
+    // A tab that keeps nothing more shows the count once it is read.
+  }
+});
 
 /** What waits for a person, as far as it is known: counted by the service, or seen by the view that lists it. */
 export const waitingCount: ReadonlySignal<WaitingCount | undefined> = counted;
@@ -22,11 +37,19 @@ export function noteWaiting(count: number): void {
   if (counted.peek()?.count !== count) counted.value = { count, isAtLeast: false };
 }
 
+const turn = signal(0);
+
+/** A run has begun or ended, which may have answered or asked: it is counted again. */
+export function countAgain(): void {
+  turn.value++;
+}
+
 /** How often it is counted, in milliseconds; the inbox itself is read more often. */
 const countMs = 30_000;
 
 /**
- * Counts what waits for a person: when the page appears, when another thing is opened, and every half minute while the page is in sight.
+ * Counts what waits for a person: when the page appears, when another thing is opened, when a run that the chat follows begins or ends, and
+ * every half minute while the page is in sight.
  * It is one number of one request; who may not count sees none, and is not asked for again.
  */
 export function useWaitingCount(): void {
@@ -53,7 +76,7 @@ export function useWaitingCount(): void {
     // The inbox counts by itself.
     if (view !== 'inbox') count();
     return () => lifetime.current?.abort();
-  }, [view, id, token.value]);
+  }, [view, id, token.value, turn.value]);
   useRefresh(() => {
     if (route.peek().view !== 'inbox') count();
   }, countMs);

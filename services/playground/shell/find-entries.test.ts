@@ -1,5 +1,5 @@
 import test from 'ava';
-import { findEntries, soughtIn, type Entry } from './find-entries.ts';
+import { findEntries, soughtIn, distinguished, type Entry } from './find-entries.ts';
 
 const entry = (kind: string, text: string): Entry => ({ kind, text, run: () => undefined });
 const entries = [entry('Go to', 'Runs'), entry('Thread', 'Which runs failed?'), entry('Do', 'New chat')];
@@ -24,4 +24,14 @@ test('the service is asked for the longest word that is not of a kind', (t) => {
   t.is(soughtIn(' a '), '');
   t.is(soughtIn('run failed'), '');
   t.is(soughtIn('x'.repeat(1e6)).length, 100);
+});
+
+test('entries that say the same have the end of their id, and no others', (t) => {
+  const run = (id: string, facts: string): Entry => ({ ...entry('Run, completed', 'Refund'), id, facts });
+  const shown = distinguished([run('0000aaaaaa', 'now'), run('0000bbbbbb', 'now'), run('0000cccccc', '4 min ago')]);
+  t.deepEqual(
+    shown.map(({ facts }) => facts),
+    ['now, aaaaaa', 'now, bbbbbb', '4 min ago'],
+  );
+  t.is(distinguished(entries)[0], entries[0]);
 });

@@ -5,6 +5,8 @@ export interface Entry {
   readonly text: string;
   /** What it is: `Go to`, `Do`, `Thread`, `Run`. */
   readonly kind: string;
+  /** What distinguishes it from others of its title: whose it is, and how old. */
+  readonly facts?: string;
   /** The keys that do it, as the table of shortcuts has them. */
   readonly keys?: string;
   readonly run: () => void;
@@ -30,6 +32,19 @@ export function soughtIn(text: string): string {
 }
 
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+/** So many last letters of an id distinguish it from others: they do not come from its time. */
+const idLength = 6;
+
+/** Entries of which no two say the same: where title, kind and facts of several are one, each has the end of its id. */
+export function distinguished(entries: readonly Entry[]): readonly Entry[] {
+  const wordsIn = ({ text, kind, facts = '' }: Entry): string => JSON.stringify([text, kind, facts]);
+  const same = Map.groupBy(entries, wordsIn);
+  return entries.map((entry) => {
+    if (entry.id === undefined || same.get(wordsIn(entry))?.length === 1) return entry;
+    return { ...entry, facts: [entry.facts, entry.id.slice(-idLength)].filter(Boolean).join(', ') };
+  });
+}
 
 /** The entries that hold each word of a text in their own or in their kind, those first that begin with it; at most `max`. */
 export function findEntries(entries: readonly Entry[], text: string, max = 40): readonly Entry[] {

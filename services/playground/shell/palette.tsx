@@ -5,9 +5,11 @@ import { shortcuts } from '../session/keys.ts';
 import { signsOf } from '../session/key-names.ts';
 import { go } from '../session/route.ts';
 import { client } from '../session/session.ts';
+import { serviceNow } from '../session/clock.ts';
+import { timeAgo } from '../ui/relative-time.ts';
 import { Modal } from '../ui/modal.tsx';
 import { isPaletteOpen } from './dialogs.ts';
-import { findEntries, soughtIn, type Entry } from './find-entries.ts';
+import { findEntries, soughtIn, distinguished, type Entry } from './find-entries.ts';
 import { places } from './places.ts';
 import { isMac } from './platform.ts';
 
@@ -27,7 +29,7 @@ export function Palette() {
   const { state: newest } = useLoaded((signal) => readThings({ limit: recent }, signal), []);
   const { state: sought, isTyping } = useSought(text.value);
   const things = [...(newest.value.value ?? []), ...(sought.value.value ?? [])];
-  const found = findEntries([...placeEntries(), ...actionEntries(), ...byId(things)], text.value);
+  const found = distinguished(findEntries([...placeEntries(), ...actionEntries(), ...byId(things)], text.value));
   const close = (): void => {
     isPaletteOpen.value = false;
   };
@@ -74,6 +76,7 @@ export function Palette() {
             <span dir="auto">{entry.text}</span>
             {entry.keys !== undefined && <kbd>{signsOf(entry.keys, isMac).join(' ')}</kbd>}
             <span class="entry-kind">{entry.kind}</span>
+            {entry.facts !== undefined && <span class="entry-facts">{entry.facts}</span>}
           </li>
         ))}
       </ul>
@@ -129,14 +132,19 @@ async function readThings(
     client.threads.list(query, { signal }),
     client.runs.list(query, { signal }),
   ]);
+  const now = serviceNow();
+  const facts = (agent: string | null | undefined, at: unknown): string =>
+    [agent, timeAgo(Date.parse(String(at)), now)].filter(Boolean).join(', ');
   return [
-    ...(threads.status === 'fulfilled' ? threads.value.threads : []).map(({ thread_id: id, title }): Entry => ({
-      ...{ id, text: title ?? id, kind: 'Thread' },
-      run: () => go({ view: 'threads', id }),
-    })),
+    ...(threads.status === 'fulfilled' ? threads.value.threads : []).map(
+      ({ thread_id: id, title, agent, updated_at: at }): Entry => ({
+        ...{ id, text: title ?? id, kind: 'Thread', facts: facts(agent, at) },
+        run: () => go({ view: 'threads', id }),
+      }),
+    ),
     ...(runs.status === 'fulfilled' ? runs.value.runs : []).map(
-      ({ run_id: id, status, agent, thread_title: title }): Entry => ({
-        ...{ id, text: title ?? `${agent ?? 'run'} ${id}`, kind: `Run, ${status}` },
+      ({ run_id: id, status, agent, thread_title: title, created_at: at }): Entry => ({
+        ...{ id, text: title ?? `${agent ?? 'run'} ${id}`, kind: `Run, ${status}`, facts: facts(agent, at) },
         run: () => go({ view: 'runs', id }),
       }),
     ),

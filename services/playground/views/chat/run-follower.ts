@@ -4,6 +4,7 @@ import { signal, type ReadonlySignal } from '@preact/signals';
 import { serviceNow } from '../../session/clock.ts';
 import { outlasting } from '../../session/outlasting.ts';
 import { client } from '../../session/session.ts';
+import { countAgain } from '../../session/waiting-count.ts';
 import { createYieldToPage } from '../../ui/frame.ts';
 import {
   clearEntries,
@@ -134,7 +135,9 @@ export class RunFollower {
         followed.value = runId;
         this.#enterInput(runId);
         if (conversation.run?.runId !== runId) this.#setRun(queuedRun(runId));
+        countAgain();
         await this.#followOne(runId);
+        countAgain();
         if (this.#undoes) await this.#readAnew();
         else await this.#refresh();
         dropCut(conversation);
