@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { operationsPage } from '@agent-workflow/gateway/dialects/langgraph/operations-page';
 import { format, resolveConfig } from 'prettier';
 import { chartSchemas } from './chart-schemas.ts';
 import { root } from './settings.ts';
@@ -12,7 +13,7 @@ interface GeneratedFile {
   readonly text: string;
 }
 
-/** Every file that is written from the settings of the code. */
+/** Every file that is written from the code. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   const schemas = Object.entries(await chartSchemas()).map(async ([chart, schema]): Promise<GeneratedFile> => {
     const path = `deploy/charts/${chart}/values.schema.json`;
@@ -21,6 +22,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   const readers = 'services/runtime/setting-readers.ts';
   return [
     { path: 'deploy/settings.md', text: await settingsPage() },
+    { path: 'gateway/guide/langgraph-operations.md', text: operationsPage() },
     { path: readers, text: await formatted(readers, await settingReaders()) },
     ...(await Promise.all(schemas)),
   ];

@@ -4,7 +4,7 @@ import { langgraph } from './langgraph/dialect.ts';
 import type { DialectConfig, DialectName } from './settings.ts';
 import { v1 } from './v1/dialect.ts';
 
-/** The dialects that are served when `DIALECTS` names them. A new one is a folder beside this file, and its name here and in that setting. */
+/** The dialects that `DIALECTS` chooses among. A new one is a folder beside this file, and its name here and in that setting. */
 const optional: Readonly<Record<DialectName, Dialect<ServiceEndpoint>>> = { langgraph };
 
 /** Every dialect in which callers may speak. */

@@ -7,14 +7,15 @@ const isName = (name: string): name is DialectName => (dialectNames as readonly 
 
 /** Each name once. */
 const names = (doc: string): Setting<readonly DialectName[]> => ({
-  doc: `${doc} (${dialectNames.map((name) => `\`${name}\``).join(', ')})`,
-  fallback: [],
+  doc: `${doc} (${dialectNames.map((name) => `\`${name}\``).join(', ')}); \`none\` for none of them`,
+  fallback: dialectNames,
   read: (value) => {
+    if (value.trim() === 'none') return [];
     const list = [...new Set(value.split(',').map((name) => name.trim()))];
     const known = list.filter(isName);
     return known.length === list.length
       ? known
-      : { problem: `must be names of ${dialectNames.join(', ')}, separated by commas` };
+      : { problem: `must be none, or names of ${dialectNames.join(', ')}, separated by commas` };
   },
 });
 

@@ -16,10 +16,12 @@ const pages = [
   ...globSync(['gateway/guide/*.md', 'services/graph/guide/*.md'], { cwd: root }),
 ];
 
-/** The modules that a page shows whole, and that import only packages of ours. */
+/** The modules that a page shows whole, and that import packages of ours or the client of LangGraph. */
 function examplesIn(page: string): string[] {
   const blocks = [...readFileSync(join(root, page), 'utf8').matchAll(/^ *```ts\n(.*?)^ *```$/gms)];
-  return blocks.flatMap(([, block = '']) => (/^import .* from '@agent-workflow\//s.test(block) ? [block] : []));
+  return blocks.flatMap(([, block = '']) =>
+    /^import .* from '@(?:agent-workflow\/|langchain\/langgraph-sdk')/s.test(block) ? [block] : [],
+  );
 }
 
 /** What the compiler finds in modules that exist only here; they stand at the root, where imports find the packages. */

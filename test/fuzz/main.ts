@@ -1,15 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, rmSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { readCommandLine } from '@agent-workflow/kit/command-line';
+import { pythonWith, runPrinting } from '../servers/python.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { explained } from './explained.ts';
 
 const version = '4.32.5';
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const venv = `${root}.cache/schemathesis-${version}`;
 /** Exit code for a machine that cannot have the fuzzer: nothing was found because nothing was looked for. */
 const notInstalled = 3;
 const {
@@ -22,19 +18,8 @@ const {
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Runs a command to its end. @returns what it printed: what that says counts, not its exit code. */
-async function run(command: string, args: readonly string[]): Promise<string> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [printed] = await Promise.all([text(child.stdout), once(child, 'close').catch(() => undefined)]);
-  return printed;
-}
-
-if (!existsSync(`${venv}/bin/schemathesis`)) {
-  await run('python3', ['-m', 'venv', venv]);
-  await run(`${venv}/bin/pip`, ['install', '--quiet', `schemathesis==${version}`]);
-}
-if (!existsSync(`${venv}/bin/schemathesis`)) {
-  rmSync(venv, { recursive: true, force: true });
+const programs = await pythonWith(`schemathesis==${version}`);
+if (programs === undefined) {
   print(`schemathesis ${version} could not be installed: this takes Python 3 and a package index`);
   process.exit(notInstalled);
 }
@@ -48,7 +33,7 @@ await using service = await startStandalone({
   MAX_STREAMS_PER_PRINCIPAL: '0',
 });
 const options = ['--checks', 'all', '--continue-on-failure', '--max-examples', '25', '--request-timeout', '20'];
-const printed = await run(`${venv}/bin/schemathesis`, [
+const { text: printed } = await runPrinting(`${programs}/schemathesis`, [
   ...['run', `${service.url}/openapi.json`, '--seed', seed, '--workers', '2', '--no-color', ...options],
 ]);
 

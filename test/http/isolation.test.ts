@@ -30,7 +30,6 @@ const env = {
   JWT_SECRET_KEY: secret,
   JWT_ISSUER: issuer,
   JWT_AUDIENCE: audience,
-  DIALECTS: 'langgraph',
   ...unlimited,
 };
 

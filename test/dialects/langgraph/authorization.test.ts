@@ -22,7 +22,7 @@ interface Opened {
 async function open(t: ExecutionContext): Promise<Opened> {
   const service = await openEmbedded(
     null,
-    { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, DIALECTS: 'langgraph' },
+    { HOST: '127.0.0.1', JWT_SECRET_KEY: secret },
     {
       ...{ agents: { support: agentAt('recorded'), office: agentAt('recorded') }, default_agent: 'support' },
       ...{ auth: 'jwt', authorization: `${module}:byAgent` },

@@ -7,7 +7,7 @@ const page = 'https://app.example.com';
 const token = makeToken('HS256', secret, { claims: { exp: inSeconds(300), user_id: 'ada' } });
 
 async function open(t: ExecutionContext): Promise<string> {
-  const env = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, DIALECTS: 'langgraph', CORS_ORIGINS: page };
+  const env = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, CORS_ORIGINS: page };
   const { url, ...opened } = await openEmbedded('obedient', env, { auth: 'jwt' });
   t.teardown(() => opened[Symbol.asyncDispose]());
   return url;
@@ -38,8 +38,8 @@ test('pages of allowed origins send and read the headers of this dialect on its 
   t.notRegex(await headersOf('/v1/ping', 'GET', 'expose-headers'), /Content-Location/);
 });
 
-test('the dialect is off unless it is named, and another name stops the start', async (t) => {
-  const { url, ...opened } = await openEmbedded('obedient', { HOST: '127.0.0.1' });
+test('the dialect is off where none is named, and another name stops the start', async (t) => {
+  const { url, ...opened } = await openEmbedded('obedient', { HOST: '127.0.0.1', DIALECTS: 'none' });
   t.teardown(() => opened[Symbol.asyncDispose]());
   const { status, body } = await fetch(`${url}/langgraph/ok`).then(async (reply) => ({
     status: reply.status,
@@ -48,6 +48,6 @@ test('the dialect is off unless it is named, and another name stops the start', 
   t.is(status, 404);
   t.true(body.includes('RESOURCE_NOT_FOUND'));
   await t.throwsAsync(openEmbedded('obedient', { DIALECTS: 'langgraph,other' }), {
-    message: /DIALECTS must be names of langgraph/,
+    message: /DIALECTS must be none, or names of langgraph/,
   });
 });

@@ -1,5 +1,6 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import { Client } from '@langchain/langgraph-sdk';
+import { isCluster, openShape } from '../../http/shape.ts';
 import { agentAt, makeWorkspace, startStandalone } from '../../servers/standalone.ts';
 
 /** The graph of the tests, under the name that it has in the recordings. */
@@ -8,7 +9,7 @@ export const graphId = 'agent';
 /** The id of its own assistant, as LangGraph Server makes it. */
 export const ownId = 'fe096781-5601-53d2-b2f6-0d3403f7e9ca';
 
-/** The dialect, served by a process of its own. */
+/** The dialect, served by a process of its own, or by a cluster. */
 interface LangGraphService {
   readonly url: () => string;
   /** LangGraph's own client of it. */
@@ -39,10 +40,9 @@ export function serveLangGraph(
   const opened = new AsyncDisposableStack();
   test.serial.before(async () => {
     const agents = { [graphId]: agentAt('recorded'), office: agentAt('obedient'), ...more };
-    const workspace = opened.use(await makeWorkspace(null, { agents, default_agent: graphId }));
-    const started = opened.use(
-      await startStandalone({ ...workspace.env, HOST: '127.0.0.1', LOG_LEVEL: 'warn', DIALECTS: 'langgraph', ...env }),
-    );
+    const config = { agents, default_agent: graphId };
+    const started = isCluster ? await openShape(null, env, config) : await startAlone(config, env);
+    opened.use(started);
     url = `${started.url}/langgraph`;
   });
   test.after.always(() => opened.disposeAsync());
@@ -64,6 +64,15 @@ export function serveLangGraph(
       };
     },
   };
+}
+
+async function startAlone(config: object, env: Readonly<Record<string, string>>) {
+  await using opening = new AsyncDisposableStack();
+  const workspace = opening.use(await makeWorkspace(null, { ...config }));
+  const settings = { ...workspace.env, HOST: '127.0.0.1', LOG_LEVEL: 'warn', ...env };
+  const { url } = opening.use(await startStandalone(settings));
+  const held = opening.move();
+  return { url, [Symbol.asyncDispose]: () => held.disposeAsync() };
 }
 
 /** Checks that a call of the client is refused with this status, and gives the text of the refusal. */

@@ -18,11 +18,11 @@ export type Modes = ReadonlySet<StreamMode>;
 
 const isMode = (word: string): word is StreamMode => (streamModes as readonly string[]).includes(word);
 
-/** The modes that a request asks for; `values` where it asks for none. @throws Invalid for a word that is none */
+/** The modes that a request asks for; `values` where it asks for none, as an empty parameter does. @throws Invalid for a word that is none */
 export function readModes(given: string | readonly string[] | undefined, loc: Loc): Modes {
   const words = given === undefined ? [] : typeof given === 'string' ? [given] : given;
   const modes = new Set<StreamMode>();
-  for (const word of words) {
+  for (const word of words.filter((each) => each !== '')) {
     if (!isMode(word)) throw invalidAt(loc, `must be of ${streamModes.join(', ')}`, 'enum');
     modes.add(word);
   }

@@ -1,0 +1,152 @@
+/** What LangGraph's clients can ask for, and this service refuses. */
+interface Refused {
+  /** The operations, as `reference` names them. */
+  readonly operations: readonly string[];
+  /** Where the value stands in the query or the body; absent: whatever is asked. */
+  readonly parameter?: string;
+  /** Which values are refused; absent: all. */
+  readonly values?: string;
+  readonly status: number;
+  readonly why: string;
+  /** A query or a body that is refused. */
+  readonly example?: Readonly<Record<string, unknown>>;
+}
+
+const accepted = ['POST /threads/{thread_id}/runs', 'POST /runs', 'POST /runs/batch'];
+const waitedFor = [
+  'POST /threads/{thread_id}/runs/wait',
+  'POST /threads/{thread_id}/runs/stream',
+  'POST /runs/wait',
+  'POST /runs/stream',
+];
+const runs = [...accepted, ...waitedFor];
+const input = { messages: [{ type: 'human', content: 'hello' }] };
+
+export const refused: readonly Refused[] = [
+  {
+    operations: ['DELETE /threads/{thread_id}/runs/{run_id}'],
+    status: 422,
+    why: 'A run is kept as long as its thread: delete the thread',
+  },
+  {
+    operations: ['GET /threads/{thread_id}/storage'],
+    status: 404,
+    why: 'The record keeps no sizes by channel',
+  },
+  {
+    operations: runs,
+    parameter: 'command.goto',
+    status: 422,
+    why: 'A run goes on where its thread stands',
+    example: { command: { goto: 'think' } },
+  },
+  {
+    operations: runs,
+    parameter: 'command.graph',
+    status: 422,
+    why: 'A run is of one graph',
+    example: { command: { resume: 'yes', graph: 'other' } },
+  },
+  {
+    operations: runs,
+    parameter: 'command',
+    values: 'beside `input`',
+    status: 422,
+    why: 'Either starts the run',
+    example: { input, command: { resume: 'yes' } },
+  },
+  {
+    operations: runs,
+    parameter: 'input.messages',
+    values: 'of type `remove`',
+    status: 422,
+    why: 'A message of a thread is deleted by itself, with `DELETE /v1/threads/{thread_id}/messages/{message_id}`',
+    example: { input: { messages: [{ type: 'remove', id: 'm1', content: '' }] } },
+  },
+  {
+    operations: runs,
+    parameter: 'config.configurable',
+    values: 'with a name by which the service itself reads the config of a run',
+    status: 422,
+    why: 'It would change what the service does',
+    example: { input, config: { configurable: { on_completion: 'delete' } } },
+  },
+  {
+    operations: runs,
+    parameter: 'checkpoint.checkpoint_ns',
+    status: 422,
+    why: 'A sub-graph has no checkpoints of its own',
+    example: { input, checkpoint: { checkpoint_ns: 'sub:1' } },
+  },
+  {
+    operations: runs,
+    parameter: 'feedback_keys',
+    status: 422,
+    why: 'There is no LangSmith',
+    example: { input, feedback_keys: ['good'] },
+  },
+  {
+    operations: runs,
+    parameter: 'langsmith_tracer',
+    status: 422,
+    why: 'There is no LangSmith',
+    example: { input, langsmith_tracer: { project_name: 'mine' } },
+  },
+  {
+    operations: waitedFor,
+    parameter: 'after_seconds',
+    values: 'above 0',
+    status: 422,
+    why: 'The reply would come after its deadline',
+    example: { input, after_seconds: 60 },
+  },
+  {
+    operations: ['POST /threads/{thread_id}/runs/{run_id}/cancel', 'POST /runs/cancel'],
+    parameter: 'action',
+    values: '`rollback`',
+    status: 422,
+    why: 'A run is rolled back by another with `multitask_strategy: "rollback"`',
+    example: { action: 'rollback' },
+  },
+  {
+    operations: ['POST /threads/{thread_id}/state'],
+    parameter: 'as_node',
+    values: 'a node after which others come',
+    status: 422,
+    why: 'No node runs by an update',
+    example: { values: { answer: 'x' }, as_node: 'think' },
+  },
+  {
+    operations: [
+      'POST /threads/{thread_id}/state',
+      'POST /threads/{thread_id}/state/checkpoint',
+      'POST /threads/{thread_id}/history',
+    ],
+    parameter: 'checkpoint.checkpoint_ns',
+    status: 422,
+    why: 'A sub-graph has no checkpoints of its own',
+    example: { values: {}, checkpoint: { checkpoint_ns: 'sub:1' } },
+  },
+  {
+    operations: ['POST /threads', 'PATCH /threads/{thread_id}'],
+    parameter: 'ttl.strategy',
+    values: 'other than `delete`',
+    status: 422,
+    why: 'At its end a thread goes as a whole',
+    example: { ttl: { ttl: 60, strategy: 'keep_latest' } },
+  },
+  {
+    operations: ['DELETE /assistants/{assistant_id}'],
+    parameter: 'delete_threads',
+    values: '`true`',
+    status: 422,
+    why: 'Threads are deleted by themselves',
+    example: { delete_threads: 'true' },
+  },
+  {
+    operations: ['PATCH /assistants/{assistant_id}', 'DELETE /assistants/{assistant_id}'],
+    values: "of a graph's own assistant",
+    status: 409,
+    why: 'It is as the graph is: make another one',
+  },
+];
