@@ -6,6 +6,7 @@ import { pinLoad } from './cores.ts';
 import { engine } from './engine.ts';
 import { toTable, type Figure } from './figure.ts';
 import { invoke } from './invoke.ts';
+import { langgraph } from './langgraph.ts';
 import { longThread } from './long-thread.ts';
 import { manyAgents } from './many-agents.ts';
 import type { Bench } from './measure.ts';
@@ -35,6 +36,7 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   memory,
   mixed,
   webhooks,
+  langgraph,
   agents: manyAgents,
   ping,
   engine,
@@ -58,8 +60,8 @@ const { values } = readCommandLine({
     profile: { type: 'boolean', default: false },
   },
 });
-/** A hundred thousand runs, so many threads twice, minutes of mixed load, and rounds at a fixed rate: each takes about as long as all other groups together. */
-const onlyNamed = new Set(['memory', 'mixed', 'webhooks', 'agents']);
+/** A hundred thousand runs, so many threads twice, minutes of mixed load, rounds at a fixed rate, and another protocol: each takes long, or says nothing of most services. */
+const onlyNamed = new Set(['memory', 'mixed', 'webhooks', 'langgraph', 'agents']);
 const chosen = values.only ?? Object.keys(groups).filter((name) => !onlyNamed.has(name));
 const seconds = Number(values.seconds);
 const minutes = Number(values.minutes);

@@ -24,10 +24,15 @@ interface SideBySide {
   readonly rounds: readonly (readonly [number, number])[];
 }
 
+interface InTurns extends Pick<SideBySide, 'ratio' | 'rounds'> {
+  readonly first: number;
+  readonly second: number;
+}
+
 /** Gives the request of a call by its number, so that no two are the same where that matters. */
 type Requests = (index: number) => Buffer;
 
-const rounds = 5;
+const roundCount = 5;
 
 /**
  * Measures both servers in turns, A B A B, on the same requests; the bare one answers what ours answers to the first.
@@ -41,18 +46,30 @@ export async function sideBySide(
 ): Promise<SideBySide> {
   const { type, body } = await sendOne(service.port, requests(0));
   await bare.answer({ type, body });
-  const slice = seconds / rounds;
-  for (const { port } of [service, bare]) await measure(port, requests, slice);
-  const measured: [number, number][] = [];
-  for (let round = 0; round < rounds; round++) {
-    const ours = await measure(service.port, requests, slice);
-    measured.push([ours, await measure(bare.port, requests, slice)]);
+  const { first, second, ratio, rounds } = await inTurns(seconds, [
+    (slice) => measure(service.port, requests, slice),
+    (slice) => measure(bare.port, requests, slice),
+  ]);
+  return { ours: first, bare: second, ratio, rounds };
+}
+
+/** Something that is measured for so many seconds. */
+type Measured = (seconds: number) => Promise<number>;
+
+/** Measures two things in turns, A B A B. The figures are the medians of the rounds, and the ratio the median of the ratios, first to second. */
+export async function inTurns(seconds: number, [first, second]: readonly [Measured, Measured]): Promise<InTurns> {
+  const slice = seconds / roundCount;
+  for (const measure of [first, second]) await measure(slice);
+  const rounds: [number, number][] = [];
+  for (let round = 0; round < roundCount; round++) {
+    const one = await first(slice);
+    rounds.push([one, await second(slice)]);
   }
   return {
-    ours: median(measured.map(([ours]) => ours)),
-    bare: median(measured.map(([, theirs]) => theirs)),
-    ratio: median(measured.map(([ours, theirs]) => ours / theirs)),
-    rounds: measured,
+    first: median(rounds.map(([one]) => one)),
+    second: median(rounds.map(([, other]) => other)),
+    ratio: median(rounds.map(([one, other]) => one / other)),
+    rounds,
   };
 }
 

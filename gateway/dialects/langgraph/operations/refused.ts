@@ -117,6 +117,14 @@ export const refused: readonly Refused[] = [
     example: { values: { answer: 'x' }, as_node: 'think' },
   },
   {
+    operations: ['POST /threads/{thread_id}/state'],
+    parameter: 'values',
+    values: '`null`',
+    status: 422,
+    why: 'No node runs by an update',
+    example: { values: null },
+  },
+  {
     operations: [
       'POST /threads/{thread_id}/state',
       'POST /threads/{thread_id}/state/checkpoint',

@@ -231,7 +231,9 @@ async def thread_streams(client, thread_id):
         # A stream that begins after a run of the thread has ended shows the next one.
         while not seen.done():
             await client.runs.wait(thread_id, GRAPH, input=INPUT)
-            await asyncio.wait([seen], timeout=0.5)
+            await asyncio.wait([seen, following], timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
+            if following.done():
+                await following
         holds("messages" in seen.result(), "values of a thread's stream")
     finally:
         following.cancel()
