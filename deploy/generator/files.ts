@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { operationsPage } from '@agent-workflow/gateway/dialects/langgraph/operations-page';
+import { operationsPage } from '@agent-workflow/gateway/dialects/langgraph/operations/page';
 import { format, resolveConfig } from 'prettier';
 import { chartSchemas } from './chart-schemas.ts';
 import { root } from './settings.ts';

@@ -95,6 +95,7 @@ const layersOf: Readonly<Record<string, Layers>> = {
     ['dialects/langgraph/frames', 'dialects/langgraph/in'],
     ['dialects/langgraph/protocol'],
     ['dialects/langgraph/rows'],
+    ['dialects/langgraph/operations'],
     ['dialects/langgraph'],
     ['dialects'],
     ['.'],

@@ -86,11 +86,11 @@ const rules: readonly Rule[] = [
   },
   {
     title:
-      'what writes files from the code, below deploy, imports no more of it than the type of a setting and what reads a command line',
+      'what writes files from the code, below deploy, imports no more of it than the type of a setting, what reads a command line, and the page of operations',
     // The agent of a team, in `team/`, is an example and writes no files.
     files: /^deploy\/(?!team\/)/,
     except: tests,
-    imports: /^\/(?!deploy\/|services\/kit\/(?:command-line|env)$)/,
+    imports: /^\/(?!deploy\/|services\/kit\/(?:command-line|env)$|gateway\/dialects\/langgraph\/operations\/page$)/,
     example: ['deploy/generator/files.ts', `import { gatewaySettings } from '@agent-workflow/gateway/config';`],
   },
   {

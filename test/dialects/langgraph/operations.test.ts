@@ -1,5 +1,5 @@
 import test from 'ava';
-import { refused } from '@agent-workflow/gateway/dialects/langgraph/refused';
+import { refused } from '@agent-workflow/gateway/dialects/langgraph/operations/refused';
 import { graphId, ownId, serveLangGraph } from './service.ts';
 
 const service = serveLangGraph(test);
