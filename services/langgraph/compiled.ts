@@ -10,6 +10,15 @@ export interface LangGraph {
   readonly interruptBefore?: unknown;
   readonly interruptAfter?: unknown;
   getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<readonly [name: string, graph: unknown]>;
+  getSubgraphs(namespace?: string, recurse?: boolean): Iterable<readonly [name: string, graph: unknown]>;
+  getGraph(options: { readonly xray: boolean | number }): {
+    readonly nodes: Readonly<Record<string, { readonly metadata?: object | undefined }>>;
+    readonly edges: readonly {
+      readonly source: string;
+      readonly target: string;
+      readonly conditional?: boolean | undefined;
+    }[];
+  };
   withConfig(config: object): unknown;
   stream(input: unknown, options: object): Promise<AsyncIterable<unknown>>;
   getState(config: object): Promise<{

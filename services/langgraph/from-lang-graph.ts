@@ -10,6 +10,7 @@ import {
   sharedNamespaces,
   type LangGraphAgent,
 } from './compiled.ts';
+import { drawnGraph } from './drawn-graph.ts';
 import { keptField, keptName, type Kept } from './kept.ts';
 import { beginRun, runSuperStep, type Adapted } from './super-step.ts';
 
@@ -64,8 +65,10 @@ export function fromLangGraph(agent: LangGraphAgent, options: LangGraphOptions =
   }
   builder.addConditionalEdges(START, route, [...nodes, END]);
   const breakpoints = breakpointsOf(graph);
+  const compiled = builder.compile();
   return {
-    ...builder.compile(),
+    ...compiled,
+    drawing: drawnGraph(graph, compiled.drawing),
     steps: stepsOf({ graph, messagesKey, streamedNodes, fields: Object.keys(shown) }),
     ...(breakpoints && { breakpoints }),
   };

@@ -4,6 +4,7 @@ import { tool } from '@langchain/core/tools';
 import { FakeStreamingChatModel } from '@langchain/core/utils/testing';
 import { Annotation, END, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
+import { z } from 'zod';
 
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const;
 
@@ -56,3 +57,23 @@ export const graph = fromLangGraph(builder.compile());
 
 /** The same, which stops before its tools. */
 export const stopping = fromLangGraph(builder.compile({ interruptBefore: ['tools'] }));
+
+const Plan = z.object({ topic: z.string(), steps: z.array(z.string()).default(() => []) });
+
+const inner = new StateGraph(Plan)
+  .addNode('draft', ({ topic }) => ({ steps: [`Read about ${topic}`] }))
+  .addNode('check', () => ({}))
+  .addEdge(START, 'draft')
+  .addEdge('draft', 'check')
+  .compile();
+
+/** A graph with a schema and a sub-graph. */
+export const planning = fromLangGraph(
+  new StateGraph(Plan)
+    .addNode('plan', inner)
+    .addNode('end', () => ({}))
+    .addEdge(START, 'plan')
+    .addEdge('plan', 'end')
+    .compile(),
+  { messagesKey: null },
+);

@@ -9,19 +9,46 @@ interface Parts {
   readonly conditional: ReadonlyMap<string, readonly { readonly targets?: readonly string[] }[]>;
 }
 
-interface Edge {
+export interface DrawnEdge {
   readonly source: string;
   readonly target: string;
   readonly conditional: boolean;
 }
 
-/** The structure of a graph as data and as Mermaid text. An edge whose targets are not declared is drawn to every node. */
-export function drawGraph({ nodes, edges, joins, conditional }: Parts): {
-  readonly nodes: readonly { readonly id: string; readonly type: string }[];
-  readonly edges: readonly Edge[];
+interface DrawnNode {
+  readonly id: string;
+  readonly type: string;
+}
+
+/** JSON Schemas of what goes into a graph and comes out, of its state and of the config that its nodes read. */
+export interface GraphSchemas {
+  readonly input?: object;
+  readonly output?: object;
+  readonly state?: object;
+  readonly config?: object;
+}
+
+interface DrawnSubgraph {
+  /** The names of its fields. */
+  readonly fields: readonly string[];
+  readonly schemas?: GraphSchemas;
+}
+
+/** The structure of a graph as data and as Mermaid text, and what another engine knows beside it. */
+export interface Drawing {
+  readonly nodes: readonly DrawnNode[];
+  readonly edges: readonly DrawnEdge[];
   readonly mermaid: string;
-} {
-  const drawn: Edge[] = [
+  /** The same with sub-graphs in place of their nodes, each one level deeper than the one before. */
+  readonly xray?: readonly { readonly nodes: readonly DrawnNode[]; readonly edges: readonly DrawnEdge[] }[];
+  readonly schemas?: GraphSchemas;
+  /** By name; one in another is named `outer|inner`. */
+  readonly subgraphs?: Readonly<Record<string, DrawnSubgraph>>;
+}
+
+/** The structure of a graph as data and as Mermaid text. An edge whose targets are not declared is drawn to every node. */
+export function drawGraph({ nodes, edges, joins, conditional }: Parts): Drawing {
+  const drawn: DrawnEdge[] = [
     ...[...edges].flatMap(([source, targets]) => targets.map((target) => ({ source, target, conditional: false }))),
     ...joins.flatMap(({ from, to }) => from.map((source) => ({ source, target: to, conditional: false }))),
     ...[...conditional].flatMap(([source, list]) =>
@@ -31,12 +58,20 @@ export function drawGraph({ nodes, edges, joins, conditional }: Parts): {
     ),
   ];
   const ids = [START, ...nodes.keys(), END];
-  return {
-    nodes: ids.map((id) => ({ id, type: typeOf(id, nodes.get(id)) })),
-    edges: drawn,
-    mermaid: mermaid(ids, drawn),
-  };
+  return drawing(
+    ids.map((id) => ({ id, type: typeOf(id, nodes.get(id)) })),
+    drawn,
+  );
 }
+
+/** The drawing of these nodes and edges. */
+export const drawing = (nodes: readonly DrawnNode[], edges: readonly DrawnEdge[]): Drawing => ({
+  ...{ nodes, edges },
+  mermaid: mermaid(
+    nodes.map(({ id }) => id),
+    edges,
+  ),
+});
 
 function typeOf(id: string, node: object | undefined): string {
   if (id === START) return 'start';
@@ -45,7 +80,7 @@ function typeOf(id: string, node: object | undefined): string {
   return 'nodes' in node ? 'graph' : 'tools';
 }
 
-function mermaid(ids: readonly string[], edges: readonly Edge[]): string {
+function mermaid(ids: readonly string[], edges: readonly DrawnEdge[]): string {
   // A node may have any name, but an id in Mermaid may not: so the ids are numbers, and the names are labels.
   const alias = new Map(ids.map((id, index) => [id, `n${String(index)}`]));
   const label = (id: string): string => id.replaceAll('"', '#quot;');

@@ -1,5 +1,5 @@
 import type { NodeContext } from './context.ts';
-import { drawGraph } from './draw.ts';
+import { drawGraph, type Drawing } from './draw.ts';
 import { END, nameWithin, START } from './names.ts';
 import { messageOf } from '../state/failure.ts';
 import { fieldTypes, misfit, type Fields, type FieldSpec } from '../state/field.ts';
@@ -71,7 +71,7 @@ export interface CompiledGraph {
   /** Nodes before and after which every run stops until its caller lets it go on; `*` stands for every node. */
   readonly breakpoints?: { readonly before?: readonly string[]; readonly after?: readonly string[] };
   /** Nodes, edges and a Mermaid drawing. */
-  readonly drawing: ReturnType<typeof drawGraph>;
+  readonly drawing: Drawing;
 }
 
 /** `N` and `E` are the names of its nodes, and those that its edges name, as far as they are known before it runs. */

@@ -3,10 +3,11 @@ import test from 'ava';
 import { agentAt } from '../../servers/standalone.ts';
 import { graphId, serveLangGraph } from './service.ts';
 
+const exportOf = (name: string): string => agentAt('quick-start').replace(/:graph$/, `:${name}`);
 const service = serveLangGraph(
   test,
   {},
-  { [graphId]: agentAt('quick-start'), stopping: agentAt('quick-start').replace(/:graph$/, ':stopping') },
+  { [graphId]: exportOf('graph'), stopping: exportOf('stopping'), planning: exportOf('planning') },
 );
 
 interface Values {
@@ -128,4 +129,37 @@ test('a state is updated past the graph, and the next run reads it', async (t) =
   const values = lastValues(await streamed(client, id, graphId, { input: human('And now?') }));
   t.like(values, { topic: 'rain', calls: 7 });
   t.is(values.messages.length, 8);
+});
+
+test('a graph is drawn as LangGraph draws it, with its sub-graphs, and shows the schemas that it was made with', async (t) => {
+  const client = service.client();
+  const assistantOf = async (id: string): Promise<string> =>
+    (await client.assistants.search({ graphId: id }))[0]?.assistant_id ?? '';
+  const agent = await client.assistants.getGraph(await assistantOf(graphId));
+  t.deepEqual(
+    agent.nodes.map(({ id }) => id),
+    ['__start__', 'agent', 'tools', '__end__'],
+  );
+  t.deepEqual(agent.edges as unknown[], [
+    { source: '__start__', target: 'agent' },
+    { source: 'tools', target: 'agent' },
+    { source: 'agent', target: 'tools', conditional: true },
+    { source: 'agent', target: '__end__', conditional: true },
+  ]);
+  const planning = await assistantOf('planning');
+  const namesAt = async (xray: boolean | number): Promise<unknown[]> =>
+    (await client.assistants.getGraph(planning, { xray })).nodes.map(({ id }) => id);
+  t.deepEqual(await namesAt(false), ['__start__', 'plan', 'end', '__end__']);
+  t.deepEqual(await namesAt(true), ['__start__', 'plan:draft', 'plan:check', 'end', '__end__']);
+  t.deepEqual(await namesAt(1), await namesAt(true));
+  const { state_schema: state, input_schema: input } = await client.assistants.getSchemas(planning);
+  t.like(state, { type: 'object', properties: { topic: { type: 'string' }, steps: { type: 'array' } } });
+  t.deepEqual(Object.keys(input?.properties ?? {}), ['topic', 'steps']);
+  const { plan } = await client.assistants.getSubgraphs(planning);
+  t.like(plan, { state_schema: { properties: { topic: { type: 'string' } } } });
+  t.deepEqual(Object.keys(await client.assistants.getSubgraphs(planning, { namespace: 'plan' })), ['plan']);
+  t.deepEqual(await client.assistants.getSubgraphs(planning, { namespace: 'end' }), {});
+  const { thread_id: id } = await client.threads.create();
+  const values = await client.runs.wait(id, 'planning', { input: { topic: 'bees' } });
+  t.deepEqual(values as unknown, { messages: [], steps: ['Read about bees'], topic: 'bees' });
 });

@@ -21,8 +21,23 @@ const messages = {
 
 const objectOf = (title: string, properties: JsonObject): JsonObject => ({ title, type: 'object', properties });
 
-/** The schemas of a graph: its state is what goes in and what comes out, with the conversation as `messages`. */
-export function toGraphSchemas(agent: string, fields: Readonly<Record<string, Field>>): object {
+/** The JSON Schemas that a graph was made with. */
+export interface GraphSchemas {
+  readonly input?: object;
+  readonly output?: object;
+  readonly state?: object;
+  readonly config?: object;
+}
+
+/**
+ * The schemas of a graph: its own, as far as it has them. Else its state is what goes in and what comes out, with the conversation as
+ * `messages`.
+ */
+export function toGraphSchemas(
+  agent: string,
+  fields: Readonly<Record<string, Field>>,
+  { input, output, state, config }: GraphSchemas = {},
+): object {
   const { context: _, ...own } = fields;
   const properties = {
     messages,
@@ -30,11 +45,11 @@ export function toGraphSchemas(agent: string, fields: Readonly<Record<string, Fi
   };
   return {
     graph_id: agent,
-    input_schema: objectOf('Input', properties),
-    output_schema: objectOf('Output', properties),
-    state_schema: objectOf('State', properties),
-    config_schema: objectOf('Configurable', {}),
-    context_schema: objectOf('Context', {}),
+    input_schema: input ?? objectOf('Input', properties),
+    output_schema: output ?? objectOf('Output', properties),
+    state_schema: state ?? objectOf('State', properties),
+    config_schema: config ?? objectOf('Configurable', {}),
+    context_schema: config ?? objectOf('Context', {}),
   };
 }
 

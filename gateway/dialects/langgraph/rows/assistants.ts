@@ -18,7 +18,7 @@ import { contentOf, refuseLargeAssistant, refuseUnknownAgent } from '../in/conte
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { hasAll } from '../in/matches.ts';
 import { toAssistant, toAssistantVersion, toOwnAssistant } from '../out/assistant.ts';
-import { toDrawing } from '../out/drawing.ts';
+import { toDrawing, type Drawing } from '../out/drawing.ts';
 import { toGraphSchemas } from '../out/graph-schemas.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/assistants.ts';
@@ -183,7 +183,7 @@ const getAssistantGraph = row({
   handle: async (request, services) => {
     const known = await assistantOfPath(request, request.params.assistant_id, services);
     const { graphJson } = await services.execution.getGraph({ agent: agentOfKnown(known) }, request.call());
-    return JSON.stringify(toDrawing(JSON.parse(jsonText(graphJson)) as Parameters<typeof toDrawing>[0]));
+    return JSON.stringify(toDrawing(JSON.parse(jsonText(graphJson)) as Drawing, xrayOf(request.input.xray)));
   },
 });
 
@@ -196,13 +196,38 @@ const getAssistantSchemas = row({
   params: schemas.AssistantParams,
   handle: async (request, services) => {
     const agent = agentOfKnown(await assistantOfPath(request, request.params.assistant_id, services));
-    const { fieldsJson } = await services.execution.getGraph({ agent }, request.call());
+    const { fieldsJson, graphJson } = await services.execution.getGraph({ agent }, request.call());
     type Fields = Parameters<typeof toGraphSchemas>[1];
-    return JSON.stringify(toGraphSchemas(agent, JSON.parse(jsonText(fieldsJson)) as Fields));
+    const { schemas: own } = JSON.parse(jsonText(graphJson)) as Drawing;
+    return JSON.stringify(toGraphSchemas(agent, JSON.parse(jsonText(fieldsJson)) as Fields, own));
   },
 });
 
-/** Sub-graphs have their schemas within that of their graph: none is shown alone. */
+/** Whether sub-graphs are shown, or how many levels of them. */
+function xrayOf(xray: string | undefined): boolean | number {
+  if (xray === undefined || !/^\d{1,3}$/.test(xray)) return isTrue(xray);
+  return Number(xray);
+}
+
+/** The schemas of the sub-graphs of an agent that show themselves, by their names: those of LangGraph. The others have theirs within that of their graph. */
+async function subgraphsText(
+  request: Parameters<typeof assistantOfPath>[0] & { readonly params: { readonly assistant_id: string } },
+  services: Services,
+  isMeant: (name: string) => boolean,
+): Promise<string> {
+  const agent = agentOfKnown(await assistantOfPath(request, request.params.assistant_id, services));
+  const { graphJson } = await services.execution.getGraph({ agent }, request.call());
+  const { subgraphs = {} } = JSON.parse(jsonText(graphJson)) as Drawing;
+  const meant = Object.entries(subgraphs).filter(([name]) => isMeant(name));
+  const texts = meant.map(([name, { fields, schemas: own }]) => {
+    const known = fields.filter((field) => field !== 'messages').map((field) => [field, { type: 'any' }] as const);
+    return [name, toGraphSchemas(agent, Object.fromEntries(known), own)] as const;
+  });
+  return JSON.stringify(Object.fromEntries(texts));
+}
+
+const isTrue = (word: string | undefined): boolean => word?.toLowerCase() === 'true';
+
 const getSubgraphs = row({
   name: 'lgGetSubgraphs',
   method: 'GET',
@@ -211,10 +236,8 @@ const getSubgraphs = row({
   isOfAgent: true,
   params: schemas.AssistantParams,
   input: schemas.SubgraphsQuery,
-  handle: async (request, services) => {
-    await assistantOfPath(request, request.params.assistant_id, services);
-    return '{}';
-  },
+  handle: (request, services) =>
+    subgraphsText(request, services, (name) => isTrue(request.input.recurse) || !name.includes('|')),
 });
 
 const getSubgraph = row({
@@ -225,9 +248,10 @@ const getSubgraph = row({
   isOfAgent: true,
   params: schemas.NamespaceParams,
   input: schemas.SubgraphsQuery,
-  handle: async (request, services) => {
-    await assistantOfPath(request, request.params.assistant_id, services);
-    return '{}';
+  handle: (request, services) => {
+    const { namespace } = request.params;
+    const isWithin = (name: string): boolean => isTrue(request.input.recurse) && name.startsWith(`${namespace}|`);
+    return subgraphsText(request, services, (name) => name === namespace || isWithin(name));
   },
 });
 

@@ -82,19 +82,23 @@ export const getGraph = endpoint({
   reply: GraphReply,
   handle: async ({ input, call }, { execution }) => {
     const { graphJson, fieldsJson } = await execution.getGraph(input, call());
-    const graph = jsonText(graphJson);
-    const shown = toClientGraph(JSON.parse(graph) as Drawing, JSON.parse(jsonText(fieldsJson)) as object);
-    return `${jsonObject({ graph }).slice(0, -1)},${JSON.stringify(shown).slice(1)}`;
+    const { nodes, edges, mermaid } = JSON.parse(jsonText(graphJson)) as Drawing;
+    const shown = toClientGraph({ nodes, edges }, JSON.parse(jsonText(fieldsJson)) as object);
+    return `${jsonObject({ graph: JSON.stringify({ nodes, edges, mermaid }) }).slice(0, -1)},${JSON.stringify(shown).slice(1)}`;
   },
 });
 
-interface Drawing {
+interface Drawing extends Lines {
+  readonly mermaid: string;
+}
+
+interface Lines {
   readonly nodes: readonly { readonly id: string; readonly type: string }[];
   readonly edges: readonly { readonly source: string; readonly target: string; readonly conditional: boolean }[];
 }
 
 /** Nodes with names, edges with ids, and the facts about the graph that the reference client shows. */
-const toClientGraph = ({ nodes, edges }: Drawing, fields: object): object => ({
+const toClientGraph = ({ nodes, edges }: Lines, fields: object): object => ({
   info: {
     node_count: nodes.length,
     edge_count: edges.length,
