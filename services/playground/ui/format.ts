@@ -9,10 +9,13 @@ export function duration(ms: number): string {
   return `${String(Math.round(minutes / 60 / 24))} days`;
 }
 
-const numbers = new Intl.NumberFormat('en');
+let numbers: Intl.NumberFormat | undefined;
 
-/** A number for people, as the page's English has it: `1,200`. */
-export const grouped = (count: number): string => numbers.format(count);
+/** A number for people, as the page's English has it: `1,200`. A small one needs no format, whose making would stand before the first paint. */
+export const grouped = (count: number): string =>
+  Number.isInteger(count) && Math.abs(count) < 1000
+    ? String(count)
+    : (numbers ??= new Intl.NumberFormat('en')).format(count);
 
 /** A count with its noun: `1 step`, `2 steps`, and with `memories` as the many `2 memories`. */
 export const counted = (count: number, noun: string, many = `${noun}s`): string =>

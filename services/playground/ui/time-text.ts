@@ -1,13 +1,16 @@
 /**
  * How times are written: in the page's English, with the order of day and month and the clock that the reader's region has. All of the page's
- * formats are here. Times are in milliseconds since 1970; what is no time is an empty text.
+ * formats are here. Times are in milliseconds since 1970; what is no time is an empty text. Formats are made when they are wanted: the first
+ * one takes a browser 10 ms and more, which would stand before the first paint.
  */
-const region = new Intl.Locale(new Intl.DateTimeFormat().resolvedOptions().locale).maximize().region;
-const locale = region === undefined ? 'en' : `en-${region}`;
+function localeOfReader(): string {
+  const { region } = new Intl.Locale(new Intl.DateTimeFormat().resolvedOptions().locale).maximize();
+  return region === undefined ? 'en' : `en-${region}`;
+}
 
 function format(options: Intl.DateTimeFormatOptions): (at: number) => string {
-  const made = new Intl.DateTimeFormat(locale, options);
-  return (at) => (Number.isFinite(at) ? made.format(at) : '');
+  let made: Intl.DateTimeFormat | undefined;
+  return (at) => (Number.isFinite(at) ? (made ??= new Intl.DateTimeFormat(localeOfReader(), options)).format(at) : '');
 }
 
 /** With the year where it is not that of `now`. */
