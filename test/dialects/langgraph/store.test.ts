@@ -108,7 +108,8 @@ test('items are found by their meaning where they are indexed, and their memorie
   await store().putItem([root, 'a'], 'trains', { text: 'green tea in the morning' }, { index: false });
   t.deepEqual(keysOf(await store().searchItems([root], { query })), ['tea']);
   using db = new DatabaseSync(join(folder, 'threads.sqlite'));
-  t.deepEqual(db.prepare(`SELECT * FROM resources WHERE kind = 'item_memory'`).all(), []);
+  const notes = db.prepare(`SELECT * FROM resources WHERE kind = 'item_memory' AND CAST(json AS TEXT) LIKE ?`);
+  t.deepEqual(notes.all(`%${root}%`), []);
 });
 
 test('namespaces are listed by what they begin and end with, to a depth', async (t) => {
@@ -203,4 +204,21 @@ test('an item that cannot be read stands in the way of no other', async (t) => {
   tear();
   await store().deleteItem(namespace, 'bad');
   t.deepEqual(keysOf(await store().searchItems(namespace)), ['good']);
+});
+
+test('a note that a process has left about memories is settled by a sweep', async (t) => {
+  const namespace = [`noted-${String(process.pid)}`];
+  await store().putItem(namespace, 'kept', { text: 'lighthouses' });
+  using db = new DatabaseSync(join(folder, 'threads.sqlite'));
+  const id = `${namespace[0] ?? ''}..kept`;
+  const row = db.prepare('SELECT owner, json FROM resources WHERE id = ?').get(id);
+  const { memory } = JSON.parse(Buffer.from(row?.['json'] as Uint8Array).toString()) as { memory: string };
+  const note = Buffer.from(JSON.stringify({ item: id, memories: [memory, 'one that was never stored'] }));
+  db.prepare(
+    `INSERT INTO resources (owner, kind, id, version, attempt, json, created_at, updated_at, due_at)
+     VALUES (?, 'item_memory', 'left behind', 1, 'a', ?, 1, 1, 1)`,
+  ).run(row?.['owner'] as string, note);
+  const left = db.prepare(`SELECT count(*) AS n FROM resources WHERE id = 'left behind'`);
+  await until(() => left.get()?.['n'] === 0);
+  t.deepEqual(keysOf(await store().searchItems(namespace, { query: 'lighthouses' })), ['kept']);
 });
