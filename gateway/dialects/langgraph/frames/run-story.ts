@@ -144,7 +144,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
     const step = held?.event.step ?? 0;
     if (isStepOfIt) held = undefined;
     const before = await flush();
-    if (!values && maker.needsValues) values = valuesAtEnd(event);
+    if (!values && maker.needsValues) values = leftBy(event)?.values;
     return [...before, ...maker.finished(event, { asked, status, step }, values)];
   };
 
@@ -177,18 +177,29 @@ const emptyChange = (): { messages: Message[]; removed: string[]; fields: Readon
   fields: {},
 });
 
-/** The values that the end of a run holds. */
-export function valuesAtEnd(event: RunEvent): GrowingValues | undefined {
-  const { state } = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as {
-    readonly state?: Readonly<Record<string, unknown>> & { readonly context?: readonly Message[] };
-  };
+/** What a run has left, as its last event holds it. */
+interface Left {
+  readonly values: GrowingValues;
+  /** JSON; absent where it asks for nothing. */
+  readonly interruptsJson?: string;
+}
+
+/** What a run has left; `undefined` for an event that does not hold it. */
+export function leftBy(event: RunEvent): Left | undefined {
+  const { state, meta } = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as LastData;
   if (!state) return undefined;
   const { context = [], context_summary: summary, ...fields } = state;
   const shown = { ...fields, ...(typeof summary === 'string' && summary !== '' && { context_summary: summary }) };
-  return growingValues(
+  const values = growingValues(
     Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, JSON.stringify(value)])),
     context,
   );
+  return { values, ...(meta?.interrupts && { interruptsJson: JSON.stringify(meta.interrupts) }) };
+}
+
+interface LastData {
+  readonly state?: Readonly<Record<string, unknown>> & { readonly context?: readonly Message[] };
+  readonly meta?: { readonly interrupts?: readonly unknown[] };
 }
 
 /** Why a run failed. */

@@ -1,6 +1,7 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { RunStatus } from '@agent-workflow/protos/lists';
+import type { StartReply } from '@agent-workflow/protos/execution';
+import { isOpen } from '@agent-workflow/protos/lists';
 import type { ThreadMatch } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
@@ -34,6 +35,7 @@ interface Asked {
 interface OrderedRun extends Asked {
   readonly order: RunOrder;
   readonly assistantId: string;
+  readonly agent: string;
 }
 
 /** Reads what a body asks for. @throws Invalid, and NotFound where thread or assistant are absent */
@@ -55,7 +57,12 @@ export async function orderRun(request: Request, asked: Asked, services: Service
     loc,
   });
   const started = { body, assistantId, config: nodeConfigOf(order) };
-  return { ...asked, order: { ...order, kept_request: toKeptRequest(started, sizes.shownRequest) }, assistantId };
+  return {
+    ...asked,
+    order: { ...order, kept_request: toKeptRequest(started, sizes.shownRequest) },
+    assistantId,
+    agent,
+  };
 }
 
 function limitOf(known: KnownAssistant): number | undefined {
@@ -69,23 +76,34 @@ function waitsAtBreakpoint(match: ThreadMatch | undefined): boolean {
   return questionsIn(match.interruptsJson && jsonText(match.interruptsJson)).length === 0;
 }
 
+/** A run that was accepted. */
+type Accepted = Pick<StartReply, 'runId' | 'threadId' | 'end'> & {
+  /** Whether it can have ended only since. */
+  readonly justStarted: boolean;
+};
+
+/** Accepts a run that begins now. Its end is waited for so many milliseconds. */
+export async function acceptNow(
+  request: Request,
+  { order, body }: OrderedRun,
+  services: Services,
+  awaitEndMs?: number,
+): Promise<Accepted> {
+  const started = startRun({ ...request, input: order }, 'full', services, awaitEndMs);
+  const { runId, threadId, status, end } = await started.catch(whileBusy(body));
+  wake({ owner: request.owner, threadId });
+  return { runId, threadId, justStarted: isOpen(status), ...(end && { end }) };
+}
+
 /** A run that was accepted, and the reply to its request. */
-interface Accepted {
-  readonly runId: string;
-  readonly threadId: string;
-  readonly agent: string;
-  /** Absent of one that starts later. */
-  readonly status?: RunStatus;
+interface Shown extends Pick<Accepted, 'runId' | 'threadId'> {
   readonly shown: object;
 }
 
-/** Accepts a run, now or later. */
-export async function acceptOrdered(
-  request: Request,
-  { order, body, assistantId }: OrderedRun,
-  services: Services,
-): Promise<Accepted> {
+/** Accepts a run, now or later, and shows it as it was accepted, however far it has come since. */
+export async function acceptOrdered(request: Request, ordered: OrderedRun, services: Services): Promise<Shown> {
   const { owner, call, at } = request;
+  const { order, body, assistantId, agent } = ordered;
   const started = { body, assistantId, config: nodeConfigOf(order) };
   const after = body.after_seconds ?? 0;
   if (after > 0) {
@@ -93,18 +111,14 @@ export async function acceptOrdered(
     const later = { ...order, kept_request: kept, start_at: at.getTime() + after * 1000 };
     const delayed = await delayedRun({ ...request, input: later }, services);
     if (delayed) {
-      const { runId, threadId } = delayed;
-      const agent = (order.config?.metadata?.['graph_id'] ?? '') as string;
-      const facts = { runId, threadId, agent, status: 'pending', createdAt: at.getTime(), updatedAt: at.getTime() };
-      return { runId, threadId, agent, shown: toRun(facts, started) };
+      const facts = { ...delayed, agent, status: 'pending', createdAt: at.getTime(), updatedAt: at.getTime() };
+      return { ...delayed, shown: toRun(facts, started) };
     }
   }
-  const { runId, threadId } = await startRun({ ...request, input: order }, 'full', services).catch(whileBusy(body));
-  wake({ owner, threadId });
+  const { runId, threadId } = await acceptNow(request, ordered, services);
   const run = await services.threads.getRun({ owner, runId }, call());
-  // The reply is about the run as it was accepted, however far it has come since.
   const accepted = { ...factsOf(run), status: 'pending', updatedAt: run.createdAt };
-  return { runId, threadId, agent: run.agent, status: run.status, shown: toRun(accepted, started) };
+  return { runId, threadId, shown: toRun(accepted, started) };
 }
 
 /** What the record keeps of the request of a run that starts later, in bytes: beside the run itself. */

@@ -7,7 +7,7 @@ import type { Services } from '../../common/services.ts';
 import { validator } from '../../../middleware/validate.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { threadSeq } from '../protocol/event-id.ts';
-import { acceptOrdered, orderRun } from './ordered-run.ts';
+import { acceptNow, orderRun } from './ordered-run.ts';
 import { threadMatch } from './threads.ts';
 import { CreateRun, type RunInput } from '../schemas/runs.ts';
 import { GetTree, Respond, type CommandInput, type RespondInput } from '../schemas/streams.ts';
@@ -76,7 +76,7 @@ async function start(
   services: Services,
 ): Promise<CommandResult> {
   const ordered = await orderRun(request, { body, threadId, loc: ['body', 'params'] }, services);
-  const { runId } = await acceptOrdered(request, ordered, services);
+  const { runId } = await acceptNow(request, ordered, services);
   const run = await undefinedIfNotFound(services.threads.getRun({ owner: request.owner, runId }, request.call()));
   const { ordinal } = run ?? {};
   // What comes of the runs before it is older.

@@ -1,9 +1,9 @@
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonObject } from '../../../http/json.ts';
 import { fieldDefaults } from '../../common/field-defaults.ts';
-import { endOfRun } from '../../common/run-end.ts';
+import { endOfRun, type AwaitedRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
-import { valuesAtEnd } from '../frames/run-story.ts';
+import { leftBy } from '../frames/run-story.ts';
 import { endQuestions, toInterrupt } from '../out/interrupts.ts';
 import { toError } from '../out/thread.ts';
 import { valuesText } from '../out/values.ts';
@@ -15,11 +15,7 @@ const atOnce = 200;
 /** Checkpoints that one request looks at, at most. */
 const most = 10_000;
 
-interface Waited {
-  readonly runId: string;
-  readonly threadId: string;
-  readonly justStarted?: boolean;
-}
+type Waited = Pick<AwaitedRun, 'runId' | 'threadId' | 'justStarted' | 'end'>;
 
 /**
  * Waits for the end of a run, and gives the values that it left; with the questions that it asks as `__interrupt__`, none at a breakpoint, and of one that failed why, as
@@ -33,12 +29,19 @@ export async function valuesOfRun(
   const { threads } = services;
   const { runId } = run;
   const event = await endOfRun({ owner, call, ...run }, services);
+  // What a run gave that has just ended stands in its last event.
+  const left = run.justStarted === true ? leftBy(event) : undefined;
+  if (left) return withQuestions(left.values.text(), left.interruptsJson);
   const { end, createdAt, startedAt } = await threads.getRun({ owner, runId }, call());
   if (end?.error) return JSON.stringify({ __error__: toError(end.error) });
   const kept = await valuesAfter({ owner, call }, { ...run, createdAt }, services);
-  const ended = kept === undefined && startedAt !== undefined ? valuesAtEnd(event)?.text() : undefined;
+  const ended = kept === undefined && startedAt !== undefined ? leftBy(event)?.values.text() : undefined;
   const values = kept ?? ended ?? (await readValues({ owner, call }, run.threadId, services));
-  const questions = endQuestions(end?.interruptsJson)?.map(toInterrupt);
+  return withQuestions(values, end?.interruptsJson);
+}
+
+function withQuestions(values: string, json: string | undefined): string {
+  const questions = endQuestions(json)?.map(toInterrupt);
   if (!questions) return values;
   return `${values.slice(0, -1)},${jsonObject({ __interrupt__: JSON.stringify(questions) }).slice(1)}`;
 }

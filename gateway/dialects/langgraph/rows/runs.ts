@@ -19,7 +19,7 @@ import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { defaultAgentOf } from './known-assistant.ts';
-import { acceptOrdered, joinable, orderRun, placeOf, refuseLater } from './ordered-run.ts';
+import { acceptNow, acceptOrdered, joinable, orderRun, placeOf, refuseLater } from './ordered-run.ts';
 import { mayTouchAll, touchable } from './touched.ts';
 import { row } from './row.ts';
 import { valuesOfRun } from './run-values.ts';
@@ -51,12 +51,18 @@ async function createAndWait(request: Created, threadId: string | undefined, ser
     { body: request.input, ...(threadId !== undefined && { threadId }) },
     services,
   );
-  const { runId, threadId: thread } = await acceptOrdered(request, ordered, services);
+  // A caller that disconnects meanwhile would not be seen to stop the run.
+  const awaitMs = request.input.on_disconnect === 'cancel' ? undefined : awaitEndMs;
+  const run = await acceptNow(request, ordered, services, awaitMs);
+  const { runId, threadId: thread } = run;
   stopOnDisconnect({ ...request, input: ordered.order }, runId, services);
   request.addReplyHeaders(joinable(thread, runId));
   await request.markAccepted();
-  return valuesOfRun(request, { runId, threadId: thread }, services);
+  return valuesOfRun(request, run, services);
 }
+
+/** Most runs of a short graph end within this time, in milliseconds, and take one call less. */
+const awaitEndMs = 200;
 
 const createRun = row({
   name: 'lgCreateRun',

@@ -1,4 +1,3 @@
-import { isOpen } from '@agent-workflow/protos/lists';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import type { Services } from '../../common/services.ts';
@@ -8,7 +7,7 @@ import { readModes, type Modes } from '../frames/modes.ts';
 import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { inModes } from './mode-frames.ts';
-import { acceptOrdered, orderRun, placeOf, refuseLater } from './ordered-run.ts';
+import { acceptNow, orderRun, placeOf, refuseLater } from './ordered-run.ts';
 import { row } from './row.ts';
 import { runOf } from './runs.ts';
 
@@ -35,15 +34,15 @@ async function createAndStream(request: Created, threadId: string | undefined, s
   refuseLater(body);
   const modes = readModes(body.stream_mode, ['body', 'stream_mode']);
   const ordered = await orderRun(request, { body, ...(threadId !== undefined && { threadId }) }, services);
-  const { runId, threadId: thread, agent, status } = await acceptOrdered(request, ordered, services);
+  const { runId, threadId: thread, justStarted } = await acceptNow(request, ordered, services);
   stopOnDisconnect({ ...request, input: ordered.order }, runId, services);
   request.addReplyHeaders(resumable(thread, runId, modes));
   request.releaseInput();
   await request.markAccepted();
   return {
-    follow: { owner, runId, after: 0, justStarted: status !== undefined && isOpen(status) },
+    follow: { owner, runId, after: 0, justStarted },
     call: call(streamMs),
-    extras: inModes({ owner, agent, modes, ids }, services),
+    extras: inModes({ owner, agent: ordered.agent, modes, ids }, services),
   };
 }
 
