@@ -113,7 +113,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
       ...(place ? checkpoint({ step: -1, at }, place, values.text()) : []),
     ],
 
-    /** The end of a run that asks. */
+    /** The end of a run that asks, or that stops before or after a node: that has no questions, and its values have been sent. */
     asked: (interrupts: readonly Asked[], { step, at }: StepAt, values: GrowingValues | undefined): Frame[] => {
       const shown = interrupts.map(({ id, value }) => ({ id, value, response_schema: schemaOf(value) }));
       const json = JSON.stringify(shown);
@@ -124,7 +124,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
           const own = JSON.stringify(shown.filter((_, index) => interrupts[index]?.node === node));
           return ofTask('task_result', { step, at }, result(taskId(step, node), node, '{}', own));
         }),
-        ...(modes.has('values') && values
+        ...(modes.has('values') && values && shown.length > 0
           ? [{ name: 'values', data: `${values.text().slice(0, -1)},"__interrupt__":${json}}` }]
           : []),
       ];

@@ -4,7 +4,7 @@ import { fieldDefaults } from '../../common/field-defaults.ts';
 import { endOfRun, type AwaitedRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
 import { leftBy } from '../frames/run-story.ts';
-import { endQuestions, toInterrupt } from '../out/interrupts.ts';
+import { questionsIn, toInterrupt } from '../out/interrupts.ts';
 import { toError } from '../out/thread.ts';
 import { valuesText } from '../out/values.ts';
 import { readValues } from './thread-values.ts';
@@ -18,7 +18,7 @@ const most = 10_000;
 type Waited = Pick<AwaitedRun, 'runId' | 'threadId' | 'justStarted' | 'end'>;
 
 /**
- * Waits for the end of a run, and gives the values that it left; with the questions that it asks as `__interrupt__`, none at a breakpoint, and of one that failed why, as
+ * Waits for the end of a run, and gives the values that it left; with the questions that it asks as `__interrupt__`, and of one that failed why, as
  * `__error__`. A run that never began shows its thread as it is.
  */
 export async function valuesOfRun(
@@ -41,8 +41,8 @@ export async function valuesOfRun(
 }
 
 function withQuestions(values: string, json: string | undefined): string {
-  const questions = endQuestions(json)?.map(toInterrupt);
-  if (!questions) return values;
+  const questions = questionsIn(json).map(toInterrupt);
+  if (questions.length === 0) return values;
   return `${values.slice(0, -1)},${jsonObject({ __interrupt__: JSON.stringify(questions) }).slice(1)}`;
 }
 
