@@ -7,10 +7,12 @@ interface Folded {
   readonly [mark]: readonly Range[];
 }
 
-const mark = 'agent-workflow:messages';
+/** The names of our own members begin with it. A name of the graph's that does so has it twice, so that none is taken for ours. */
+const prefix = 'agent-workflow:';
+const mark = `${prefix}messages` as const;
 
 /** In place of a value that a channel holds. */
-const channelMark = 'agent-workflow:channel';
+const channelMark = `${prefix}channel` as const;
 
 interface Fold {
   /** The id in the thread of a message that the channel of the graph holds; `undefined` for any other. */
@@ -39,9 +41,12 @@ const isPlain = (value: object): boolean => {
 const foldMembers = (value: object, options: Fold): object =>
   Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) =>
-      member === undefined && name === 'lg_name' ? [] : [[name, fold(member, options)]],
+      member === undefined && name === 'lg_name' ? [] : [[quoted(name), fold(member, options)]],
     ),
   );
+
+const quoted = (name: string): string => (name.startsWith(prefix) ? `${prefix}${name}` : name);
+const unquoted = (name: string): string => (name.startsWith(prefix) ? name.slice(prefix.length) : name);
 
 function foldList(list: readonly unknown[], options: Fold): unknown[] {
   const folded: unknown[] = [];
@@ -51,7 +56,9 @@ function foldList(list: readonly unknown[], options: Fold): unknown[] {
     if (ranges && ranges.length > 0) folded.push({ [mark]: ranges });
     ids = [];
   };
-  for (const item of list) {
+  for (const [index, item] of list.entries()) {
+    // The same message twice is two of the list; several of one id are the results that the thread has in one message.
+    if (item === list[index - 1]) end();
     const id = isMessage(item) ? options.idOf(item) : undefined;
     if (id !== undefined && options.positions.has(id)) ids.push(id);
     else {
@@ -75,7 +82,7 @@ export function unfold(value: unknown, options: Unfold): unknown {
   if (Array.isArray(value)) return value.flatMap((item: unknown) => unfoldItem(item, options));
   if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
   if (channelMark in value) return options.channels[String(value[channelMark])];
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, unfold(member, options)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [unquoted(name), unfold(member, options)]));
 }
 
 function unfoldItem(item: unknown, options: Unfold): unknown[] {

@@ -1,7 +1,7 @@
 import { AIMessage, RemoveMessage } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';
 import { tool } from '@langchain/core/tools';
-import { Annotation, interrupt, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph';
+import { Annotation, Command, interrupt, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph';
 import { textOf, type CompiledGraph, type Message } from '@agent-workflow/graph';
 import { user, walk, type Walked, type WalkOptions, walkWithCrashes } from '@agent-workflow/graph/testing';
 import test from 'ava';
@@ -244,4 +244,49 @@ test('a crash before a question, or after its answer, leads to the same thread: 
   const both = await walkWithCrashes(() => fromLangGraph(graph), { ...options, answers });
   t.deepEqual(both.differences, []);
   t.deepEqual(texts(both.walked).slice(-3), ['yes', 'no', 'end']);
+});
+
+test('a command of a node changes channels and leads where it says, also out of a sub-graph', async (t) => {
+  const inner = new StateGraph(Items)
+    .addNode('hands', () => new Command({ graph: Command.PARENT, goto: 'end', update: { items: ['handed'] } }))
+    .addEdge(START, 'hands')
+    .compile();
+  const graph = fromLangGraph(
+    new StateGraph(Items)
+      .addNode('first', () => new Command({ goto: 'inner', update: { items: ['first'], count: 7 } }), {
+        ends: ['inner', 'never'],
+      })
+      .addNode('never', () => ({ items: ['never'] }))
+      .addNode('inner', inner, { ends: ['end'] })
+      .addNode('end', ({ items, count }) => ({ messages: [new AIMessage(`${items.join(' ')} ${count}`)] }))
+      .addEdge(START, 'first')
+      .compile(),
+  );
+  const { last, steps } = await walkStepByStep(graph, { context: [user('Go')] });
+  t.deepEqual(steps, ['first', 'inner', 'end']);
+  t.is(texts(last).at(-1), 'first handed 7');
+  t.like(last.state.values, { items: ['first', 'handed'], count: 7 });
+});
+
+test('nodes beside each other publish under their own names, and what they give stands with them', async (t) => {
+  const write = (text: string) => () => ({ messages: [new AIMessage(text)], items: [text] });
+  const graph = fromLangGraph(
+    new StateGraph(Items)
+      .addNode('one', write('From one'))
+      .addNode('two', write('From two'))
+      .addEdge(START, 'one')
+      .addEdge(START, 'two')
+      .compile(),
+  );
+  const chunks: unknown[][] = [];
+  const walked = await walk(graph, {
+    context: [user('Go')],
+    onChunk: (node, { chunk }) => chunks.push([node, chunk]),
+  });
+  t.deepEqual(walked.steps, [['one', 'two']]);
+  t.deepEqual(walked.state.values['items'], ['From one', 'From two']);
+  t.deepEqual(chunks.toSorted(), [
+    ['one', 'From one'],
+    ['two', 'From two'],
+  ]);
 });

@@ -6,6 +6,9 @@ import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 interface Result {
   readonly meta: { readonly status: string; readonly interrupts?: readonly { readonly value: unknown }[] };
 }
+interface Steps {
+  readonly steps: readonly { readonly nodes: readonly string[]; readonly changed: object }[];
+}
 interface Published {
   readonly messages: readonly { readonly role: string; readonly content: readonly { readonly text: string }[] }[];
 }
@@ -40,6 +43,15 @@ test('a run of a LangGraph graph whose process was killed goes on with its next 
       ['assistant', 'before, after: yes'],
     ],
   );
+  const { steps } = (await send('GET', `/v1/runs/${runId}/steps`)).body.data as Steps;
+  t.deepEqual(
+    steps.map(({ nodes, changed }) => [...nodes, ...Object.keys(changed)]),
+    [['before', 'ran'], ['after', 'ran'], ['ask']],
+  );
+  const { state } = (await send('GET', '/v1/threads/held/state')).body.data as { readonly state: object };
+  t.deepEqual(Object.keys(state), ['ran', 'context', 'context_summary']);
+  const written = await send('POST', '/v1/threads/held/state', { state: { __langgraph: {} } });
+  t.is(written.status, 422);
 });
 
 test('text of a model of a LangGraph graph reaches a stream in chunks, and its whole message once', async (t) => {
