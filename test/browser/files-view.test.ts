@@ -22,6 +22,7 @@ for (const size of ['desktop', 'phone'] as const) {
     async (t) => {
       const { page } = await openPage(t, `${service.url()}/playground#/files`, { size });
       await page.getByRole('heading', { name: 'No file yet' }).waitFor();
+      t.false(await page.getByRole('heading', { name: 'No file is open' }).isVisible(), 'one empty state at a time');
       t.deepEqual(await violationsIn(page), []);
       await page.locator('input[type=file]').setInputFiles(notes);
       await page.getByRole('link', { name: /^notes\.txt/ }).waitFor();

@@ -1,7 +1,8 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { mergeFirstPage } from './live-merge.ts';
-import { usePages, type ListPage, type PagedList, type Pages } from './pages.ts';
+import { usePages, type PagedList, type Pages } from './pages.ts';
+import type { ListPage } from './read-on.ts';
 
 /** A list that follows what happens. */
 export interface LiveList<T> extends PagedList<T> {

@@ -1,13 +1,7 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { readOn, type LoadPage } from './read-on.ts';
 import { token } from './session.ts';
-
-/** One page of a list of the service. */
-export interface ListPage<T> {
-  readonly items: readonly T[];
-  /** Asks for the page after it; absent on the last one. */
-  readonly cursor?: string | undefined;
-}
 
 /** What is read of a list so far. */
 export interface Pages<T> {
@@ -26,8 +20,6 @@ export interface PagedList<T> {
   /** Changes what is shown without asking again, when what the service holds is known. */
   readonly edit: (change: (items: readonly T[]) => readonly T[]) => void;
 }
-
-type LoadPage<T> = (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<T>>;
 
 /**
  * Reads a list page by page: the first when the component appears, when one of `inputs` changes, when somebody signs in, and when
@@ -79,16 +71,6 @@ export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[], kept?
     state.value = { ...state.peek(), items: change(state.peek().items) };
   };
   return { state, more, again, edit };
-}
-
-/** A filter may leave nothing of a page: so many are read at a time until one has an item. */
-const pagesAtOnce = 5;
-
-async function readOn<T>(load: LoadPage<T>, cursor: string | undefined, signal: AbortSignal): Promise<ListPage<T>> {
-  let page = await load(cursor, signal);
-  for (let count = 1; count < pagesAtOnce && page.items.length === 0 && page.cursor !== undefined; count++)
-    page = await load(page.cursor, signal);
-  return page;
 }
 
 const isSame = (some: readonly unknown[] | undefined, others: readonly unknown[]): boolean =>

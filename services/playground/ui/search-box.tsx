@@ -4,6 +4,8 @@ interface SearchBoxProps {
   /** What is searched: `Runs`. */
   readonly label: string;
   readonly placeholder: string;
+  /** What a screen reader calls the box. */
+  readonly name?: string;
   /** What is searched for now. */
   readonly value: string;
   /** Called when the reader has stopped typing, and at Enter. */
@@ -13,8 +15,8 @@ interface SearchBoxProps {
 /** How long a reader who types is waited for, in milliseconds. */
 const typingMs = 250;
 
-/** The box to search a list in. What is searched for stands in the address, which also links change. */
-export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProps) {
+/** The box to search a list in. What is searched for may stand in the address, which also links change. */
+export function SearchBox({ label, placeholder, name = 'Search', value, onSearch }: SearchBoxProps) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -39,7 +41,7 @@ export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProp
       <input
         ref={box}
         type="search"
-        aria-label="Search"
+        aria-label={name}
         defaultValue={value}
         onInput={onInput}
         placeholder={placeholder}

@@ -9,12 +9,10 @@ import { ListPane } from '../../ui/patterns/list-pane.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { Row } from '../../ui/patterns/row.tsx';
 import { Skeleton } from '../../ui/patterns/skeleton.tsx';
+import { SearchBox } from '../../ui/search-box.tsx';
 import type { Chat } from './chat.ts';
 import { chatTitle, groupsOf, whyListed, type ListedThread } from './conversation-list.ts';
 import { moreConversations, refreshConversations, useConversations } from './conversations.ts';
-
-/** How long after the last key the list is searched, in milliseconds. */
-const quietMs = 250;
 
 /** More characters of a title are not shown: it is one line. */
 const maxTitle = 120;
@@ -41,7 +39,9 @@ export function ConversationsPane({ chat }: { readonly chat: Chat }) {
           <Icon name="edit" />
         </a>
       }
-      filters={<SearchBox onSearch={setSearch} />}
+      filters={
+        <SearchBox label="Chats" name="Search chats" placeholder="Search chats" value={search} onSearch={setSearch} />
+      }
     >
       {error !== undefined && <Failure error={error} retry={refreshConversations} />}
       {!isRead && <Skeleton rows={6} />}
@@ -96,25 +96,6 @@ const ConversationRow = ({ thread, isOpen, agent }: ConversationRowProps) => {
     />
   );
 };
-
-function SearchBox({ onSearch }: { readonly onSearch: (text: string) => void }) {
-  const [text, setText] = useState('');
-  useEffect(() => {
-    const timer = setTimeout(() => onSearch(text.trim()), quietMs);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return (
-    <form role="search" aria-label="Chats" onSubmit={(event) => event.preventDefault()}>
-      <input
-        type="search"
-        aria-label="Search chats"
-        placeholder="Search chats"
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-    </form>
-  );
-}
 
 const NoChats = ({ isSearched }: { readonly isSearched: boolean }) =>
   isSearched ? (

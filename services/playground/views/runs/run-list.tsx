@@ -5,7 +5,7 @@ import { useSeveralAgents } from '../../session/agents.ts';
 import { serviceNow } from '../../session/clock.ts';
 import { useLiveList, type LiveList } from '../../session/live-list.ts';
 import { useLoaded } from '../../session/loaded.ts';
-import type { ListPage } from '../../session/pages.ts';
+import type { ListPage } from '../../session/read-on.ts';
 import { useRefresh } from '../../session/refresh.ts';
 import { route, toHash } from '../../session/route.ts';
 import { isSameQuery, type SavedFilter } from '../../session/saved-filters.ts';
