@@ -92,3 +92,12 @@ test('threads are pruned together where the caller may delete those of their age
   });
   t.deepEqual(await all('POST', '/threads/prune', { thread_ids }), { status: 200, body: { pruned_count: 1 } as never });
 });
+
+test('runs of a batch are of one graph, whatever their metadata says', async (t) => {
+  const { as } = await open(t);
+  const all = as('support', 'office');
+  const run = (agent: string) => ({ assistant_id: agent, input: {}, metadata: { graph_id: 'support' } });
+  t.is((await all('POST', '/runs/batch', [run('support'), run('office')])).status, 422);
+  t.is((await all('POST', '/runs/batch', [run('support'), run('support')])).status, 200);
+  t.is((await as('support')('POST', '/runs/batch', [run('office')])).status, 403);
+});

@@ -144,7 +144,7 @@ test('a run without a thread has one of its own', async (t) => {
 test('a run stops before and after nodes, and goes on without input', async (t) => {
   const id = await makeThread();
   const stopped = await runs().wait(id, graphId, { ...sending('hello'), interruptBefore: ['gate'] });
-  t.false('__interrupt__' in stopped);
+  t.deepEqual((stopped as { __interrupt__?: unknown }).__interrupt__, []);
   t.like(await threads().getState(id), { next: ['gate'], tasks: [{ name: 'gate', interrupts: [] }] });
   await runs().wait(id, graphId, { input: null });
   t.deepEqual((await threads().getState(id)).next, []);
@@ -167,6 +167,11 @@ test('a run starts later', async (t) => {
   // Its times are those of the record.
   const { created_at: _c, updated_at: _u, ...shown } = later;
   t.like(await runs().get(id, later.run_id), shown);
+  const office = await service.client().assistants.create({ graphId: 'office' });
+  const other = { ...sending('x'), afterSeconds: 3600, metadata: { graph_id: 'no graph' } };
+  const ofOffice = await runs().create(id, office.assistant_id, other);
+  t.like(ofOffice, { assistant_id: office.assistant_id, metadata: { graph_id: 'office' } });
+  t.like(await runs().get(id, ofOffice.run_id), { assistant_id: office.assistant_id, metadata: ofOffice.metadata });
   await runs().cancel(id, later.run_id, true);
   await refused(t, runs().get(id, later.run_id), 404);
 });

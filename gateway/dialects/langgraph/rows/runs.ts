@@ -18,7 +18,7 @@ import { selected } from '../out/selected.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
-import { defaultAgentOf } from './known-assistant.ts';
+import { assistantOfRun, defaultAgentOf } from './known-assistant.ts';
 import { acceptNow, acceptOrdered, joinable, orderRun, placeOf, refuseLater } from './ordered-run.ts';
 import { mayTouchAll, touchable } from './touched.ts';
 import { row } from './row.ts';
@@ -122,7 +122,7 @@ const createBatch = row({
     const ordered = await Promise.all(
       runs.map((body, index) => orderRun(request, { body, loc: ['body', index] }, services)),
     );
-    const agents = new Set(ordered.map(({ order }) => order.config?.metadata?.['graph_id']));
+    const agents = new Set(ordered.map(({ agent }) => agent));
     if (request.agent !== undefined && agents.size > 1)
       throw invalidAt(['body'], 'must be runs of one graph, where authorization is asked about graphs');
     const accepted: { readonly runId: string; readonly shown: object }[] = [];
@@ -169,16 +169,19 @@ export async function runOf({ owner, call, params }: Requested, { threads }: Pic
 }
 
 /** A run that starts later, as a reply shows it. @throws NotFound */
-async function laterRun(request: Requested, { threads, execution }: Services): Promise<object> {
+async function laterRun(request: Requested, services: Services): Promise<object> {
   const { owner, call, params } = request;
-  const found = await findDelayed(threads, { owner, runId: params.run_id }, call());
+  const found = await findDelayed(services.threads, { owner, runId: params.run_id }, call());
   const threadId = found && slotOf(params.run_id, found.schedule).threadId;
   if (!found || threadId !== params.thread_id) throw notFound('there is no such run');
   const { resource, schedule } = found;
-  const agent = agentOf(schedule.run['config'] ?? {}).agent ?? (await defaultAgentOf(execution, call));
+  const started = fromKeptRequest(schedule.run['kept_request']);
+  const known = started && (await undefinedIfNotFound(assistantOfRun(request, started.assistantId, services)));
+  const ofAssistant = known && ('own' in known ? known.own : known.agent);
+  const agent =
+    agentOf(schedule.run['config'] ?? {}).agent ?? ofAssistant ?? (await defaultAgentOf(services.execution, call));
   const { createdAt, updatedAt } = resource;
   const status = refusalOf(schedule) ? 'error' : 'pending';
-  const started = fromKeptRequest(schedule.run['kept_request']);
   return toRun({ runId: params.run_id, threadId, agent, status, createdAt, updatedAt }, started);
 }
 
