@@ -43,6 +43,14 @@ export function ticketStoreContract(
       t.deepEqual(await tickets.get(String(index)), { owner, runId: owner }, owner);
   });
 
+  check('a ticket of a thread says whose it is, and until when', async (t, { tickets }) => {
+    const ofThread = { owner: 'u:ada', threadId: 't1', user: { sub: 'ada', roles: ['a'] }, until: 1_790_000_000_000 };
+    await tickets.put('a', ofThread);
+    await tickets.put('b', { owner: 'u:ada', threadId: 't"2' });
+    t.deepEqual(await tickets.get('a'), ofThread);
+    t.deepEqual(await tickets.get('b'), { owner: 'u:ada', threadId: 't"2' });
+  });
+
   check('tickets of one run stand beside each other', async (t, { tickets }) => {
     const hashes = Array.from({ length: 50 }, (_, index) => `hash-${String(index)}`);
     await Promise.all(hashes.map((hash) => tickets.put(hash, ada)));

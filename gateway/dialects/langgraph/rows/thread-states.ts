@@ -59,11 +59,27 @@ async function placedAt(
   const checkpoint = checkpoints[index];
   if (!checkpoint) return undefined;
   const placed = { thread, checkpoint, before: origin(checkpoint) ?? checkpoints[index + 1]?.checkpointId };
-  if (index === 0) return { ...placed, interruptsJson: kept.interruptsJson };
+  if (index === 0) {
+    const next = await underWay({ owner, call }, kept, { threads });
+    return { ...placed, checkpoint: { ...checkpoint, next }, interruptsJson: kept.interruptsJson };
+  }
   const { runId, next } = checkpoint;
   if (runId === undefined || next.length === 0 || checkpoints[index - 1]?.runId === runId) return placed;
   const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
   return { ...placed, interruptsJson: run?.end?.interruptsJson };
+}
+
+/** The nodes that come next; of a run that has committed none of its steps those that run, which its input does not name. */
+async function underWay(
+  { owner, call }: Requested,
+  { thread, checkpoints }: Kept,
+  { threads }: Pick<Calls, 'threads'>,
+): Promise<readonly string[]> {
+  const next = checkpoints[0]?.next ?? [];
+  const { activeRunId: runId } = thread;
+  if (next.length > 0 || runId === undefined) return next;
+  const { nodes = [] } = (await undefinedIfNotFound(threads.getRun({ owner, runId }, call()))) ?? {};
+  return nodes.length > 0 ? nodes : ['__start__'];
 }
 
 /** The members of a state that a request asks for; all where it names none. */

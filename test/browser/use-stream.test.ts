@@ -1,0 +1,192 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import type { Page } from 'playwright-core';
+import { rolldown } from 'rolldown';
+import { makeWorkspace, startStandalone, testedAgent, type StandaloneProcess } from '../servers/standalone.ts';
+import { openPage } from './browser.ts';
+import { browserTest } from './suite.ts';
+import type { PageActions } from './use-stream-page.ts';
+
+/** The service, and a page of another origin that uses it. */
+interface Ground extends AsyncDisposable {
+  readonly page: string;
+  readonly api: string;
+  readonly kill: () => Promise<void>;
+  readonly start: () => Promise<void>;
+}
+
+/** The hooks that the page has: that of `@langchain/react` with the client that it brings, the same with the newest, and the earlier one. */
+const hooks = ['react', 'react with the newest client', 'earlier'] as const;
+type Hook = (typeof hooks)[number];
+
+/** `client`: a folder of `@langchain/langgraph-sdk` in place of that which the page finds. */
+async function bundle(client?: string): Promise<string> {
+  const input = fileURLToPath(new URL('use-stream-page.ts', import.meta.url));
+  await using made = await rolldown({
+    input,
+    platform: 'browser',
+    // The libraries say in which of React's halves they run.
+    onLog: () => undefined,
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+    ...(client !== undefined && {
+      resolve: {
+        alias: {
+          '@langchain/langgraph-sdk/stream': join(client, 'stream/index.js'),
+          '@langchain/langgraph-sdk/react': join(client, 'react/index.js'),
+          '@langchain/langgraph-sdk': join(client, 'index.js'),
+        },
+      },
+    }),
+  });
+  const { output } = await made.generate({ format: 'esm' });
+  return output[0].code;
+}
+
+async function openGround(): Promise<Ground> {
+  await using opened = new AsyncDisposableStack();
+  const client = dirname(fileURLToPath(import.meta.resolve('@langchain/langgraph-sdk')));
+  const scripts: Readonly<Record<string, string>> = { '/page.js': await bundle(), '/newest.js': await bundle(client) };
+  const pages = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://page');
+    const script = scripts[pathname];
+    const name = searchParams.has('newest') ? '/newest.js' : '/page.js';
+    response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
+    response.end(
+      script ?? `<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="${name}"></script>`,
+    );
+  });
+  pages.listen(0, '127.0.0.1');
+  await once(pages, 'listening');
+  opened.defer(() => void pages.close());
+  const page = `http://127.0.0.1:${String((pages.address() as AddressInfo).port)}`;
+  const workspace = opened.use(await makeWorkspace('typing'));
+  const env = { ...workspace.env, HOST: '127.0.0.1', DIALECTS: 'langgraph', CORS_ORIGINS: page };
+  let running: StandaloneProcess | undefined = await startStandalone(env);
+  const { url } = running;
+  opened.defer(async () => running?.[Symbol.asyncDispose]());
+  const everything = opened.move();
+  return {
+    page,
+    api: `${url}/langgraph`,
+    kill: async () => {
+      await running?.stop('SIGKILL');
+      running = undefined;
+    },
+    start: async () => {
+      running = await startStandalone({ ...env, PORT: new URL(url).port });
+    },
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+let ground: Ground | undefined;
+test.serial.before(async () => {
+  if (process.env['BROWSER'] === '1') ground = await openGround();
+});
+test.after.always(() => ground?.[Symbol.asyncDispose]());
+
+const answer = Array.from({ length: 30 }, (_, index) => `word${String(index)} `).join('');
+
+/** Opens the page. */
+async function open(t: ExecutionContext, hook: Hook, expected: readonly RegExp[] = []): Promise<Page> {
+  const { page = '', api = '' } = ground ?? {};
+  const which = { react: '', 'react with the newest client': '&newest', earlier: '&earlier' }[hook];
+  const address = `${page}/?api=${encodeURIComponent(api)}&assistant=${testedAgent}${which}`;
+  return (await openPage(t, address, { expected: [/^request to http:\/\/127\.0\.0\.1:/, ...expected] })).page;
+}
+
+/** Begins an action: what it leads to is seen on the page. */
+const act = (page: Page, name: keyof PageActions, ...given: readonly unknown[]): Promise<void> =>
+  page.evaluate(
+    ([action, args]) => {
+      const { actions } = globalThis as unknown as {
+        readonly actions: Readonly<Record<string, (...of: readonly unknown[]) => Promise<unknown>>>;
+      };
+      actions[action]?.(...args).catch(() => undefined);
+    },
+    [name, given] as const,
+  );
+
+const texts = (page: Page): Promise<string[]> =>
+  page.locator('li').evaluateAll((items) => items.map((item) => `${item.dataset['type'] ?? ''}: ${item.textContent}`));
+
+/** Waits until the page shows these messages, and no run. */
+async function shows(t: ExecutionContext, page: Page, expected: readonly string[]): Promise<void> {
+  const end = Date.now() + 30_000;
+  const isSo = async (): Promise<boolean> =>
+    (await page.locator('#loading').textContent()) === 'false' &&
+    JSON.stringify(await texts(page)) === JSON.stringify(expected);
+  while (Date.now() < end && !(await isSo())) await page.waitForTimeout(50);
+  t.deepEqual(await texts(page), expected);
+  t.is(await page.locator('#error').textContent(), '');
+}
+
+/** Waits until a part of the answer is there, and not all. */
+const untilWithin = (page: Page): Promise<void> =>
+  page.locator('li[data-type=ai]', { hasText: 'word3 ' }).last().waitFor({ timeout: 15_000 });
+
+for (const hook of hooks) {
+  const of = `useStream, ${hook},`;
+
+  browserTest(`${of} streams a run, and its tokens are seen as they come`, async (t) => {
+    const page = await open(t, hook);
+    await act(page, 'submit', 'hello');
+    if (hook !== 'earlier') {
+      await untilWithin(page);
+      t.not(await page.locator('li[data-type=ai]').last().textContent(), answer);
+    }
+    await shows(t, page, ['human: hello', `ai: ${answer}`]);
+    t.true(page.url().includes('#'), 'the page learns the thread');
+  });
+
+  browserTest(`${of} asks a person, and the answer goes on`, async (t) => {
+    const page = await open(t, hook);
+    await act(page, 'submit', 'are you sure');
+    await page.locator('#question', { hasText: 'sure?' }).waitFor({ timeout: 15_000 });
+    await act(page, 'respond', 'yes');
+    await shows(t, page, ['human: are you sure', `ai: ${answer}`, 'ai: you said yes']);
+    t.is(await page.locator('#question').textContent(), '');
+  });
+
+  browserTest(`${of} branches from a message`, async (t) => {
+    const page = await open(t, hook);
+    await act(page, 'submit', 'hello');
+    await shows(t, page, ['human: hello', `ai: ${answer}`]);
+    await act(page, 'submit', 'again');
+    await shows(t, page, ['human: hello', `ai: ${answer}`, 'human: again', `ai: ${answer}`]);
+    const parent = await page.evaluate(() =>
+      (globalThis as unknown as { actions: PageActions }).actions.before('again'),
+    );
+    const options =
+      hook === 'earlier' ? { checkpoint: { checkpoint_id: parent, checkpoint_ns: '' } } : { forkFrom: parent };
+    await act(page, 'submit', 'other', options);
+    await shows(t, page, ['human: hello', `ai: ${answer}`, 'human: other', `ai: ${answer}`]);
+  });
+
+  browserTest(`${of} is loaded again in mid-run, and goes on with it`, async (t) => {
+    const page = await open(t, hook);
+    await act(page, 'submit', 'hello');
+    await page.waitForFunction(() => location.hash !== '');
+    await page.waitForTimeout(400);
+    await page.reload();
+    await shows(t, page, ['human: hello', `ai: ${answer}`]);
+    const found = await page.evaluate(() => (globalThis as unknown as { actions: PageActions }).actions.search());
+    t.true(found.includes(new URL(page.url()).hash.slice(1)));
+  });
+
+  // The client that the hook brings keeps what was streamed of a step that runs again; the newest drops it.
+  if (hook !== 'react')
+    browserTest(`${of} loses nothing when the service is killed in mid-stream and comes back`, async (t) => {
+      const page = await open(t, hook, [/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_CONNECTION_RESET|ERR_EMPTY|net::/]);
+      await act(page, 'submit', 'hello');
+      await page.waitForFunction(() => location.hash !== '');
+      await page.waitForTimeout(500);
+      await ground?.kill();
+      await ground?.start();
+      await shows(t, page, ['human: hello', `ai: ${answer}`]);
+    });
+}
