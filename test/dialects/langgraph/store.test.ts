@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { isCluster } from '../../http/shape.ts';
+import { embeddedOnly, isCluster } from '../../http/shape.ts';
 import { until } from '../../until.ts';
 import { serveLangGraph } from './service.ts';
 
@@ -133,7 +133,7 @@ test('namespaces are listed by what they begin and end with, to a depth', async 
   t.deepEqual(await list({ prefix: [root, 'u2'] }), ['u2/docs']);
 });
 
-test('an item goes after its time to live, which a read begins again', async (t) => {
+embeddedOnly(test, 'an item goes after its time to live, which a read begins again', async (t) => {
   const namespace = [`ttl-${String(process.pid)}`];
   const ttl = 1.5 / 60;
   for (const key of ['kept', 'left', 'unread']) await store().putItem(namespace, key, { of: 'tea' }, { ttl });
@@ -187,7 +187,7 @@ test('what is no place, too large or no item is refused', async (t) => {
   t.is((most?.value as { text: string } | undefined)?.text.length, 1024 * 1024 - 11);
 });
 
-test('an item that cannot be read stands in the way of no other', async (t) => {
+embeddedOnly(test, 'an item that cannot be read stands in the way of no other', async (t) => {
   const namespace = [`torn-${String(process.pid)}`];
   for (const key of ['good', 'bad']) await store().putItem(namespace, key, { of: 'cabbage' });
   using db = new DatabaseSync(join(folder, 'threads.sqlite'));
@@ -209,7 +209,7 @@ test('an item that cannot be read stands in the way of no other', async (t) => {
   t.deepEqual(keysOf(await store().searchItems(namespace)), ['good']);
 });
 
-test('a note that a process has left about memories is settled by a sweep', async (t) => {
+embeddedOnly(test, 'a note that a process has left about memories is settled by a sweep', async (t) => {
   const namespace = [`noted-${String(process.pid)}`];
   await store().putItem(namespace, 'kept', { text: 'lighthouses' });
   using db = new DatabaseSync(join(folder, 'threads.sqlite'));
