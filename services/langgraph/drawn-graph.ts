@@ -1,4 +1,5 @@
 import { drawing, type DrawnEdge, type Drawing, type GraphSchemas } from '@agent-workflow/graph/build/draw';
+import { sizes } from '@agent-workflow/kit/sizes';
 import {
   getConfigTypeSchema,
   getInputTypeSchema,
@@ -12,10 +13,15 @@ const [start, end] = ['__start__', '__end__'];
 /** How deep sub-graphs are drawn in place of their nodes. */
 const deepest = 5;
 
-/** The graph as LangGraph draws it, with its sub-graphs, and the schemas that it knows; as `otherwise` where LangGraph cannot draw it. */
+/**
+ * The graph as LangGraph draws it, with its sub-graphs, and the schemas that it knows; without these where they are too large to be registered, and
+ * as `otherwise` where LangGraph cannot draw it.
+ */
 export function drawnGraph(graph: LangGraph, otherwise: Drawing): Drawing {
   try {
-    return wholeDrawing(graph);
+    const whole = wholeDrawing(graph);
+    const { nodes, edges, mermaid } = whole;
+    return Buffer.byteLength(JSON.stringify(whole)) > sizes.drawing ? { nodes, edges, mermaid } : whole;
   } catch {
     return otherwise;
   }

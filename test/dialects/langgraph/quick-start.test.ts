@@ -163,4 +163,9 @@ test('a graph is drawn as LangGraph draws it, with its sub-graphs, and shows the
   const { thread_id: id } = await client.threads.create();
   const values = await client.runs.wait(id, 'planning', { input: { topic: 'bees' } });
   t.deepEqual(values as unknown, { messages: [], steps: ['Read about bees'], topic: 'bees' });
+  await client.threads.updateState(id, { values: { topic: 'ants' }, asNode: 'end' });
+  t.like(await client.threads.getState(id), { values: { topic: 'ants' } as never, next: [] });
+  await t.throwsAsync(client.threads.updateState(id, { values: { topic: 'ants' }, asNode: 'plan' }), {
+    message: /must be a node after which the graph ends/,
+  });
 });
