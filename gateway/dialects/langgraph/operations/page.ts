@@ -7,7 +7,7 @@ import { refused } from './refused.ts';
 const prefix = '/langgraph';
 
 /** An operation whatever its parameters in the path are called. */
-const keyOf = (operation: string): string => operation.replaceAll(/\{[^}]*\}/g, '{}');
+const keyOf = (operation: string): string => operation.replaceAll(/\{[^{}]*\}/g, '{}');
 
 const introduction = `# Operations of LangGraph Server
 
