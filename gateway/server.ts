@@ -58,7 +58,10 @@ export async function openServer({ app, host, config, log }: ServerOptions): Pro
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => app.takesSocket?.(request) ?? false;
   const options = { ...limits, requestTimeout: requestMs(config), shouldUpgradeCallback };
   const server = createServer(options, handle);
-  server.on('upgrade', (request, socket, head) => {
+  // Without it (Node before 24.9) a listener would get every request that offers another protocol, and its body would be lost: there are no
+  // WebSockets then.
+  const upgrades = 'shouldUpgradeCallback' in server ? server : undefined;
+  upgrades?.on('upgrade', (request, socket, head) => {
     // A server of HTTP has no other connections.
     if (!(socket instanceof Socket)) return;
     noteUpgrade(request, { socket, head });
