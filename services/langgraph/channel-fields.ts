@@ -7,6 +7,7 @@ import { plainData } from './plain-data.ts';
 /** What is used of a channel of LangGraph. */
 interface Channel {
   readonly lc_graph_name?: string;
+  readonly accumulate?: boolean;
   readonly operator?: (current: unknown, update: unknown) => unknown;
   readonly initialValueFactory?: () => unknown;
 }
@@ -16,6 +17,15 @@ const reserved = new Set(['context', 'context_summary', 'messages', 'removed_fro
 
 /** Channels whose value is there from their first write on. Others come and go with super-steps, and are kept with the checkpoint. */
 const lasting = new Set(['LastValue', 'AnyValue', 'BinaryOperatorAggregate']);
+
+/** Whether the value of a channel outlives a new input of the graph: that of one which passes values to the next super-step alone does not. */
+export function isLasting({ channels }: LangGraph, name: string): boolean {
+  if (!Object.hasOwn(channels, name)) return false;
+  const { lc_graph_name: kind = '', accumulate = false } = channels[name] as Channel;
+  return !passing.has(kind) && (kind !== 'Topic' || accumulate);
+}
+
+const passing = new Set(['EphemeralValue', 'UntrackedValue']);
 
 /**
  * The channels of a graph as fields of the state. What callers write to one passes the channel's reducer.

@@ -21,7 +21,7 @@ export interface Kept {
   readonly ids: Readonly<Record<string, string>>;
   /** The fields that hold objects of LangChain's own form, each with a hash of its JSON: nobody but the graph has written it. */
   readonly loadable: Readonly<Record<string, string>>;
-  /** The fields that are null, and whose channels hold `undefined`. */
+  /** The fields that are null or absent, and whose channels hold `undefined`. */
   readonly unset: readonly string[];
   /** The nodes of the next super-step. */
   readonly next: readonly string[];

@@ -16,3 +16,19 @@ const isLoadable = (value: object): boolean => Object.hasOwn(value, 'lc');
 
 const membersAsData = (value: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plainData(member)]));
+
+/** JSON of LangGraph's serializer without what it writes for `undefined`: members of it are left out, as JSON does, and items are null. */
+export function withoutUndefined(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map((item) => (isUndefined(item) ? null : withoutUndefined(item)));
+  if (typeof json !== 'object' || json === null) return json;
+  const members = Object.entries(json).filter(([, member]) => !isUndefined(member));
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutUndefined(member)]));
+}
+
+const isUndefined = (json: unknown): boolean =>
+  typeof json === 'object' &&
+  json !== null &&
+  'lc' in json &&
+  'type' in json &&
+  json.lc === 2 &&
+  json.type === 'undefined';

@@ -36,6 +36,8 @@ const specialChannels: readonly string[] = ['__error__', '__scheduled__', '__int
 export class StateSaver extends BaseCheckpointSaver {
   /** By namespace, then by the id of the checkpoint. The latest stands last. */
   readonly #entries = new Map<string, Map<string, Entry>>();
+  /** Whether the super-step goes on where it asked. */
+  isAnswered = false;
 
   /** Takes the checkpoints that {@link keep} gave, in the form that they have between `unfold` and `fold`. */
   async load(kept: unknown, unfold: (value: unknown) => unknown = same): Promise<this> {
@@ -57,8 +59,7 @@ export class StateSaver extends BaseCheckpointSaver {
     const isAsking = this.questions().length > 0;
     for (const namespace of this.#entries.keys()) {
       const entry = this.#latest(namespace);
-      // A namespace with the id of a task ends with that task; others belong to sub-graphs that keep their state.
-      if (!entry?.saved || (namespace.includes(':') && !isAsking)) continue;
+      if (!entry?.saved || (isOfTask(namespace) && !isAsking)) continue;
       const { checkpoint, metadata } = entry.saved;
       kept[namespace] = {
         checkpoint: namespace === '' ? withoutChannels(checkpoint, omitted) : checkpoint,
@@ -76,9 +77,13 @@ export class StateSaver extends BaseCheckpointSaver {
 
   /**
    * Puts a checkpoint with these values, at which the graph takes new input: what was under way is dropped, and the nodes have seen all that was
-   * written before. `triggers` are the channels that begin each node.
+   * written before. `triggers` are the channels that begin each node; those that last hold their values from one input to the next, and so do
+   * sub-graphs that keep their state.
    */
-  begin(values: Readonly<Record<string, unknown>>, triggers: ReadonlyMap<string, readonly string[]>): void {
+  begin(
+    values: Readonly<Record<string, unknown>>,
+    { triggers, lasts }: { readonly triggers: Triggers; readonly lasts: (channel: string) => boolean },
+  ): void {
     const last = this.#latest('')?.saved;
     const { id, ts, v, ...empty } = emptyCheckpoint();
     const before = last?.checkpoint ?? empty;
@@ -93,7 +98,7 @@ export class StateSaver extends BaseCheckpointSaver {
         },
       ]),
     );
-    const lasting = Object.entries(before.channel_values).filter(([name]) => name.startsWith('join:'));
+    const lasting = Object.entries(before.channel_values).filter(([name]) => lasts(name));
     const checkpoint: Checkpoint = {
       ...{ id, ts, v },
       channel_values: { ...Object.fromEntries(lasting), ...values, [start]: {} },
@@ -101,7 +106,8 @@ export class StateSaver extends BaseCheckpointSaver {
       versions_seen: { ...before.versions_seen, ...seen },
     };
     const step = (last?.metadata.step ?? -2) + 1;
-    this.#entries.clear();
+    for (const namespace of [...this.#entries.keys()])
+      if (namespace === '' || isOfTask(namespace)) this.#entries.delete(namespace);
     this.#entryOf('', id).saved = { checkpoint, metadata: { source: 'input', step, parents: {} } };
   }
 
@@ -135,6 +141,7 @@ export class StateSaver extends BaseCheckpointSaver {
 
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
     const namespace = namespaceOf(config);
+    if (namespace !== '' && !isOfTask(namespace) && !this.isAnswered) beginAnew(config);
     const id: unknown = config.configurable?.['checkpoint_id'];
     const entry = typeof id === 'string' ? this.#entries.get(namespace)?.get(id) : this.#latest(namespace);
     return entry && toTuple(config, entry);
@@ -192,7 +199,20 @@ export class StateSaver extends BaseCheckpointSaver {
   }
 }
 
+type Triggers = ReadonlyMap<string, readonly string[]>;
+
 const same = (value: unknown): unknown => value;
+
+/**
+ * Lets a sub-graph that has ended, and keeps its state, take its input. LangGraph tells it to go on, because each of our super-steps goes on with
+ * the graph.
+ */
+function beginAnew({ configurable = {} }: Config): void {
+  if ('__pregel_resuming' in configurable) configurable['__pregel_resuming'] = false;
+}
+
+/** A namespace with the id of a task ends with that task; others belong to sub-graphs that keep their state. */
+const isOfTask = (namespace: string): boolean => namespace.includes(':');
 
 /** The channel of a graph's input. */
 const start = '__start__';

@@ -2,11 +2,11 @@ import { Command } from '@langchain/langgraph';
 import type { Message, NodeContext, RunContext } from '@agent-workflow/graph';
 import type { StepContext, StepOutcome, StepQuestion } from '@agent-workflow/graph/build/step-code';
 import { failureOfCode, readable } from '@agent-workflow/graph/state/failure';
-import { hashOfJson } from './channel-fields.ts';
+import { hashOfJson, isLasting } from './channel-fields.ts';
 import { withSaver, type LangGraph } from './compiled.ts';
 import { fold, unfold } from './folded.ts';
 import { keptName, type Kept } from './kept.ts';
-import { plainData } from './plain-data.ts';
+import { plainData, withoutUndefined } from './plain-data.ts';
 import { pack, StateSaver, unpack } from './state-saver.ts';
 import { StreamedMessages } from './streamed-messages.ts';
 import { TracedRuns } from './traced-runs.ts';
@@ -41,7 +41,7 @@ type Values = Readonly<Record<string, unknown>>;
 export async function beginRun(adapted: Adapted, thread: Thread, context: RunContext): Promise<Values> {
   const opened = await open(adapted, thread);
   const { saver, channels } = opened;
-  saver.begin(channels, triggersOf(adapted.graph));
+  saver.begin(channels, { triggers: triggersOf(adapted.graph), lasts: (name) => isLasting(adapted.graph, name) });
   await drive(opened, null, context);
   const { channel } = opened;
   const { next } = await opened.graph.getState(configOf(context));
@@ -68,6 +68,7 @@ export async function runSuperStep(adapted: Adapted, thread: Thread, context: St
     isShared: adapted.isShared,
   });
   const isAnswer = Object.keys(answers).length > 0;
+  saver.isAnswered = isAnswer;
   const tasks = await drive(opened, isAnswer ? new Command({ resume: plainData(answers) }) : null, context, stream);
   const asked = saver.questions();
   const after = messagesOf(saver, adapted.messagesKey);
@@ -102,8 +103,8 @@ async function open(adapted: Adapted, thread: Thread): Promise<Opened> {
   const channels: Record<string, unknown> = {};
   for (const name of adapted.fields) {
     const value = values[name];
-    if (value === undefined) continue;
-    if (value === null && unset.includes(name)) channels[name] = undefined;
+    if (value === undefined && !unset.includes(name)) continue;
+    if ((value ?? null) === null && unset.includes(name)) channels[name] = undefined;
     else if (Object.hasOwn(loadable, name) && loadable[name] === hashOfJson(JSON.stringify(value)))
       channels[name] = await unpack(saver.serde, value);
     else channels[name] = plainData(value);
@@ -139,8 +140,9 @@ async function keepStep(
   for (const name of fields) {
     if (!saver.hasValue(name)) continue;
     const value = saver.channelValue(name);
-    const packed = value === undefined ? null : await pack(saver.serde, value);
     if (value === undefined) unset.push(name);
+    if (value === undefined && thread.values[name] === undefined) continue;
+    const packed = value === undefined ? null : withoutUndefined(await pack(saver.serde, value));
     if (typeof value === 'object' && value !== null) channels.set(value, name);
     const json = JSON.stringify(packed);
     if (json.includes('"lc":')) loadable[name] = hashOfJson(json);

@@ -43,7 +43,7 @@ import { openUsageReports } from './usage-reports.ts';
  */
 export async function runNode(step: Step, name: string, runStep: RunStep): Promise<NodeResult> {
   const node = step.graph.nodes.get(name);
-  if (!node) throw new RunFailure('GraphFailed', `the graph has no node "${name}"`, { node: name });
+  if (!node) throw unknownNode(name);
   const policy = step.graph.policies.get(name);
   const { signal } = step.run;
   // A branch has a span already.
@@ -56,6 +56,10 @@ export async function runNode(step: Step, name: string, runStep: RunStep): Promi
     throw failure;
   }
 }
+
+/** A thread may stand before a node that a new release of the graph lacks. */
+export const unknownNode = (name: string): RunFailure =>
+  new RunFailure('GraphFailed', `the graph has no node "${name}"`, { node: name });
 
 interface ByPolicy {
   readonly node: AnyNode;

@@ -8,7 +8,7 @@ import { seenByCode } from './begin-together.ts';
 import type { NodeResult, PendingInterrupt } from './continuation.ts';
 import { collectEmitted } from './emitted-messages.ts';
 import { keyOf } from './keys.ts';
-import { mayEmit, progressIn, runUnder, suspended, toFailure, toResult, type Life } from './node.ts';
+import { mayEmit, progressIn, runUnder, suspended, toFailure, toResult, unknownNode, type Life } from './node.ts';
 import { hashOf } from './question.ts';
 import type { Step } from './super-step.ts';
 import { openUsageReports } from './usage-reports.ts';
@@ -19,6 +19,8 @@ import { openUsageReports } from './usage-reports.ts';
  */
 export async function runTogether(step: Step, code: StepCode): Promise<readonly NodeResult[]> {
   const { graph, nodes, continuation, answers: given = {}, run } = step;
+  const unknown = nodes.find((name) => !graph.nodes.has(name));
+  if (unknown !== undefined) throw unknownNode(unknown);
   const open = continuation?.asking ?? [];
   const answers = Object.fromEntries(
     open.flatMap(({ open: { id } }) => (Object.hasOwn(given, id) ? [[id, given[id]]] : [])),

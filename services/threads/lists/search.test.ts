@@ -75,3 +75,12 @@ test('a search by values reads the fields that it names, and no more of them tha
   } as const;
   t.like(await threads.searchThreads({ owner, filter, ...rest }, call()), { threads: [], atLeast: true });
 });
+
+test('a search by values finds nothing by a field that is hidden', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const kept: ThreadStore = { ...store, getFields: () => Promise.resolve({ __own: text.encode('1') }) };
+  const threads = createThreads({ store: kept });
+  await threads.acceptRun({ ...firstRun, messages: [] }, call());
+  const filter = { threadIds: [], statuses: [], valuesJson: text.encode('{"__own":1}') };
+  t.like(await threads.countThreads({ owner: 'ada', filter }, call()), { count: 0 });
+});

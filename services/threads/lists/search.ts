@@ -3,7 +3,7 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { createYielder } from '@agent-workflow/kit/yielder';
 import type { Call } from '@agent-workflow/protos/call';
-import { shownFields } from '@agent-workflow/protos/hidden-fields';
+import { isHiddenField, shownFields } from '@agent-workflow/protos/hidden-fields';
 import type { ThreadSort, ThreadStatus } from '@agent-workflow/protos/lists';
 import type {
   CountThreadsReply,
@@ -111,7 +111,7 @@ function hasMetadata(asked: Values, texts: StoredTexts): Test {
   };
 }
 
-/** Each field is stored with that value. */
+/** Each field is stored with that value. No thread has one that is hidden. */
 function hasValues(
   { store, texts }: Searched,
   owner: string,
@@ -119,6 +119,7 @@ function hasValues(
 ): Test {
   const entries = Object.entries(asked);
   const names = Object.keys(asked);
+  if (names.some(isHiddenField)) return () => false;
   return async ({ threadId }) => {
     const fields = await store.getFields({ owner, threadId }, names);
     reading.fieldBytes += sizeOfFields(fields);
