@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { field, type Field } from '@agent-workflow/graph';
 import type { LangGraph } from './compiled.ts';
-import { plainData } from './plain-data.ts';
+import { hasLoadable, plainData } from './plain-data.ts';
 
 /** What is used of a channel of LangGraph. */
 interface Channel {
@@ -47,8 +47,13 @@ function toField({ operator, initialValueFactory }: Channel, given: Field<unknow
   const { default: fallback = initialOf(initialValueFactory), ...spec } = given?.spec ?? { type: 'any' as const };
   const reducer =
     operator &&
-    ((current: unknown, update: unknown): unknown =>
-      current === undefined ? plainData(update) : operator(plainData(current), plainData(update)));
+    ((current: unknown, update: unknown): unknown => {
+      if (current === undefined) return plainData(update);
+      // Only nodes bring such objects into a field, and as plain data they would be lost.
+      if (hasLoadable(current))
+        throw new Error('it holds objects of LangChain, such as messages, to which only nodes of the graph add');
+      return operator(current, plainData(update));
+    });
   return field<unknown>({ ...spec, ...(fallback !== undefined && { default: fallback }), ...(reducer && { reducer }) });
 }
 

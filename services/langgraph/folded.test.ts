@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import test from 'ava';
 import fc from 'fast-check';
 import { fold, unfold } from './folded.ts';
-import { positionsOf } from './message-ranges.ts';
+import { placesOf } from './message-ranges.ts';
 
 const messages = Array.from(
   { length: 20 },
@@ -12,11 +12,12 @@ const ids = messages.map(({ id = '' }) => id);
 const notes = ['some', 'notes'];
 const options = {
   idOf: (message: { id?: string | undefined }) => (messages.some((one) => one === message) ? message.id : undefined),
-  positions: positionsOf(ids),
+  places: placesOf(ids),
   channels: new Map<object, string>([[notes, 'notes']]),
 };
 const back = {
-  ids,
+  places: placesOf(ids),
+  isStrict: true,
   messagesOf: (id: string) => messages.filter((message) => message.id === id),
   channels: { notes },
 };
@@ -44,9 +45,28 @@ test('a list of the thread is two ids, whatever its length, and what is new in i
   const fresh = new AIMessage({ id: 'new', content: 'New' });
   const folded = fold({ messages: [...messages, fresh], notes }, options);
   t.deepEqual(folded, {
-    messages: [{ 'agent-workflow:messages': [['m0', 'm19']] }, fresh],
+    messages: [{ 'agent-workflow:messages': [['m0', 'm19', null, null, 'm18']] }, fresh],
     notes: { 'agent-workflow:channel': 'notes' },
   });
-  const later = { ...back, ids: ids.slice(0, 5), messagesOf: back.messagesOf };
-  t.deepEqual(unfold(folded, later), { messages: [fresh], notes }, 'a message that has left ends the range');
+});
+
+test('of a list are left the messages that the thread still has, whichever others have left', (t) => {
+  for (const [from, to] of [
+    [0, 20],
+    [3, 9],
+    [18, 20],
+    [7, 8],
+  ] as const)
+    for (const gone of ids) {
+      const later = { ...back, places: placesOf([...ids.filter((id) => id !== gone), 'newer']) };
+      const left = messages.slice(from, to).filter(({ id }) => id !== gone);
+      t.deepEqual(unfold(fold([...messages.slice(from, to), notes], options), later), [...left, notes]);
+    }
+});
+
+test('a list of which nobody can say what is left is an error, where it counts', (t) => {
+  const folded = fold([...messages.slice(3, 9), ...messages.slice(10, 12)], options);
+  const later = { ...back, places: placesOf(ids.filter((id) => id !== 'm2' && id !== 'm3')) };
+  t.throws(() => unfold(folded, later), { message: /from "m3" to "m8"/ });
+  t.deepEqual(unfold(folded, { ...later, isStrict: false }), messages.slice(10, 12));
 });

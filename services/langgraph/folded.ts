@@ -1,5 +1,5 @@
 import { isMessage } from './from-lang-chain.ts';
-import { fromRanges, toRanges, type Range } from './message-ranges.ts';
+import { fromRange, toRanges, type Places, type Range } from './message-ranges.ts';
 import type { BaseMessage } from '@langchain/core/messages';
 
 /** In place of messages of the thread within a list, so that they are stored once. */
@@ -17,7 +17,7 @@ const channelMark = `${prefix}channel` as const;
 interface Fold {
   /** The id in the thread of a message that the channel of the graph holds; `undefined` for any other. */
   readonly idOf: (message: BaseMessage) => string | undefined;
-  readonly positions: ReadonlyMap<string, number>;
+  readonly places: Places;
   /** The names of channels by their values, as far as these are objects. */
   readonly channels: ReadonlyMap<object, string>;
 }
@@ -52,7 +52,7 @@ function foldList(list: readonly unknown[], options: Fold): unknown[] {
   const folded: unknown[] = [];
   let ids: string[] = [];
   const end = (): void => {
-    const ranges = ids.length === 0 ? [] : toRanges(ids, options.positions);
+    const ranges = ids.length === 0 ? [] : toRanges(ids, options.places);
     if (ranges && ranges.length > 0) folded.push({ [mark]: ranges });
     ids = [];
   };
@@ -60,7 +60,7 @@ function foldList(list: readonly unknown[], options: Fold): unknown[] {
     // The same message twice is two of the list; several of one id are the results that the thread has in one message.
     if (item === list[index - 1]) end();
     const id = isMessage(item) ? options.idOf(item) : undefined;
-    if (id !== undefined && options.positions.has(id)) ids.push(id);
+    if (id !== undefined && options.places.positions.has(id)) ids.push(id);
     else {
       end();
       folded.push(fold(item, options));
@@ -71,13 +71,17 @@ function foldList(list: readonly unknown[], options: Fold): unknown[] {
 }
 
 interface Unfold {
-  /** The ids of the thread's messages, in their order. */
-  readonly ids: readonly string[];
+  readonly places: Places;
   readonly messagesOf: (id: string) => readonly BaseMessage[];
   readonly channels: Readonly<Record<string, unknown>>;
+  /** Whether a list of which nobody can say what is left is an error. Else it is left out. */
+  readonly isStrict: boolean;
 }
 
-/** The value that {@link fold} was given. Messages that have left the thread since are left out. */
+/**
+ * The value that {@link fold} was given. Messages that have left the thread since are left out.
+ * @throws Error when so many have left that nobody can say which of those that are there were in a list.
+ */
 export function unfold(value: unknown, options: Unfold): unknown {
   if (Array.isArray(value)) return value.flatMap((item: unknown) => unfoldItem(item, options));
   if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
@@ -88,6 +92,12 @@ export function unfold(value: unknown, options: Unfold): unknown {
 function unfoldItem(item: unknown, options: Unfold): unknown[] {
   const isFolded = typeof item === 'object' && item !== null && mark in item;
   if (!isFolded) return [unfold(item, options)];
-  const ids = fromRanges((item as Folded)[mark], options.ids) ?? [];
-  return ids.flatMap((id) => [...options.messagesOf(id)]);
+  return (item as Folded)[mark].flatMap((range) => {
+    const ids = fromRange(range, options.places);
+    if (!ids && options.isStrict)
+      throw new Error(
+        `the messages from "${range[0]}" to "${range[1]}", which a node is to read, were removed from the thread, and so were those around them: a new input begins anew`,
+      );
+    return (ids ?? []).flatMap((id) => [...options.messagesOf(id)]);
+  });
 }

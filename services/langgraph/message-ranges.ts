@@ -1,35 +1,55 @@
-/** Messages of a thread behind each other, by the ids of the first and the last. */
-export type Range = readonly [first: string, last: string];
+/**
+ * Messages of a thread behind each other, by the ids of the first and the last, and of those around them: the message before, that after, and the last but
+ * one, by which an end is found that has left the thread. `null`: there was none.
+ */
+export type Range = readonly [
+  first: string,
+  last: string,
+  before: string | null,
+  after: string | null,
+  lastButOne: string | null,
+];
 
-/** Where each of these ids stands. */
-export const positionsOf = (ids: readonly string[]): ReadonlyMap<string, number> =>
-  new Map(ids.map((id, index) => [id, index]));
+/** The ids of a thread's messages, in its order, and where each stands. */
+export interface Places {
+  readonly ids: readonly string[];
+  readonly positions: ReadonlyMap<string, number>;
+}
 
-/** The ids as ranges of a list, so that a long part of it is two ids. `undefined` when one of them is not in the list. */
-export function toRanges(ids: readonly string[], positions: ReadonlyMap<string, number>): readonly Range[] | undefined {
-  const ranges: [first: string, last: string][] = [];
-  let end = -1;
+export const placesOf = (ids: readonly string[]): Places => ({
+  ids,
+  positions: new Map(ids.map((id, index) => [id, index])),
+});
+
+/** The ids as ranges of a list, so that a long part of it is a few ids. `undefined` when one of them is not in the list. */
+export function toRanges(ids: readonly string[], { ids: all, positions }: Places): readonly Range[] | undefined {
+  const ranges: [from: number, to: number][] = [];
   for (const id of ids) {
     const at = positions.get(id);
     if (at === undefined) return undefined;
     const open = ranges.at(-1);
     // One message of the thread may be several in LangChain.
-    if (open && at === end) continue;
-    if (open && at === end + 1) open[1] = id;
-    else ranges.push([id, id]);
-    end = at;
+    if (open?.[1] === at) continue;
+    if (open?.[1] === at - 1) open[1] = at;
+    else ranges.push([at, at]);
   }
-  return ranges;
+  return ranges.map(([from, to]) => [
+    ...([all[from] ?? '', all[to] ?? ''] as const),
+    ...([all[from - 1] ?? null, all[to + 1] ?? null, to > from ? (all[to - 1] ?? null) : null] as const),
+  ]);
 }
 
-/** The ids of ranges in a list; `undefined` when it lacks the end of one. */
-export function fromRanges(ranges: readonly Range[], ids: readonly string[]): readonly string[] | undefined {
-  const positions = positionsOf(ids);
-  const found: string[] = [];
-  for (const [first, last] of ranges) {
-    const [from, to] = [positions.get(first), positions.get(last)];
-    if (from === undefined || to === undefined) return undefined;
-    found.push(...ids.slice(from, to + 1));
-  }
-  return found;
+/** What is left of a range in a list. `undefined` when nobody can say where it began or ended, because the messages around an end have left, too. */
+export function fromRange(range: Range, { ids, positions }: Places): readonly string[] | undefined {
+  const [first, last, before, after, lastButOne] = range;
+  const at = (id: string | null): number | undefined => (id === null ? undefined : positions.get(id));
+  const next = (id: string | null, step: number): number | undefined => {
+    const position = at(id);
+    return position === undefined ? undefined : position + step;
+  };
+  // Messages come at the end alone, so one that was the first of the thread had none before it since.
+  const from = at(first) ?? next(before, 1) ?? (before === null ? 0 : undefined);
+  if (first === last && !positions.has(first)) return [];
+  const to = at(last) ?? next(after, -1) ?? at(lastButOne);
+  return from === undefined || to === undefined ? undefined : ids.slice(from, to + 1);
 }

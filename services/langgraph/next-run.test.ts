@@ -133,3 +133,16 @@ test('members that are undefined are not in a field, and a field is not written 
   t.false('topic' in state.values);
   t.deepEqual(seen, [{ name: 'Ada', tags: [null] }, undefined]);
 });
+
+test('a write of a caller that would lose objects of LangChain in a field is refused', async (t) => {
+  const notes = Annotation<unknown[]>({ reducer: (before, more) => before.concat(more), default: () => [] });
+  const graph = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, notes }))
+    .addNode('write', () => ({ notes: [new AIMessage('Kept')] }))
+    .addEdge(START, 'write')
+    .compile();
+  const agent = fromLangGraph(graph);
+  const reducer = agent.fields['notes']?.reducer;
+  t.deepEqual(reducer?.(['one'], [{ lc: 1 }]), ['one', '{"lc":1}']);
+  const { state } = stored(await walk(agent, { context: [user('Go')] }));
+  t.throws(() => reducer?.(state.values['notes'], ['two']), { message: /holds objects of LangChain/ });
+});

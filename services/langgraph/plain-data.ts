@@ -12,6 +12,12 @@ export function plainData(value: unknown): unknown {
 export const plainObject = (value: object): Record<string, unknown> =>
   isLoadable(value) ? { json: JSON.stringify(value) } : membersAsData(value);
 
+/** Whether an object in it has a form that the loader reads. */
+export function hasLoadable(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return isLoadable(value) || Object.values(value).some(hasLoadable);
+}
+
 const isLoadable = (value: object): boolean => Object.hasOwn(value, 'lc');
 
 const membersAsData = (value: object): Record<string, unknown> =>

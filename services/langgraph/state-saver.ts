@@ -204,7 +204,7 @@ type Triggers = ReadonlyMap<string, readonly string[]>;
 const same = (value: unknown): unknown => value;
 
 /**
- * Lets a sub-graph that has ended, and keeps its state, take its input. LangGraph tells it to go on, because each of our super-steps goes on with
+ * Lets a sub-graph that has ended, and keeps its state, take its input. LangGraph has it go on, because each of our super-steps goes on with
  * the graph.
  */
 function beginAnew({ configurable = {} }: Config): void {

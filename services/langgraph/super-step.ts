@@ -11,7 +11,7 @@ import { pack, StateSaver, unpack } from './state-saver.ts';
 import { StreamedMessages } from './streamed-messages.ts';
 import { TracedRuns } from './traced-runs.ts';
 import { tracedCode } from '@agent-workflow/graph/trace/current-span';
-import { channelOf, messagesIn, updateOf, type ThreadChannel } from './thread-messages.ts';
+import { channelOf, messagesIn, updateOf, type Changed, type ThreadChannel } from './thread-messages.ts';
 import { idName } from './to-lang-chain.ts';
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import type { BaseMessage } from '@langchain/core/messages';
@@ -39,7 +39,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** Gives the graph new input: the values of its channels are those of the state. LangGraph stops before its first nodes. */
 export async function beginRun(adapted: Adapted, thread: Thread, context: RunContext): Promise<Values> {
-  const opened = await open(adapted, thread);
+  const opened = await open(adapted, thread, false);
   const { saver, channels } = opened;
   saver.begin(channels, { triggers: triggersOf(adapted.graph), lasts: (name) => isLasting(adapted.graph, name) });
   await drive(opened, null, context);
@@ -47,12 +47,12 @@ export async function beginRun(adapted: Adapted, thread: Thread, context: RunCon
   const { next } = await opened.graph.getState(configOf(context));
   const { ids, messages: before } = channel;
   const same = { context: thread.messages, before, after: before, ids, pending: {}, streamed: [], isAsking: false };
-  return keepStep(opened, next, updateOf(same));
+  return keepStep(opened, next, updateOf({ ...same, inOrder: (messages) => messages }));
 }
 
 /** Runs the next super-step, with the answers to what the last one asked. */
 export async function runSuperStep(adapted: Adapted, thread: Thread, context: StepContext): Promise<StepOutcome> {
-  const opened = await open(adapted, thread);
+  const opened = await open(adapted, thread, true);
   const { graph, saver, channel } = opened;
   const { nodes, answers } = context;
   const openers = new Map<string, string>();
@@ -72,19 +72,22 @@ export async function runSuperStep(adapted: Adapted, thread: Thread, context: St
   const tasks = await drive(opened, isAnswer ? new Command({ resume: plainData(answers) }) : null, context, stream);
   const asked = saver.questions();
   const after = messagesOf(saver, adapted.messagesKey);
+  const state = await graph.getState(configOf(context));
+  const names = new Map([...tasks, ...state.tasks.map(({ id, name }) => [id, name] as const)]);
+  const makers = makersOf(opened, { nodes, names, openers });
   const update = updateOf({
     ...{ context: thread.messages, before: channel.messages, after, ids: channel.ids },
     ...{ pending: thread.kept?.ids ?? {}, streamed: stream.streamed(), isAsking: asked.length > 0 },
+    inOrder: (messages) =>
+      messages.toSorted((one, other) => nodes.indexOf(makers.ofMessage(one)) - nodes.indexOf(makers.ofMessage(other))),
   });
-  const state = await graph.getState(configOf(context));
-  const names = new Map([...tasks, ...state.tasks.map(({ id, name }) => [id, name] as const)]);
   const values = await keepStep(opened, state.next, update);
   const questions = asked.map(({ id, task, value }): StepQuestion => ({
     id,
     node: ownNode(names.get(task), nodes),
     value,
   }));
-  return { updates: byNodes(opened, { nodes, names, openers, values, update }), questions };
+  return { updates: byNodes({ nodes, makers, values, update }), questions };
 }
 
 interface Opened extends Adapted {
@@ -95,7 +98,8 @@ interface Opened extends Adapted {
   readonly channels: Values;
 }
 
-async function open(adapted: Adapted, thread: Thread): Promise<Opened> {
+/** `isStrict`: whether a list of messages must be known that the next super-step reads. */
+async function open(adapted: Adapted, thread: Thread, isStrict: boolean): Promise<Opened> {
   const { kept, values, messages } = thread;
   const saver = new StateSaver();
   const { loadable = {}, unset = [], ids = {}, order, checkpoints } = kept ?? {};
@@ -110,8 +114,8 @@ async function open(adapted: Adapted, thread: Thread): Promise<Opened> {
     else channels[name] = plainData(value);
   }
   if (adapted.messagesKey !== null) channels[adapted.messagesKey] = [...channel.messages];
-  const { order: all, messagesOf: made } = channel;
-  await saver.load(checkpoints ?? {}, (value) => unfold(value, { ids: all, messagesOf: made, channels }));
+  const { places, messagesOf: made } = channel;
+  await saver.load(checkpoints ?? {}, (value) => unfold(value, { places, messagesOf: made, channels, isStrict }));
   saver.addValues(channels);
   return { ...adapted, graph: withSaver(adapted.graph, saver), saver, thread, channel, channels };
 }
@@ -126,12 +130,7 @@ const triggersOf = ({ nodes }: LangGraph): ReadonlyMap<string, readonly string[]
 async function keepStep(
   { saver, fields, messagesKey, thread }: Opened,
   next: readonly string[],
-  {
-    stored,
-    positions,
-    order,
-    pending,
-  }: Pick<ReturnType<typeof updateOf>, 'stored' | 'positions' | 'order' | 'pending'>,
+  { stored, places, order, pending }: Pick<ReturnType<typeof updateOf>, 'stored' | 'places' | 'order' | 'pending'>,
 ): Promise<Values> {
   const changed: Record<string, unknown> = {};
   const loadable: Record<string, string> = {};
@@ -152,7 +151,7 @@ async function keepStep(
   const kept: Kept = {
     version: 2,
     checkpoints: await saver.keep(omitted, (value) =>
-      fold(value, { idOf: (message) => stored.get(message), positions, channels }),
+      fold(value, { idOf: (message) => stored.get(message), places, channels }),
     ),
     ...(order && { order }),
     ...{ ids: pending, loadable, unset, next: [...new Set(next)] },
@@ -160,38 +159,53 @@ async function keepStep(
   return { ...changed, [keptName]: kept };
 }
 
-interface Made {
+interface Makers {
+  readonly ofField: (name: string) => string;
+  readonly ofMessage: (message: Changed) => string;
+}
+
+interface Tasks {
   readonly nodes: readonly string[];
   /** The nodes of tasks. */
   readonly names: ReadonlyMap<string, string>;
   /** The nodes that opened messages. */
   readonly openers: ReadonlyMap<string, string>;
+}
+
+/** The nodes that wrote what the super-step gave. Nobody knows who wrote what is kept beside: it stands with the first. */
+function makersOf({ saver, messagesKey }: Opened, { nodes, names, openers }: Tasks): Makers {
+  const fields = new Map<string, string>();
+  const messages = new Map<string, string>();
+  for (const { task, channel, value } of saver.written()) {
+    const node = ownNode(names.get(task), nodes);
+    fields.set(channel, node);
+    if (channel === messagesKey) for (const message of messagesIn([value].flat())) messages.set(message.id ?? '', node);
+  }
+  return {
+    ofField: (name) => ownNode(fields.get(name), nodes),
+    ofMessage: ({ message_id: own, metadata }) => {
+      const known = metadata?.[idName];
+      return ownNode(openers.get(own) ?? messages.get(typeof known === 'string' ? known : own), nodes);
+    },
+  };
+}
+
+interface Made {
+  readonly nodes: readonly string[];
+  readonly makers: Makers;
   readonly values: Values;
   readonly update: ReturnType<typeof updateOf>;
 }
 
-/** What the super-step gave, by the nodes that wrote it. Nobody knows who wrote what is kept beside: it stands with the first. */
-function byNodes({ saver, messagesKey }: Opened, made: Made): StepOutcome['updates'] {
-  const { nodes, names, openers, values, update } = made;
-  const fieldMakers = new Map<string, string>();
-  const messageMakers = new Map<string, string>();
-  for (const { task, channel, value } of saver.written()) {
-    const node = ownNode(names.get(task), nodes);
-    fieldMakers.set(channel, node);
-    if (channel === messagesKey)
-      for (const message of messagesIn([value].flat())) messageMakers.set(message.id ?? '', node);
-  }
+/** What the super-step gave, by the nodes that wrote it. */
+function byNodes({ nodes, makers, values, update }: Made): StepOutcome['updates'] {
   const updates = new Map<string, { messages: unknown[]; [field: string]: unknown }>(
     nodes.map((node) => [node, { messages: [] }]),
   );
-  const of = (node: string | undefined) => updates.get(ownNode(node, nodes)) ?? { messages: [] };
-  for (const [name, value] of Object.entries(values)) of(fieldMakers.get(name))[name] = value;
-  for (const message of update.messages) {
-    const known = message.metadata?.[idName];
-    const id = typeof known === 'string' ? known : message.message_id;
-    of(openers.get(message.message_id) ?? messageMakers.get(id)).messages.push(message);
-  }
-  if (update.removed.length > 0) of(undefined)['removed_from_context'] = update.removed;
+  const of = (node: string) => updates.get(node) ?? { messages: [] };
+  for (const [name, value] of Object.entries(values)) of(makers.ofField(name))[name] = value;
+  for (const message of update.messages) of(makers.ofMessage(message)).messages.push(message);
+  if (update.removed.length > 0) of(nodes[0] ?? '')['removed_from_context'] = update.removed;
   return updates;
 }
 

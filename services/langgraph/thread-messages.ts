@@ -5,7 +5,7 @@ import { idFault } from '@agent-workflow/protos/message';
 import { fromLangChain, isMessage } from './from-lang-chain.ts';
 import type { Kept } from './kept.ts';
 import type { Streamed } from './streamed-messages.ts';
-import { fromRanges, positionsOf, toRanges, type Range } from './message-ranges.ts';
+import { fromRange, placesOf, toRanges, type Places, type Range } from './message-ranges.ts';
 import { idName, toLangChain } from './to-lang-chain.ts';
 
 type Ids = Kept['ids'];
@@ -22,8 +22,8 @@ export interface ThreadChannel {
   readonly messages: readonly BaseMessage[];
   /** The ids that messages have in the thread, by their ids in LangGraph, where the two differ. */
   readonly ids: Ids;
-  /** The ids of the thread's messages, in its order. */
-  readonly order: readonly string[];
+  /** Where the thread's messages stand. */
+  readonly places: Places;
   readonly messagesOf: (id: string) => readonly BaseMessage[];
 }
 
@@ -43,13 +43,14 @@ export function channelOf(
 ): ThreadChannel {
   const byId = new Map(context.map((message) => [message.message_id, madeOf(message)]));
   const order = [...byId.keys()];
-  const first = (kept && fromRanges(kept, order)) ?? [];
+  const places = placesOf(order);
+  const first = (kept ?? []).flatMap((range) => fromRange(range, places) ?? []);
   const all = first.length === 0 ? order : [...new Set([...first, ...order])];
   const messagesOf = (id: string): readonly BaseMessage[] => byId.get(id) ?? [];
   const other = order.flatMap((id) =>
     messagesOf(id).flatMap((message) => (idOf(message) === id ? [] : [[idOf(message), id] as const])),
   );
-  return { messages: all.flatMap(messagesOf), ids: { ...ids, ...Object.fromEntries(other) }, order, messagesOf };
+  return { messages: all.flatMap(messagesOf), ids: { ...ids, ...Object.fromEntries(other) }, places, messagesOf };
 }
 
 interface Change {
@@ -62,10 +63,12 @@ interface Change {
   readonly streamed: readonly Streamed[];
   /** Whether the graph asks: sub-graphs then hold messages that the channel does not have yet. */
   readonly isAsking: boolean;
+  /** The messages in the order in which they are merged into the thread. */
+  readonly inOrder: (messages: readonly Changed[]) => readonly Changed[];
 }
 
 /** A message of the thread, and its id in LangGraph. */
-type Changed = NewMessage & { readonly message_id: string };
+export type Changed = NewMessage & { readonly message_id: string };
 
 interface ThreadUpdate {
   readonly messages: readonly Changed[];
@@ -75,26 +78,30 @@ interface ThreadUpdate {
   /** The messages of the channel with their ids in the thread. */
   readonly stored: ReadonlyMap<BaseMessage, string>;
   /** Where the thread's messages stand after the step. */
-  readonly positions: ReadonlyMap<string, number>;
+  readonly places: Places;
   /** The order of the channel, where it is not that of the thread. */
   readonly order: readonly Range[] | undefined;
 }
 
 /** What a super-step changed in the thread: messages added, replaced and removed in the channel. */
-export function updateOf({ context, before, after, ids, pending, streamed, isAsking }: Change): ThreadUpdate {
+export function updateOf({ context, before, after, ids, pending, streamed, isAsking, inOrder }: Change): ThreadUpdate {
   const present = new Set(context.map(({ message_id: id }) => id));
   const { kept, lost } = findStreamed(after, streamed, (message) => !present.has(idIn(ids, message)));
   const newIds = idsOf(after, ids, kept);
   const earlier = new Map(before.map((message) => [idOf(message), message]));
-  const changed = after.filter(
-    (message) => !present.has(idIn(newIds, message)) || isOther(message, earlier.get(idOf(message))),
+  const parts = Map.groupBy(after, (message) => idIn(newIds, message));
+  const partsBefore = Map.groupBy(before, (message) => idIn(ids, message));
+  const changed = [...parts].filter(
+    ([id, all]) =>
+      !present.has(id) ||
+      all.length < (partsBefore.get(id)?.length ?? 0) ||
+      all.some((message) => isOther(message, earlier.get(idOf(message)))),
   );
-  const there = new Set(after.map((message) => idIn(newIds, message)));
-  const left = new Set(before.map((message) => idIn(ids, message)).filter((id) => present.has(id) && !there.has(id)));
-  const messages = changed.map((message) => toThread(message, idIn(newIds, message)));
+  const left = new Set([...partsBefore.keys()].filter((id) => present.has(id) && !parts.has(id)));
+  const messages = inOrder(changed.map(([id, all]) => toThread(all, id)));
   const isGone = new Set(left);
   const added = messages.map(({ message_id: id }) => id).filter((id) => !present.has(id));
-  const positions = positionsOf([...new Set([...[...present].filter((id) => !isGone.has(id)), ...added])]);
+  const places = placesOf([...new Set([...[...present].filter((id) => !isGone.has(id)), ...added])]);
   return {
     messages,
     // What the graph does not keep of them was seen by followers: it stays in the log alone.
@@ -104,27 +111,34 @@ export function updateOf({ context, before, after, ids, pending, streamed, isAsk
       ...Object.fromEntries(lost.flatMap(({ id, messageId }) => (id === messageId ? [] : [[id, messageId]]))),
     },
     stored: new Map(after.map((message) => [message, idIn(newIds, message)])),
-    ...{ positions, order: orderOf(after, newIds, positions) },
+    ...{ places, order: orderOf(after, newIds, places) },
   };
 }
 
 /** The order of the channel as ranges of the thread; `undefined` where it is the same. */
-function orderOf(
-  after: readonly BaseMessage[],
-  ids: Ids,
-  positions: ReadonlyMap<string, number>,
-): readonly Range[] | undefined {
+function orderOf(after: readonly BaseMessage[], ids: Ids, places: Places): readonly Range[] | undefined {
   const ranges = toRanges(
     after.map((message) => idIn(ids, message)),
-    positions,
+    places,
   );
   return ranges && ranges.length > 1 ? ranges : undefined;
 }
 
-function toThread(message: BaseMessage, id: string): Changed {
-  const known = fromLangChain(message);
-  const own = idOf(message);
-  return { ...known, message_id: id, ...(own !== id && { metadata: { ...known.metadata, [idName]: own } }) };
+/** Several messages of one id are results that the thread has in one message. */
+function toThread(messages: readonly BaseMessage[], id: string): Changed {
+  const all = messages.map(fromLangChain);
+  const [own = id] = messages.map(idOf);
+  const metadata = Object.assign(
+    {},
+    ...all.map((one) => one.metadata).toReversed(),
+    own !== id && { [idName]: own },
+  ) as NonNullable<Changed['metadata']>;
+  return {
+    ...all[0],
+    message_id: id,
+    content: all.flatMap(({ content }) => content),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
 }
 
 /**
