@@ -18,16 +18,17 @@ const own = (path: string, text: string, threadId?: string): Buffer =>
     ...(threadId !== undefined && { config: { thread_id: threadId } }),
   });
 
-const theirs = (base: string, text: string, mode?: string): Buffer =>
+const theirs = (base: string, text: string, mode?: string, assistant = graph): Buffer =>
   toRequest('POST', `${base}${mode === undefined ? '/runs/wait' : '/runs/stream'}`, {
-    assistant_id: graph,
+    assistant_id: assistant,
     input: { messages: [{ role: 'user', content: text }] },
     on_completion: 'keep',
     ...(mode !== undefined && { stream_mode: mode }),
   });
 
 const ownMark = Buffer.from('event: messages_chunk\n');
-const tupleMark = Buffer.from('event: messages\n');
+/** One server ends lines with LF, the other with CRLF. */
+const tupleMark = Buffer.from('event: messages');
 const tuples = 'messages-tuple';
 
 /**
@@ -127,15 +128,10 @@ async function ofServer({ seconds }: Bench): Promise<Figure[]> {
   for (const [agent, what, mode, measure] of kinds) {
     await using service = await startService({ agent });
     const text = agent === 'echo' ? hello : 'paced';
-    const named = (base: string, name: string): Buffer =>
-      Buffer.from(
-        theirs(base, text, mode)
-          .toString()
-          .replace(`"${graph}"`, `"${name}"`.padEnd(graph.length + 2)),
-      );
+    const [server, ours] = [theirs('', text, mode, agent), theirs(prefix, text, mode)];
     const { first, second, ratio } = await inTurns(seconds, [
-      (slice) => measure(other, () => named('', agent), slice),
-      (slice) => measure(service.port, () => named(prefix, graph), slice),
+      (slice) => measure(other, () => server, slice),
+      (slice) => measure(service.port, () => ours, slice),
     ]);
     figures.push({ name: `LangGraph Server: ${what}`, unit: 'ms', ours: first, ratio });
     figures.push({ name: '  this service, by the dialect', unit: 'ms', ours: second });
