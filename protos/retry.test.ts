@@ -43,6 +43,7 @@ const marks = {
         'routeAgent',
       ],
       ...['countResources', 'deleteResource', 'getResource', 'listDueResources', 'listResources', 'searchThreads'],
+      ...['listResourceMarks', 'listRunRequests'],
     ].toSorted(),
     'safe, takes long': ['forkThread'],
     attempt: [
