@@ -125,14 +125,15 @@ export async function updateAssistant(
     call,
     ...edit
   }: Edit & {
-    readonly change: Partial<AssistantContent>;
+    /** What changes, of the content that stands there. */
+    readonly change: (content: AssistantContent) => Partial<AssistantContent>;
     /** Throws for a content that is too large as a whole. */
     readonly check: (content: AssistantContent) => void;
     readonly call: MakeCall;
   },
 ): Promise<Assistant> {
   return moveHead(threads, key, { ...edit, call }, async (row, head) => {
-    const content = { ...head.content, ...change };
+    const content = { ...head.content, ...change(head.content) };
     check(content);
     await keepVersion(threads, row, head, call);
     const newest = head.newest + 1;

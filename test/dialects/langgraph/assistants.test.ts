@@ -26,7 +26,7 @@ test('each graph has an assistant of its own, under the id that clients expect',
 
 test('an assistant is made, changed, brought back to a version, and deleted', async (t) => {
   const config = { configurable: { tone: 'dry' }, recursion_limit: 9 };
-  const made = await assistants().create({ graphId, config, metadata: { team: 'blue' }, name: 'dry one' });
+  const made = await assistants().create({ graphId, config, metadata: { team: 'blue', floor: 2 }, name: 'dry one' });
   t.like(made, { graph_id: graphId, config, context: { tone: 'dry' }, metadata: { team: 'blue' }, version: 1 });
   const id = made.assistant_id;
   t.is(
@@ -35,20 +35,20 @@ test('an assistant is made, changed, brought back to a version, and deleted', as
   );
   t.deepEqual(await assistants().create({ graphId, assistantId: id, ifExists: 'do_nothing' }), made);
   const changed = await assistants().update(id, { metadata: { team: 'red' }, graphId: 'office' });
-  t.like(changed, { version: 2, metadata: { team: 'red' }, graph_id: 'office', config });
+  t.like(changed, { version: 2, metadata: { team: 'red', floor: 2 }, graph_id: 'office', config });
   const versions = await assistants().getVersions(id);
   t.deepEqual(
     versions.map(({ version, metadata }) => [version, metadata]),
     [
-      [2, { team: 'red' }],
-      [1, { team: 'blue' }],
+      [2, { team: 'red', floor: 2 }],
+      [1, { team: 'blue', floor: 2 }],
     ],
   );
   t.deepEqual(
     (await assistants().getVersions(id, { metadata: { team: 'blue' } })).map(({ version }) => version),
     [1],
   );
-  t.like(await assistants().setLatest(id, 1), { version: 1, metadata: { team: 'blue' } });
+  t.like(await assistants().setLatest(id, 1), { version: 1, metadata: { team: 'blue', floor: 2 } });
   t.is(await refused(t, assistants().delete(id, { deleteThreads: true }), 422), detailOfDeletion);
   await assistants().delete(id);
   await refused(t, assistants().get(id), 404);

@@ -65,8 +65,17 @@ export const refused: readonly Refused[] = [
   },
   {
     operations: runs,
+    parameter: 'input',
+    values: 'with a field that the graph does not have',
+    status: 422,
+    why: 'It would be lost',
+    example: { input: { colour: 'blue' } },
+  },
+  {
+    operations: runs,
     parameter: 'config.configurable',
-    values: 'with a name by which the service itself reads the config of a run',
+    values:
+      'with a name by which the service itself reads the config of a run: `agent`, `metadata`, `multitask_strategy`, `on_completion`, `on_disconnect`, `recursion_limit`, `tags`, `thread_name`, `ttl` and others',
     status: 422,
     why: 'It would change what the service does',
     example: { input, config: { configurable: { on_completion: 'delete' } } },
@@ -115,6 +124,14 @@ export const refused: readonly Refused[] = [
     status: 422,
     why: 'No node runs by an update',
     example: { values: { answer: 'x' }, as_node: 'think' },
+  },
+  {
+    operations: ['POST /threads/{thread_id}/state'],
+    parameter: 'values.messages',
+    values: 'of type `remove`',
+    status: 422,
+    why: 'A message of a thread is deleted by itself, with `DELETE /v1/threads/{thread_id}/messages/{message_id}`',
+    example: { values: { messages: [{ type: 'remove', id: 'm1', content: '' }] } },
   },
   {
     operations: ['POST /threads/{thread_id}/state'],

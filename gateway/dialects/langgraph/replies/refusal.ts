@@ -32,6 +32,7 @@ function textOf({ code, message, details = [] }: Refusal): string {
   const [first] = details;
   if (first?.type === wholeText) return first.msg;
   if (first?.type === 'json_invalid') return 'Invalid JSON in request body';
+  if (first?.field[0] === 'initialState') return `${['input', ...first.field.slice(1)].join('.')}: ${first.msg}`;
   if (code === 'NotFound') return 'Not Found';
   if (code === 'MethodNotAllowed') return 'Method Not Allowed';
   return message;

@@ -104,7 +104,11 @@ const updateAssistant = row({
     const { threads, execution } = services;
     const { id } = storedOf(await assistantOfPath(request, params.assistant_id, services));
     refuseUnknownAgent(input.graph_id, (await knownAgents(execution, call())).names);
-    const edit = { change: contentOf(input), check: refuseLargeAssistant, by: idempotency.onceKey, call };
+    const given = contentOf(input);
+    // Metadata is merged, as that of threads.
+    const change = ({ metadata }: Pick<Assistant, 'metadata'>) =>
+      given.metadata ? { ...given, metadata: { ...metadata, ...given.metadata } } : given;
+    const edit = { change, check: refuseLargeAssistant, by: idempotency.onceKey, call };
     return shownStored(await update(threads, { owner, id }, edit), request, services);
   },
 });

@@ -10,6 +10,7 @@ import { delayedRun } from '../../common/delayed-runs.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
+import { readModes } from '../frames/modes.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { toRunOrder } from '../in/run-order.ts';
 import { toKeptRequest } from '../out/kept-request.ts';
@@ -41,6 +42,7 @@ interface OrderedRun extends Asked {
 /** Reads what a body asks for. @throws Invalid, and NotFound where thread or assistant are absent */
 export async function orderRun(request: Request, asked: Asked, services: Services): Promise<OrderedRun> {
   const { body, threadId, loc = ['body'] } = asked;
+  readModes(body.stream_mode, [...loc, 'stream_mode']);
   const known = await assistantOfRun(request, body.assistant_id, services);
   const match =
     threadId === undefined ? undefined : await undefinedIfNotFound(threadMatch(request, threadId, services));

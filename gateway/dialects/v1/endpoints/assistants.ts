@@ -192,7 +192,8 @@ export const updateAssistant = endpoint({
   reply: schemas.Assistant,
   handle: async ({ params, input, owner, idempotency: { onceKey }, call }, { threads }) => {
     const key = { owner, id: params.assistant_id };
-    const edit = { change: contentOf(input), check: refuseLarge, expected: input.version, by: onceKey, call };
+    const change = contentOf(input);
+    const edit = { change: () => change, check: refuseLarge, expected: input.version, by: onceKey, call };
     return JSON.stringify(shown(await update(threads, key, edit)));
   },
 });
