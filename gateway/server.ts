@@ -61,9 +61,13 @@ export async function openServer({ app, host, config, log }: ServerOptions): Pro
   // Without it (Node before 24.9) a listener would get every request that offers another protocol, and its body would be lost: there are no
   // WebSockets then.
   const upgrades = 'shouldUpgradeCallback' in server ? server : undefined;
+  // The server closes none of these: it knows them no more.
+  const upgraded = new Set<Socket>();
   upgrades?.on('upgrade', (request, socket, head) => {
     // A server of HTTP has no other connections.
     if (!(socket instanceof Socket)) return;
+    upgraded.add(socket);
+    socket.once('close', () => upgraded.delete(socket));
     noteUpgrade(request, { socket, head });
     handle(request, replyOn(request, socket));
   });
@@ -79,7 +83,7 @@ export async function openServer({ app, host, config, log }: ServerOptions): Pro
     port,
     url: httpUrl(host, port),
     localUrl: httpUrl(everyAddress.has(host) ? 'localhost' : host, port),
-    [Symbol.asyncDispose]: () => drainServer({ server, app, graceMs: config.DRAIN_SECONDS * 1000, log }),
+    [Symbol.asyncDispose]: () => drainServer({ server, app, upgraded, graceMs: config.DRAIN_SECONDS * 1000, log }),
   };
 }
 
@@ -90,7 +94,9 @@ function replyOn(request: IncomingMessage, socket: Socket): ServerResponse {
   reply.assignSocket(socket);
   reply.once('finish', () => {
     reply.detachSocket(socket);
-    socket.end();
+    // Not only its end: a caller that keeps the other one would keep the connection.
+    socket.destroySoon();
+    reply.emit('close');
   });
   socket.on('error', () => socket.destroy());
   return reply;
@@ -104,6 +110,8 @@ const requestMs = ({ FILES_UPLOAD_SECONDS: seconds }: ServerOptions['config']): 
 interface DrainOptions {
   readonly server: Server;
   readonly app: App;
+  /** Connections that talk another protocol, or are about to. */
+  readonly upgraded: ReadonlySet<Socket>;
   readonly graceMs: number;
   readonly log: Log;
 }
@@ -111,13 +119,15 @@ interface DrainOptions {
 /** The time in which streams end after `endStreams`, in milliseconds. */
 const endStreamsMs = 1000;
 
-async function drainServer({ server, app, graceMs, log }: DrainOptions): Promise<void> {
+async function drainServer({ server, app, upgraded, graceMs, log }: DrainOptions): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   app.emit(endThreads);
   // Connections become idle as their requests end; Node closes only those that are idle now.
   const closeIdle = setInterval(() => {
     server.closeIdleConnections();
+    // Again, for those that began meanwhile.
+    app.emit(endThreads);
   }, 50);
   try {
     if (await settledWithin(closed, graceMs)) return;
@@ -125,6 +135,7 @@ async function drainServer({ server, app, graceMs, log }: DrainOptions): Promise
     if (await settledWithin(closed, endStreamsMs)) return;
     log.warn('connections closed at the end of draining: their requests did not end in time');
     server.closeAllConnections();
+    for (const socket of upgraded) socket.destroy();
     await closed;
   } finally {
     clearInterval(closeIdle);

@@ -18,7 +18,7 @@ export interface Admission {
   /** Refuses a body that would exceed the bound. It runs before the body is read. @throws Unavailable */
   readonly reserveBody: (ctx: Context) => void;
   /** Counts what a request holds beside its body. @throws Unavailable when it would exceed the bound. */
-  readonly reserve: (ctx: Context, bytes: number) => void;
+  readonly reserve: (ctx: Context, bytes: number) => Reservation;
   /**
    * Counts the size of a large reply.
    * @throws Unavailable when it would exceed the bound and `mayRefuse` is set: a request that changed nothing can be repeated.
@@ -73,9 +73,7 @@ export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }
       const bytes = bytesOfBody(ctx, maxBody);
       if (bytes > 0) ctx.state.bodyReservation = reserve(ctx, bytes, true);
     },
-    reserve: (ctx, bytes) => {
-      reserve(ctx, bytes, true);
-    },
+    reserve: (ctx, bytes) => reserve(ctx, bytes, true),
     reply: (ctx, size, mayRefuse) => {
       if (size < largeReply) return;
       reserve(ctx, size, mayRefuse);

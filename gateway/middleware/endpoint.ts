@@ -61,6 +61,8 @@ async function checkMore(
 const notAllowed = ({ resource, action }: Access): ServiceError =>
   new ServiceError('PermissionDenied', `${action} on ${resource} is not allowed`);
 
+type Params = Parameters<SubjectOf>[0]['params'];
+
 interface RunAuthorization {
   readonly authorize: Authorize | undefined;
   readonly subjectOf: SubjectOf;
@@ -68,17 +70,16 @@ interface RunAuthorization {
 }
 
 /**
- * Asks the authorization backend about a run that somebody else than its owner starts, as the request of the owner would be.
+ * Asks the authorization backend about a run that another request than that of its row starts, as the request of the owner would be. `params` are
+ * those of the path of the row.
  * @returns the agent for which it was allowed; `undefined` where that does not depend on the agent.
  */
 export const runAuthorizer =
   ({ authorize, subjectOf, dialect }: RunAuthorization) =>
-  async (principal: Principal, row: Row, input: unknown): Promise<string | undefined> => {
+  async (principal: Principal, row: Row, input: unknown, params?: Params): Promise<string | undefined> => {
     const access = accessOf(row);
     if (!authorize || !access) return undefined;
-    const subject = authorize.needsAgent
-      ? await subjectOf({ principal, params: undefined, input, dialect }, row)
-      : undefined;
+    const subject = authorize.needsAgent ? await subjectOf({ principal, params, input, dialect }, row) : undefined;
     if (await authorize(principal, access.resource, access.action, subject)) return subject?.agent;
     throw new ServiceError('PermissionDenied', `${access.action} on ${access.resource} is not allowed`);
   };
@@ -91,7 +92,7 @@ export const touchAuthorizer = (authorize: Authorize | undefined) =>
     : undefined;
 
 interface AnswerOptions {
-  readonly config: Pick<RequestConfig, 'CALL_TIMEOUT_MS' | 'STREAM_COMMENT_SECONDS'>;
+  readonly config: Pick<RequestConfig, 'CALL_TIMEOUT_MS' | 'STREAM_COMMENT_SECONDS' | 'MAX_BODY_BYTES'>;
   readonly log: Log;
   readonly runIdempotently: RunIdempotently;
   /** Streams read the events of their runs from these. */
@@ -131,7 +132,8 @@ function answerer<Services>(
     const streaming = { config, log, feeds, abort: calls.abort };
     if (typeof reply === 'object' && 'follow' in reply) return writeEvents(ctx, reply, streaming);
     if (typeof reply === 'object' && 'runs' in reply) return writeThread(ctx, reply, streaming);
-    if (typeof reply === 'object' && 'talk' in reply) return serveSocket(ctx, reply, { config, log, takeRequest });
+    if (typeof reply === 'object' && 'talk' in reply)
+      return serveSocket(ctx, reply, { config, log, admission, takeRequest });
     if (typeof reply === 'object' && 'open' in reply) {
       await writeContent(ctx, reply);
       return;

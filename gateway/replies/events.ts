@@ -54,6 +54,7 @@ export async function writeThread(ctx: Context, { runs }: ThreadStream, options:
   const framing = ctx.state.dialect.framingFor(ctx.req.headers.accept);
   using pipe = openPipe(ctx, framing, options);
   using _ = endingWith(ctx, endThreads, options.abort);
+  using _expiry = atExpiry(ctx, options.abort);
   let runId = '';
   try {
     for await (const run of runs) {
@@ -75,6 +76,15 @@ const openReader = ({ follow, call, extras }: RunStream, framing: Framing, { fee
 function endingWith({ app }: Context, event: string, act: () => void): Disposable {
   app.once(event, act);
   return { [Symbol.dispose]: () => void app.off(event, act) };
+}
+
+/** The longest that a timer waits, in milliseconds. */
+const longestTimer = 2 ** 31 - 1;
+
+/** Acts when the credentials of the caller expire, until it is disposed. */
+export function atExpiry({ state: { expiresAt } }: Context, act: () => void): Disposable {
+  if (expiresAt === undefined) return { [Symbol.dispose]: () => undefined };
+  return setTimeout(act, Math.max(0, Math.min(expiresAt - Date.now(), longestTimer)));
 }
 
 interface CutStream {

@@ -52,7 +52,12 @@ export interface Services {
    * Asks the authorization backend about a run that somebody else than its owner starts. @returns the agent for which it was allowed;
    * `undefined` where that does not depend on the agent. @throws PermissionDenied
    */
-  readonly authorizeRun: (principal: Principal, row: Row, input: unknown) => Promise<string | undefined>;
+  readonly authorizeRun: (
+    principal: Principal,
+    row: Row,
+    input: unknown,
+    params?: Readonly<Record<string, string>>,
+  ) => Promise<string | undefined>;
   /**
    * Asks the authorization backend about one of several things that a request touches, by its agent and thread; absent where it does not decide by
    * these, and what it was asked about the request suffices.

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { newId } from '@agent-workflow/kit/ids';
 import test, { type ExecutionContext } from 'ava';
+import WebSocket from 'ws';
 import { openEmbedded } from '../../servers/embedded.ts';
 import { agentAt } from '../../servers/standalone.ts';
 import { inSeconds, makeToken } from '../../servers/tokens.ts';
@@ -15,6 +18,8 @@ type Send = (
 ) => Promise<{ readonly status: number; readonly body: never }>;
 
 interface Opened {
+  readonly url: string;
+  readonly tokenOf: (...agents: readonly string[]) => string;
   /** A caller that may use these agents. */
   readonly as: (...agents: readonly string[]) => Send;
 }
@@ -29,9 +34,13 @@ async function open(t: ExecutionContext): Promise<Opened> {
     },
   );
   t.teardown(() => service[Symbol.asyncDispose]());
+  const tokenOf: Opened['tokenOf'] = (...agents) =>
+    makeToken('HS256', secret, { claims: { exp: inSeconds(300), user_id: 'ada', agents } });
   return {
+    url: service.url,
+    tokenOf,
     as: (...agents) => {
-      const token = makeToken('HS256', secret, { claims: { exp: inSeconds(300), user_id: 'ada', agents } });
+      const token = tokenOf(...agents);
       return async (method, path, body) => {
         const response = await fetch(`${service.url}/langgraph${path}`, {
           method,
@@ -100,4 +109,65 @@ test('runs of a batch are of one graph, whatever their metadata says', async (t)
   t.is((await all('POST', '/runs/batch', [run('support'), run('office')])).status, 422);
   t.is((await all('POST', '/runs/batch', [run('support'), run('support')])).status, 200);
   t.is((await as('support')('POST', '/runs/batch', [run('office')])).status, 403);
+});
+
+interface Told {
+  readonly type: string;
+  readonly id?: number;
+  readonly error?: string;
+}
+
+test('a command on a WebSocket is authorized for the agent of its thread', async (t) => {
+  const { as, url, tokenOf } = await open(t);
+  const all = as('support', 'office');
+  const [, office] = await startBoth(all);
+  const path = `/langgraph/threads/${office.thread_id}/stream/events`;
+  const headers = { authorization: `Bearer ${tokenOf('office')}` };
+  const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, { headers });
+  await once(socket, 'open');
+  const params = { interrupt_id: 'x', response: 1 };
+  socket.send(JSON.stringify({ id: 1, method: 'input.respond', params }));
+  const [reply] = (await once(socket, 'message')) as [Buffer];
+  const told = JSON.parse(reply.toString()) as Told;
+  t.not(told.error, 'permission_denied', reply.toString());
+  t.not(told.error, 'unknown_error', reply.toString());
+  socket.close();
+  t.is((await all('POST', '/runs/cancel', { status: 'all' })).status, 204);
+});
+
+test('a stream that was opened before its thread was there sends nothing of another agent', async (t) => {
+  const { as, url, tokenOf } = await open(t);
+  const id = newId();
+  const events = `${url}/langgraph/threads/${id}/stream/events`;
+  const authorization = `Bearer ${tokenOf('support')}`;
+  const response = await fetch(events, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ channels: ['values', 'lifecycle', 'messages'] }),
+  });
+  t.is(response.status, 200);
+  const { ticket } = (await as('support')('POST', `/threads/${id}/ticket`)).body as { readonly ticket: string };
+  const socket = new WebSocket(`${events.replace('http', 'ws')}?ticket=${ticket}`);
+  const told: string[] = [];
+  socket.on('message', (data: Buffer) => told.push(data.toString()));
+  await once(socket, 'open');
+  socket.send(
+    JSON.stringify({ id: 1, method: 'subscription.subscribe', params: { channels: ['values', 'lifecycle'] } }),
+  );
+  const closed = once(socket, 'close');
+  let text = '';
+  const reading = (async () => {
+    const reader = response.body?.pipeThrough(new TextDecoderStream());
+    for await (const some of reader ?? []) text += some;
+  })().catch(() => undefined);
+  const input = { messages: [{ role: 'user', content: 'secret' }] };
+  const order = { assistant_id: 'office', input, if_not_exists: 'create' };
+  t.is((await as('office')('POST', `/threads/${id}/runs`, order)).status, 200);
+  await reading;
+  t.false(text.includes('data:'), text.slice(0, 300));
+  t.is(((await closed) as [number])[0], 4403);
+  t.deepEqual(
+    told.filter((one) => one.includes('"event"')),
+    [],
+  );
 });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '@agent-workflow/kit/ids';
 import test, { type ExecutionContext } from 'ava';
@@ -272,4 +273,65 @@ test('connections are closed when the process drains, and clients connect again'
   await own[Symbol.asyncDispose]();
   t.is(await made.closed, 1012);
   t.true(performance.now() - started < 5000);
+});
+
+/** Sends the request for a WebSocket by itself, and keeps its end open. @returns the status */
+async function upgradeByHand(
+  base: string,
+  { key, headers = {} }: { readonly key: string; readonly headers?: Readonly<Record<string, string>> },
+): Promise<number> {
+  const { host, hostname, port } = new URL(base);
+  const socket = connectTcp({ host: hostname, port: Number(port), allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  const all = {
+    ...{ host, connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key },
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`GET ${pathOf(newId())} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  const [head] = (await once(socket, 'data')) as [Buffer];
+  return Number(head.toString().split(' ')[1]);
+}
+
+test('a refused connection is closed, also where its caller keeps its end, and a drain waits for none', async (t) => {
+  const env = { DIALECTS: 'langgraph', JWT_SECRET_KEY: secret, DRAIN_SECONDS: '1' };
+  const own = await openEmbedded('obedient', env, { auth: 'jwt' });
+  t.is(await upgradeByHand(own.url, { key: 'dGhlIHNhbXBsZSBub25jZQ==' }), 401);
+  const isDrained = own[Symbol.asyncDispose]().then(() => true);
+  t.true(await Promise.race([isDrained, delay(6000, false)]));
+});
+
+test('a request for a WebSocket that is none of the protocol holds no stream', async (t) => {
+  const headers = bearer(tokenOf('erin'));
+  for (let count = 0; count < 3; count += 1)
+    t.is(await upgradeByHand(secured?.url ?? '', { key: 'none', headers }), 400, String(count));
+  await delay(100);
+  const { socket } = await opened(pathOf(newId()), headers);
+  socket.close();
+});
+
+test('a text is no larger than a body, and a connection has few subscriptions', async (t) => {
+  await using own = await openEmbedded('obedient', { DIALECTS: 'langgraph', MAX_BODY_BYTES: '65536' });
+  const made = connect(own.url, pathOf(newId()));
+  await once(made.socket, 'open');
+  const replies = await Promise.all(
+    Array.from({ length: 9 }, () => made.send('subscription.subscribe', { channels: ['values'] })),
+  );
+  t.deepEqual(
+    replies.map(({ error }) => error),
+    [...Array<undefined>(8).fill(undefined), 'invalid_argument'],
+  );
+  made.socket.send('x'.repeat(65_537));
+  t.is(await made.closed, 1009);
+});
+
+test('the stream of the events of a thread ends with the token of its reader', async (t) => {
+  const response = await fetch(`${secured?.url ?? ''}${pathOf(newId())}`, {
+    method: 'POST',
+    headers: { ...bearer(tokenOf('fay', { exp: inSeconds(2) })), 'content-type': 'application/json' },
+    body: JSON.stringify({ channels: ['values'] }),
+  });
+  t.is(response.status, 200);
+  const isCut = response.text().catch(() => 'cut');
+  t.is(await Promise.race([isCut, delay(6000, 'open')]), 'cut');
 });

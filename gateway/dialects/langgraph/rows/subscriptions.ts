@@ -19,7 +19,7 @@ export interface Subscriptions {
 }
 
 /** Subscriptions of one connection at most. */
-const mostSubscriptions = 64;
+const mostSubscriptions = 8;
 
 /** So many events may be sent ahead of a subscription; what is sent then may be sent again. */
 const mostAhead = 10_000;
@@ -65,7 +65,11 @@ export function createSubscriptions(talk: Talk): Subscriptions {
       const own = { subscription, controller, ahead: new Set<string>(), at: 0 };
       open.set(id, own);
       const signal = AbortSignal.any([talk.signal, controller.signal]);
-      publish(signal, (frame) => send(own, frame)).catch((error: unknown) => {
+      const ended = (): void => {
+        // Its time is over: no stream lasts for ever.
+        if (!signal.aborted) talk.close(1012, 'subscribe again');
+      };
+      publish(signal, (frame) => send(own, frame)).then(ended, (error: unknown) => {
         if (!signal.aborted && !isServiceError(error, 'Cancelled')) failure.reject(error);
       });
       return id;

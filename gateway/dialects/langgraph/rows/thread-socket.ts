@@ -14,6 +14,7 @@ import { ThreadParams } from '../schemas/threads.ts';
 import { CommandRefusal, refusal, success, toCommandRefusal, type CommandResult } from './command-reply.ts';
 import { commandRow } from './commands.ts';
 import { createFramer } from './framed.ts';
+import { refuseOtherAgent } from './other-agent.ts';
 import { row } from './row.ts';
 import { runCommand } from './run-command.ts';
 import { runRecord } from './run-record.ts';
@@ -48,15 +49,21 @@ function readCommand(text: string): CommandInput {
   }
 }
 
+/** A longer text that is refused unread is not read for its id. In characters. */
+const shortText = 16 * 1024;
+
 /** Answers what comes, one after the other; events are sent beside. */
 async function converse(talking: Talking): Promise<void> {
   const { talk } = talking;
   for await (const text of talk.texts) {
     let id: number | null = null;
     try {
+      await talk.count().catch((error: unknown) => {
+        if (text.length <= shortText) ({ id } = readCommand(text));
+        throw error;
+      });
       const command = readCommand(text);
       ({ id } = command);
-      await talk.count();
       await talk.send(success(id, await answer(talking, command)));
     } catch (error) {
       await talk.send(refusal(id, toRefusal(error)));
@@ -94,7 +101,7 @@ async function answer(talking: Talking, command: CommandInput): Promise<CommandR
     default: {
       const { owner, user } = request;
       const principal = { owner, ...(user && { user }) };
-      const agent = await services.authorizeRun(principal, commandRow, command);
+      const agent = await services.authorizeRun(principal, commandRow, command, { thread_id: threadId });
       const one = { ...request, ...(agent !== undefined && { agent }), at: new Date() };
       return runCommand(one, { threadId, command }, services);
     }
@@ -116,8 +123,7 @@ async function publish(
   const call = { ...begin(streamMs), signal };
   const watched = { owner, threadId, start: 'kept', call, newCall: begin } as const;
   for await (const { runId, ordinal, agent } of runsOfThread(watched, services)) {
-    if (request.agent !== undefined && agent !== request.agent)
-      throw new ServiceError('PermissionDenied', `the thread belongs to another agent, "${agent}"`);
+    await refuseOtherAgent(request, { threadId, agent }, services);
     const toFrames = createFramer<ProtocolFrame>((scope, of) => {
       const record = runRecord({ owner, call: of, runId, threadId }, services);
       return createRunEvents({ subscription, scope, ordinal, graphId: agent, record });

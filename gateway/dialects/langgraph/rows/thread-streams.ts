@@ -13,6 +13,7 @@ import * as schemas from '../schemas/streams.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { framed } from './framed.ts';
 import { inModes } from './mode-frames.ts';
+import { refuseOtherAgent } from './other-agent.ts';
 import { row } from './row.ts';
 import { runRecord } from './run-record.ts';
 import { streamMs } from './streams.ts';
@@ -96,14 +97,15 @@ interface OrdinalRun {
   readonly agent: string;
 }
 
-type Requested = Pick<EndpointRequest, 'owner' | 'agent' | 'call'>;
+type Requested = Pick<EndpointRequest, 'owner' | 'user' | 'agent' | 'call'>;
 
 /** The runs of a thread as a stream. */
 function followThread(
-  { owner, call: begin }: Requested,
+  request: Requested,
   services: Services,
   { threadId, cursor, start, extrasOf }: FollowedThread,
 ): ThreadStream {
+  const { owner, call: begin } = request;
   const call = begin(streamMs);
   const watched = { owner, threadId, start: cursor ?? start, call, newCall: begin };
   return { runs: streamsOf() };
@@ -111,6 +113,7 @@ function followThread(
   async function* streamsOf() {
     for await (const run of runsOfThread(watched, services)) {
       const { runId, ordinal } = run;
+      await refuseOtherAgent(request, { threadId, agent: run.agent }, services);
       const after = ordinal === cursor?.ordinal ? cursor.after : 0;
       yield { follow: { owner, runId, after }, call, extras: extrasOf(run) };
     }
