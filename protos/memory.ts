@@ -119,6 +119,8 @@ export interface SearchReply {
   readonly results: readonly MemoryItem[];
   /** Present while the store repairs its index: memories written since this time may be missing from the results. */
   readonly incompleteSince?: number;
+  /** Whether results were left out that did not fit the reply. */
+  readonly isCut?: boolean;
 }
 
 export interface GetRequest {

@@ -302,8 +302,8 @@ export interface ResourceCalls {
   /** An object that an owner keeps beside threads. NotFound when it is absent. */
   readonly getResource: (request: GetResourceRequest, call: Call) => Promise<Resource>;
   /**
-   * Writes a version of an object: version 1 makes it, and any other follows the one before it. Conflict when that is not the version on
-   * record, NotFound when the object is absent.
+   * Writes a version of an object: version 1 makes it, as does any with `is_new`, and any other follows the one before it. Conflict when that is not
+   * the version on record, NotFound when the object is absent.
    */
   readonly putResource: (request: PutResourceRequest, call: Call) => Promise<PutResourceReply>;
   /** Removes an object. Conflict when it has another version. One that is absent is removed already. */
@@ -1870,7 +1870,7 @@ export interface Resource {
   readonly kind: ResourceKind;
   readonly owner: string;
   readonly id: string;
-  /** Counts the writes of the object, from 1. */
+  /** Counts the writes of the object, from the version with which it was made. */
   readonly version: number;
   readonly json: Uint8Array;
   readonly createdAt: number;
@@ -1891,6 +1891,8 @@ export interface PutResourceRequest {
   readonly dueAt?: number;
   /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
+  /** Makes the object with this version: what is removed and made again has versions of its own then. */
+  readonly isNew?: boolean;
 }
 
 export interface PutResourceReply {

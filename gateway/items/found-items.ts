@@ -216,13 +216,15 @@ const mostMemories = 1000;
 async function nearest(parts: ItemParts, search: ItemSearch, query: string): Promise<Rows> {
   const { owner, call, namespace, passes, limit, offset } = search;
   const wanted = passes ? mostMemories : Math.min(offset + limit, mostMemories);
-  const [{ results }, { now }] = await Promise.all([
+  const [{ results, isCut = false, incompleteSince }, { now }] = await Promise.all([
     parts.memory.search({ ...inWords(owner, namespace, query), limit: wanted }, call()),
     parts.threads.listResourceMarks({ kind, owner, limit: 1, belowId: '!' }, call()),
   ]);
   const hits = results.flatMap(toHit);
   const read = await readRows(parts, search, hits, { now, most: limit, skip: offset, passes });
-  return { ...read, isPartial: read.isPartial || (results.length >= mostMemories && read.rows.length < limit), now };
+  const mayLack = isCut || results.length >= mostMemories;
+  const isPartial = read.isPartial || incompleteSince !== undefined || (mayLack && read.rows.length < limit);
+  return { ...read, isPartial, now };
 }
 
 const inWords = (owner: string, namespace: readonly string[], query: string): Omit<SearchRequest, 'limit'> => ({

@@ -3,8 +3,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 /** The path to the whole value. */
 export const wholeValue = '$';
 
-/** What a memory has of a value, in bytes: the beginning of a longer text. */
-const textBytes = 60 * 1024;
+/** What a memory has of a value, in bytes: the beginning of a longer text. Embedding models take some 8,000 tokens. */
+const textBytes = 24 * 1024;
 
 /** Values that one path leads to at most. */
 const mostValues = 1000;

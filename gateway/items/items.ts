@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import type { Call } from '@agent-workflow/protos/call';
@@ -44,16 +45,22 @@ export async function putItem(parts: ItemParts, put: PutItem): Promise<void> {
     put,
     async (before, now, call) => {
       const dueAt = ttl === undefined ? {} : { dueAt: Math.ceil(now + ttl * minuteMs) };
-      const version = (before?.version ?? 0) + 1;
+      const made = before ? { version: before.version + 1 } : { version: firstVersion(now), isNew: true };
       const { owner } = put;
       await parts.threads.putResource(
-        { kind, owner, id: toItemId(put), version, json: toContentJson(content), ...dueAt },
+        { kind, owner, id: toItemId(put), ...made, json: toContentJson(content), ...dueAt },
         call,
       );
     },
     memory,
   );
 }
+
+/**
+ * The version with which an item is made. One that was removed and made again has none that it had before, so what others have read of it neither
+ * removes nor replaces the new one.
+ */
+const firstVersion = (now: number): number => Math.ceil(now) * 1024 + randomInt(1024);
 
 /** Removes an item; one that is absent is removed already. */
 export const deleteItem = (parts: ItemParts, key: OfOwner & ItemPlace): Promise<void> =>

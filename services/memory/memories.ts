@@ -196,11 +196,16 @@ const createSearch =
     const isAffordable = createBudget<StoredMemory>(maxTokens, ({ content }) => countTokens(content));
     const fits = createBudget<StoredMemory>(pageBytes, itemBytes);
     const results: StoredMemory[] = [];
-    for await (const memory of readMemories(parts, { owner: request.owner, ids: [...scores.keys()] }, call))
-      if (isAffordable(memory) && fits(memory)) results.push(memory);
+    let isCut = false;
+    for await (const memory of readMemories(parts, { owner: request.owner, ids: [...scores.keys()] }, call)) {
+      if (!isAffordable(memory)) continue;
+      if (fits(memory)) results.push(memory);
+      else isCut = true;
+    }
     return {
       results: results.map((memory) => toItem(memory, scores.get(memory.memoryId))),
       ...(incompleteSince !== undefined && { incompleteSince }),
+      ...(isCut && { isCut }),
     };
   };
 

@@ -87,6 +87,19 @@ export function threadStoreResourcesContract(test: TestFn, { name, open, openPar
     t.deepEqual(idsOf(await dueOf(store)), ['s1']);
   });
 
+  check('an object is made with any version, and made again with another', async (t, store) => {
+    const first = write({ version: 7_000_000_000_000_000, isNew: true, dueAt: soon });
+    for (const again of [0, 1]) t.is(await store.putResource({ ...first, at: 5 + again }), 5);
+    t.is(await put(store, { version: 8_000_000_000_000_000, isNew: true }), undefined);
+    t.is(await put(store, { version: first.version + 1, at: 6, dueAt: soon }), 6);
+    t.false(await store.deleteResource(key, first.version));
+    t.true(await store.deleteResource(key, first.version + 1));
+    t.is(await put(store, { version: 50, isNew: true, dueAt: soon }), 5);
+    t.false(await store.deleteResource(key, first.version + 1));
+    t.like(await store.getResource(key), { version: 50, createdAt: 5 });
+    t.deepEqual(await dueOf(store), [{ owner, id: 's1', version: 50, dueAt: soon }]);
+  });
+
   check('of several writes of one version at once one succeeds, and is on record', async (t, store) => {
     for (const version of [1, 2, 3]) {
       const writes = Array.from({ length: 6 }, (_, index) => write({ version, at: index, dueAt: soon + index }));

@@ -6,7 +6,7 @@ import type { PutResourceRequest, ResourceCalls } from '@agent-workflow/protos/t
 import { resourcesCursors } from '../lists/cursor.ts';
 import type { ResourceKey, ResourceRecords } from '../ports/resources.ts';
 import { fromJson } from '../record/json.ts';
-import { dueBytes, markBytes, resourceBytes } from '../record/resource-rows.ts';
+import { dueBytes, makes, markBytes, resourceBytes } from '../record/resource-rows.ts';
 import type { WebhookOwners } from './webhook-owners.ts';
 
 /** The calls about objects that an owner keeps beside threads. What they mean is decided by their callers. */
@@ -27,14 +27,14 @@ export const createResourceCalls = ({
 
   putResource: async (request) => {
     refuseWrite(request);
-    const { version, json, dueAt, attemptId = randomUUID() } = request;
+    const { version, json, dueAt, isNew, attemptId = randomUUID() } = request;
     const key = keyOf(request);
     if (key.kind === 'webhook' && version === 1) await webhookOwners.add(key.owner);
     const at = now();
     const due = dueAt === undefined ? {} : { dueAt: Math.max(dueAt, at) };
-    const written = await store.putResource({ ...key, version, json, at, attempt: attemptId, ...due });
+    const written = await store.putResource({ ...key, version, isNew, json, at, attempt: attemptId, ...due });
     if (written !== undefined) return { at: written };
-    if (version > 1 && !(await store.getResource(key))) throw absent(key);
+    if (!makes({ version, isNew }) && !(await store.getResource(key))) throw absent(key);
     throw moved(key);
   },
 

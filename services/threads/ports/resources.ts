@@ -11,11 +11,11 @@ export interface ResourceKey {
 
 /** An object as it is on record. Times are in milliseconds since 1970. */
 export interface ResourceRow extends ResourceKey {
-  /** Counts the writes of the object, from 1. */
+  /** Counts the writes of the object, from the version with which it was made. */
   readonly version: number;
   /** A store does not read it. */
   readonly json: Uint8Array;
-  /** The time of version 1. */
+  /** The time of the version with which it was made. */
   readonly createdAt: number;
   /** The time of this version. */
   readonly updatedAt: number;
@@ -28,6 +28,8 @@ export interface ResourceWrite extends Omit<ResourceRow, 'createdAt' | 'updatedA
   readonly at: number;
   /** The id of this write, a UUID: made again it is known as the same. */
   readonly attempt: string;
+  /** Makes the object with this version; version 1 does so in any case. */
+  readonly isNew?: boolean | undefined;
 }
 
 /** A page of due objects begins after this one, in order of due time, owner and id. */
@@ -56,7 +58,7 @@ export interface DueResource extends DueResourceMark {
 export interface ResourceRecords {
   readonly getResource: (key: ResourceKey) => Promise<ResourceRow | undefined>;
   /**
-   * Writes the object if the stored one has one version less, or if there is none and the version is 1. Of several that write the same version
+   * Writes the object if the stored one has one version less, or if there is none and the write makes it. Of several that write the same version
    * one succeeds, and succeeds again when it is made a second time before the next version. @returns the `at` of the write that succeeded;
    * `undefined` when nothing was written.
    *

@@ -1,5 +1,5 @@
 import type { ResourceKind } from '@agent-workflow/protos/lists';
-import type { DueResource, ResourceMark, ResourceRow } from '../ports/resources.ts';
+import type { DueResource, ResourceMark, ResourceRow, ResourceWrite } from '../ports/resources.ts';
 import { keyBytes } from './row-sizes.ts';
 import type { Row } from './sql-rows.ts';
 
@@ -26,6 +26,10 @@ export const toDueResource = (row: Row): DueResource => ({
   version: Number(row['version']),
   dueAt: Number(row['due_at']),
 });
+
+/** Whether a write makes its object. */
+export const makes = ({ version, isNew = false }: Pick<ResourceWrite, 'version' | 'isNew'>): boolean =>
+  version === 1 || isNew;
 
 /** The columns of {@link toMark}. */
 export const markColumns = 'id, updated_at, due_at';

@@ -111,7 +111,7 @@ test('runs of a batch are of one graph, whatever their metadata says', async (t)
   t.is((await as('support')('POST', '/runs/batch', [run('office')])).status, 403);
 });
 
-interface Told {
+interface Received {
   readonly type: string;
   readonly id?: number;
   readonly error?: string;
@@ -128,9 +128,9 @@ test('a command on a WebSocket is authorized for the agent of its thread', async
   const params = { interrupt_id: 'x', response: 1 };
   socket.send(JSON.stringify({ id: 1, method: 'input.respond', params }));
   const [reply] = (await once(socket, 'message')) as [Buffer];
-  const told = JSON.parse(reply.toString()) as Told;
-  t.not(told.error, 'permission_denied', reply.toString());
-  t.not(told.error, 'unknown_error', reply.toString());
+  const received = JSON.parse(reply.toString()) as Received;
+  t.not(received.error, 'permission_denied', reply.toString());
+  t.not(received.error, 'unknown_error', reply.toString());
   socket.close();
   t.is((await all('POST', '/runs/cancel', { status: 'all' })).status, 204);
 });
@@ -148,8 +148,8 @@ test('a stream that was opened before its thread was there sends nothing of anot
   t.is(response.status, 200);
   const { ticket } = (await as('support')('POST', `/threads/${id}/ticket`)).body as { readonly ticket: string };
   const socket = new WebSocket(`${events.replace('http', 'ws')}?ticket=${ticket}`);
-  const told: string[] = [];
-  socket.on('message', (data: Buffer) => told.push(data.toString()));
+  const received: string[] = [];
+  socket.on('message', (data: Buffer) => received.push(data.toString()));
   await once(socket, 'open');
   socket.send(
     JSON.stringify({ id: 1, method: 'subscription.subscribe', params: { channels: ['values', 'lifecycle'] } }),
@@ -167,7 +167,7 @@ test('a stream that was opened before its thread was there sends nothing of anot
   t.false(text.includes('data:'), text.slice(0, 300));
   t.is(((await closed) as [number])[0], 4403);
   t.deepEqual(
-    told.filter((one) => one.includes('"event"')),
+    received.filter((one) => one.includes('"event"')),
     [],
   );
 });

@@ -12,7 +12,7 @@ import type {
   ResourceRow,
   ResourceWrite,
 } from '../../ports/resources.ts';
-import { markColumns, resourceBytes, resourceColumns, toMark, toResource } from '../../record/resource-rows.ts';
+import { makes, markColumns, resourceBytes, resourceColumns, toMark, toResource } from '../../record/resource-rows.ts';
 import { betweenTries } from './change/change.ts';
 import type { Row, Session, Statement } from './client/client.ts';
 import { chunksOf, mapConcurrently, pagesOf } from './rows/log.ts';
@@ -77,7 +77,7 @@ export function createResources({ session, now, deadlineMs, aside }: ResourcesOp
   };
 
   const put = async (write: ResourceWrite): Promise<number | undefined> => {
-    const before = write.version === 1 ? undefined : await readRow(session, write);
+    const before = makes(write) ? undefined : await readRow(session, write);
     // Later versions are final: only one that is being written may not be seen yet.
     if (before && before.row.version >= write.version) return timeOf(before, write);
     await note(write);
@@ -188,7 +188,7 @@ function statementOf(write: ResourceWrite): Statement {
   const { version, attempt, json, at, dueAt } = write;
   const due = dueAt === undefined ? null : long(dueAt);
   const values = [long(version), attempt, toBlob(json)];
-  return version === 1
+  return makes(write)
     ? { cql: insertRow, params: [...keyOf(write), ...values, long(at), long(at), due] }
     : { cql: updateRow, params: [...values, long(at), due, ...keyOf(write), long(version - 1)] };
 }

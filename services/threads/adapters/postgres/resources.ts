@@ -1,5 +1,6 @@
 import type { IdRange, ResourceRecords, ResourceWrite } from '../../ports/resources.ts';
 import {
+  makes,
   markColumns,
   resourceBytes,
   resourceColumns,
@@ -45,7 +46,7 @@ export const createResources = ({ query }: Session): ResourceRecords => ({
 
   putResource: async (write) => {
     const values = valuesOf(write);
-    const [written] = await query(write.version === 1 ? insertRow : updateRow, values);
+    const [written] = await query(makes(write) ? insertRow : updateRow, values);
     const [row] = written
       ? [written]
       : await query(`SELECT updated_at FROM resources ${ofKey} AND version = $4 AND attempt = $5`, values.slice(0, 5));

@@ -1,6 +1,7 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { IdRange, ResourceRecords, ResourceWrite } from '../../ports/resources.ts';
 import {
+  makes,
   markColumns,
   resourceBytes,
   resourceColumns,
@@ -69,15 +70,14 @@ function inRange({ from, after }: IdRange): { readonly where: string; readonly p
 
 export function putResource({ prepare }: Sqlite, write: ResourceWrite): number | undefined {
   const { owner, kind, id, version, attempt, json, at, dueAt = null } = write;
-  const { changes } =
-    version === 1
-      ? prepare(
-          `INSERT INTO resources (owner, kind, id, version, attempt, json, created_at, updated_at, due_at)
+  const { changes } = makes(write)
+    ? prepare(
+        `INSERT INTO resources (owner, kind, id, version, attempt, json, created_at, updated_at, due_at)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-        ).run(owner, kind, id, version, attempt, json, at, at, dueAt)
-      : prepare(
-          `UPDATE resources SET version = ?, attempt = ?, json = ?, updated_at = ?, due_at = ? ${ofKey} AND version = ?`,
-        ).run(version, attempt, json, at, dueAt, owner, kind, id, version - 1);
+      ).run(owner, kind, id, version, attempt, json, at, at, dueAt)
+    : prepare(
+        `UPDATE resources SET version = ?, attempt = ?, json = ?, updated_at = ?, due_at = ? ${ofKey} AND version = ?`,
+      ).run(version, attempt, json, at, dueAt, owner, kind, id, version - 1);
   if (changes === 1) return at;
   const same = prepare(`SELECT updated_at FROM resources ${ofKey} AND version = ? AND attempt = ?`);
   return same.get(owner, kind, id, version, attempt)?.['updated_at'] as number | undefined;
