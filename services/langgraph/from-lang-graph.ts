@@ -53,7 +53,10 @@ export function fromLangGraph(agent: LangGraphAgent, options: LangGraphOptions =
   checkGraph(graph, [...own, ...Object.keys(fields).map((name) => ['fields', name] as const)]);
   refuseReducers(fields);
   const shown = channelFields(graph, messagesKey, fields);
-  const nodes = Object.keys(graph.nodes).filter((name) => name !== START);
+  // In the order in which LangGraph merges what nodes of one super-step write, so that messages stand in the thread as in their channel.
+  const nodes = Object.keys(graph.nodes)
+    .filter((name) => name !== START)
+    .toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
   const kept: Fields = { ...shown, [keptName]: keptField };
   const builder = new StateGraph(kept);
   const route = (values: Readonly<Record<string, unknown>>): string[] => [

@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage, RemoveMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
 import { MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph';
+import { textOf } from '@agent-workflow/graph';
 import { user, walk, type Walked } from '@agent-workflow/graph/testing';
 import test from 'ava';
 import { fromLangGraph } from './from-lang-graph.ts';
@@ -17,11 +18,11 @@ const write = (text: string) => () => ({ messages: [new AIMessage({ id: text, co
 async function seenBy(
   graph: LangGraph & { invoke: (input: { messages: BaseMessage[] }) => Promise<unknown> },
   seen: string[][],
-): Promise<{ native: string[][]; ours: string[][] }> {
+): Promise<{ native: string[][]; ours: string[][]; thread: string[] }> {
   await graph.invoke({ messages: [new HumanMessage({ id: 'hi', content: 'hi' })] });
   const native = seen.splice(0);
-  await walk(fromLangGraph(graph), { context: [user('hi')] });
-  return { native, ours: seen.splice(0) };
+  const { state } = await walk(fromLangGraph(graph), { context: [user('hi')] });
+  return { native, ours: seen.splice(0), thread: state.context.map(textOf) };
 }
 
 test('nodes see messages of the step before in the order of LangGraph, also what a branch took along', async (t) => {
@@ -42,7 +43,8 @@ test('nodes see messages of the step before in the order of LangGraph, also what
     .addConditionalEdges('a', (state) => [new Send('w', state)], ['w'])
     .addEdge(['z', 'a'], 'end')
     .compile();
-  const { native, ours } = await seenBy(graph, seen);
+  const { native, ours, thread } = await seenBy(graph, seen);
+  t.deepEqual(thread, ['hi', 'from a', 'from z']);
   t.deepEqual(native.toSorted(), [
     ['end', 'hi', 'from a', 'from z'],
     ['w', 'hi', 'from a'],
