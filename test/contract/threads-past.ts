@@ -714,6 +714,30 @@ export function threadsPastContract(
 
   // Restores
 
+  check(
+    'a message that is put again after a restore has a new place: both versions can be read, forked and restored',
+    async (t, threads) => {
+      await finishedTurn(threads, 'r1');
+      const empty = await newestId(threads);
+      await threads.addMessages({ ...thread1, messages: [user('a', 'one')] }, call());
+      const first = { checkpointId: await newestId(threads), memory: await rememberThread(threads) };
+      await restore(threads, empty);
+      await threads.addMessages({ ...thread1, messages: [user('a', 'two')] }, call());
+      const second = { checkpointId: await newestId(threads), memory: await rememberThread(threads) };
+      for (const now of [first, second, first]) {
+        await restore(threads, now.checkpointId);
+        t.deepEqual(await rememberThread(threads), now.memory);
+        for (const { checkpointId, memory } of [first, second]) {
+          t.deepEqual(await readVersion(threads, checkpointId), stateOf(memory));
+          const { threadId } = await fork(threads, checkpointId, {
+            newThreadId: `fork-${await newestId(threads)}-${checkpointId}`,
+          });
+          t.deepEqual(await rememberThread(threads, threadId), memory);
+        }
+      }
+    },
+  );
+
   check('a restored thread goes on from the checkpoint, and the versions before stay readable', async (t, threads) => {
     await finishedTurn(threads, 'r1');
     const checkpointId = await newestId(threads);

@@ -320,11 +320,13 @@ function nextRead(entries: readonly PlacedEntry[], step: number): number {
   return Math.max(1, Math.min(entriesAtOnce, step * 4, Math.floor((4 * bytesAtOnce) / largest)));
 }
 
-/** What is to be put right, in parts that fit into one change. */
+/** What is to be put right, in parts that fit into one change. What goes comes first: a message that is put may have the id of one that goes. */
 function* inParts({ places }: Overlay): Generator<Overlay> {
   let part = new Map<number, Place>();
   let bytes = 0;
-  for (const [position, place] of places) {
+  const isAbsent = ([, place]: readonly [number, Place]): boolean => place.isAbsent === true;
+  const all = [...places];
+  for (const [position, place] of [...all.filter(isAbsent), ...all.filter((each) => !isAbsent(each))]) {
     part.set(position, place);
     bytes += place.entry?.json.byteLength ?? 0;
     if (part.size < entriesAtOnce && bytes < bytesAtOnce) continue;

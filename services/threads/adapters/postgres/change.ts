@@ -115,6 +115,8 @@ function applyToLog({ write }: Transaction, ref: number, contextNumber: number, 
     ...(deletedFrom === undefined
       ? []
       : [write('DELETE FROM messages WHERE ref = $1 AND position >= $2', [ref, deletedFrom])]),
+    // Before the messages that are put: one of them may have had its id.
+    ...(deleted.length > 0 ? [write(`DELETE FROM messages WHERE ${at}`, [ref, deleted])] : []),
     ...inBatches(lastOfEach(messages)).map((batch) =>
       write(
         `INSERT INTO messages (ref, in_context, version, position, message_id, json)
@@ -133,7 +135,6 @@ function applyToLog({ write }: Transaction, ref: number, contextNumber: number, 
     ...(removedFromContext.length > 0
       ? [write(`UPDATE messages SET in_context = 0 WHERE ${at}`, [ref, removedFromContext])]
       : []),
-    ...(deleted.length > 0 ? [write(`DELETE FROM messages WHERE ${at}`, [ref, deleted])] : []),
   ];
 }
 

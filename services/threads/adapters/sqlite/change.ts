@@ -65,6 +65,10 @@ function applyToLog(
   }
   if (change.deletedFrom !== undefined)
     db.prepare('DELETE FROM messages WHERE ref = ? AND position >= ?').run(ref, change.deletedFrom);
+  // Before the messages that are put: one of them may have had its id.
+  for (const position of change.deleted ?? []) {
+    db.prepare('DELETE FROM messages WHERE ref = ? AND position = ?').run(ref, position);
+  }
   for (const message of change.messages ?? []) {
     db.prepare(
       `INSERT INTO messages (ref, position, message_id, json, in_context, version) VALUES (?, ?, ?, ?, ?, ?)
@@ -80,9 +84,6 @@ function applyToLog(
     db.prepare('UPDATE messages SET in_context = 0 WHERE ref = ? AND position = ?').run(ref, position);
   }
   closeGaps(db, ref, change.removedFromContext ?? []);
-  for (const position of change.deleted ?? []) {
-    db.prepare('DELETE FROM messages WHERE ref = ? AND position = ?').run(ref, position);
-  }
 }
 
 function applyToCheckpoints(db: Sqlite, ref: number, change: Change): void {
