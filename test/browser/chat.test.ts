@@ -375,6 +375,8 @@ browserTest('a message of another tab and its answer stand in both tabs', async 
   await other.goto(page.url());
   await saw(other, 'The first half,');
   await send(other, 'quick');
+  // It is accepted before the first run ends: the other tab looks for what comes next then.
+  await other.getByRole('list', { name: 'Messages that wait for their run' }).getByText('quick').waitFor();
   gate.open();
   await saw(other, 'You said quick.');
   await saw(page, 'and the second.');

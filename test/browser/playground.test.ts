@@ -74,6 +74,7 @@ browserTest('on a phone the bar has four views and More, and More the others, th
   t.true(boxes.every((box) => box !== null && box.height >= 40 && box.x + box.width <= sizes.phone.width));
   await more.click();
   const dialog = page.getByRole('dialog', { name: 'More' });
+  await dialog.getByRole('link', { name: 'Docs' }).waitFor();
   const rest = views.filter((view) => !firstViews.includes(view));
   t.deepEqual(await dialog.getByRole('link').allInnerTexts(), [...rest, 'Docs']);
   await dialog.getByRole('button', { name: 'Change token' }).waitFor();
