@@ -1079,6 +1079,8 @@ export interface Run {
   readonly question?: string;
   /** The how manieth run of its thread it is: 1 for the first that was accepted. Absent of runs that were accepted before this was counted. */
   readonly ordinal?: number;
+  /** The run that answers what this one asked: the last that was accepted with an answer. Absent while there is none. */
+  readonly resumedBy?: string;
 }
 
 export interface ListRunRequestsRequest {

@@ -345,6 +345,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
       status: 'failed',
       updatedAt: 9,
       resumes: 'r0',
+      resumedBy: 'r2',
       end,
       usage: '[{"model":"ä"}]',
       options: bytes('{"tools":[]}'),
@@ -355,6 +356,30 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     const [listed] = await store.listRuns(key, { limit: 1, offset: 0 });
     t.is(listed?.usage, ended.usage);
   });
+
+  check(
+    'the run that the head names as interrupted is read with it, and answered without its other parts',
+    async (t, store) => {
+      const asked = run('r1', { status: 'interrupted', options: bytes('{"tools":[1]}') });
+      const foreign = { owner: 'u:bob', threadId: 't1' };
+      const head = { ...newHead, interruptedRun: 'r1' };
+      await put(store, { head, runs: [asked] });
+      await put(store, { head, runs: [asked] }, foreign);
+      const found = await store.change(key, { interruptedRun: true }, ({ runs }) => ({ reply: [...runs.values()] }));
+      t.deepEqual(found, [asked]);
+      await store.change(key, { interruptedRun: true }, ({ runs }) => ({
+        change: {
+          head: { ...newHead, version: 2 },
+          runs: [run('r2')],
+          answered: { ...(runs.get('r1') ?? asked), resumedBy: 'r2' },
+        },
+        reply: undefined,
+      }));
+      t.deepEqual(await store.getRun(owner, 'r1'), { ...asked, resumedBy: 'r2' });
+      t.is((await store.getRun(foreign.owner, 'r1'))?.resumedBy, undefined);
+      t.deepEqual(await store.change(key, { interruptedRun: true }, ({ runs }) => ({ reply: runs.size })), 0);
+    },
+  );
 
   check('owners may use the same thread, message and run ids without meeting', async (t, store) => {
     const foreign = { owner: 'u:bob', threadId: 't1' };

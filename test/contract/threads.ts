@@ -357,6 +357,40 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     t.is((await threads.getRun({ owner, runId: 'r1' }, call())).status, 'interrupted');
   });
 
+  check('a run that is answered names the run that answers it from the acceptance on', async (t, threads) => {
+    const resumedBy = async (runId: string) => (await threads.getRun({ owner, runId }, call())).resumedBy;
+    await interruptedTurn(threads, 'r1');
+    t.is(await resumedBy('r1'), undefined);
+    await accept(threads, 'r2', answering('c2'));
+    t.is(await resumedBy('r1'), 'r2');
+    const { openCalls, next, epoch } = await claim(threads, 'r2');
+    await commit(threads, 'r2', epoch, { openCalls, next, end: interrupted });
+    await accept(threads, 'r3', answering('c1'));
+    await claim(threads, 'r3');
+    t.deepEqual([await resumedBy('r1'), await resumedBy('r2'), await resumedBy('r3')], ['r2', 'r3', undefined]);
+    const { runs } = await threads.listOwnRuns({ owner, limit: 10, statuses: [] }, call());
+    t.deepEqual(runs.map(({ runId, resumedBy: by }) => [runId, by]).toSorted(), [
+      ['r1', 'r2'],
+      ['r2', 'r3'],
+      ['r3', undefined],
+    ]);
+  });
+
+  check('a new user message answers nothing: no run names it', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2');
+    await claim(threads, 'r2');
+    t.is((await threads.getRun({ owner, runId: 'r1' }, call())).resumedBy, undefined);
+  });
+
+  check('an answer that is stopped before it began leaves its place to the next one', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2', answering('c1', 'c2'));
+    await threads.endRun({ owner, runId: 'r2', status: 'stopped' }, call());
+    await accept(threads, 'r3', answering('c1', 'c2'));
+    t.is((await threads.getRun({ owner, runId: 'r1' }, call())).resumedBy, 'r3');
+  });
+
   check('answers to some calls leave the others open, run after run', async (t, threads) => {
     await interruptedTurn(threads, 'r1');
     await accept(threads, 'r2', answering('c2'));

@@ -113,6 +113,8 @@ export interface Run {
   readonly ended_at?: string;
   /** The interrupted run that this one continues, or the failed one that it tries again. */
   readonly resumes?: string;
+  /** Of an interrupted run: the run that answers what this one asked. */
+  readonly resumed_by?: string;
   /** Of an interrupted run: the first deadline of its questions, while that counts. */
   readonly deadline?: string;
   /** When a sleeping run continues. */

@@ -157,6 +157,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       newRun: { runId: request.runId, isNew: request.runIdIsNew === true },
       isNewThread: request.threadIdIsNew === true,
       activeRun: takesPlace(request) || request.resume !== undefined,
+      interruptedRun: true,
       messages: idsOf(request.messages),
       ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
     };
@@ -208,7 +209,7 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const timed = (claimed: ClaimedRun): ClaimedRun => ({ ...claimed, now: now() });
       const key = keyOf(request);
       const messages = inputIds(await knownRun(store, request.owner, request.runId));
-      const reads = { runs: [request.runId], messages };
+      const reads = { runs: [request.runId], messages, interruptedRun: true };
       const outcome = await byKnown(key, ({ routings, resumed, held }) =>
         changeOnRequest({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
           decideClaim(request, snapshot, { now: now(), routings, resumed, held }),

@@ -74,18 +74,19 @@ const rowBytes = 100;
 const otherRows = 8;
 
 /** The rows of a change where a store has the most: two of each message and of each run. Each has the key of its thread. */
-const rowsWritten = ({ messages = none, fields = {}, deleted = none, runs = none }: Change): number =>
-  2 * (messages.length + runs.length) + Object.keys(fields).length + deleted.length + otherRows;
+const rowsWritten = ({ messages = none, fields = {}, deleted = none, runs = none, answered }: Change): number =>
+  2 * (messages.length + runs.length + (answered ? 1 : 0)) + Object.keys(fields).length + deleted.length + otherRows;
 
 /** What a change writes beside its undo. */
 function bytesWritten(change: Change, { owner, threadId }: ThreadKey): number {
-  const { messages = none, fields = {}, runs = none, head, checkpoint } = change;
+  const { messages = none, fields = {}, runs = none, answered, head, checkpoint } = change;
   const keyBytes = Buffer.byteLength(owner) + Buffer.byteLength(threadId);
   let bytes = rowsWritten(change) * (keyBytes + rowBytes);
   for (const { json } of messages) bytes += json.byteLength;
   for (const name in fields) bytes += fields[name]?.byteLength ?? 0;
   for (const { options, input, end } of runs)
     bytes += options.byteLength + (input?.byteLength ?? 0) + Buffer.byteLength(end?.interruptsJson ?? '');
+  bytes += Buffer.byteLength(answered?.end?.interruptsJson ?? '');
   return bytes + (head.progress?.byteLength ?? 0) + (checkpoint?.metadata?.byteLength ?? 0);
 }
 

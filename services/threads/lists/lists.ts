@@ -165,6 +165,7 @@ export const toProtoRun = (owner: string, run: RunRow, head: OwnRunRow['head']):
   createdAt: run.createdAt,
   updatedAt: run.updatedAt,
   ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
+  ...(run.resumedBy === undefined ? {} : { resumedBy: run.resumedBy }),
   ...(run.end === undefined ? {} : { end: run.end }),
   ...(run.usage === undefined ? {} : { usageJson: run.usage }),
   isNewThread: run.isNewThread,

@@ -33,6 +33,8 @@ export interface Snapshot {
 export interface Change {
   readonly head: Head;
   readonly runs?: readonly RunRecord[];
+  /** A run that is on record and not among `runs`: of it only `resumedBy` is written. */
+  readonly answered?: RunRecord;
   /** Field name to JSON value; `undefined` clears the field. */
   readonly fields?: Readonly<Record<string, Uint8Array | undefined>>;
   /** Put at their positions, in log and context: all of them before `deletedFrom`. With `checkpoint` they get the version of the head, or that of `passed`. */
@@ -106,6 +108,8 @@ export interface Reads {
   readonly isNewThread?: boolean;
   /** The run that holds the thread, whatever its id. */
   readonly activeRun?: boolean;
+  /** The run whose questions the thread waits to be answered, whatever its id. */
+  readonly interruptedRun?: boolean;
   /** Ids of messages. */
   readonly messages?: readonly string[];
   /** Names of fields, or all of them. */

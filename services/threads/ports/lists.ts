@@ -43,6 +43,7 @@ export type RunRow = Pick<
   | 'createdAt'
   | 'updatedAt'
   | 'resumes'
+  | 'resumedBy'
   | 'end'
   | 'wakeAt'
   | 'usage'

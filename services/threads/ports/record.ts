@@ -106,6 +106,8 @@ export interface RunRecord {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly resumes?: string;
+  /** The run that answers what this one asked: the last that was accepted with an answer. Absent while there is none. */
+  readonly resumedBy?: string;
   readonly end?: RunEnd;
   /** The tokens by model that its committed steps have taken: a JSON array that the record does not read. Absent: none. */
   readonly usage?: string;

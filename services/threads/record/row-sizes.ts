@@ -47,12 +47,13 @@ const longestTitle = 1026;
 export const ownRunBytes = (run: OwnRunRow): number =>
   runBytes(run) + titleBytes(run.head) + listBytes(nodesOf(run, run.head));
 
-export const runBytes = ({ runId, threadId, requestId, resumes, end, usage, revision }: RunRow): number =>
+export const runBytes = ({ runId, threadId, requestId, resumes, resumedBy, end, usage, revision }: RunRow): number =>
   frameBytes +
   textBytes(runId) +
   textBytes(threadId) +
   textBytes(requestId) +
   textBytes(resumes) +
+  textBytes(resumedBy) +
   textBytes(usage) +
   textBytes(revision) +
   (end ? Buffer.byteLength(JSON.stringify(end)) : 0);

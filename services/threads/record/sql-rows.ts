@@ -92,7 +92,7 @@ export const toRun = (row: Row): RunRecord => ({
 /** The columns of {@link toRunRow}. */
 export const runColumns =
   'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end", usage, ' +
-  "CASE WHEN status = 'sleeping' THEN wake_at END AS wake_at, served_by, priority, started_at, ordinal";
+  "CASE WHEN status = 'sleeping' THEN wake_at END AS wake_at, served_by, priority, started_at, ordinal, resumed_by";
 
 export const toRunRow = (row: Row): RunRow => ({
   runId: row['run_id'] as string,
@@ -111,6 +111,7 @@ export const toRunRow = (row: Row): RunRow => ({
   ...optional('priority', row['priority'] as number | null),
   ...optional('startedAt', row['started_at'] as number | null),
   ...optional('ordinal', row['ordinal'] as number | null),
+  ...optional('resumedBy', row['resumed_by'] as string | null),
 });
 
 /** What {@link toOwnRunRow} needs of a thread beside {@link runColumns}, for a join on `thread_ref`. */

@@ -11,7 +11,7 @@ import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
 import { agentOf, newHead } from '../record/head.ts';
 import { withTitle } from '../record/title.ts';
-import { claim, goneNode, matchesInterrupts, namesQuestion, waitsAtGone } from './claim.ts';
+import { answeredBy, claim, goneNode, matchesInterrupts, namesQuestion, waitsAtGone } from './claim.ts';
 import { endRun, withoutRun } from './commit.ts';
 import { versionConflict } from '../state/write.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
@@ -154,7 +154,7 @@ function begin(
   // Also a run that a worker claims later is claimed here, for trial: what that claim would refuse, the acceptance refuses.
   const { change, reply, refusal } = claim({ owner, head, run, input, hasNewInput, worker, snapshot, now });
   if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
-  if (!isClaimed) return beginQueued(request, free, servedRun(newRun, free), { now, input: given.messages });
+  if (!isClaimed) return beginQueued(request, free, servedRun(newRun, free), { now, input: given.messages, snapshot });
   refuseUnmatched(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
@@ -192,7 +192,11 @@ function beginQueued(
   request: AcceptRunRequest,
   head: Head,
   run: RunRecord,
-  { now, input }: { readonly now: number; readonly input: readonly MessageEntry[] },
+  {
+    now,
+    input,
+    snapshot,
+  }: { readonly now: number; readonly input: readonly MessageEntry[]; readonly snapshot: Snapshot },
 ): { readonly change: Change; readonly reply: AcceptRunReply } {
   refuseUnmatched(request, head);
   const { runId } = run;
@@ -204,8 +208,10 @@ function beginQueued(
     activeStatus: 'queued',
     claims: 0,
   };
+  const { answers, hasNewInput, resume } = request;
+  const answered = answeredBy(head, { runId, answers, hasNewInput, resume: resume?.keys }, snapshot);
   return {
-    change: { head: active, runs: [{ ...run, input: toInput(input) }] },
+    change: { head: active, runs: [{ ...run, input: toInput(input) }], ...answered },
     reply: replyFor(run, active),
   };
 }
@@ -221,7 +227,7 @@ function beginAfter(
   const free = fixFor(request, head, routings);
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(run, undefined), otherRevision } };
-  const begun = beginQueued(request, free, servedRun(run, free), { now, input: given.messages });
+  const begun = beginQueued(request, free, servedRun(run, free), { now, input: given.messages, snapshot });
   const both = { ...change, ...begun.change };
   if (!stopped) {
     refuseLargeRestore(both, request);

@@ -267,7 +267,11 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
     startedAt: run.startedAt ?? now,
     ...(resumes === undefined ? {} : { resumes }),
   };
-  const written = { head: claimed, runs: [record], messages, ...(!retried && leftBehind(head)) };
+  const written = {
+    ...{ head: claimed, runs: [record], messages },
+    ...(!retried && leftBehind(head)),
+    ...(!refused && answeredBy(head, { ...run, hasNewInput }, snapshot)),
+  };
   const change = withCheckpoint(written, head, snapshot, {
     source: 'input',
     runId: run.runId,
@@ -318,6 +322,17 @@ type Continuing = Pick<RunRecord, 'answers' | 'hasNewInput'> & { readonly resume
 function startsAnew(head: Head, { answers, hasNewInput, resume }: Continuing): boolean {
   if (!hasNewInput || resume !== undefined) return false;
   return answers.length === 0 || unanswered(head, answers).length > 0;
+}
+
+/** The interrupted run that is answered, with the name of the run that answers it; nothing where the run begins anew. */
+export function answeredBy(
+  head: Head,
+  run: Continuing & Pick<RunRecord, 'runId'>,
+  { runs }: Snapshot,
+): Pick<Change, 'answered'> {
+  const asked = runs.get(head.interruptedRun ?? '');
+  if (asked?.status !== 'interrupted' || startsAnew(head, run)) return {};
+  return { answered: { ...asked, resumedBy: run.runId } };
 }
 
 function unanswered({ openCalls }: Head, answers: readonly string[]): readonly OpenCall[] {

@@ -56,8 +56,9 @@ export function decidePassDeadline(
     now,
   );
   if (!change) return { reply: { runId: reply.runId, isEarly: false } };
+  const { answered, ...rest } = change;
   return {
-    change: { ...change, runs: [...(change.runs ?? []), withoutDeadline(asking)] },
+    change: { ...rest, runs: [...(rest.runs ?? []), withoutDeadline(answered ?? asking)] },
     reply: startedReply(reply.runId, change.head),
   };
 }

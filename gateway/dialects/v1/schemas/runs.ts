@@ -98,6 +98,9 @@ export const Run = objectOf('Run', 'A run.', {
       'The interrupted run that this one continues, or the failed one that it tries again; absent when there is none',
     ),
   ),
+  resumed_by: Type.Optional(
+    text('Of an interrupted run: the run that answers what this one asked; absent while none was accepted'),
+  ),
   deadline: Type.Optional(
     time('When an interrupted run goes on without an answer: the first deadline of its questions, while that counts'),
   ),

@@ -23,6 +23,7 @@ export async function applyChange(
     ...applyToFields(transaction, ref, change),
     ...applyToLog(transaction, ref, contextNumber, change),
     ...(change.runs ?? []).map((run) => putRun(transaction, { ...key, ref, agent: change.head.agent }, run)),
+    ...(change.answered ? [putAnswered(transaction, key.owner, ref, change.answered)] : []),
     ...(change.applies ? putApplied(transaction, ref, change.applies) : []),
     ...(change.dropToolCallsOf === undefined ? [] : [transaction.write(dropToolCalls, [ref, change.dropToolCallsOf])]),
     ...(change.toolCall ? putToolCall(transaction, ref, change.toolCall) : []),
@@ -157,7 +158,7 @@ async function putRun({ write }: Transaction, { owner, ref, agent }: ThreadOfRun
      ON CONFLICT (owner, run_id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at,
        resumes = excluded.resumes, "end" = excluded."end", options = excluded.options, input = excluded.input, output_from = excluded.output_from,
        output_to = excluded.output_to, wake_at = excluded.wake_at, usage = excluded.usage,
-       served_by = excluded.served_by, started_at = excluded.started_at
+       served_by = excluded.served_by, started_at = excluded.started_at, resumed_by = excluded.resumed_by
        WHERE runs.ref = excluded.ref`,
     Object.values(values),
   );
@@ -165,6 +166,19 @@ async function putRun({ write }: Transaction, { owner, ref, agent }: ThreadOfRun
   const [written] = await Promise.all([putting, dropping]);
   if (written === 0) throw conflict(`run "${run.runId}" belongs to another thread`);
 }
+
+const putAnswered = (
+  { write }: Transaction,
+  owner: string,
+  ref: number,
+  { runId, resumedBy }: RunRecord,
+): Promise<unknown> =>
+  write('UPDATE runs SET resumed_by = $1 WHERE owner = $2 AND run_id = $3 AND ref = $4', [
+    resumedBy ?? null,
+    owner,
+    runId,
+    ref,
+  ]);
 
 /** The requests that are forgotten at most for each that comes: more than one, so that none stay that are due. */
 const forgottenAtOnce = 4;

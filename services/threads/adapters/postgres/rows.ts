@@ -130,6 +130,7 @@ export const runValues = (run: RunRecord): Readonly<Record<string, Param>> => ({
   priority: run.priority ?? null,
   started_at: run.startedAt ?? null,
   ordinal: run.ordinal ?? null,
+  resumed_by: run.resumedBy ?? null,
 });
 
 export const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });

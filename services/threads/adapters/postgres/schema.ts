@@ -216,4 +216,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE checkpoints ADD COLUMN trace bytea, ADD COLUMN trace_content bytea',
   // How many runs were accepted on the thread, and the how manieth a run is.
   'ALTER TABLE threads ADD COLUMN run_count bigint; ALTER TABLE runs ADD COLUMN ordinal bigint',
+  // The run that answers what a run asked.
+  'ALTER TABLE runs ADD COLUMN resumed_by text',
 ];

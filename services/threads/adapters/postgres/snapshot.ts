@@ -43,9 +43,10 @@ export async function lockThread(
     transaction.query(sql, [owner, threadId, ...params]);
   const none: Promise<readonly Row[]> = Promise.resolve([]);
   const { runs = [], messages = [], fields = [], toolCall, request } = reads;
+  const { activeRun = false, interruptedRun = false } = reads;
   const [heads, runRows, entryRows, fieldRows, contextRows, toolCallRows, appliedRows] = await Promise.all([
     query('SELECT * FROM threads WHERE owner = $1 AND thread_id = $2 FOR UPDATE'),
-    runs.length === 0 && !reads.activeRun ? none : query(selectRuns, runs, reads.activeRun === true),
+    runs.length === 0 && !activeRun && !interruptedRun ? none : query(selectRuns, runs, activeRun, interruptedRun),
     messages.length === 0 ? none : query(selectEntries, messages),
     fields === 'all' ? query(selectAllFields) : fields.length === 0 ? none : query(selectFields, fields.map(hashOf)),
     reads.context ? query(selectContext) : none,
@@ -76,7 +77,7 @@ export async function lockThread(
 const emptySnapshot: Snapshot = { head: undefined, runs: new Map(), entries: new Map(), fields: {}, context: [] };
 
 const selectRuns = `SELECT x.* ${ofThread('runs')} AND x.owner = t.owner
-  AND (x.run_id = ANY($3::text[]) OR ($4::boolean AND x.run_id = t.active_run))`;
+  AND (x.run_id = ANY($3::text[]) OR ($4::boolean AND x.run_id = t.active_run) OR ($5::boolean AND x.run_id = t.interrupted_run))`;
 const selectEntries = `SELECT x.position, x.message_id, x.json, ${isInContext} AS is_in_context ${ofThread('messages')}
   AND left(x.message_id, 256) IN (SELECT left(id, 256) FROM unnest($3::text[]) AS id) AND x.message_id = ANY($3::text[])`;
 export const selectAllFields = `SELECT x.name, x.json ${ofThread('fields')}`;

@@ -1,3 +1,4 @@
+import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '../../ports/changes.ts';
@@ -28,6 +29,7 @@ export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadK
     putRun(db, { ref, owner, agent: change.head.agent }, run);
     if (run.end && run.status !== 'failed' && known?.hasToolCalls) dropToolCalls(db, ref, run.runId);
   }
+  if (change.answered) putAnswered(db, ref, owner, change.answered);
   if (change.dropToolCallsOf !== undefined) dropToolCalls(db, ref, change.dropToolCallsOf);
   if (change.applies) putApplied(db, ref, change.applies);
   if (change.toolCall) putToolCall(db, ref, change.toolCall);
@@ -98,6 +100,11 @@ function applyToCheckpoints(db: Sqlite, ref: number, change: Change): void {
   if (change.dropCheckpointsTo !== undefined)
     db.prepare('DELETE FROM checkpoints WHERE ref = ? AND version <= ?').run(ref, change.dropCheckpointsTo);
 }
+
+const putAnswered = (db: Sqlite, ref: number, owner: string, { runId, resumedBy }: RunRecord): unknown =>
+  db
+    .prepare('UPDATE runs SET resumed_by = ? WHERE owner = ? AND run_id = ? AND ref = ?')
+    .run(resumedBy ?? null, owner, toStoredId(runId), ref);
 
 /** About one in so many that come forgets those that are due, up to four times as many, so that none of them stay. */
 const forgottenEvery = 16;
@@ -188,7 +195,7 @@ const newRun = `INSERT INTO runs (owner, ref, agent, ${columnsOfRun.join(', ')})
   ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
     "end" = excluded."end", options = excluded.options, input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to,
     wake_at = excluded.wake_at, usage = excluded.usage, served_by = excluded.served_by,
-    started_at = excluded.started_at
+    started_at = excluded.started_at, resumed_by = excluded.resumed_by
     WHERE ref = excluded.ref`;
 
 function putRun(db: Sqlite, { ref, owner, agent }: ThreadOfRun, run: RunRecord): void {

@@ -159,6 +159,7 @@ export const columnsOfRun = [
   'priority',
   'started_at',
   'ordinal',
+  'resumed_by',
 ];
 
 export const selectedRun = columnsOfRun.map((name) => `runs.${name}`).join(', ');
@@ -187,6 +188,7 @@ export const fromRun = (run: RunRecord): (string | number | Uint8Array | null)[]
   run.priority ?? null,
   run.startedAt ?? null,
   run.ordinal ?? null,
+  run.resumedBy ?? null,
 ];
 
 export type ColumnsOfRun = readonly [
@@ -213,12 +215,13 @@ export type ColumnsOfRun = readonly [
   priority: number | null,
   startedAt: number | null,
   ordinal: number | null,
+  resumedBy: string | null,
 ];
 
 export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   const [runId, requestId, status, granularity, isNewThread, createdAt, updatedAt, resumes, end, ...given] = columns;
   const [options, input, answers, hasNewInput, resume, outputFrom, outputTo, wakeAt, usage, ...last] = given;
-  const [revision, webhook, priority, startedAt, ordinal] = last;
+  const [revision, webhook, priority, startedAt, ordinal, resumedBy] = last;
   const run: { -readonly [K in keyof RunRecord]: RunRecord[K] } = {
     runId: fromStoredId(runId),
     threadId,
@@ -245,6 +248,7 @@ export function toRun(threadId: string, columns: ColumnsOfRun): RunRecord {
   if (priority !== null) run.priority = priority;
   if (startedAt !== null) run.startedAt = startedAt;
   if (ordinal !== null) run.ordinal = ordinal;
+  if (resumedBy !== null) run.resumedBy = resumedBy;
   return run;
 }
 

@@ -222,4 +222,6 @@ export const migrations: readonly string[] = [
   'ALTER TABLE checkpoints ADD COLUMN trace BLOB; ALTER TABLE checkpoints ADD COLUMN trace_content BLOB',
   // How many runs were accepted on the thread, and the how manieth a run is.
   'ALTER TABLE threads ADD COLUMN run_count INTEGER; ALTER TABLE runs ADD COLUMN ordinal INTEGER',
+  // The run that answers what a run asked.
+  'ALTER TABLE runs ADD COLUMN resumed_by TEXT',
 ];

@@ -122,11 +122,12 @@ function readRuns(
   db: Sqlite,
   { ref, head, run: first }: FoundThread,
   { owner, threadId }: ThreadKey,
-  { runs: [, ...others] = [], activeRun }: Reads,
+  { runs: [, ...others] = [], activeRun, interruptedRun }: Reads,
 ): Snapshot['runs'] {
   const runs = new Map<string, RunRecord>();
   if (first) runs.set(first.runId, first);
   if (activeRun && head.activeRun !== undefined) others.push(head.activeRun);
+  if (interruptedRun && head.interruptedRun !== undefined) others.push(head.interruptedRun);
   for (const runId of others) {
     const row = arraysOf(db.prepare(runOf)).get(owner, toStoredId(runId), ref) as ColumnsOfRun | undefined;
     if (row) runs.set(runId, toRun(threadId, row));

@@ -72,6 +72,7 @@ export const toRunItem = (run: Run): Record<string, unknown> => ({
   ...(run.startedAt !== undefined && { started_at: new Date(run.startedAt).toISOString() }),
   ...(run.end && { ended_at: new Date(run.updatedAt).toISOString() }),
   resumes: run.resumes,
+  resumed_by: run.resumedBy,
   ...(run.wakeAt !== undefined && {
     [run.status === 'interrupted' ? 'deadline' : 'wake_at']: new Date(run.wakeAt).toISOString(),
   }),

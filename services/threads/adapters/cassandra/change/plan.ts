@@ -81,6 +81,7 @@ export function plan({ key, seen, knownRuns, change }: Decided, options: PlanOpt
     ...fieldRows(change, noted),
     ...logRows(change),
     ...(change.runs ?? []).flatMap((run) => runRows(run, knownRuns.get(run.runId))),
+    ...(change.answered ? runRows(change.answered, change.answered) : []),
     ...checkpointRows(change, options.checkpointTtl),
     ...otherRows(change),
   ];

@@ -70,9 +70,19 @@ export function createRecent(): Recent {
 }
 
 function recalled(known: Known, reads: Reads): Sight | undefined {
-  const { runs = [], messages = [], fields = [], activeRun, context, undosOfActiveRun, toolCall, isFenced } = reads;
+  const {
+    runs = [],
+    messages = [],
+    fields = [],
+    activeRun,
+    interruptedRun,
+    context,
+    undosOfActiveRun,
+    toolCall,
+    isFenced,
+  } = reads;
   if (!isFenced || messages.length > 0 || fields === 'all') return undefined;
-  if (activeRun || context || undosOfActiveRun || toolCall) return undefined;
+  if (activeRun || interruptedRun || context || undosOfActiveRun || toolCall) return undefined;
   if (!runs.every((id) => known.runs.has(id))) return undefined;
   if (!fields.every((name) => known.hasAllFields || known.fields.has(name))) return undefined;
   const values = fields.flatMap((name) => {

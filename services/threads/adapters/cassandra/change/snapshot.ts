@@ -134,8 +134,8 @@ interface Known {
 async function complete(session: Session, known: Known): Promise<Snapshot> {
   const { reads, seen, rows } = known;
   const rowsOf = (kind: number): readonly Row[] => rows.filter((row) => row['kind'] === kind);
-  const [active, entries, fields] = await Promise.all([
-    readActive(session, known),
+  const [others, entries, fields] = await Promise.all([
+    readByHead(session, known),
     readNamedEntries(session, known, rowsOf(kinds.messageId)),
     reads.fields === 'all' ? readFields(session, known) : rowsOf(kinds.field),
     reads.undosOfActiveRun && readUndos(session, known, reads.undosOfActiveRun()),
@@ -143,7 +143,7 @@ async function complete(session: Session, known: Known): Promise<Snapshot> {
   const toolCall = reads.toolCall && toToolCall(reads.toolCall, rowsOf(kinds.toolCall)[0]);
   return {
     head: seen.head,
-    runs: new Map([...rowsOf(kinds.run).map(toRun), ...active].map((run) => [run.runId, run])),
+    runs: new Map([...rowsOf(kinds.run).map(toRun), ...others].map((run) => [run.runId, run])),
     entries,
     fields: toFields(fields, seen.layout?.generation),
     context: reads.context ? contextPositions(seen.layout) : [],
@@ -168,11 +168,14 @@ export const toFields = (rows: readonly Row[], generation: number | undefined): 
 
 const selectRun = `SELECT at, run, options, input FROM thread WHERE ${ofThread} AND kind = ${kinds.run} AND n = 0 AND id = ?`;
 
-async function readActive(session: Session, { key, reads, seen, watch }: Known): Promise<readonly RunRecord[]> {
-  const runId = reads.activeRun ? seen.head?.activeRun : undefined;
-  if (runId === undefined || reads.runs?.includes(runId)) return [];
-  const rows = watch.saw(await session.read({ cql: selectRun, params: [key.owner, key.threadId, runId] }));
-  return rows.map(toRun);
+/** The runs that are asked for as those that the head names. */
+async function readByHead(session: Session, { key, reads, seen, watch }: Known): Promise<readonly RunRecord[]> {
+  const ids = [reads.activeRun && seen.head?.activeRun, reads.interruptedRun && seen.head?.interruptedRun];
+  const missing = ids.filter((id) => typeof id === 'string').filter((id) => !reads.runs?.includes(id));
+  const rows = await mapConcurrently(missing, async (runId) =>
+    watch.saw(await session.read({ cql: selectRun, params: [key.owner, key.threadId, runId] })),
+  );
+  return rows.flat().map(toRun);
 }
 
 /** The position of an id may hold another message by now, or none: only the id of the entry itself decides. */
