@@ -11,7 +11,7 @@ import { CopyId } from '../../ui/patterns/copy-id.tsx';
 import { Failure } from '../../ui/patterns/failure.tsx';
 import { RelativeTime } from '../../ui/patterns/relative-time.tsx';
 import { StatusDot } from '../../ui/patterns/status-dot.tsx';
-import { causeOf } from './trace/cause.ts';
+import { causeOf, reasonBeside } from './trace/cause.ts';
 import type { FollowedRun } from './followed-run.ts';
 import { factsOf } from './listed-runs.ts';
 import { statusOf, type RunLog } from './log/run-log.ts';
@@ -213,7 +213,9 @@ function Cause({ run, trace }: { readonly run: Run; readonly trace: KnownTrace |
   if (!error) return null;
   const node = trace && firstChosen(trace.tree, true, 0);
   const tries = trace ? triesText(trace) : '';
-  const cause = causeOf(error, node && thrownOf(node));
+  const thrown = node && thrownOf(node);
+  const cause = causeOf(error, thrown);
+  const reason = reasonBeside(error, thrown);
   return (
     <p class="run-cause">
       <Icon name="warn" />
@@ -223,7 +225,13 @@ function Cause({ run, trace }: { readonly run: Run; readonly trace: KnownTrace |
             <b>{error.node}</b> failed{tries}:{' '}
           </>
         )}
-        {cause.length > maxCause ? `${cause.slice(0, maxCause)} …` : cause} <code>{error.reason ?? error.code}</code>
+        {cause.length > maxCause ? `${cause.slice(0, maxCause)} …` : cause}
+        {reason !== undefined && (
+          <>
+            {' '}
+            <code>{reason}</code>
+          </>
+        )}
       </span>
       {node && (
         <button

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { causeOf } from './cause.ts';
+import { causeOf, reasonBeside } from './cause.ts';
 
 const node = 'pay';
 const hidden = { node, message: 'node "pay" failed: an unexpected error, which is in the log of the service' };
@@ -16,4 +16,13 @@ test('a sentence that holds what was thrown is not replaced by it', (t) => {
   const open = { node, message: 'node "pay" failed: the bank says: no money' };
   t.is(causeOf(open, { name: 'UserError', message: 'no money', stack }), 'the bank says: no money');
   t.is(causeOf(open, { name: 'Error', message: '', stack }), 'the bank says: no money');
+});
+
+test('a word stands beside a cause only where it says more', (t) => {
+  const thrown = { name: 'Error', message: 'no money', stack };
+  t.is(reasonBeside({ code: 'NODE_ERROR', reason: 'unexpected' }, thrown), undefined);
+  t.is(reasonBeside({ code: 'NODE_ERROR' }, thrown), undefined);
+  t.is(reasonBeside({ code: 'NODE_ERROR', reason: 'unexpected' }, undefined), 'unexpected');
+  t.is(reasonBeside({ code: 'NODE_ERROR', reason: 'rate_limited' }, thrown), 'rate_limited');
+  t.is(reasonBeside({ code: 'RUN_STEPS' }, undefined), 'RUN_STEPS');
 });

@@ -13,3 +13,12 @@ export function causeOf({ message, node = '' }: Pick<RunError, 'message' | 'node
   const opening = `node "${node}" failed: `;
   return message.startsWith(opening) ? message.slice(opening.length) : message;
 }
+
+/** The short word for why a run failed that stands beside its cause; `undefined` where the cause says more than the word does. */
+export function reasonBeside(
+  { reason, code }: { readonly reason?: string; readonly code?: string },
+  thrown: Thrown | undefined,
+): string | undefined {
+  const isVague = reason === undefined || reason === 'unexpected';
+  return thrown && isVague ? undefined : (reason ?? code);
+}

@@ -9,6 +9,7 @@ import { FoundMemories } from './found-memories.tsx';
 import { MemoryLink } from '../../../ui/memory-link.tsx';
 import { SentMessages } from './sent-messages.tsx';
 import { answerOf, callOf, outputOf, sentBy } from './span-content.ts';
+import { reasonBeside } from './cause.ts';
 import { causeOfNode, errorOfNode, holdersOf, statusOfNode, thrownOf, type SpanNode } from './span-tree.ts';
 import { stackParts } from './stack-parts.ts';
 import type { PastFields, StepRecord } from './step-record.ts';
@@ -262,7 +263,9 @@ export function ErrorPanel({ node, showsContent }: SpanPanelProps) {
       <p class="error-line">{cause}</p>
       <dl class="facts-list">
         {error?.code !== undefined && <Fact name="Code">{error.code}</Fact>}
-        {error?.reason !== undefined && <Fact name="Reason">{error.reason}</Fact>}
+        {error?.reason !== undefined && reasonBeside(error, thrown) !== undefined && (
+          <Fact name="Reason">{error.reason}</Fact>
+        )}
         {error && !error.message.includes(cause) && <Fact name="Callers see">{error.message}</Fact>}
         {tries !== '' && <Fact name="Tries">{tries}</Fact>}
       </dl>
