@@ -129,6 +129,8 @@ export interface StartRequest {
   readonly priority?: number;
   /** A JSON object of at most 64 KiB: what the caller wants to read of the request later, from `ListRunRequests`. Nobody else reads it. */
   readonly requestJson?: Uint8Array;
+  /** Whether a run that reaches its recursion limit fails, as one of class GraphRecursionError; absent: it ends with what it has. */
+  readonly failsAtLimit?: boolean;
 }
 
 /** A tool that the caller runs. */

@@ -12,7 +12,7 @@ const spelled: Readonly<Record<FailureCode, string>> = {
 };
 
 /** A failure as it is in the data of the run's last event. */
-export const toEventError = (error: RunError): Readonly<Record<string, unknown>> => ({
+export const toEventError = (error: RunError): Omit<RunError, 'code'> & { readonly code: string } => ({
   ...error,
   code: spelled[error.code],
 });

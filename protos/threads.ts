@@ -964,6 +964,8 @@ export interface RunError {
   readonly reason?: FailureReason;
   /** The parameter of a request to a model that was refused. */
   readonly parameter?: ModelParameter;
+  /** The class of what was thrown, as `TypeError`; absent where nothing with a class of that kind was. */
+  readonly thrown?: string;
 }
 
 export interface CommitStepReply {

@@ -152,6 +152,7 @@ const start: Whole<StartRequest> = {
     agent: id,
     awaitEndMs: large,
     deletesThread: true,
+    failsAtLimit: true,
     retryOf: id,
     priority: 9,
     webhookJson: 'x'.repeat(sizes.webhookTarget),

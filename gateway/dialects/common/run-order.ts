@@ -53,6 +53,8 @@ export interface RunOrder {
   readonly config?: OrderConfig;
   readonly context?: JsonObject;
   readonly recursion_limit: number;
+  /** Whether a run that reaches this limit fails; absent: it ends with what it has. */
+  readonly fails_at_limit?: boolean;
   readonly response_granularity?: Granularity;
   readonly tools?: readonly DeclaredTool[];
   readonly priority?: number;

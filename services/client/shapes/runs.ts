@@ -90,6 +90,8 @@ export interface RunError {
   readonly reason?: FailureReason;
   /** The parameter that the provider of a model refused, as `temperature`. */
   readonly parameter?: string;
+  /** The class of what code of the agent threw, as `TypeError`. */
+  readonly thrown?: string;
 }
 
 /** A run that was accepted, or what is known of one. */

@@ -11,6 +11,8 @@ export interface RunOptions {
   readonly initialState: Readonly<Record<string, unknown>>;
   readonly tools: readonly RemoteToolOption[];
   readonly recursionLimit: number;
+  /** Whether the run fails where it reaches this limit; absent: it ends with what it has. */
+  readonly failsAtLimit?: boolean;
   /** The answer to the questions of the thread's interrupted run; the key is absent when nothing is answered. */
   readonly resume?: unknown;
   /** The questions whose deadlines have begun the run, by id. Those without an answer in `resume` have no default. */
@@ -66,7 +68,7 @@ interface OptionsParts {
 export function toOptionsJson(request: StartRequest, { accepted, initialState }: OptionsParts): Uint8Array {
   const { configJson, contextJson, userJson, initialStateJson, resumeJson, breakpointsJson, tools, recursionLimit } =
     request;
-  const { requestJson } = request;
+  const { requestJson, failsAtLimit = false } = request;
   const parts: Uint8Array[] = [];
   let text = '{';
   const put = (name: string, json: Uint8Array | undefined): void => {
@@ -90,6 +92,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
     text += '}';
   }
   text += `],"recursionLimit":${String(recursionLimit)}`;
+  if (failsAtLimit) text += ',"failsAtLimit":true';
   if (accepted) text += `,"accepted":${JSON.stringify(accepted)}`;
   const rest = Buffer.from(`${text}}`);
   return parts.length === 0 ? rest : Buffer.concat([...parts, rest]);

@@ -29,6 +29,7 @@ import {
   type DriveOptions,
   type RunState,
 } from './driven-run.ts';
+import { isAtLimit } from './ended-step.ts';
 import { leftOf, runNodes, type RanStep } from './run-nodes.ts';
 import { commitStep, toOpenCalls, type StepCommit } from './commit-step.ts';
 
@@ -63,6 +64,7 @@ async function driveSteps(
   try {
     for (;;) {
       trace = undefined;
+      refuseAtLimit(options, runState);
       const result = await (running ?? runNodes(options, events, runState));
       ({ trace } = result);
       const finished = await finishStep(options, events, runState, result);
@@ -73,6 +75,14 @@ async function driveSteps(
     if (!isRunFailure(error) || options.runContext.signal.aborted) throw error;
     return failRun(options, events, runState, error, leftOf(error)?.trace ?? trace);
   }
+}
+
+/** @throws RunFailure where the next step is one too many for a run that fails at its limit. */
+function refuseAtLimit({ runOptions }: DriveOptions, { nodes, visits, continuation }: RunState): void {
+  const { recursionLimit, failsAtLimit = false } = runOptions;
+  if (!failsAtLimit || !isAtLimit({ next: nodes, continuation }, visits, recursionLimit)) return;
+  const text = `the run reached its recursion_limit of ${String(recursionLimit)} before its graph came to an end`;
+  throw new RunFailure('GraphFailed', text, { shown: { text, thrown: 'GraphRecursionError' } });
 }
 
 async function beginOrFailure(options: DriveOptions): Promise<RunState | RunFailure> {
@@ -197,15 +207,17 @@ async function failRun(
   trace?: StepTrace,
 ): Promise<FailedRun> {
   const { code, node } = failure;
-  const { text: message, reason, parameter } = shownOf(failure);
+  const { text: message, reason, parameter, thrown } = shownOf(failure);
   const error = {
     ...{ code, message },
     ...(node !== undefined && { node }),
     ...(reason !== undefined && { reason }),
     ...(parameter !== undefined && { parameter }),
+    ...(thrown !== undefined && { thrown }),
   };
   const at = options.now();
-  const visits = runState ? countVisits(runState) : new Map<string, number>();
+  // Without a trace no node of the step has begun.
+  const visits = (trace && runState ? countVisits(runState) : runState?.visits) ?? new Map<string, number>();
   const iterations = Math.max(0, ...visits.values());
   const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
   const reply = await commitFailure(options, runState, { end, at, trace: trace?.toStored('failed') }, failure);

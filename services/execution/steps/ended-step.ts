@@ -13,7 +13,6 @@ import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { Outcome } from '../events/outcome.ts';
 import type { StepNodes } from '../record/committed-step.ts';
 import { keepNewest, toProgressJson, type Added } from '../record/progress.ts';
-import type { RunOptions } from '../record/run-options.ts';
 import { breakpointAt, breakpointsOf } from './breakpoints.ts';
 import { prepareCommit, toOpenCalls, type PreparedCommit } from './commit-step.ts';
 import {
@@ -35,6 +34,8 @@ export interface EndedStep {
   readonly visits: RunState['visits'];
   /** How the run ends with this step, if it does. */
   readonly outcome: Outcome | undefined;
+  /** Whether the run fails before its next step. */
+  readonly fails: boolean;
   readonly delta: Delta;
   readonly at: number;
   /** Until when the run sleeps after this step, if it does. */
@@ -51,9 +52,16 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
   const ran = { step: runState.step, nodes: awakeNodes(runState) };
   const visits = countVisits(runState);
   const calls = allOpenCalls(result.state.context, result.openCalls);
-  const { recursionLimit } = options.runOptions;
+  const isOver = !result.waiting && isAtLimit(result, visits, options.runOptions.recursionLimit);
+  const fails = isOver && options.runOptions.failsAtLimit === true;
   const stop = breakpointAt(options.claimed, breakpointsOf(options), runState, result);
-  const outcome = outcomeOf(runState, result, { visits, recursionLimit, stop, calls, usage: options.usage.total });
+  const outcome = outcomeOf(runState, result, {
+    visits,
+    recursionLimitReached: isOver && !fails,
+    stop,
+    calls,
+    usage: options.usage.total,
+  });
   const delta = joinDeltas(runState.pending, result.delta);
   const at = options.now();
   const wakeAt = outcome ? undefined : result.wakeAt;
@@ -86,7 +94,7 @@ export function endStep(options: DriveOptions, runState: RunState, result: RanSt
     at: options.now(),
     answers: undefined,
   };
-  return { runState, result, ran, visits, outcome, delta, at, wakeAt, commit, following };
+  return { runState, result, ran, visits, outcome, fails, delta, at, wakeAt, commit, following };
 }
 
 /** How a step has ended that is not over. */
@@ -102,26 +110,30 @@ export const stateBehind = ({ runState, result, visits, commit, following }: End
   visits,
 });
 
+/** Whether a node comes next that has run as often as any may. One that sleeps has begun already. */
+export const isAtLimit = (
+  { next, continuation }: Pick<StepResult, 'next' | 'continuation'>,
+  visits: RunState['visits'],
+  recursionLimit: number,
+): boolean =>
+  next.some((node) => wakeTimeOf(continuation, node) === undefined && (visits.get(node) ?? 0) >= recursionLimit);
+
 /** How the run ends with this step; `undefined` when it continues, at once or after a sleep. */
 function outcomeOf(
   runState: RunState,
   result: StepResult,
   {
     visits,
-    recursionLimit,
+    recursionLimitReached,
     stop,
     calls,
     usage,
   }: Pick<RunState, 'visits'> &
-    Pick<Outcome, 'usage'> &
-    Pick<RunOptions, 'recursionLimit'> & {
+    Pick<Outcome, 'usage' | 'recursionLimitReached'> & {
       readonly stop: Interrupt | undefined;
       readonly calls: readonly CallBlock[];
     },
 ): Outcome | undefined {
-  const isNew = (node: string): boolean => wakeTimeOf(result.continuation, node) === undefined;
-  const recursionLimitReached =
-    !result.waiting && result.next.some((node) => isNew(node) && (visits.get(node) ?? 0) >= recursionLimit);
   if (!result.waiting && !recursionLimitReached && !stop && result.next.length > 0) return undefined;
   const waitsForCaller = !recursionLimitReached && calls.some(({ type }) => type === 'remote_tool_call');
   const interrupts = recursionLimitReached ? [] : stop ? [stop] : result.interrupts;

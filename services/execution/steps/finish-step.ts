@@ -103,8 +103,9 @@ async function commitBoth(
 const beginNext = (
   options: DriveOptions,
   events: EventWriter,
-  { outcome, wakeAt, following }: EndedStep,
-): EarlyStep | undefined => (outcome || wakeAt !== undefined ? undefined : beginEarly(options, events, following));
+  { outcome, fails, wakeAt, following }: EndedStep,
+): EarlyStep | undefined =>
+  outcome || fails || wakeAt !== undefined ? undefined : beginEarly(options, events, following);
 
 /** Publishes a step that is on record. */
 async function publishStep(
@@ -251,9 +252,14 @@ const nextOf = ({ isRemote }: DriveOptions, { following }: EndedStep): Parameter
  * The first step of a takeover is committed by itself: a tool that ends its process costs one answer of the model, and not one for each
  * claim. What replaces or removes messages may need the state that only the record knows.
  */
-function mayBeFirst({ claimed }: DriveOptions, { runState, result, outcome, wakeAt, delta }: EndedStep): boolean {
+function mayBeFirst(
+  { claimed }: DriveOptions,
+  { runState, result, outcome, fails, wakeAt, delta }: EndedStep,
+): boolean {
   if (claimed.isTakeover && runState.step === claimed.step) return false;
-  return !outcome && wakeAt === undefined && isPlain(result) && !delta.mayReplace && delta.removed.length === 0;
+  return (
+    !outcome && !fails && wakeAt === undefined && isPlain(result) && !delta.mayReplace && delta.removed.length === 0
+  );
 }
 
 /** Whether nothing of the step waits, asks or sleeps. */

@@ -1,6 +1,6 @@
 import type { FailureCode, FailureReason, ModelParameter } from '@agent-workflow/kit/errors';
 import { hasMark } from '@agent-workflow/kit/mark';
-import { nameOfClass } from './name-of.ts';
+import { classOfError, nameOfClass } from './name-of.ts';
 import { reasonOf } from './reason-of.ts';
 
 const mark: unique symbol = Symbol.for('@agent-workflow/graph: failure');
@@ -10,6 +10,8 @@ interface Shown {
   readonly text: string;
   readonly reason?: FailureReason | undefined;
   readonly parameter?: ModelParameter | undefined;
+  /** The class of what was thrown. */
+  readonly thrown?: string | undefined;
 }
 
 interface FailureOptions {
@@ -38,7 +40,10 @@ export class RunFailure extends Error {
 /** The failure of `what`, which is code of the author that threw `cause`. */
 export function failureOfCode(code: FailureCode, what: string, cause: unknown, node?: string): RunFailure {
   const { text, reason, parameter } = reasonOf(cause);
-  const shown = { text: `${what} failed: ${cut(text)}${frozenHint(cause)}`, reason, parameter };
+  const shown = {
+    text: `${what} failed: ${cut(text)}${frozenHint(cause)}`,
+    ...{ reason, parameter, thrown: classOfError(cause) },
+  };
   return new RunFailure(code, `${what} failed: ${explain(cause)}`, { node, cause, shown });
 }
 

@@ -16,6 +16,17 @@ export function nameOfClass(value: object): string | undefined {
   return name === undefined ? 'an object of a class' : `an object of class ${name.slice(0, shownCharacters)}`;
 }
 
+/** The name of the class of an error; `undefined` for any other value, and for a class whose name is no plain one. */
+export function classOfError(thrown: unknown): string | undefined {
+  try {
+    if (!(thrown instanceof Error)) return undefined;
+    const { name } = thrown.constructor;
+    return /^[A-Za-z]\w{0,63}$/.test(name) ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** What names the class of an object. An author may make a prototype without either. */
 interface ClassParts {
   readonly constructor?: { readonly name?: unknown };

@@ -51,9 +51,13 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
         ...(asked ? steps.asked(asked, { step, at: event.at }, values) : []),
         ...(events ? [events.ended(event, values?.text() ?? 'null')] : []),
       ],
-      failed: (event) => {
-        const { code, message } = failureIn(event);
-        return [{ name: 'error', data: JSON.stringify({ error: code, message }) }];
+      failed: (event, step) => {
+        const error = failureIn(event);
+        const { node, at } = event;
+        return [
+          ...(node === undefined ? [] : steps.failed(node, { step, at }, error)),
+          { name: 'error', data: JSON.stringify(error) },
+        ];
       },
     },
     record,

@@ -3,6 +3,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import { jsonText } from '../../../http/json.ts';
+import { fromEventError } from '../out/error.ts';
 import { growingValues, type GrowingValues } from './growing-values.ts';
 import { fieldsIn, type Asked, type StepChange, type StepPlace } from './step-frames.ts';
 
@@ -57,7 +58,8 @@ interface FrameMaker<F> {
   /** A chunk, or a whole message. */
   readonly message: (event: RunEvent) => F[];
   readonly finished: (event: RunEvent, ending: Ending, values: GrowingValues | undefined) => F[];
-  readonly failed: (event: RunEvent) => F[];
+  /** `step` is the one that was under way. */
+  readonly failed: (event: RunEvent, step: number) => F[];
 }
 
 interface Progress {
@@ -84,6 +86,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
   let changed = emptyChange();
   const makers = new Map<string, string>();
   let held: Held | undefined;
+  let underWay = 0;
 
   const note = (event: RunEvent): void => {
     if (event.node !== undefined && event.messageId !== undefined) makers.set(event.messageId, event.node);
@@ -121,6 +124,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
     const { node, step, status, custom } = JSON.parse(jsonText(event.data)) as Progress;
     switch (status) {
       case 'started':
+        underWay = step;
         open.add(node);
         nodes.push(node);
         return maker.started(event, values);
@@ -157,7 +161,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
       case 'on_chain_end':
         return end(event);
       case 'error':
-        return [...(await flush()), ...maker.failed(event)];
+        return [...(await flush()), ...maker.failed(event, underWay)];
     }
     const before = await flush();
     note(event);
@@ -203,5 +207,5 @@ interface LastData {
 }
 
 /** Why a run failed. */
-export const failureIn = ({ data }: RunEvent): { readonly code: string; readonly message: string } =>
-  JSON.parse(jsonText(data)) as { readonly code: string; readonly message: string };
+export const failureIn = ({ data }: RunEvent): ReturnType<typeof fromEventError> =>
+  fromEventError(JSON.parse(jsonText(data)) as Parameters<typeof fromEventError>[0]);

@@ -113,6 +113,10 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
       ...(place ? checkpoint({ step: -1, at }, place, values.text()) : []),
     ],
 
+    /** A node that failed, in the step that was under way. */
+    failed: (node: string, { step, at }: StepAt, error: object): Frame[] =>
+      ofTask('task_result', { step, at }, result(taskId(step, node), node, '{}', { error: JSON.stringify(error) })),
+
     /** The end of a run that asks, or that stops before or after a node: that has no questions, and its values have been sent. */
     asked: (interrupts: readonly Asked[], { step, at }: StepAt, values: GrowingValues | undefined): Frame[] => {
       const shown = interrupts.map(({ id, value }) => ({ id, value, response_schema: schemaOf(value) }));
@@ -122,7 +126,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
         ...(modes.has('updates') ? [{ name: 'updates', data: `{"__interrupt__":${json}}` }] : []),
         ...nodes.flatMap((node) => {
           const own = JSON.stringify(shown.filter((_, index) => interrupts[index]?.node === node));
-          return ofTask('task_result', { step, at }, result(taskId(step, node), node, '{}', own));
+          return ofTask('task_result', { step, at }, result(taskId(step, node), node, '{}', { interrupts: own }));
         }),
         ...(modes.has('values') && values && shown.length > 0
           ? [{ name: 'values', data: `${values.text().slice(0, -1)},"__interrupt__":${json}}` }]
@@ -141,8 +145,12 @@ export interface Asked extends Interrupt {
   readonly node: string;
 }
 
-const result = (id: string, node: string, json: string, interrupts = '[]'): string =>
-  jsonObject({ id: JSON.stringify(id), name: JSON.stringify(node), error: 'null', result: json, interrupts });
+const result = (
+  id: string,
+  node: string,
+  json: string,
+  { error = 'null', interrupts = '[]' }: { readonly error?: string; readonly interrupts?: string } = {},
+): string => jsonObject({ id: JSON.stringify(id), name: JSON.stringify(node), error, result: json, interrupts });
 
 /** The schema of the answer, where the question has one. */
 const schemaOf = (value: unknown): unknown =>

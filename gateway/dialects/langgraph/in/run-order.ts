@@ -43,6 +43,7 @@ export function toRunOrder(body: RunInput, place: Place): RunOrder {
     },
     ...(body.context && { context: body.context }),
     recursion_limit: typeof own === 'number' ? own : (place.recursionLimit ?? usualLimit),
+    fails_at_limit: true,
     response_granularity: 'full',
     ...(body.interrupt_before !== undefined && { interrupt_before: body.interrupt_before }),
     ...(body.interrupt_after !== undefined && { interrupt_after: body.interrupt_after }),

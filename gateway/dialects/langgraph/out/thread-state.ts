@@ -1,7 +1,8 @@
 import type { CheckpointSource } from '@agent-workflow/protos/lists';
-import type { Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
+import type { RunError, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import { taskIdOf } from '../ids/task-id.ts';
+import { errorText, toError } from './error.ts';
 import { questionsIn, toInterrupt } from './interrupts.ts';
 import { shownTime } from './shown-time.ts';
 import { metadataOf } from './thread.ts';
@@ -25,6 +26,8 @@ export interface Placed {
   readonly before: string | undefined;
   /** The questions that were open then. */
   readonly interruptsJson?: string | undefined;
+  /** Why the step behind it failed. */
+  readonly failure?: RunError | undefined;
 }
 
 /** The metadata of a checkpoint. */
@@ -56,12 +59,13 @@ const checkpointOf = (threadId: string, id: string): JsonObject => ({
 
 /** The state of a thread at a checkpoint, member by member as JSON texts. */
 export function stateTexts(placed: Placed, values: string): Readonly<Record<string, string>> {
-  const { thread, checkpoint, before, interruptsJson } = placed;
+  const { thread, checkpoint, before, interruptsJson, failure } = placed;
   const { threadId } = thread;
   const { checkpointId, next, createdAt } = checkpoint;
   const questions = questionsIn(interruptsJson);
   const tasks = next.map((node) => ({
-    ...{ id: taskIdOf(threadId, checkpointId, node), name: node, path: ['__pregel_pull', node], error: null },
+    ...{ id: taskIdOf(threadId, checkpointId, node), name: node, path: ['__pregel_pull', node] },
+    error: failure?.node === node ? errorText(toError(failure)) : null,
     interrupts: questions.filter((question) => question.node === node).map(toInterrupt),
     ...{ checkpoint: null, state: null, result: null },
   }));

@@ -1,5 +1,5 @@
 import type { ThreadStatus } from '@agent-workflow/protos/lists';
-import type { RunError, Thread } from '@agent-workflow/protos/threads';
+import type { Thread } from '@agent-workflow/protos/threads';
 import { jsonText } from '../../../http/json.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { taskIdOf } from '../ids/task-id.ts';
@@ -22,12 +22,6 @@ export const statusOfThread: Readonly<Record<ThreadStatus, 'idle' | 'busy' | 'in
 export const metadataOf = ({ metadataJson, agent }: Pick<Thread, 'metadataJson' | 'agent'>): JsonObject => ({
   ...(agent !== undefined && { graph_id: agent, assistant_id: assistantIdOf(agent) }),
   ...(metadataJson && (JSON.parse(jsonText(metadataJson)) as JsonObject)),
-});
-
-/** An error as LangGraph's clients read it. */
-export const toError = ({ code, message }: Pick<RunError, 'code' | 'message'>): JsonObject => ({
-  error: code,
-  message,
 });
 
 /** A thread without its values. */

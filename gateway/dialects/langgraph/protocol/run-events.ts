@@ -112,7 +112,14 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
           : []),
         ...lifecycle(event, endings[status]),
       ],
-      failed: (event) => lifecycle(event, 'failed', { error: failureIn(event).message }),
+      failed: (event, step) => {
+        const error = failureIn(event);
+        const { node, at } = event;
+        return [
+          ...(wants('tasks') && node !== undefined ? ofTasks(event, tasks.failed(node, { step, at }, error)) : []),
+          ...lifecycle(event, 'failed', { error: error.message }),
+        ];
+      },
     },
     record,
   );

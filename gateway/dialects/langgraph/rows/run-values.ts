@@ -4,8 +4,9 @@ import { fieldDefaults } from '../../common/field-defaults.ts';
 import { endOfRun, type AwaitedRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
 import { leftBy } from '../frames/run-story.ts';
+import { toError } from '../out/error.ts';
 import { questionsIn, toInterrupt } from '../out/interrupts.ts';
-import { toError } from '../out/thread.ts';
+
 import { valuesText } from '../out/values.ts';
 import { readValues } from './thread-values.ts';
 

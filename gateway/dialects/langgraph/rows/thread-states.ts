@@ -19,6 +19,7 @@ import {
 } from '../out/thread-state.ts';
 import { valuesText } from '../out/values.ts';
 import * as schemas from '../schemas/threads.ts';
+import { failedStep } from './failed-step.ts';
 import { row } from './row.ts';
 import { applyUpdate, readUpdate, refuseNode } from './state-updates.ts';
 import { noThread, threadMatch } from './threads.ts';
@@ -60,6 +61,8 @@ async function placedAt(
   if (!checkpoint) return undefined;
   const placed = { thread, checkpoint, before: origin(checkpoint) ?? checkpoints[index + 1]?.checkpointId };
   if (index === 0) {
+    const failed = await failedStep({ owner, call }, kept, { threads });
+    if (failed) return { ...placed, checkpoint: { ...checkpoint, next: failed.next }, failure: failed.failure };
     const next = await underWay({ owner, call }, kept, { threads });
     return { ...placed, checkpoint: { ...checkpoint, next }, interruptsJson: kept.interruptsJson };
   }

@@ -129,6 +129,9 @@ export const Run = objectOf('Run', 'A run.', {
         message: text('Why, for people'),
         node: Type.Optional(text('The node that failed; absent when none did')),
         ...whyCodeFailed,
+        thrown: Type.Optional(
+          text('The class of what code of the agent threw, as `TypeError`; absent where it has no plain name'),
+        ),
       }),
       'Why the run failed; absent for any other',
     ),

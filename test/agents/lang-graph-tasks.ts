@@ -1,0 +1,71 @@
+import { fromLangGraph } from '@agent-workflow/langgraph';
+import { Annotation, interrupt, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph';
+import { AIMessage } from '@langchain/core/messages';
+
+const added = Annotation<string[]>({ reducer: (a, b) => a.concat(b), default: () => [] });
+const State = Annotation.Root({
+  ...MessagesAnnotation.spec,
+  notes: added,
+  text: Annotation<string>,
+  mode: Annotation<string>,
+});
+type State = typeof State.State;
+
+/** What a node throws whose message no caller may read. */
+class Unwilling extends Error {}
+
+const items = (mode: string): readonly string[] =>
+  mode === 'bad' ? ['a', 'bad', 'c'] : mode === 'ask' ? ['a', 'ask', 'c'] : ['a', 'b', 'c'];
+
+/** A branch for each item. */
+export const sends = fromLangGraph(
+  new StateGraph(State)
+    .addNode('plan', () => ({ text: 'planned', notes: ['plan'] }))
+    .addNode('work', ({ item }: State & { readonly item: string }) => {
+      if (item === 'bad') throw new Unwilling('secret.host.example:5432');
+      return { notes: [item === 'ask' ? interrupt<string, string>('which?') : item] };
+    })
+    .addEdge(START, 'plan')
+    .addConditionalEdges('plan', ({ mode }) => items(mode).map((item) => new Send('work', { item })), ['work'])
+    .compile(),
+);
+
+/** Never ends by itself. */
+export const loop = fromLangGraph(
+  new StateGraph(State)
+    .addNode('turn', () => ({ notes: ['turn'] }))
+    .addEdge(START, 'turn')
+    .addConditionalEdges('turn', () => 'turn', ['turn'])
+    .compile(),
+);
+
+/** Fails in its second step. */
+export const throwing = fromLangGraph(
+  new StateGraph(State)
+    .addNode('first', () => ({ notes: ['first'] }))
+    .addNode('bad', () => {
+      throw new Unwilling('secret.host.example:5432');
+    })
+    .addEdge(START, 'first')
+    .addEdge('first', 'bad')
+    .compile(),
+);
+
+const inner = new StateGraph(State)
+  .addNode('inner_a', () => ({ notes: ['in'], messages: [new AIMessage({ content: 'from inside', id: 'm1' })] }))
+  .addNode('inner_b', ({ mode }) => ({ text: mode === 'ask' ? interrupt<string, string>('inner?') : 'inner done' }))
+  .addEdge(START, 'inner_a')
+  .addEdge('inner_a', 'inner_b')
+  .compile();
+
+/** With a graph for one of its nodes. */
+export const nested = fromLangGraph(
+  new StateGraph(State)
+    .addNode('before', () => ({ notes: ['before'] }))
+    .addNode('inner', inner)
+    .addNode('after', () => ({ notes: ['after'] }))
+    .addEdge(START, 'before')
+    .addEdge('before', 'inner')
+    .addEdge('inner', 'after')
+    .compile(),
+);
