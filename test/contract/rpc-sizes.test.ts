@@ -153,6 +153,7 @@ const start: Whole<StartRequest> = {
     awaitEndMs: large,
     deletesThread: true,
     failsAtLimit: true,
+    goesOn: true,
     retryOf: id,
     priority: 9,
     webhookJson: 'x'.repeat(sizes.webhookTarget),

@@ -61,6 +61,8 @@ export interface RunOrder {
   readonly interrupt_before?: string | readonly string[];
   readonly interrupt_after?: string | readonly string[];
   readonly resume?: unknown;
+  /** The run goes on where its thread stands; `messages` and `initial_state` join the thread before. */
+  readonly goes_on?: true;
   readonly webhook?: OrderWebhook;
   /** What a dialect shows of its request later. The record keeps it with the run, and nodes do not see it. */
   readonly kept_request?: JsonObject;

@@ -106,6 +106,7 @@ export async function toStartRequest(
     ...(context && { contextJson: boundedBytes(context, ['body', 'context'], sizes.config) }),
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
+    ...(input.goes_on && { goesOn: true }),
     ...breakpointsOf(input),
     ...(config?.on_completion === 'delete' && { deletesThread: true }),
     ...(input.webhook && { webhookJson: webhookJsonOf(input.webhook) }),

@@ -34,7 +34,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     // Messages of the initial state come first: the messages of the request continue them.
     messages: context.length === 0 ? request.messages : [...context, ...request.messages],
     answers: messages.filter(({ role }) => role === 'tool').flatMap(answeredCalls),
-    hasNewInput: startsByState(request) || messages.some(({ role }) => role !== 'tool'),
+    hasNewInput: request.goesOn !== true && (startsByState(request) || messages.some(({ role }) => role !== 'tool')),
     optionsJson: toOptionsJson(request, {
       accepted: { at: Date.now(), ...traceOfRequest() },
       // Messages of the initial state become messages of the thread. Without any, the JSON of the request is kept as it is.

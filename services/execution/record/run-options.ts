@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly breakpoints?: Breakpoints;
   /** When the run was accepted, and in which trace. Absent on records without it. */
   readonly accepted?: Accepted;
+  /** The run goes on where its thread stands. The record takes it away where that is a step that failed or was stopped. */
+  readonly goesOn?: true;
   /**
    * Of a run that tries a failed one again: the run whose keys and records its steps have, and the number that its first step has among the steps of
    * those; whether branches and calls of that may have records. The record puts it here.
@@ -94,6 +96,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   text += `],"recursionLimit":${String(recursionLimit)}`;
   if (failsAtLimit) text += ',"failsAtLimit":true';
   if (accepted) text += `,"accepted":${JSON.stringify(accepted)}`;
+  if (request.goesOn === true) text += ',"goesOn":true';
   const rest = Buffer.from(`${text}}`);
   return parts.length === 0 ? rest : Buffer.concat([...parts, rest]);
 }

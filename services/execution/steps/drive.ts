@@ -17,7 +17,7 @@ import type { EventWriter } from '../events/event-writer.ts';
 import { openLog } from '../events/open-log.ts';
 import type { RunOptions } from '../record/run-options.ts';
 import { fromProgress, toFailedJson } from '../record/progress.ts';
-import { claimedState } from '../record/thread-state.ts';
+import { claimedState, type ThreadState } from '../record/thread-state.ts';
 import { stepOfNone, stopsAtOnce } from './breakpoints.ts';
 import { finishStep, type EndedRun } from './finish-step.ts';
 import {
@@ -45,7 +45,7 @@ export async function driveRun(options: DriveOptions): Promise<Driven> {
   if (isRunFailure(first)) {
     return failRun(options, await openLog(options, []), undefined, first);
   }
-  if (stopsAtOnce(options, first)) {
+  if (stopsAtOnce(options, first) || (first.nodes.length === 0 && options.runOptions.goesOn)) {
     const { none, result } = stepOfNone(first);
     return driveSteps(options, await openLog(options, []), none, Promise.resolve(result));
   }
@@ -121,10 +121,11 @@ async function begin({
   const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
   const left = claimed.next.length === 0 ? mergeLeft(graph, thread.state, continuation, onFault) : undefined;
   const initial = mergeInitial(graph, left?.state ?? thread.state, given);
-  const begun = claimed.next.length > 0 ? undefined : await beginTogether(graph, initial.state, runContext);
+  const goesOn = claimed.next.length > 0 || runOptions.goesOn === true;
+  if (goesOn && isEmpty(claimed, thread)) throw new RunFailure('BadRequest', 'Received no input for __start__');
+  const begun = goesOn ? undefined : await beginTogether(graph, initial.state, runContext);
   const { state } = begun ?? initial;
-  const entry =
-    claimed.next.length > 0 ? { nodes: ownNodes(graph, claimed.next), continuation } : enterGraph(graph, state);
+  const entry = goesOn ? { nodes: ownNodes(graph, claimed.next), continuation } : enterGraph(graph, state);
   const answers =
     claimed.step === 0 && 'resume' in runOptions ? answersOf(runOptions, openInterrupts(continuation)) : undefined;
   const at = Math.max(now(), wokenAt(claimed, continuation));
@@ -144,6 +145,10 @@ async function begin({
     returned,
   };
 }
+
+/** Whether the thread held nothing before the messages of the run. */
+const isEmpty = ({ appended, next, isTakeover }: ClaimedRun, { state, size }: ThreadState): boolean =>
+  next.length === 0 && !isTakeover && state.context.length <= appended.length && Object.keys(size.fields).length === 0;
 
 /** What the run brings for open questions: answers, or that nobody has answered before the deadline. */
 function answersOf({ resume, passed }: RunOptions, open: readonly Interrupt[]): Answers {

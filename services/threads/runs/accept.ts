@@ -18,7 +18,7 @@ import type { RoutingsByAgent } from '../agents/routings.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
 import { lateAnswer } from './late-answer.ts';
 import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
-import { endedRetry, retryOf } from './retry.ts';
+import { endedRetry, goesOn, goingOn, leftByStop, retryOf } from './retry.ts';
 import { callsIn, settle, type HeldCalls } from './settled-input.ts';
 import { joined, marked, restored, restoredHead, tooFarBack } from '../history/restore.ts';
 import { excessOfRollback, refusalOfChange } from '../history/undo.ts';
@@ -147,7 +147,7 @@ function begin(
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(accepted, undefined), otherRevision } };
   const isClaimed = request.claim !== undefined && mayServe(request.claim.revision, free);
-  const run = servedRun(isClaimed ? withKeptTools(accepted, free, snapshot.resumed) : accepted, free);
+  const run = servedRun(isClaimed ? begun(accepted, free, snapshot.resumed, now) : accepted, free);
   const head: Head = { ...free, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   const { owner, messages: input, hasNewInput } = request;
   const worker = request.claim?.workerId ?? '';
@@ -158,6 +158,10 @@ function begin(
   refuseUnmatched(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
+
+/** The run with what it has of the one that it goes on from. @throws ResumedToRead */
+const begun = (run: RunRecord, head: Head, resumed: Resumed | undefined, now: number): RunRecord =>
+  withKeptTools(goingOn(run, head, resumed, now), head, resumed);
 
 /** Brings the idle thread back to a checkpoint, and gives it to the run. @throws Conflict when it is not idle, or has moved on. */
 function beginAt(
@@ -180,7 +184,7 @@ const fixFor = (request: AcceptRunRequest, head: Head, routings: RoutingsByAgent
   fixRevision(
     head,
     { thread: request, routings },
-    { answers: request.answers.length > 0 || request.resume !== undefined },
+    { answers: request.answers.length > 0 || request.resume !== undefined || goesOn({ options: request.optionsJson }) },
   );
 
 /** The revision that serves the run, when the request was checked by another; empty: none. */
@@ -257,7 +261,8 @@ function stopActive(
     iterations: committedIterations(head, active),
     recursionLimitReached: false,
   } as const;
-  const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, { end, ...ending });
+  const left = leftByStop(head, active, ending.at);
+  const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, { end, left, ...ending });
   return { free: { ...ended.head, queue: head.queue }, stopped: ended.run };
 }
 

@@ -29,7 +29,7 @@ import {
 } from './revision.ts';
 import { agentOf } from '../record/head.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
-import { atFailed, goneAtRetry, leftBehind, leftByEnd, pointOfRetry, stoodAtGone } from './retry.ts';
+import { atFailed, goingOn, goneAtRetry, leftBehind, leftByEnd, pointOfRetry, stoodAtGone } from './retry.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
 import { settle, type HeldCalls } from './settled-input.ts';
 
@@ -92,10 +92,10 @@ export function decideClaim(
   }
   const given = { ...run, messages: run.input ? fromInput(run.input) : [] };
   const { messages: input, answers, hasNewInput } = settle(given, head, { snapshot, held });
-  const settled: RunRecord = { ...run, answers, hasNewInput };
+  const settled = goingOn({ ...run, answers, hasNewInput }, head, resumed, now);
   const gone = goneNode(head, settled, request.nodes);
   if (gone !== undefined) return failed({ code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
-  const retried = pointOfRetry(head, run);
+  const retried = pointOfRetry(head, settled);
   const lost = retried && goneAtRetry(retried, request.nodes?.names);
   if (retried && lost !== undefined) return failed({ code: 'Conflict', message: stoodAtGone(retried.run, lost) });
   const { owner } = request;
@@ -236,7 +236,7 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
   const refused = unmatched.length > 0 || resumeUnmatched;
   const retried = pointOfRetry(head, run);
   const entry = retried
-    ? { head: atFailed(head, retried), appended: [], next: retried.next }
+    ? { head: atFailed(head, retried), appended: input, next: retried.next }
     : refused
       ? untouched(head)
       : enter(head, run, { input, isNew: hasNewInput, now });

@@ -22,7 +22,7 @@ import { traceBytes } from '../record/row-sizes.ts';
 import type { RefuseUnfit } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fixNextRevision, isOfRetired, servedRun, committedIterations, type Serving } from './revision.ts';
-import { endedRetry, leftByCommit, leftByEnd } from './retry.ts';
+import { endedRetry, leftByCommit, leftByEnd, leftByStop } from './retry.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
 import { withoutShownDeadlines } from '../record/json.ts';
 import { isOpen } from '@agent-workflow/protos/lists';
@@ -202,7 +202,7 @@ interface Ending extends Serving {
   readonly at: number;
   /** The first deadline of its questions. */
   readonly wakeAt?: number | undefined;
-  /** What a failed run leaves for one that tries it again. */
+  /** What a run that has failed or was stopped leaves for one that goes on from it. */
   readonly left?: Pick<Head, 'progress'>;
 }
 
@@ -294,7 +294,7 @@ export function decideEnd(
   const ended = endRun({ ...(keeping?.change.head ?? head), epoch: head.epoch + 1 }, run, {
     ...{ end, at: now, routings },
     thread: { owner: request.owner, threadId: run.threadId },
-    ...(isFailed(end) && { left: leftByEnd(head, run, now) }),
+    left: (isFailed(end) ? leftByEnd : leftByStop)(head, run, now),
   });
   return {
     change: { ...keeping?.change, head: ended.head, runs: [ended.run], ...endedRetry(ended.run) },

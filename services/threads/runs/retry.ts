@@ -3,8 +3,10 @@ import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
 import type { Change, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
 import { fromJson, toJson } from '../record/json.ts';
+import { ResumedToRead, type Resumed } from './kept-tools.ts';
 
-// A run that fails leaves in the progress of its thread where it stood. A run that tries it again begins there; any other run leaves it behind.
+// A run that fails or is stopped leaves in the progress of its thread where it stood. A run that tries it again or goes on begins there; any
+// other run leaves it behind.
 
 /** What the worker of a failed run leaves. */
 interface LeftByWorker {
@@ -47,6 +49,8 @@ const recordsMs = 5 * 24 * 3_600_000;
 
 interface Options {
   readonly retry?: RetryKeys;
+  readonly goesOn?: true;
+  readonly initialState?: Readonly<Record<string, unknown>>;
   readonly [name: string]: unknown;
 }
 
@@ -78,11 +82,37 @@ function failedPoint({ progress }: Head): FailedPoint | undefined {
   return failed?.run === undefined ? undefined : (failed as FailedPoint);
 }
 
-/** The point of the run that this one tries again, before it has begun. */
+/** The point of the run that this one tries again or goes on from, before it has begun. */
 export const pointOfRetry = (head: Head, { resumes }: RunRecord): FailedPoint | undefined => {
   const point = resumes === undefined ? undefined : failedPoint(head);
   return point?.run === resumes ? point : undefined;
 };
+
+/** Whether a run goes on where its thread stands. */
+export const goesOn = ({ options }: Pick<RunRecord, 'options'>): boolean =>
+  holds(options, '"goesOn":') && (fromJson(options) as Options).goesOn === true;
+
+/**
+ * A run that goes on, as the one that repeats the step which failed or was stopped: with its own config, with the keys of that step where nothing
+ * has changed since, and with what the first step of a run brought. Any other run, and one that goes on from anything else, stays as it is.
+ * @throws ResumedToRead
+ */
+export function goingOn(run: RunRecord, head: Head, resumed: Resumed | undefined, now: number): RunRecord {
+  const point = head.next.length === 0 && goesOn(run) ? failedPoint(head) : undefined;
+  if (!point) return run;
+  if (resumed?.runId !== point.run) throw new ResumedToRead(point.run);
+  const left = resumed.options ? (fromJson(resumed.options) as Options) : {};
+  const { goesOn: _, ...own } = fromJson(run.options) as Options;
+  const hasRecords = point.hasRecords !== false;
+  const isSame = point.version === head.version && !(hasRecords && now - point.since > recordsMs);
+  const options = {
+    ...own,
+    initialState: { ...(point.merged !== true && left.initialState), ...own.initialState },
+    ...(point.isFirst && 'resume' in left && { resume: left['resume'] }),
+    ...(isSame && { retry: { run: point.keys, from: point.from, since: point.since, hasRecords } }),
+  };
+  return { ...run, options: toJson(options), resumes: point.run };
+}
 
 const stored = (failed: FailedPoint): Pick<Head, 'progress'> => ({ progress: toJson({ visits: {}, failed }) });
 
@@ -95,6 +125,20 @@ export function leftByCommit(head: Head, run: RunRecord, at: number): Pick<Head,
     ...{ next, continuation, returned, merged: merged === true, hasRecords: hasRecords !== false },
     ...{ run: run.runId, ...placeOf(run, head.step - 1, at), version: head.version },
   });
+}
+
+/**
+ * What the head keeps of a run that was stopped: where it stood. Its step begins anew, with keys of its own. A run whose progress cannot be read is
+ * stopped all the same, and leaves nothing.
+ */
+export function leftByStop(head: Head, run: RunRecord, at: number): Pick<Head, 'progress'> {
+  try {
+    const { progress } = leftByEnd(head, run, at);
+    const point = progress && readProgress(progress).failed;
+    return point ? stored({ ...(point as FailedPoint), returned: undefined, hasRecords: false, version: -1 }) : {};
+  } catch {
+    return {};
+  }
 }
 
 /** What the head keeps of a run that is ended as failed without its worker. */
@@ -167,12 +211,12 @@ export function goneAtRetry({ next }: FailedPoint, names: readonly string[] | un
 export const stoodAtGone = (run: string, node: string): string =>
   `run "${run}" cannot be tried again: it stood at node "${node}", which the agent no longer has`;
 
-/** The head of a claim that tries a failed run again. */
-export const atFailed = (head: Head, { next, continuation, returned }: FailedPoint): Head => ({
+/** The head of a claim that tries a failed run again, or goes on from it: what nodes had returned counts while nothing has changed since. */
+export const atFailed = (head: Head, { next, continuation, returned, version }: FailedPoint): Head => ({
   ...head,
   openInterrupts: [],
   next,
-  progress: toJson({ visits: {}, carry: continuation, returned }),
+  progress: toJson({ visits: {}, carry: continuation, ...(version === head.version && { returned }) }),
 });
 
 /** The tool calls that are of use no more: those of a failed run that another run leaves behind. */

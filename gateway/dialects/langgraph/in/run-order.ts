@@ -17,8 +17,6 @@ interface Place {
   readonly recursionLimit: number | undefined;
   /** Of a thread that the run makes. */
   readonly threadMetadata: JsonObject;
-  /** Whether the thread waits at a breakpoint: then a run without input lets it go on. */
-  readonly isAtBreakpoint: boolean;
   readonly loc: Loc;
 }
 
@@ -73,15 +71,16 @@ function checkpointOf({ checkpoint, checkpoint_id: id, config }: RunInput, loc: 
   throw invalidAt([...loc, 'checkpoint_id'], 'must be string', 'string_type');
 }
 
-type Given = Pick<RunOrder, 'messages' | 'initial_state' | 'resume'>;
+type Given = Pick<RunOrder, 'messages' | 'initial_state' | 'resume' | 'goes_on'>;
 
-function inputOf({ input, command }: RunInput, { isAtBreakpoint, loc }: Place): Given {
+/** Without input a run goes on where its thread stands. */
+function inputOf({ input, command }: RunInput, { loc }: Place): Given {
   if (command) {
     if (input !== undefined && input !== null)
       throw invalidAt([...loc, 'command'], 'must be absent where input is given');
     return byCommand(command, [...loc, 'command']);
   }
-  if (input === undefined || input === null) return isAtBreakpoint ? { resume: null } : { initial_state: {} };
+  if (input === undefined || input === null) return { goes_on: true };
   return toGiven(fromValues(input, [...loc, 'input']));
 }
 
@@ -99,6 +98,6 @@ function byCommand({ resume, update, goto: target, graph }: JsonObject, loc: Loc
   const pairs = Array.isArray(update) ? Object.fromEntries(update as [string, unknown][]) : update;
   const values = isGiven(pairs) ? fromValues(pairs, [...loc, 'update']) : undefined;
   const changed = values && toGiven(values);
-  if (resume === undefined) return changed ?? { initial_state: {} };
+  if (resume === undefined) return { ...changed, goes_on: true };
   return { ...changed, resume };
 }

@@ -52,8 +52,14 @@ async function runOf(
   const { order } = await orderRun(request, { body: input, ...(threadId !== undefined && { threadId }) }, services);
   const { on_completion: _c, on_disconnect: _d, ...config } = order.config ?? {};
   // What the request of a cron held is shown by the cron.
-  const { kept_request: _k, ...run } = order;
-  return checkRun({ ...run, config }, ['body'], services, call());
+  const { kept_request: _k, goes_on: isBare, ...run } = order;
+  // A cron without input begins its graph each time.
+  return checkRun(
+    { ...run, ...(isBare && { initial_state: run.initial_state ?? {} }), config },
+    ['body'],
+    services,
+    call(),
+  );
 }
 
 async function create(

@@ -2,10 +2,8 @@ import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors'
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
-import type { ThreadMatch } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
-import { jsonText } from '../../../http/json.ts';
 import { delayedRun } from '../../common/delayed-runs.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { Services } from '../../common/services.ts';
@@ -14,7 +12,6 @@ import { readModes } from '../frames/modes.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { toRunOrder } from '../in/run-order.ts';
 import { toKeptRequest } from '../out/kept-request.ts';
-import { questionsIn } from '../out/interrupts.ts';
 import { factsOf, toRun } from '../out/run.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import type { RunInput } from '../schemas/runs.ts';
@@ -55,7 +52,6 @@ export async function orderRun(request: Request, asked: Asked, services: Service
     assistant: 'own' in known ? { agent } : { assistant_id: assistantId },
     recursionLimit: limitOf(known),
     threadMetadata: { graph_id: agent, assistant_id: assistantId, ...body.metadata },
-    isAtBreakpoint: waitsAtBreakpoint(match),
     loc,
   });
   const started = { body, assistantId, config: nodeConfigOf(order) };
@@ -70,12 +66,6 @@ export async function orderRun(request: Request, asked: Asked, services: Service
 function limitOf(known: KnownAssistant): number | undefined {
   const limit = 'stored' in known ? known.stored.config['recursion_limit'] : undefined;
   return typeof limit === 'number' ? limit : undefined;
-}
-
-/** Whether a thread waits before or after a node, and asks nothing. */
-function waitsAtBreakpoint(match: ThreadMatch | undefined): boolean {
-  if (match?.thread.waitsFor !== 'answer') return false;
-  return questionsIn(match.interruptsJson && jsonText(match.interruptsJson)).length === 0;
 }
 
 /** A run that was accepted. */
