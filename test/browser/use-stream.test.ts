@@ -6,8 +6,11 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { rolldown } from 'rolldown';
-import { makeWorkspace, startStandalone, testedAgent, type StandaloneProcess } from '../servers/standalone.ts';
+import { isCluster } from '../http/shape.ts';
+import { testedAgent } from '../servers/standalone.ts';
+import { byLoad } from '../by-load.ts';
 import { openPage } from './browser.ts';
+import { openMortal } from './mortal.ts';
 import { browserTest } from './suite.ts';
 import type { PageActions } from './use-stream-page.ts';
 
@@ -15,8 +18,7 @@ import type { PageActions } from './use-stream-page.ts';
 interface Ground extends AsyncDisposable {
   readonly page: string;
   readonly api: string;
-  readonly kill: () => Promise<void>;
-  readonly start: () => Promise<void>;
+  readonly service: Awaited<ReturnType<typeof openMortal>>;
 }
 
 /** The hooks that the page has: that of `@langchain/react` with the client that it brings, the same with the newest, and the earlier one. */
@@ -63,29 +65,16 @@ async function openGround(): Promise<Ground> {
   await once(pages, 'listening');
   opened.defer(() => void pages.close());
   const page = `http://127.0.0.1:${String((pages.address() as AddressInfo).port)}`;
-  const workspace = opened.use(await makeWorkspace('typing'));
-  const env = { ...workspace.env, HOST: '127.0.0.1', DIALECTS: 'langgraph', CORS_ORIGINS: page };
-  let running: StandaloneProcess | undefined = await startStandalone(env);
-  const { url } = running;
-  opened.defer(async () => running?.[Symbol.asyncDispose]());
+  const service = opened.use(await openMortal('typing', { DIALECTS: 'langgraph', CORS_ORIGINS: page }));
   const everything = opened.move();
-  return {
-    page,
-    api: `${url}/langgraph`,
-    kill: async () => {
-      await running?.stop('SIGKILL');
-      running = undefined;
-    },
-    start: async () => {
-      running = await startStandalone({ ...env, PORT: new URL(url).port });
-    },
-    [Symbol.asyncDispose]: () => everything.disposeAsync(),
-  };
+  return { page, service, api: `${service.url}/langgraph`, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 
 let ground: Ground | undefined;
-test.serial.before(async () => {
-  if (process.env['BROWSER'] === '1') ground = await openGround();
+test.serial.before(async (t) => {
+  if (process.env['BROWSER'] !== '1') return;
+  t.timeout(byLoad(120_000));
+  ground = await openGround();
 });
 test.after.always(() => ground?.[Symbol.asyncDispose]());
 
@@ -185,8 +174,19 @@ for (const hook of hooks) {
       await act(page, 'submit', 'hello');
       await page.waitForFunction(() => location.hash !== '');
       await page.waitForTimeout(500);
-      await ground?.kill();
-      await ground?.start();
+      await ground?.service.kill();
+      await ground?.service.start();
       await shows(t, page, ['human: hello', `ai: ${answer}`]);
+    });
+
+  if (isCluster)
+    browserTest(`${of} loses nothing, and has nothing twice, when its gateway is killed in mid-stream`, async (t) => {
+      const page = await open(t, hook, [/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_CONNECTION_RESET|ERR_EMPTY|net::/]);
+      await act(page, 'submit', 'hello');
+      await page.waitForFunction(() => location.hash !== '');
+      await page.waitForTimeout(500);
+      await ground?.service.killGateway?.();
+      await shows(t, page, ['human: hello', `ai: ${answer}`]);
+      await ground?.service.start();
     });
 }
