@@ -91,6 +91,8 @@ export interface StartRequest {
   readonly threadName?: string;
   /** A JSON object: the metadata of the thread, when this run makes it. */
   readonly threadMetadataJson?: Uint8Array;
+  /** A JSON object: what is set in the metadata of a thread that is there already, unless a run holds it. */
+  readonly threadMarksJson?: Uint8Array;
   /** The checkpoint of the thread that the run starts from. Absent: the thread as it is. */
   readonly checkpointId?: string;
   /** For how many seconds the thread is kept after its last change, when this run makes it. */
@@ -154,6 +156,8 @@ export interface CheckToolsRequest {
   readonly tools: readonly RemoteTool[];
   /** As in StartRequest; absent: the default. */
   readonly agent?: string;
+  /** As in StartRequest: what is refused there is refused here. */
+  readonly webhookJson?: string;
 }
 
 export type CheckToolsReply = Readonly<Record<string, never>>;

@@ -608,6 +608,11 @@ export interface AcceptRunRequest {
   readonly threadName?: string;
   /** Used when the thread is made by this run: a JSON object. */
   readonly metadataJson?: Uint8Array;
+  /**
+   * A JSON object: what is set in the metadata of a thread that is there already, unless a run holds it. Metadata that has no room for it stays
+   * as it is.
+   */
+  readonly marksJson?: Uint8Array;
   /** The run's input. It is appended to the log at the claim. */
   readonly messages: readonly MessageEntry[];
   /** The calls that the input answers. */
@@ -1092,8 +1097,10 @@ export interface ListRunRequestsRequest {
 
 export interface RunRequest {
   readonly runId: string;
-  /** A JSON object. */
-  readonly requestJson: Uint8Array;
+  /** A JSON object: what is kept of the request. */
+  readonly requestJson?: Uint8Array;
+  /** The assistant that the config of the run names. */
+  readonly assistantId?: string;
 }
 
 export interface ListRunRequestsReply {
@@ -1417,8 +1424,10 @@ export interface ThreadFilter {
   readonly agent?: string;
   readonly statuses: readonly ThreadStatus[];
   readonly waitsFor?: WaitsFor;
-  /** A JSON object: the metadata has each of its keys with that value. */
+  /** A JSON object that the metadata contains: of each of its objects the keys, of each of its lists the items, in any order. */
   readonly metadataJson?: Uint8Array;
+  /** A JSON object: the metadata contains each of its keys with that value, or has no such key. */
+  readonly metadataIfAnyJson?: Uint8Array;
   /** A JSON object of texts, numbers, booleans and nulls: each field is stored with that value. */
   readonly valuesJson?: Uint8Array;
   /** Made, or changed last, from a time on and before another, in milliseconds since 1970. */

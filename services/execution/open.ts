@@ -38,6 +38,7 @@ import { createRecordClock } from './worker/record-clock.ts';
 import { openWakes } from './worker/wakes.ts';
 import type { OnDelivery } from './webhooks/deliver.ts';
 import { openWebhooks } from './webhooks/open.ts';
+import { createRefuseWebhook } from './webhooks/run-webhook.ts';
 import { traceConsole } from './worker/trace-console.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
@@ -245,6 +246,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       queue,
       log,
       endWatch,
+      refuseWebhook: createRefuseWebhook({ hosts: values.WEBHOOK_HOSTS, networks: values.WEBHOOK_NETWORKS }),
       health,
       counts: { read: () => ({ ...counts.read(), workers: liveWorkers.read() }) },
       backlog: backlogBounds(values, { areSeveral: agents.areRegistered === true || agents.list.length > 1 }),

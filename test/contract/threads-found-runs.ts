@@ -74,6 +74,9 @@ export function threadsFoundRunsContract(test: TestFn, name: string, open: OpenT
         ['r2', kept],
       ],
     );
+    await accept(threads, 'r5', { optionsJson: bytes('{"config":{"assistant_id":"s1"}}') });
+    const named = await threads.listRunRequests({ owner, runIds: ['r5'] }, call());
+    t.deepEqual(named.requests, [{ runId: 'r5', assistantId: 's1' }]);
     t.deepEqual((await threads.listRunRequests({ owner: 'u:bob', runIds: ['r1'] }, call())).requests, []);
     const many = Array.from({ length: 101 }, (_, index) => String(index));
     await refused(t, threads.listRunRequests({ owner, runIds: many }, call()), 'Invalid');

@@ -203,6 +203,26 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     t.is((await update(threads, keyed)).threadName, 'second');
   });
 
+  check('a run sets marks in the metadata of a thread that is there and idle', async (t, threads) => {
+    const metadata = async (): Promise<unknown> => {
+      const { metadataJson } = await threads.getThread({ owner, threadId: 't1' }, call());
+      return metadataJson && parse(metadataJson);
+    };
+    const marks = (of: string) => ({ marksJson: bytes(JSON.stringify({ of, graph: 'g' })) });
+    await accept(threads, 'r1', { ...marks('1'), metadataJson: bytes('{"a":{"b":1}}') });
+    t.deepEqual(await metadata(), { a: { b: 1 } });
+    await accept(threads, 'r2', marks('2'));
+    t.deepEqual(await metadata(), { a: { b: 1 } }, 'a run holds the thread');
+    for (const runId of ['r1', 'r2']) await threads.endRun({ owner, runId, status: 'stopped' }, call());
+    await accept(threads, 'r3', marks('3'));
+    t.deepEqual(await metadata(), { a: { b: 1 }, of: '3', graph: 'g' });
+    await threads.endRun({ owner, runId: 'r3', status: 'stopped' }, call());
+    const full = bytes(JSON.stringify({ a: 'x'.repeat(sizes.metadata - 10) }));
+    await update(threads, { dropMetadata: true, metadataJson: full });
+    await accept(threads, 'r4', marks('4'));
+    t.deepEqual(await metadata(), parse(full), 'there is no room');
+  });
+
   check('metadata has a bound, and what is absent, of others or deleted is not changed', async (t, threads) => {
     await accept(threads, 'r1', { metadataJson: bytes(JSON.stringify({ a: 'x'.repeat(sizes.metadata - 100) })) });
     await refused(t, update(threads, { metadataJson: bytes(JSON.stringify({ b: 'y'.repeat(200) })) }), 'Invalid');
@@ -264,7 +284,13 @@ export function threadsSearchContract(test: TestFn, name: string, open: OpenThre
     t.deepEqual(await found({}), ['t0', 't1', 't2']);
     t.deepEqual(await found({ metadataJson: bytes('{"colour":"red"}') }), ['t0', 't2']);
     t.deepEqual(await found({ metadataJson: bytes('{"nested":{"m":[1],"n":0}}') }), ['t0']);
-    t.deepEqual(await found({ metadataJson: bytes('{"nested":{"n":0}}') }), []);
+    t.deepEqual(await found({ metadataJson: bytes('{"nested":{"n":0}}') }), ['t0']);
+    t.deepEqual(await found({ metadataJson: bytes('{"nested":{"n":0,"m":[1,2]}}') }), []);
+    t.deepEqual(await found({ metadataIfAnyJson: bytes('{"colour":"red","absent":1}') }), ['t0', 't2']);
+    t.deepEqual(
+      await found({ metadataJson: bytes('{"colour":"red"}'), metadataIfAnyJson: bytes('{"nested":{"n":2}}') }),
+      ['t2'],
+    );
     t.deepEqual(await found({ metadataJson: bytes('{"toString":1}') }), []);
     t.deepEqual(await found({ valuesJson: bytes('{"step":7,"done":true,"note":"x","none":null}') }), ['t2']);
     t.deepEqual(await found({ valuesJson: bytes('{"step":"7"}') }), []);

@@ -19,12 +19,6 @@ interface Campaign extends AsyncDisposable {
   readonly check: (t: ExecutionContext, url: string) => Promise<void>;
 }
 
-interface Delivery {
-  readonly url?: string;
-  readonly attempts: number;
-  readonly last_failure: string | null;
-}
-
 /** Treats the first request of each delivery so, and takes all later ones. */
 function atFirst(treat: (response: ServerResponse) => void) {
   const seen = new Set<string>();
@@ -62,8 +56,8 @@ export async function openCampaign(): Promise<Campaign> {
 
   const isSent = async (url: string): Promise<boolean> => {
     const { body } = await createClient(url).send('GET', '/v1/deliveries?limit=100');
-    const { deliveries } = body.data as { readonly deliveries: readonly Delivery[] };
-    return deliveries.every((each) => each.url === inside.url && each.attempts > 0);
+    const { deliveries } = body.data as { readonly deliveries: readonly unknown[] };
+    return deliveries.length === 0;
   };
 
   return {
@@ -72,9 +66,8 @@ export async function openCampaign(): Promise<Campaign> {
       if (status !== 200) throw new Error(JSON.stringify(body));
     },
     begin: async (url, count) => {
-      const targets = accepted.size === 0 ? [...receivers, inside] : receivers;
       const start = async (n: number): Promise<void> => {
-        const target = targets[n % targets.length] ?? inside;
+        const target = receivers[n % receivers.length] ?? all;
         const run = { messages: [user('hello')], webhook: { url: target.url } };
         const { status, body } = await createClient(url).send('POST', '/v1/runs', run);
         if (status === 202) accepted.set((body.data as { readonly run_id: string }).run_id, target);
@@ -86,7 +79,7 @@ export async function openCampaign(): Promise<Campaign> {
       const idsOf = ({ got }: typeof all, runId: string): readonly string[] => [
         ...new Set(got.filter(({ body }) => body.includes(runId)).map(({ id }) => id)),
       ];
-      const targetsOf = (target: typeof all) => (target === inside ? [all] : [all, target]);
+      const targetsOf = (target: typeof all) => [all, target];
       const isThere = ([runId, target]: readonly [string, typeof all]): boolean =>
         targetsOf(target).every((each) => idsOf(each, runId).length > 0);
       await until(async () => [...accepted].every(isThere) && (await isSent(url)), { timeoutMs: sentWithinMs });

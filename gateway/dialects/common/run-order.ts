@@ -66,6 +66,8 @@ export interface RunOrder {
   readonly webhook?: OrderWebhook;
   /** What a dialect shows of its request later. The record keeps it with the run, and nodes do not see it. */
   readonly kept_request?: JsonObject;
+  /** What a dialect sets in the metadata of a thread that is there already, unless a run holds it. */
+  readonly thread_marks?: JsonObject;
 }
 
 /** A run that may start later. */

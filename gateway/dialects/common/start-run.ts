@@ -113,6 +113,7 @@ export async function toStartRequest(
     ...(input.priority !== undefined && input.priority > 0 && { priority: input.priority }),
     ...(user && { userJson: jsonBytes(user) }),
     ...(input.kept_request && { requestJson: boundedBytes(input.kept_request, ['body'], sizes.shownRequest) }),
+    ...(input.thread_marks && { threadMarksJson: jsonBytes(input.thread_marks) }),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };
 }

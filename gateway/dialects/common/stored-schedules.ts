@@ -1,4 +1,4 @@
-import { conflict, isServiceError, notFound } from '@agent-workflow/kit/errors';
+import { conflict, isServiceError, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { refuseOver, sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Resource } from '@agent-workflow/protos/threads';
@@ -35,11 +35,20 @@ export async function checkRun(
   // A repeated slot would make such a thread again.
   if (run.config?.on_completion === 'delete')
     throw invalidAt([...loc, 'config', 'on_completion'], 'must be keep: keep_threads of a schedule removes threads');
-  if (run.webhook) webhookJsonOf(run.webhook, loc);
+  const webhook = run.webhook && { webhookJson: webhookJsonOf(run.webhook, loc) };
   const tools = boundedTools(declaredTools(run).map(({ tool }) => toRemoteTool(tool)));
-  await execution.checkTools({ tools, ...agentOf(run.config ?? {}) }, call);
+  await execution.checkTools({ tools, ...webhook, ...agentOf(run.config ?? {}) }, call).catch(atPlaceOf(loc));
   return { ...run };
 }
+
+/** The error of a check, which knows no place of the run, with the place that the webhook has in the request. */
+const atPlaceOf =
+  (loc: Loc) =>
+  (error: unknown): never => {
+    const [detail] = error instanceof ServiceError ? error.details : [];
+    if (detail?.field[0] !== 'webhook') throw error;
+    throw invalidAt([...loc, ...detail.field], detail.msg, detail.type);
+  };
 
 /** @throws Invalid for a schedule that is too large, with room for the slots that it may have pending. */
 function refuseLarge(schedule: Schedule, loc: Loc): void {

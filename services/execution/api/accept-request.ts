@@ -29,6 +29,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     requestId: request.requestId,
     ...(request.threadName === undefined ? {} : { threadName: request.threadName }),
     ...(request.threadMetadataJson === undefined ? {} : { metadataJson: request.threadMetadataJson }),
+    ...(request.threadMarksJson === undefined ? {} : { marksJson: request.threadMarksJson }),
     ...(request.checkpointId === undefined ? {} : { checkpointId: request.checkpointId }),
     ...(request.threadTtlSeconds === undefined ? {} : { ttlSeconds: request.threadTtlSeconds }),
     // Messages of the initial state come first: the messages of the request continue them.

@@ -9,6 +9,7 @@ import type { CodeCalls } from '../ports/code-calls.ts';
 import type { RunControl } from '../ports/control.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue } from '../ports/queue.ts';
+import type { RefuseWebhook } from '../webhooks/run-webhook.ts';
 import type { Worker } from '../worker/worker.ts';
 import { refuseTools } from './accept-request.ts';
 import { agentInConfig, agentNamed, describeAgent, listAgents } from './agents.ts';
@@ -33,6 +34,7 @@ interface ExecutionOptions {
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
   readonly endWatch: Pick<EndWatch, 'watch'>;
+  readonly refuseWebhook: RefuseWebhook;
   /** The health of the process. */
   readonly health: Pick<Health, 'degraded'>;
   /** The open runs, as the sweeps of this replica find them, and the workers that it knows. */
@@ -73,6 +75,7 @@ export function createExecution(options: ExecutionOptions): Execution {
     },
 
     checkTools: async (request) => {
+      options.refuseWebhook(request.webhookJson);
       refuseTools(await agentInConfig(known, request.agent), request);
       return {};
     },

@@ -15,6 +15,7 @@ import { named } from '../record/agents.ts';
 import type { KnownAgents, RevisionMeant } from '../record/known-agents.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 import type { RunLog } from '../ports/log.ts';
+import type { RefuseWebhook } from '../webhooks/run-webhook.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { AgentShape } from '../record/agent-shape.ts';
 import { messageField, withFields } from './update-state.ts';
@@ -36,6 +37,7 @@ interface StartOptions {
   readonly started: Pick<StartedRuns, 'add'>;
   readonly finishStop: FinishStop;
   readonly runAside: RunAside;
+  readonly refuseWebhook: RefuseWebhook;
 }
 
 /** Accepts runs. A thread's idle state and a free slot here let the same write claim the run for this replica's worker. */
@@ -87,6 +89,7 @@ export function createStart(options: StartOptions): Execution['start'] {
       throw unavailable('the events of runs cannot be written right now, so that no run is accepted');
     if (queue.waiting() >= backlog.all)
       throw unavailable(`${String(backlog.all)} runs wait already, which is the limit`);
+    options.refuseWebhook(request.webhookJson);
     const { owner } = request;
     // A repeated request that reaches another replica must name the same thread.
     const threadId = request.threadId ?? idFrom(request.runId, 'thread');

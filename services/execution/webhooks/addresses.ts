@@ -53,7 +53,10 @@ function addressOf(json: Uint8Array, now: number): Address | string {
 const anyFresh = 0;
 
 /** Why nothing is sent to this address: it says so itself, or the operator does not allow its host. `undefined` where something may be. */
-export function refusalOf(address: Address | string, allowed: readonly string[] | undefined): string | undefined {
+export function refusalOf(
+  address: Pick<Address, 'url'> | string,
+  allowed: readonly string[] | undefined,
+): string | undefined {
   if (typeof address === 'string') return address;
   if (!URL.canParse(address.url)) return 'the address is none';
   const { hostname } = new URL(address.url);

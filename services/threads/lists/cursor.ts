@@ -37,8 +37,8 @@ export const foundThreadsCursors = ({
   sortBy,
   ascending,
 }: Pick<SearchThreadsRequest, 'owner' | 'filter' | 'sortBy' | 'ascending'>): Cursors<SortMark> => {
-  const { metadataJson, valuesJson, ...rest } = filter;
-  const texts = [metadataJson, valuesJson].map((json) => json && Buffer.from(json).toString());
+  const { metadataJson, metadataIfAnyJson, valuesJson, ...rest } = filter;
+  const texts = [metadataJson, metadataIfAnyJson, valuesJson].map((json) => json && Buffer.from(json).toString());
   return cursorsByTime(['found threads', owner, rest, ...texts, sortBy, ascending], {
     toParts: ({ time, text }) => [time, text],
     fromParts: (time, text) => ({ time, text }),

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { contains } from '@agent-workflow/kit/contained';
 import { eachOf } from '@agent-workflow/kit/each';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { createYielder } from '@agent-workflow/kit/yielder';
@@ -70,11 +70,11 @@ function testsOf(
   owner: string,
   { filter, reading }: { readonly filter: ThreadFilter; readonly reading: Reading },
 ): readonly Test[] {
-  const { search, agent, statuses, waitsFor, metadataJson, valuesJson } = filter;
+  const { search, agent, statuses, waitsFor, valuesJson } = filter;
   const tests = timeTests(filter);
   if (agent !== undefined) tests.push((row) => agentOf(row) === agent);
   if (search) tests.push(matchesThread(search, texts));
-  if (metadataJson) tests.push(hasMetadata(fromJson(metadataJson) as Values, texts));
+  if (filter.metadataJson ?? filter.metadataIfAnyJson) tests.push(hasMetadata(filter, texts));
   if (statuses.length > 0 || waitsFor !== undefined)
     tests.push(async ({ threadId }) => {
       const head = await store.getHead({ owner, threadId });
@@ -98,18 +98,22 @@ function timeTests({ createdFrom, createdTo, updatedFrom, updatedTo }: ThreadFil
 
 type Values = Readonly<Record<string, unknown>>;
 
-function hasMetadata(asked: Values, texts: StoredTexts): Test {
-  const entries = Object.entries(asked);
-  return ({ threadId, metadata }) => {
-    if (entries.length === 0) return true;
-    if (!metadata) return false;
-    const has = (): boolean => {
-      const found = fromJson(metadata) as Values;
-      return entries.every(([name, value]) => Object.hasOwn(found, name) && isDeepStrictEqual(found[name], value));
-    };
-    return texts.read({ threadId, column: 'thread.metadata' }, has) === true;
+function hasMetadata({ metadataJson, metadataIfAnyJson }: ThreadFilter, texts: StoredTexts): Test {
+  const asked = valuesIn(metadataJson);
+  const ifAny = Object.entries(valuesIn(metadataIfAnyJson));
+  const needsNone = Object.keys(asked).length === 0;
+  const has = (metadata: Uint8Array): boolean => {
+    const found = fromJson(metadata) as Values;
+    return (
+      contains(found, asked) &&
+      ifAny.every(([name, value]) => !Object.hasOwn(found, name) || contains(found[name], value))
+    );
   };
+  return ({ threadId, metadata }) =>
+    metadata ? texts.read({ threadId, column: 'thread.metadata' }, () => has(metadata)) === true : needsNone;
 }
+
+const valuesIn = (json: Uint8Array | undefined): Values => (json ? (fromJson(json) as Values) : {});
 
 /** Each field is stored with that value. No thread has one that is hidden. */
 function hasValues(

@@ -28,9 +28,11 @@ export function refuseSummary(fields: Readonly<Record<string, Uint8Array>>, at: 
 }
 
 /** What the record keeps of a run from its acceptance on. */
-export function refuseAcceptance({ messages, metadataJson, optionsJson, webhookJson = '' }: AcceptRunRequest): void {
+export function refuseAcceptance(request: AcceptRunRequest): void {
+  const { messages, metadataJson, marksJson, optionsJson, webhookJson = '' } = request;
   refuseMessages(messages, ['messages']);
   refuseMetadata(metadataJson, ['config', 'metadata']);
+  refuseMetadata(marksJson, ['marks']);
   refuseOver(optionsJson.byteLength, runOptionsBytes, []);
   refuseOver(Buffer.byteLength(webhookJson), sizes.webhookTarget, ['webhook']);
 }

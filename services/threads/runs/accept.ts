@@ -5,7 +5,7 @@ import { defaultAgent } from '@agent-workflow/kit/agents';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import type { AcceptRunReply, AcceptRunRequest, MessageEntry } from '@agent-workflow/protos/threads';
 import { refuseAcceptance } from '../record/bounds.ts';
-import { toInput } from '../record/json.ts';
+import { fromJson, toInput, toJson } from '../record/json.ts';
 import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
@@ -55,7 +55,7 @@ export function decideAccept(
   if (otherAgent !== undefined) return { reply: { ...replyFor(newRun(request, false, now), undefined), otherAgent } };
 
   const isNewThread = snapshot.head === undefined;
-  const owned = ofAgent(snapshot.head ?? newHead(request, now), request);
+  const owned = ofAgent(snapshot.head ? withMarks(snapshot.head, request) : newHead(request, now), request);
   const ordinal = (owned.runCount ?? 0) + 1;
   const head = { ...withTitle(owned, request.messages, snapshot.entries), runCount: ordinal };
   const made = { ...newRun(request, isNewThread, now), ordinal };
@@ -98,6 +98,25 @@ function otherAgentOf(
 /** The thread belongs to the agent of its first run. The name `default` is not stored. */
 const ofAgent = (head: Head, { agent }: AcceptRunRequest): Head =>
   agent === undefined || agent === defaultAgent || agentOf(head) !== undefined ? head : { ...head, agent };
+
+/** The head with what the request sets in the metadata of an idle thread. Metadata that cannot be read counts as none. */
+function withMarks(head: Head, { marksJson }: AcceptRunRequest): Head {
+  if (marksJson === undefined || head.activeRun !== undefined) return head;
+  const before = head.metadata ? readMetadata(head.metadata) : {};
+  const marks = fromJson(marksJson) as Readonly<Record<string, unknown>>;
+  if (Object.entries(marks).every(([name, value]) => Object.hasOwn(before, name) && before[name] === value))
+    return head;
+  const metadata = toJson({ ...before, ...marks });
+  return metadata.byteLength > sizes.metadata ? head : { ...head, metadata };
+}
+
+function readMetadata(json: Uint8Array): Readonly<Record<string, unknown>> {
+  try {
+    return fromJson(json) as Readonly<Record<string, unknown>>;
+  } catch {
+    return {};
+  }
+}
 
 /** What decides about a thread that is there. */
 type HeldSnapshot = Omit<AcceptSnapshot, 'undone'> & { readonly head: Head };

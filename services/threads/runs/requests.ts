@@ -17,18 +17,27 @@ export async function listRunRequests(
   const found: RunRequest[] = [];
   await eachOf(runIds, atOnce, async (runId) => {
     const options = (await store.getRun(owner, runId))?.options;
-    const requestJson = options && requestIn(options);
-    if (requestJson) found.push({ runId, requestJson });
+    const request = options && requestIn(options);
+    if (request && Object.keys(request).length > 0) found.push({ runId, ...request });
   });
   return found;
 }
 
-/** The request that options hold; what cannot be read has none. */
-function requestIn(options: Uint8Array): Uint8Array | undefined {
+type Kept = Omit<RunRequest, 'runId'>;
+
+/** The request that options hold, and the assistant that they name; `undefined` for what cannot be read. */
+function requestIn(options: Uint8Array): Kept | undefined {
   try {
-    const { request } = fromJson(options) as { readonly request?: unknown };
-    return typeof request === 'object' && request !== null ? toJson(request) : undefined;
+    const { request, config } = fromJson(options) as { readonly request?: unknown; readonly config?: unknown };
+    const { assistant_id: assistantId } = isObject(config) ? config : {};
+    return {
+      ...(isObject(request) && { requestJson: toJson(request) }),
+      ...((typeof assistantId === 'string' || typeof assistantId === 'number') && { assistantId: String(assistantId) }),
+    };
   } catch {
     return undefined;
   }
 }
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;

@@ -10,10 +10,12 @@ test('what the page of operations says is refused is refused, and by its name', 
   const input = { messages: [{ type: 'human', content: 'hello' }] };
   await client.runs.wait(threadId, graphId, { input });
   const [run] = await client.runs.list(threadId);
+  const cron = await client.crons.create(graphId, { input, schedule: '0 9 * * *' });
   const ids: Readonly<Record<string, string>> = {
     thread_id: threadId,
     run_id: run?.run_id ?? '',
     assistant_id: ownId,
+    cron_id: (cron as unknown as { readonly cron_id: string }).cron_id,
   };
   let sent = 0;
   for (const { operations, parameter, status, example } of refused) {

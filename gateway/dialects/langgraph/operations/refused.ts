@@ -102,6 +102,14 @@ export const refused: readonly Refused[] = [
     example: { input, langsmith_tracer: { project_name: 'mine' } },
   },
   {
+    operations: [...runs, 'POST /threads/{thread_id}/runs/crons', 'POST /runs/crons', 'PATCH /runs/crons/{cron_id}'],
+    parameter: 'webhook',
+    values: 'with an address that is not of the public internet, or with `localhost`',
+    status: 422,
+    why: 'Nothing would be sent there',
+    example: { input, schedule: '0 9 * * *', webhook: 'http://127.0.0.1:9000/hook' },
+  },
+  {
     operations: waitedFor,
     parameter: 'after_seconds',
     values: 'above 0',

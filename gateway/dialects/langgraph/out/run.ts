@@ -22,6 +22,8 @@ interface RunFacts {
   readonly runId: string;
   readonly threadId: string;
   readonly agent: string;
+  /** The assistant that its config names. */
+  readonly assistantId?: string | undefined;
   readonly status: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -33,12 +35,12 @@ export const factsOf = (run: Run): RunFacts => ({
   ...{ createdAt: run.createdAt, updatedAt: run.updatedAt },
 });
 
-/** A run as LangGraph's clients read it. One that another dialect has started shows nothing of its request. */
+/** A run as LangGraph's clients read it. One that another dialect has started shows nothing of its request but the assistant. */
 export function toRun(
-  { runId, threadId, agent, status, createdAt, updatedAt }: RunFacts,
+  { runId, threadId, agent, assistantId: named, status, createdAt, updatedAt }: RunFacts,
   started?: Started,
 ): JsonObject {
-  const assistantId = started?.assistantId ?? assistantIdOf(agent);
+  const assistantId = started?.assistantId ?? named ?? assistantIdOf(agent);
   return {
     run_id: runId,
     thread_id: threadId,

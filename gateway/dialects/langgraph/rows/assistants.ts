@@ -13,10 +13,10 @@ import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
 import { datedId } from '../../common/dated-id.ts';
 import { knownAgents } from '../../common/known-agents.ts';
+import { metadataTest } from '../../common/metadata-filter.ts';
 import type { Services } from '../../common/services.ts';
 import { contentOf, refuseLargeAssistant, refuseUnknownAgent } from '../in/content-of-assistant.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
-import { hasAll } from '../in/matches.ts';
 import { toAssistant, toAssistantVersion, toOwnAssistant } from '../out/assistant.ts';
 import { toDrawing, type Drawing } from '../out/drawing.ts';
 import { toGraphSchemas } from '../out/graph-schemas.ts';
@@ -140,6 +140,7 @@ const listAssistantVersions = row({
   input: schemas.SearchVersions,
   handle: async (request, services) => {
     const { params, input, owner, call } = request;
+    const isMeant = metadataTest(input.metadata, ['body', 'metadata']);
     const known = await assistantOfPath(request, params.assistant_id, services);
     if ('own' in known) {
       const { updated_at: _, ...version } = toOwnAssistant(known.own);
@@ -148,7 +149,7 @@ const listAssistantVersions = row({
     const { id } = known.stored;
     const most = input.offset + input.limit;
     const { versions } = await listVersions(services.threads, { owner, id }, { limit: most, call });
-    const matching = versions.filter(({ metadata }) => hasAll(metadata, input.metadata));
+    const matching = versions.filter(({ metadata }) => isMeant(metadata));
     const page = matching.slice(input.offset, most);
     return JSON.stringify(page.map((version) => toAssistantVersion(id, version, known.agent)));
   },

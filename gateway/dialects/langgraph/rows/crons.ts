@@ -5,6 +5,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { deleted, paused, resumed } from '../../../schedules/advance.ts';
 import { fromScheduleJson, threadOf, withNext, type Schedule } from '../../../schedules/schedule.ts';
+import { metadataTest } from '../../common/metadata-filter.ts';
 import type { Services } from '../../common/services.ts';
 import { shownItems } from '../../common/shown-items.ts';
 import {
@@ -18,7 +19,6 @@ import {
 } from '../../common/stored-schedules.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { toScheduleSpec } from '../in/cron.ts';
-import { hasAll } from '../in/matches.ts';
 import { toCron } from '../out/cron.ts';
 import { pageHeaders } from '../out/page-headers.ts';
 import { selected } from '../out/selected.ts';
@@ -159,7 +159,8 @@ function changedOf(run: Schedule['run'], input: Readonly<Record<string, unknown>
     (name) => input[name] !== undefined,
   );
   const ofInput = input['input'] === undefined ? [] : ['messages', 'initial_state'];
-  const ofConfig = input['config'] === undefined && input['assistant_id'] === undefined ? [] : ['config'];
+  const ofConfig =
+    input['config'] === undefined && input['assistant_id'] === undefined ? [] : ['config', 'thread_marks'];
   return Object.fromEntries([...names, ...ofInput, ...ofConfig].map((name) => [name, run[name]]));
 }
 
@@ -194,7 +195,8 @@ async function findAll(
 ): Promise<readonly Shown[]> {
   const { owner, call, input } = request;
   const agent = await defaultAgentOf(execution, call);
-  const { assistant_id: assistant, thread_id: thread, enabled, metadata } = input;
+  const { assistant_id: assistant, thread_id: thread, enabled } = input;
+  const hasMetadata = metadataTest(input.metadata, ['body', 'metadata']);
   const crons: Shown[] = [];
   let cursor: string | undefined;
   do {
@@ -218,7 +220,7 @@ async function findAll(
         (assistant === undefined || [assistant, assistantIdOf(assistant)].includes(cron['assistant_id'] as string)) &&
         (thread === undefined || cron['thread_id'] === thread) &&
         (enabled === undefined || cron['enabled'] === enabled) &&
-        hasAll(cron['metadata'] as Shown, metadata);
+        hasMetadata(cron['metadata'] as Shown);
       if (isMeant) crons.push({ ...cron, payload: null });
     }
     ({ cursor } = page);

@@ -4,9 +4,9 @@ import { toPage } from '@agent-workflow/kit/pages';
 import { assistantOf, getAssistant, listAssistants, type Assistant } from '../../../assistants/index.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { knownAgents } from '../../common/known-agents.ts';
+import { metadataTest } from '../../common/metadata-filter.ts';
 import type { Services } from '../../common/services.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
-import { hasAll } from '../in/matches.ts';
 import { toAssistant, toOwnAssistant } from '../out/assistant.ts';
 import { pageHeaders } from '../out/page-headers.ts';
 import { selected } from '../out/selected.ts';
@@ -36,10 +36,11 @@ const atOnce = 50;
 async function findAll({ owner, call, input }: Searching, { threads, execution }: Calls): Promise<readonly Key[]> {
   const { names, defaultName = '' } = await knownAgents(execution, call());
   const name = input.name?.toLowerCase();
+  const hasMetadata = metadataTest(input.metadata, ['body', 'metadata']);
   const matches = (agent: string, shownName: string, metadata: Readonly<Record<string, unknown>>): boolean =>
     (input.graph_id === undefined || agent === input.graph_id) &&
     (name === undefined || shownName.toLowerCase().includes(name)) &&
-    hasAll(metadata, input.metadata);
+    hasMetadata(metadata);
   const keys: Key[] = names
     .filter((own) => matches(own, own, { created_by: 'system' }))
     .map((own) => ({ ...{ assistant_id: assistantIdOf(own), name: own, graph_id: own, own }, ...never }));

@@ -4,13 +4,13 @@ import type { Services } from '../../common/services.ts';
 import { encodeFrames } from '../frames/frame.ts';
 import type { Modes } from '../frames/modes.ts';
 import { createRunFrames } from '../frames/run-frames.ts';
-import { assistantIdOf } from '../ids/assistant-id.ts';
 import { framed } from './framed.ts';
 import { runRecord } from './run-record.ts';
 
 interface InModes {
   readonly owner: string;
   readonly agent: string;
+  readonly assistantId: string;
   readonly modes: Modes;
   /** How the ids of this stream are made; streams of one `name` make them alike. */
   readonly ids: { readonly name: string; readonly idOf: (event: RunEvent) => string };
@@ -19,12 +19,12 @@ interface InModes {
 }
 
 /** The frames of a run in the modes that a stream asks for. */
-export const inModes = ({ owner, agent, modes, ids, more }: InModes, services: Services): StreamExtras =>
+export const inModes = ({ owner, agent, assistantId, modes, ids, more }: InModes, services: Services): StreamExtras =>
   framed({
     name: `${ids.name} ${[...modes].toSorted().join(' ')}`,
     begin: (scope, call) => {
       const record = runRecord({ owner, call, runId: scope.runId, threadId: scope.threadId }, services);
-      const toFrames = createRunFrames({ modes, scope, graphId: agent, assistantId: assistantIdOf(agent), record });
+      const toFrames = createRunFrames({ modes, scope, graphId: agent, assistantId, record });
       return async (event) => [...(await toFrames(event)), ...(more?.(event) ?? [])];
     },
     encode: (frames, event) => encodeFrames(frames, ids.idOf(event)),

@@ -47,17 +47,18 @@ export async function orderRun(request: Request, asked: Asked, services: Service
     throw refusalWith('NotFound', 'Thread or assistant not found.');
   const assistantId = 'own' in known ? assistantIdOf(known.own) : known.stored.id;
   const agent = 'own' in known ? known.own : known.agent;
+  const marks = { graph_id: agent, assistant_id: assistantId };
   const order = toRunOrder(body, {
     ...(threadId !== undefined && { threadId }),
     assistant: 'own' in known ? { agent } : { assistant_id: assistantId },
     recursionLimit: limitOf(known),
-    threadMetadata: { graph_id: agent, assistant_id: assistantId, ...body.metadata },
+    threadMetadata: { ...marks, ...body.metadata },
     loc,
   });
   const started = { body, assistantId, config: nodeConfigOf(order) };
   return {
     ...asked,
-    order: { ...order, kept_request: toKeptRequest(started, sizes.shownRequest) },
+    order: { ...order, kept_request: toKeptRequest(started, sizes.shownRequest), thread_marks: marks },
     assistantId,
     agent,
   };

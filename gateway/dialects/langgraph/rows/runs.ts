@@ -7,7 +7,6 @@ import type { Run } from '@agent-workflow/protos/threads';
 import type { Subject } from '../../../http/access.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
-import { jsonText } from '../../../http/json.ts';
 import { cancelDelayed, findDelayed, refusalOf, slotOf } from '../../common/delayed-runs.ts';
 import { agentOf } from '../../common/named-agent.ts';
 import type { Services } from '../../common/services.ts';
@@ -22,6 +21,7 @@ import { assistantOfRun, defaultAgentOf } from './known-assistant.ts';
 import { acceptNow, acceptOrdered, joinable, orderRun, placeOf, refuseLater } from './ordered-run.ts';
 import { mayTouchAll, touchable } from './touched.ts';
 import { row } from './row.ts';
+import { requestsOf } from './run-request.ts';
 import { valuesOfRun } from './run-values.ts';
 import { noThread } from './threads.ts';
 
@@ -190,15 +190,16 @@ const requestsAtOnce = 20;
 
 /** Runs as replies show them, with what their requests held. */
 async function shownRuns(
-  { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
+  request: Pick<EndpointRequest, 'owner' | 'call'>,
   runs: readonly Run[],
-  { threads }: Pick<Services, 'threads'>,
+  services: Pick<Services, 'threads'>,
 ): Promise<readonly Shown[]> {
-  const { requests } = await threads.listRunRequests({ owner, runIds: runs.map(({ runId }) => runId) }, call());
-  const started = new Map(
-    requests.map(({ runId, requestJson }) => [runId, fromKeptRequest(JSON.parse(jsonText(requestJson)))]),
-  );
-  return runs.map((run) => toRun(factsOf(run), started.get(run.runId)));
+  const runIds = runs.map(({ runId }) => runId);
+  const requests = await requestsOf(request, runIds, services);
+  return runs.map((run) => {
+    const { started, assistantId } = requests.get(run.runId) ?? {};
+    return toRun({ ...factsOf(run), assistantId }, started);
+  });
 }
 
 type Shown = Readonly<Record<string, unknown>>;

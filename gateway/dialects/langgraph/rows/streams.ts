@@ -9,6 +9,7 @@ import { ThreadParams } from '../schemas/threads.ts';
 import { inModes } from './mode-frames.ts';
 import { acceptNow, orderRun, placeOf, refuseLater } from './ordered-run.ts';
 import { row } from './row.ts';
+import { assistantIdOfRun } from './run-request.ts';
 import { runOf } from './runs.ts';
 
 const stream = { resource: 'graph', action: 'stream' } as const;
@@ -42,7 +43,7 @@ async function createAndStream(request: Created, threadId: string | undefined, s
   return {
     follow: { owner, runId, after: 0, justStarted },
     call: call(streamMs),
-    extras: inModes({ owner, agent: ordered.agent, modes, ids }, services),
+    extras: inModes({ owner, agent: ordered.agent, assistantId: ordered.assistantId, modes, ids }, services),
   };
 }
 
@@ -83,7 +84,9 @@ const joinStream = row({
     const modes = readModes(input.stream_mode, ['query', 'stream_mode']);
     const after = lastEventId === undefined ? 0 : seqIn(lastEventId);
     if (after === undefined) throw invalidAt(['header', 'Last-Event-ID'], 'must be the id of an event of this run');
-    const { runId, threadId, agent } = await runOf(request, services);
+    const run = await runOf(request, services);
+    const { runId, threadId, agent } = run;
+    const assistantId = await assistantIdOfRun(request, run, services);
     const cancels = input.cancel_on_disconnect;
     if (cancels === '1' || cancels === 'true')
       stopOnDisconnect(
@@ -95,7 +98,7 @@ const joinStream = row({
     return {
       follow: { owner, runId, after },
       call: call(streamMs),
-      extras: inModes({ owner, agent, modes, ids }, services),
+      extras: inModes({ owner, agent, assistantId, modes, ids }, services),
     };
   },
 });

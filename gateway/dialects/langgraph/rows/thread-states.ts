@@ -5,9 +5,9 @@ import type { State, Thread, ThreadCheckpoint } from '@agent-workflow/protos/thr
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
 import { fieldDefaults } from '../../common/field-defaults.ts';
+import { metadataTest } from '../../common/metadata-filter.ts';
 import type { Services } from '../../common/services.ts';
 import { refuseNamespace, type NamedCheckpoint } from '../in/checkpoint.ts';
-import { hasAll } from '../in/matches.ts';
 import {
   emptyState,
   metadataOfState,
@@ -251,13 +251,14 @@ async function historyText(
 ): Promise<string> {
   const { params, input } = request;
   refuseNamespace(input.checkpoint, ['body']);
+  const isMeant = metadataTest(input.metadata, ['body', 'metadata']);
   const kept = await readKept(request, params.thread_id, services);
   const from = firstIndex(input, kept);
   const texts: string[] = [];
   const isEnough = createQuota(sizes.page);
   for (let index = from; index < kept.checkpoints.length && texts.length < input.limit; index++) {
     const placed = await placedAt(request, kept, index, services);
-    if (!placed || !hasAll(metadataOfState(placed), input.metadata)) continue;
+    if (!placed || !isMeant(metadataOfState(placed))) continue;
     const text = selectedState(await textsAt(request, placed, input.select, services), input.select);
     if (isEnough(Buffer.byteLength(text))) break;
     texts.push(text);

@@ -16,6 +16,7 @@ import { inModes } from './mode-frames.ts';
 import { refuseOtherAgent } from './other-agent.ts';
 import { row } from './row.ts';
 import { runRecord } from './run-record.ts';
+import { assistantIdOfRun } from './run-request.ts';
 import { streamMs } from './streams.ts';
 import { noThread } from './threads.ts';
 
@@ -70,15 +71,17 @@ const joinThread = row({
     request.addReplyHeaders({ Location: `/threads/${encodeURIComponent(threadId)}/stream${query}` });
     return followThread(request, services, {
       ...{ threadId, cursor, start: 'open' },
-      extrasOf: ({ runId, ordinal, agent }) =>
-        inModes(
+      extrasOf: async (run) => {
+        const { runId, ordinal, agent } = run;
+        return inModes(
           {
-            ...{ owner, agent, modes },
+            ...{ owner, agent, assistantId: await assistantIdOfRun(request, run, services), modes },
             ids: { name: `thread ${String(ordinal)}`, idOf: ({ seq }) => `${String(ordinal)}-${String(seq)}` },
             more: (event) => doneFrame(runId, event),
           },
           services,
-        ),
+        );
+      },
     });
   },
 });
@@ -88,7 +91,7 @@ interface FollowedThread {
   readonly cursor: Cursor | undefined;
   /** Where it begins that has no cursor. */
   readonly start: Start;
-  readonly extrasOf: (run: OrdinalRun) => ReturnType<typeof framed>;
+  readonly extrasOf: (run: OrdinalRun) => ReturnType<typeof framed> | Promise<ReturnType<typeof framed>>;
 }
 
 interface OrdinalRun {
@@ -115,7 +118,7 @@ function followThread(
       const { runId, ordinal } = run;
       await refuseOtherAgent(request, { threadId, agent: run.agent }, services);
       const after = ordinal === cursor?.ordinal ? cursor.after : 0;
-      yield { follow: { owner, runId, after }, call, extras: extrasOf(run) };
+      yield { follow: { owner, runId, after }, call, extras: await extrasOf(run) };
     }
   }
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { notFound } from '@agent-workflow/kit/errors';
 import { idText } from '@agent-workflow/protos/message';
 import {
@@ -23,6 +22,7 @@ import { Done, maxLimit } from '../schemas/common.ts';
 import { tooLarge } from '../../common/bounded.ts';
 import { datedId } from '../../common/dated-id.ts';
 import { endpoint } from './common/endpoint.ts';
+import { metadataTest } from '../../common/metadata-filter.ts';
 import { agentOf } from '../../common/named-agent.ts';
 import { shownItems } from '../../common/shown-items.ts';
 import { readOnlyByService } from '../../common/run-config.ts';
@@ -140,14 +140,15 @@ export const listAssistants = endpoint({
   input: schemas.AssistantsQuery,
   reply: schemas.AssistantList,
   handle: async ({ input, owner, call }, { threads, log }) => {
-    const { agent, metadata, cursor } = input;
+    const { agent, cursor } = input;
+    const hasMetadata = metadataTest(input.metadata, ['query', 'metadata']);
     const name = input.name?.toLowerCase();
     const page = { owner, limit: Math.min(input.limit, maxLimit), ...(cursor !== undefined && { cursor }) };
     const { rows, cursor: next } = await list(threads, page, call);
     const matches = (assistant: Assistant): boolean =>
       (agent === undefined || assistant.agent === agent) &&
       (name === undefined || assistant.name?.toLowerCase().includes(name) === true) &&
-      Object.entries(metadata ?? {}).every(([key, value]) => isDeepStrictEqual(assistant.metadata[key], value));
+      hasMetadata(assistant.metadata);
     const items = shownItems(rows, {
       kind: 'assistant',
       show: (row) => {

@@ -14,13 +14,11 @@ import {
   selectable,
 } from '../schemas/threads.ts';
 import { boundedBytes } from '../../common/bounded.ts';
+import { comparedBytes, metadataFilter } from '../../common/metadata-filter.ts';
 import { endpoint } from './common/endpoint.ts';
 import { nextPage, pageOf } from './common/page.ts';
 import { shownItems } from '../../common/shown-items.ts';
 import { threadText } from './common/shown-items.ts';
-
-/** What a request compares metadata and values with, in bytes: each. */
-const comparedBytes = 64 * 1024;
 
 function filterOf(input: Static<typeof CountThreads>): ThreadFilter {
   const { thread_ids: ids = [], search, agent, status = [], waits_for: waitsFor, metadata, values } = input;
@@ -31,7 +29,7 @@ function filterOf(input: Static<typeof CountThreads>): ThreadFilter {
     ...(agent !== undefined && { agent }),
     ...(waitsFor !== undefined && { waitsFor }),
     ...timesOf(input),
-    ...(metadata && { metadataJson: boundedBytes(metadata, ['body', 'metadata'], comparedBytes) }),
+    ...(metadata && { metadataJson: metadataFilter(metadata, ['body', 'metadata']) }),
     ...(values && { valuesJson: boundedBytes(values, ['body', 'values'], comparedBytes) }),
   };
 }

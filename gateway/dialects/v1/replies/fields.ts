@@ -28,6 +28,7 @@ const locations: Readonly<Record<string, Loc>> = {
   config: ['body', 'config'],
   metadata: ['body', 'metadata'],
   tools: ['body', 'tools'],
+  webhook: ['body', 'webhook'],
   resume: ['body', 'resume'],
   granularity: ['body', 'response_granularity'],
   multitaskStrategy: ['body', 'config', 'multitask_strategy'],

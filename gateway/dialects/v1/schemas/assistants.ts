@@ -109,7 +109,7 @@ const paged = {
 export const AssistantsQuery = Type.Object({
   agent: Type.Optional(text('Only assistants of this agent')),
   name: Type.Optional(text('Only assistants whose name holds this text, in upper or lower case')),
-  metadata: Type.Optional(described(JsonObject, 'Only assistants whose metadata has these values')),
+  metadata: Type.Optional(described(JsonObject, 'Only assistants whose metadata contains this, at any depth')),
   limit: limitOf(100),
   cursor,
 });

@@ -222,7 +222,7 @@ const filterFields = {
       type: 'object',
       additionalProperties: true,
       maxProperties: comparedKeys,
-      description: `Only threads whose metadata has each of these keys with an equal value; at most ${String(comparedKeys)}`,
+      description: `Only threads whose metadata contains this: of an object these keys, of a list these items in any order, anything else equal; at most ${String(comparedKeys)} keys`,
     }),
   ),
   values: Type.Optional(

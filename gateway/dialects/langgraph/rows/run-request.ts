@@ -1,0 +1,38 @@
+import type { Run } from '@agent-workflow/protos/threads';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { jsonText } from '../../../http/json.ts';
+import type { Services } from '../../common/services.ts';
+import { assistantIdOf } from '../ids/assistant-id.ts';
+import { fromKeptRequest, type Started } from '../out/kept-request.ts';
+
+/** What the record keeps of the request of a run. */
+interface RunRequest {
+  readonly started?: Started | undefined;
+  /** The assistant that the config of the run names. */
+  readonly assistantId?: string | undefined;
+}
+
+/** What the record keeps of the requests of these runs, by their ids. */
+export async function requestsOf(
+  { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
+  runIds: readonly string[],
+  { threads }: Pick<Services, 'threads'>,
+): Promise<ReadonlyMap<string, RunRequest>> {
+  const { requests } = await threads.listRunRequests({ owner, runIds }, call());
+  return new Map(
+    requests.map(({ runId, requestJson, assistantId }) => [
+      runId,
+      { started: requestJson && fromKeptRequest(JSON.parse(jsonText(requestJson))), assistantId },
+    ]),
+  );
+}
+
+/** The assistant of a run. */
+export async function assistantIdOfRun(
+  request: Pick<EndpointRequest, 'owner' | 'call'>,
+  { runId, agent }: Pick<Run, 'runId' | 'agent'>,
+  services: Pick<Services, 'threads'>,
+): Promise<string> {
+  const { started, assistantId } = (await requestsOf(request, [runId], services)).get(runId) ?? {};
+  return started?.assistantId ?? assistantId ?? assistantIdOf(agent);
+}
