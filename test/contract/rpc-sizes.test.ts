@@ -81,7 +81,7 @@ const accepted: Whole<AcceptRunReply> = {
 const accept: Whole<AcceptRunRequest> = {
   ...{ owner: name, threadId: id, runId: id, requestId: id, threadName: name, attemptId: id },
   ...{ granularity: 'partial', multitaskStrategy: 'interrupt', runIdIsNew: true, threadIdIsNew: true },
-  ...{ metadataJson: json(sizes.metadata), ttlSeconds: large, checkpointId: id },
+  ...{ metadataJson: json(sizes.metadata), marksJson: json(sizes.metadata), ttlSeconds: large, checkpointId: id },
   ...{ messages: input, answers: ids, hasNewInput: true },
   optionsJson: json(runOptionsBytes),
   ...{
@@ -138,7 +138,8 @@ const tool: RemoteTool = { nodeName: id, name: id, description: id, parametersJs
 const start: Whole<StartRequest> = {
   ...{ owner: name, threadId: id, runId: id, requestId: id, threadName: name, recursionLimit: large },
   ...{ granularity: 'partial', multitaskStrategy: 'interrupt', runIdIsNew: true, threadIdIsNew: true },
-  ...{ threadMetadataJson: json(sizes.metadata), threadTtlSeconds: large, checkpointId: id },
+  ...{ threadMetadataJson: json(sizes.metadata), threadMarksJson: json(sizes.metadata) },
+  ...{ threadTtlSeconds: large, checkpointId: id },
   messages: input,
   initialStateJson: json(sizes.state),
   configJson: json(sizes.config),

@@ -125,6 +125,7 @@ function refuseLarge({
   resumeJson,
   breakpointsJson,
   requestJson,
+  threadMarksJson,
   tools,
 }: StartRequest): void {
   refuseLargeField('initialState', initialStateJson?.byteLength, sizes.state);
@@ -134,6 +135,7 @@ function refuseLarge({
   if (tools.length > 0) refuseLargeField('tools', bytesOfTools(tools), sizes.toolsTogether);
   refuseLargeField('resume', resumeJson?.byteLength, sizes.resume);
   refuseLargeField('interruptBefore', breakpointsJson?.byteLength, sizes.breakpoints);
+  refuseLargeField('threadMarks', threadMarksJson?.byteLength, sizes.metadata);
   refuseLargeField('request', requestJson?.byteLength, sizes.shownRequest);
 }
 
