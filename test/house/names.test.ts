@@ -7,6 +7,7 @@ test('kit is a closed list', (t) => {
   const known = [
     'agents.ts',
     'command-line.ts',
+    'contained.ts',
     'cursors.ts',
     'each.ts',
     'env.ts',

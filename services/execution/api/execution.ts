@@ -75,7 +75,7 @@ export function createExecution(options: ExecutionOptions): Execution {
     },
 
     checkTools: async (request) => {
-      options.refuseWebhook(request.webhookJson);
+      if (request.webhookJson !== undefined) options.refuseWebhook(request.webhookJson);
       refuseTools(await agentInConfig(known, request.agent), request);
       return {};
     },

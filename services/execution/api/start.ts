@@ -89,7 +89,7 @@ export function createStart(options: StartOptions): Execution['start'] {
       throw unavailable('the events of runs cannot be written right now, so that no run is accepted');
     if (queue.waiting() >= backlog.all)
       throw unavailable(`${String(backlog.all)} runs wait already, which is the limit`);
-    options.refuseWebhook(request.webhookJson);
+    if (request.webhookJson !== undefined) options.refuseWebhook(request.webhookJson);
     const { owner } = request;
     // A repeated request that reaches another replica must name the same thread.
     const threadId = request.threadId ?? idFrom(request.runId, 'thread');

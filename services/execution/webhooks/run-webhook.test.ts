@@ -20,9 +20,6 @@ test('a webhook of a run is refused where it is known at once that nothing is se
     t.notThrows(() => {
       refuse(json(`https://${host}/hook`));
     }, host);
-  t.notThrows(() => {
-    refuse(undefined);
-  });
 });
 
 test('an operator may open networks to the webhooks of runs, and restrict their hosts', (t) => {

@@ -12,7 +12,7 @@ interface WebhookBounds {
 }
 
 /** Refuses the webhook of a run, a `WebhookTarget` as JSON. @throws Invalid */
-export type RefuseWebhook = (json: string | undefined) => void;
+export type RefuseWebhook = (json: string) => void;
 
 /**
  * Refuses what is known at once never to be sent: an address that may not be reached, and a host that the operator does not allow. What a name
@@ -21,7 +21,6 @@ export type RefuseWebhook = (json: string | undefined) => void;
 export function createRefuseWebhook({ hosts, networks = [] }: WebhookBounds): RefuseWebhook {
   const mayReach = createMayReach(networks);
   return (json) => {
-    if (json === undefined) return;
     const { url } = JSON.parse(json) as WebhookTarget;
     const why = refusalOf({ url }, hosts);
     if (why !== undefined) throw invalid(['webhook', 'url'], `cannot be sent to: ${why}`, 'url');

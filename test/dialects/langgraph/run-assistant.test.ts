@@ -17,11 +17,9 @@ const ofThread = async (id: string): Promise<unknown[]> => {
   return [metadata?.['graph_id'], metadata?.['assistant_id']];
 };
 const found = async (t: ExecutionContext, metadata: object, expected: readonly string[]): Promise<void> => {
-  const ids = (await threads().search({ metadata: { ...metadata } as never, limit: 100 })).map(
-    ({ thread_id: id }) => id,
-  );
+  const ids = (await threads().search({ metadata: { ...metadata }, limit: 100 })).map(({ thread_id: id }) => id);
   t.deepEqual(ids.toSorted(), expected.toSorted(), JSON.stringify(metadata));
-  t.is(await threads().count({ metadata: { ...metadata } as never }), expected.length);
+  t.is(await threads().count({ metadata: { ...metadata } }), expected.length);
 };
 
 test('a thread names the assistant of the run that was made there last', async (t) => {
