@@ -33,6 +33,8 @@ export interface Row extends Route {
   readonly takesFile?: true;
   /** `data`: in the envelope. `bare`: without it. `events`: a stream. `content`: the bytes of a file. `socket`: a WebSocket. */
   readonly answer: 'data' | 'bare' | 'events' | 'content' | 'socket';
+  /** Although it does not answer with events otherwise, it does for this input. */
+  readonly mayStream?: (input: never) => boolean;
   /** The HTTP status of a success; 204 has no body, whatever the handler gives. */
   readonly status: number;
   /** The body is bytes with a signature, at most so many, and not JSON: the handler gets them by `received`, and checks who sent them. */

@@ -300,10 +300,12 @@ export function endpointSteps<Services>(
     }
     const more = row.alsoAccess?.(ctx.state.input as never);
     if (more) await checkMore(ctx, authorize, more, subject);
-    if (!isStream) {
+    const streams = isStream || row.mayStream?.(ctx.state.input as never) === true;
+    if (!streams) {
       await answer(ctx);
       return;
     }
+    if (!isStream) ctx.state.route = { ...matched, isStream: true };
     await takeStreamSlot(ctx);
     meters?.streamsOpen.add({}, 1);
     try {

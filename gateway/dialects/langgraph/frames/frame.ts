@@ -1,4 +1,5 @@
-import type { Framing, StreamEvent } from '../../../http/framing.ts';
+import type { StreamEvent } from '../../../http/framing.ts';
+import { writtenSse } from '../../common/written-sse.ts';
 
 /** What a client reads at once: an event of its stream. */
 export interface Frame {
@@ -26,16 +27,5 @@ export function encodeFrames(frames: readonly Frame[], id: string): readonly Uin
   ]);
 }
 
-/** Server-sent events as LangGraph Server writes them: what is sent stands in `written`. */
-export const langgraphSse: Framing = {
-  name: 'langgraph',
-  type: 'text/event-stream; charset=utf-8',
-  head: () => '',
-  toEventJson:
-    () =>
-    ({ written = [] }) => ({ parts: written, size: written.reduce((sum, { byteLength }) => sum + byteLength, 0) }),
-  tail: '',
-  comment: ': heartbeat\n\n',
-  // Clients take three times the distance of two for the longest silence, and half a minute at most.
-  mostCommentSeconds: 10,
-};
+/** Server-sent events as LangGraph Server writes them. Clients take three times the distance of two comments for the longest silence, and half a minute at most. */
+export const langgraphSse = writtenSse({ name: 'langgraph', mostCommentSeconds: 10 });

@@ -1,10 +1,10 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { StreamExtras } from '../../../http/endpoint.ts';
+import { framed } from '../../common/framed.ts';
 import type { Services } from '../../common/services.ts';
 import { encodeFrames } from '../frames/frame.ts';
 import type { Modes } from '../frames/modes.ts';
 import { createRunFrames } from '../frames/run-frames.ts';
-import { framed } from './framed.ts';
 import { runRecord } from './run-record.ts';
 
 interface InModes {

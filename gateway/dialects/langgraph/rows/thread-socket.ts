@@ -13,7 +13,7 @@ import { Command, Subscribe, Unsubscribe, type CommandInput, type SubscribeInput
 import { ThreadParams } from '../schemas/threads.ts';
 import { CommandRefusal, refusal, success, toCommandRefusal, type CommandResult } from './command-reply.ts';
 import { commandRow } from './commands.ts';
-import { createFramer } from './framed.ts';
+import { createFramer } from '../../common/framed.ts';
 import { refuseOtherAgent } from './other-agent.ts';
 import { row } from './row.ts';
 import { runCommand } from './run-command.ts';

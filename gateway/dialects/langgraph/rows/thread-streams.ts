@@ -11,7 +11,7 @@ import { cursorAfter, cursorOf, type Cursor } from '../protocol/event-id.ts';
 import { createRunEvents } from '../protocol/run-events.ts';
 import * as schemas from '../schemas/streams.ts';
 import { ThreadParams } from '../schemas/threads.ts';
-import { framed } from './framed.ts';
+import { framed } from '../../common/framed.ts';
 import { inModes } from './mode-frames.ts';
 import { refuseOtherAgent } from './other-agent.ts';
 import { row } from './row.ts';

@@ -1,7 +1,7 @@
 import type { Call } from '@agent-workflow/protos/call';
 import type { RunEvent, RunEvents, RunScope } from '@agent-workflow/protos/execution';
-import type { StreamExtras } from '../../../http/endpoint.ts';
-import type { StreamEvent, StreamEvents } from '../../../http/framing.ts';
+import type { StreamExtras } from '../../http/endpoint.ts';
+import type { StreamEvent, StreamEvents } from '../../http/framing.ts';
 
 /** After so many bytes what was made of a run is given to its readers. */
 const partBytes = 256 * 1024;

@@ -1,0 +1,28 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { isQuestionId, readCallId, shownCallId } from './call-id.ts';
+import { readAnyId, readId, shownId } from './shown-id.ts';
+
+test('an id of any form is shown and read back, and one of another kind is none', (t) => {
+  const id = fc.oneof(fc.uuid(), fc.string({ minLength: 1, maxLength: 60 }));
+  fc.assert(
+    fc.property(id, (given) => {
+      t.is(readId('resp', shownId('resp', given)), given);
+      t.is(readAnyId(shownId('conv', given)), given);
+      t.is(readId('conv', shownId('resp', given)), undefined);
+    }),
+  );
+  for (const text of ['', 'resp_', 'resp_=', 'resp_12', 'chatcmpl-1', `resp_${'g'.repeat(32)}`])
+    t.is(readAnyId(text), undefined);
+});
+
+test('a call of a run is shown and read back, and one of another service is none', (t) => {
+  fc.assert(
+    fc.property(fc.uuid(), fc.string({ minLength: 1, maxLength: 80 }), (runId, callId) => {
+      t.deepEqual(readCallId(shownCallId({ runId, callId })), { runId, callId });
+    }),
+  );
+  for (const text of ['', 'call_abc', `${'a'.repeat(32)}_`, 'a'.repeat(40)]) t.is(readCallId(text), undefined);
+  t.true(isQuestionId('0190a5b2-0000-7000-8000-000000000000/3/gate/0'));
+  t.false(isQuestionId('call_abc'));
+});

@@ -1,0 +1,28 @@
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const hex = /^[0-9a-f]{32}$/;
+
+/** What an id is shown for: a response is a run, a conversation a thread, and a message an item. */
+type IdKind = 'resp' | 'conv' | 'msg';
+
+/** A UUID without its dashes. */
+export const hexOf = (id: string): string => id.replaceAll('-', '');
+
+/** The same with its dashes; `undefined` for what is none. */
+export function fromHex(text: string): string | undefined {
+  if (!hex.test(text)) return undefined;
+  return [0, 8, 12, 16, 20].map((start, index, all) => text.slice(start, all[index + 1] ?? 32)).join('-');
+}
+
+/** An id in OpenAI's form. One that is no UUID stands behind `=`. */
+export const shownId = (kind: IdKind, id: string): string => `${kind}_${uuid.test(id) ? hexOf(id) : `=${id}`}`;
+
+/** The id behind a shown one of this kind; `undefined` for any other text. */
+export function readId(kind: IdKind, text: string): string | undefined {
+  if (!text.startsWith(`${kind}_`)) return undefined;
+  const rest = text.slice(kind.length + 1);
+  return rest.startsWith('=') && rest.length > 1 ? rest.slice(1) : fromHex(rest);
+}
+
+/** The id in a path, whatever it is of; `undefined` for what is none. */
+export const readAnyId = (text: string): string | undefined =>
+  readId('resp', text) ?? readId('conv', text) ?? readId('msg', text);

@@ -1,0 +1,102 @@
+import { partsOfData } from '@agent-workflow/protos/event-parts';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { EndStatus } from '@agent-workflow/protos/lists';
+import { isCall, textOf, type Message } from '@agent-workflow/protos/message';
+import { shownCallId } from '../ids/call-id.ts';
+import type { Failure } from '../replies/refusal.ts';
+import type { RunUsage } from './usage.ts';
+
+/** A function that the caller is asked to call. */
+export interface FunctionCall {
+  /** As the caller sends it back. */
+  readonly id: string;
+  readonly name: string;
+  /** JSON. */
+  readonly arguments: string;
+}
+
+/** What a run has said and asked for. */
+export interface RunResult {
+  readonly status: Exclude<EndStatus, 'failed'>;
+  /** The messages of the assistant that the run added, in order, without those that are calls alone. */
+  readonly messages: readonly Message[];
+  readonly calls: readonly FunctionCall[];
+  readonly usage: RunUsage;
+  /** Why the answer is not whole; absent: it is. */
+  readonly cut?: 'length' | 'content_filter';
+}
+
+/** The name of the function by which an agent asks a person. */
+const questionName = 'answer_question';
+
+interface EndData {
+  readonly messages: readonly Message[];
+  readonly all_messages: readonly Message[];
+  readonly recursion_limit_reached: boolean;
+  readonly metadata: { readonly usage?: RunUsage };
+  readonly meta: {
+    readonly run_id: string;
+    readonly status: RunResult['status'];
+    readonly interrupts?: readonly Question[];
+  };
+}
+
+interface Question {
+  readonly id: string;
+  readonly value?: unknown;
+  readonly deadline?: string;
+}
+
+/** What the last event of a run says: its result, or why it failed. */
+export function resultIn(event: RunEvent): RunResult | { readonly failure: Failure } {
+  const data: unknown = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8'));
+  return event.kind === 'on_chain_end' ? toResult(data as EndData) : { failure: data as Failure };
+}
+
+function toResult({
+  messages,
+  all_messages: all,
+  recursion_limit_reached: isLong,
+  metadata,
+  meta,
+}: EndData): RunResult {
+  const { run_id: runId, status, interrupts = [] } = meta;
+  const answers = all.filter(
+    (message) => message.role === 'assistant' && (textOf(message) !== '' || thoughtOf(message) !== ''),
+  );
+  const cut = isLong ? 'length' : cutOf(answers.at(-1));
+  return {
+    status,
+    messages: answers,
+    calls:
+      status === 'interrupted' ? [...callsIn(messages, runId), ...interrupts.map((one) => toCall(one, runId))] : [],
+    usage: metadata.usage ?? { input_tokens: 0, output_tokens: 0 },
+    ...(cut && { cut }),
+  };
+}
+
+const callsIn = (messages: readonly Message[], runId: string): FunctionCall[] =>
+  messages.flatMap(({ content }) =>
+    content
+      .filter(isCall)
+      .flatMap(({ type, id, name, args }) =>
+        type === 'remote_tool_call'
+          ? [{ id: shownCallId({ runId, callId: id }), name, arguments: JSON.stringify(args) }]
+          : [],
+      ),
+  );
+
+const toCall = ({ id, value = null, deadline }: Question, runId: string): FunctionCall => ({
+  id: shownCallId({ runId, callId: id }),
+  name: questionName,
+  arguments: JSON.stringify({ question: value, ...(deadline !== undefined && { deadline }) }),
+});
+
+function cutOf(message: Message | undefined): RunResult['cut'] | undefined {
+  const reason = message?.metadata?.['finish_reason'];
+  return reason === 'length' || reason === 'content_filter' ? reason : undefined;
+}
+
+/** What a model thought, as it stands in its message. */
+export const thoughtOf = ({ content }: Pick<Message, 'content'>): string =>
+  content.flatMap(({ type, text }) => (type === 'reasoning' && typeof text === 'string' ? [text] : [])).join('');

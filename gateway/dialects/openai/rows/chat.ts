@@ -1,0 +1,90 @@
+import { isOpen } from '@agent-workflow/protos/lists';
+import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
+import { framed } from '../../common/framed.ts';
+import { endOfRun } from '../../common/run-end.ts';
+import type { RunOrder } from '../../common/run-order.ts';
+import { endpoint, type Services } from '../../common/services.ts';
+import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
+import { createChatFrames } from '../frames/chat-frames.ts';
+import { isStateless, toChatOrder } from '../in/chat-order.ts';
+import { threadIn } from '../in/named.ts';
+import { fromChat } from '../messages/from-chat.ts';
+import { toChatCompletion } from '../out/chat-completion.ts';
+import { resultIn } from '../out/run-result.ts';
+import { failed } from '../replies/refusal.ts';
+import { ChatCompletion, type ChatInput } from '../schemas/chat.ts';
+import { awaitEndMs, streamMs, unkept } from './kept.ts';
+import { refuseUnknownModel } from './known-model.ts';
+import { placeOf } from './place.ts';
+
+type Request = EndpointRequest<unknown, ChatInput>;
+
+const createCompletion = endpoint({
+  name: 'oaCreateChatCompletion',
+  method: 'POST',
+  path: '/openai/v1/chat/completions',
+  startsRun: true,
+  access: { resource: 'graph', action: 'invoke' },
+  alsoAccess: ({ stream }: ChatInput) => (stream ? ({ resource: 'graph', action: 'stream' } as const) : undefined),
+  mayStream: ({ stream }: ChatInput) => stream === true,
+  input: ChatCompletion,
+  handle: (request, services) => (request.input.stream ? streamed(request, services) : answered(request, services)),
+});
+
+/** The run that a completion asks for. @throws Invalid naming the field, and NotFound for an unknown model */
+async function orderOf(request: Request, services: Services): Promise<RunOrder> {
+  const { input, idempotency } = request;
+  const { config, ...order } = toChatOrder(input);
+  await refuseUnknownModel(input.model, request, services);
+  const { threadId, ...given } = await placeOf(request, fromChat(input.messages), threadIn(input.metadata), services);
+  return {
+    ...order,
+    ...given,
+    config: {
+      ...config,
+      ...(threadId !== undefined && { thread_id: threadId }),
+      ...(isStateless(input) && unkept),
+      // A caller with a key comes again for the same run.
+      on_disconnect: isStateless(input) && idempotency.onceKey === undefined ? 'cancel' : 'continue',
+    },
+  };
+}
+
+async function answered(request: Request, services: Services): Promise<string> {
+  const { owner, call, at } = request;
+  const { model } = request.input;
+  const input = await orderOf(request, services);
+  const cancels = input.config?.on_disconnect === 'cancel';
+  // A caller that disconnects meanwhile would not be seen to stop the run.
+  const started = await startRun({ ...request, input }, 'low', services, cancels ? undefined : awaitEndMs);
+  const { runId, threadId, status, end } = started;
+  stopOnDisconnect({ ...request, input }, runId, services);
+  request.releaseInput();
+  await request.markAccepted();
+  const event = await endOfRun({ owner, call, runId, threadId, justStarted: isOpen(status), end }, services);
+  const result = resultIn(event);
+  if ('failure' in result) throw failed(result.failure);
+  return JSON.stringify(toChatCompletion({ runId, model, at: at.getTime() }, result));
+}
+
+async function streamed(request: Request, services: Services): Promise<RunStream> {
+  const { owner } = request;
+  const { model, stream_options: options } = request.input;
+  const countsUsage = options?.include_usage === true;
+  const input = await orderOf(request, services);
+  const { runId, status } = await startRun({ ...request, input }, 'low', services);
+  stopOnDisconnect({ ...request, input }, runId, services);
+  request.releaseInput();
+  await request.markAccepted();
+  return {
+    follow: { owner, runId, after: 0, justStarted: isOpen(status) },
+    call: request.call(streamMs),
+    extras: framed({
+      name: `chat ${String(countsUsage)}`,
+      begin: (scope) => createChatFrames({ scope, model, countsUsage }),
+      encode: (frames) => frames,
+    }),
+  };
+}
+
+export const chatRows = [createCompletion];

@@ -1,0 +1,51 @@
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { Run } from '@agent-workflow/protos/threads';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { invalidAt } from '../../../http/fields.ts';
+import type { RunOrder } from '../../common/run-order.ts';
+import type { Services } from '../../common/services.ts';
+import { addedBy, pendingIn, toGiven, type ReadMessage } from '../messages/conversation.ts';
+
+/** The thread of a run, and what it gets of a conversation. */
+export interface Place extends Pick<RunOrder, 'messages' | 'resume'> {
+  /** Absent: a thread of its own. */
+  readonly threadId?: string;
+}
+
+type Request = Pick<EndpointRequest, 'owner' | 'call' | 'newId'>;
+type Threads = Pick<Services, 'threads'>;
+
+/**
+ * Where a conversation goes on. Clients send all of it with each request: a thread that is there gets what stands behind the last message of the
+ * assistant, and so does the thread of a run that waits for the results of its calls.
+ * @throws Invalid where nothing is new
+ */
+export async function placeOf(
+  request: Request,
+  messages: readonly ReadMessage[],
+  threadId: string | undefined,
+  { threads }: Threads,
+): Promise<Place> {
+  const pending = pendingIn(messages);
+  const waiting = pending && (await waitingRun(request, pending.runId, { threads }));
+  if (waiting && (threadId === undefined || threadId === waiting.threadId))
+    return { threadId: waiting.threadId, ...toGiven(addedBy(messages), true) };
+  if (threadId === undefined) return toGiven(messages, false);
+  const { owner, call } = request;
+  const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
+  const added = thread ? addedBy(messages) : messages;
+  if (added.length === 0)
+    throw invalidAt(['body', 'messages'], 'must end with a message that the thread does not have');
+  return { threadId, ...toGiven(added, false) };
+}
+
+/** The run, if it waits for an answer still, or for the one that this request has given at an earlier attempt. */
+export async function waitingRun(
+  { owner, call, newId }: Request,
+  runId: string,
+  { threads }: Threads,
+): Promise<Run | undefined> {
+  const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
+  if (run?.status !== 'interrupted') return undefined;
+  return run.resumedBy === undefined || run.resumedBy === newId('run') ? run : undefined;
+}

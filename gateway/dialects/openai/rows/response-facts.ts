@@ -1,0 +1,68 @@
+import { isServiceError, notFound } from '@agent-workflow/kit/errors';
+import type { Call } from '@agent-workflow/protos/call';
+import { isOpen } from '@agent-workflow/protos/lists';
+import type { Run } from '@agent-workflow/protos/threads';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { jsonText } from '../../../http/json.ts';
+import { endOfRun } from '../../common/run-end.ts';
+import type { Services } from '../../common/services.ts';
+import { fromKeptResponse } from '../out/kept-response.ts';
+import { resultIn } from '../out/run-result.ts';
+import { statusOf, toResponse, type ResponseFacts } from '../out/response.ts';
+
+interface Key {
+  readonly owner: string;
+  readonly runId: string;
+}
+
+interface KnownResponse extends ResponseFacts {
+  readonly run: Run;
+}
+
+/** What the record has of a response. @throws NotFound */
+export async function readFacts(key: Key, call: Call, { threads }: Pick<Services, 'threads'>): Promise<KnownResponse> {
+  const { owner, runId } = key;
+  const [run, { requests }] = await Promise.all([
+    threads.getRun(key, call).catch((error: unknown) => {
+      throw isServiceError(error, 'NotFound') ? noResponse() : error;
+    }),
+    threads.listRunRequests({ owner, runIds: [runId] }, call),
+  ]);
+  const [request] = requests;
+  return {
+    run,
+    kept: fromKeptResponse(request?.requestJson && (JSON.parse(jsonText(request.requestJson)) as unknown)),
+  };
+}
+
+/** The same of a response that may be read again. @throws NotFound */
+export async function readStored(key: Key, call: Call, services: Pick<Services, 'threads'>): Promise<KnownResponse> {
+  const facts = await readFacts(key, call, services);
+  if (!facts.kept.isStored) throw noResponse();
+  return facts;
+}
+
+const noResponse = () => notFound('there is no such response');
+
+type Reading = Pick<EndpointRequest, 'owner' | 'call'>;
+
+/** A response as it stands: one that has ended with what came of it. */
+export async function responseText(
+  { owner, call }: Reading,
+  facts: KnownResponse,
+  services: Pick<Services, 'execution' | 'config'>,
+): Promise<string> {
+  const { run } = facts;
+  const { runId, threadId, status } = run;
+  if (isOpen(status)) {
+    const shown = status === 'queued' ? 'queued' : 'in_progress';
+    return JSON.stringify(toResponse(facts, { status: shown }));
+  }
+  const result = resultIn(await endOfRun({ owner, call, runId, threadId }, services));
+  const endedAt = run.updatedAt;
+  return JSON.stringify(
+    'failure' in result
+      ? toResponse(facts, { status: 'failed', failure: result.failure, endedAt })
+      : toResponse(facts, { status: statusOf(result), result, endedAt }),
+  );
+}

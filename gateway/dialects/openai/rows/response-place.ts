@@ -1,0 +1,102 @@
+import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { EndpointRequest } from '../../../http/endpoint.ts';
+import type { Services } from '../../common/services.ts';
+import { readId } from '../ids/shown-id.ts';
+import { conversationOf } from '../in/named.ts';
+import { pendingIn, toGiven, type ReadMessage } from '../messages/conversation.ts';
+import { refusalWith } from '../replies/refusal.ts';
+import type { ResponseInput } from '../schemas/responses.ts';
+import { placeOf, waitingRun, type Place } from './place.ts';
+import { readStored } from './response-facts.ts';
+
+type Request = EndpointRequest<unknown, ResponseInput>;
+
+/**
+ * The thread of a response: that of the one before it, that of its conversation, or one of its own. All of its input is new there.
+ * @throws NotFound for what is absent
+ */
+export async function placeOfResponse(
+  request: Request,
+  messages: readonly ReadMessage[],
+  services: Pick<Services, 'threads'>,
+): Promise<Place> {
+  const { previous_response_id: previous, conversation } = request.input;
+  if (previous === undefined && conversation === undefined) return placeOf(request, messages, undefined, services);
+  const threadId =
+    previous === undefined
+      ? await conversationThread(request, services)
+      : await threadAfter(request, previous, services);
+  const pending = pendingIn(messages);
+  const waiting = pending && (await waitingRun(request, pending.runId, services));
+  return { threadId, ...toGiven(messages, waiting?.threadId === threadId) };
+}
+
+async function conversationThread(
+  { input, owner, call }: Request,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<string> {
+  const threadId = conversationOf(input.conversation);
+  const found = threadId !== undefined && (await undefinedIfNotFound(threads.getThread({ owner, threadId }, call())));
+  if (!found)
+    throw refusalWith('NotFound', 'conversation_not_found', 'There is no such conversation.', ['conversation']);
+  return found.threadId;
+}
+
+/** Checkpoints among which the last one of a response is looked for, and how many are read at once. */
+const most = 1000;
+const atOnce = 100;
+
+/** The thread in which a response goes on: that of the one before it, or where that is not the newest there, a copy as it left it. */
+async function threadAfter(
+  request: Request,
+  previous: string,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<string> {
+  const { owner, call, newId, idempotency } = request;
+  if (idempotency.onceKey !== undefined) {
+    const made = await undefinedIfNotFound(threads.getRun({ owner, runId: newId('run') }, call()));
+    if (made) return made.threadId;
+  }
+  const runId = readId('resp', previous);
+  const known = runId === undefined ? undefined : await readStored({ owner, runId }, call(), { threads }).catch(absent);
+  if (!known)
+    throw refusalWith('NotFound', 'previous_response_not_found', 'There is no such response.', [
+      'previous_response_id',
+    ]);
+  const { threadId } = known.run;
+  const thread = await threads.getThread({ owner, threadId }, call());
+  if (thread.runId === known.run.runId) return threadId;
+  const checkpointId = await lastCheckpointOf(request, known.run, { threads });
+  if (checkpointId === undefined)
+    throw refusalWith(
+      'Invalid',
+      'previous_response_not_kept',
+      'The state after that response is not kept any more: go on from the newest one.',
+      ['previous_response_id'],
+    );
+  const newThreadId = newId('fork');
+  await threads.forkThread({ owner, threadId, newThreadId, checkpointId }, call());
+  return newThreadId;
+}
+
+function absent(error: unknown): undefined {
+  if (!isServiceError(error, 'NotFound')) throw error;
+  return undefined;
+}
+
+async function lastCheckpointOf(
+  { owner, call }: Request,
+  { runId, threadId }: { readonly runId: string; readonly threadId: string },
+  { threads }: Pick<Services, 'threads'>,
+): Promise<string | undefined> {
+  let cursor: string | undefined;
+  for (let read = 0; read < most; read += atOnce) {
+    const more = cursor === undefined ? {} : { cursor };
+    const page = await threads.listCheckpoints({ owner, threadId, limit: atOnce, offset: 0, ...more }, call());
+    const last = page.checkpoints.find((checkpoint) => checkpoint.runId === runId);
+    if (last) return last.checkpointId;
+    if (page.cursor === undefined) return undefined;
+    cursor = page.cursor;
+  }
+  return undefined;
+}

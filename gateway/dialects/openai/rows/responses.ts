@@ -1,0 +1,206 @@
+import { isOpen } from '@agent-workflow/protos/lists';
+import type { Message } from '@agent-workflow/protos/message';
+import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
+import { framed } from '../../common/framed.ts';
+import { knownAgents } from '../../common/known-agents.ts';
+import { endOfRun } from '../../common/run-end.ts';
+import type { RunOrder } from '../../common/run-order.ts';
+import { endpoint, type Services } from '../../common/services.ts';
+import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
+import { createResponseFrames } from '../frames/response-frames.ts';
+import { responseFrame } from '../frames/sse.ts';
+import { shownId } from '../ids/shown-id.ts';
+import { toResponseOrder } from '../in/response-order.ts';
+import { fromItems } from '../messages/from-items.ts';
+import { itemsOf } from '../out/items.ts';
+import { toKeptResponse } from '../out/kept-response.ts';
+import { refusalWith } from '../replies/refusal.ts';
+import {
+  CreateResponse,
+  ItemsQuery,
+  ReadResponse,
+  ResponseParams,
+  type ReadInput,
+  type ResponseInput,
+} from '../schemas/responses.ts';
+import { itemsPage } from './items-page.ts';
+import { awaitEndMs, streamMs, unkept } from './kept.ts';
+import { refuseUnknownModel } from './known-model.ts';
+import { readFacts, readStored, responseText } from './response-facts.ts';
+import { placeOfResponse } from './response-place.ts';
+
+type Request = EndpointRequest<unknown, ResponseInput>;
+
+const streaming = { resource: 'graph', action: 'stream' } as const;
+
+const createResponse = endpoint({
+  name: 'oaCreateResponse',
+  method: 'POST',
+  path: '/openai/v1/responses',
+  startsRun: true,
+  access: { resource: 'graph', action: 'invoke' },
+  alsoAccess: ({ stream }: ResponseInput) => (stream ? streaming : undefined),
+  mayStream: ({ stream }: ResponseInput) => stream === true,
+  input: CreateResponse,
+  handle: async (request, services) => {
+    const { owner, call, input } = request;
+    const { stream, background } = input;
+    const { order, isKept } = await orderOf(request, services);
+    const waits = !stream && !background;
+    const started = await startRun(
+      { ...request, input: order },
+      'low',
+      services,
+      waits && isKept ? awaitEndMs : undefined,
+    );
+    const { runId, threadId, status, end } = started;
+    stopOnDisconnect({ ...request, input: order }, runId, services);
+    request.releaseInput();
+    await request.markAccepted();
+    const justStarted = isOpen(status);
+    if (stream) return following({ owner, runId, justStarted, call }, services);
+    if (waits) await endOfRun({ owner, call, runId, threadId, justStarted, end }, services);
+    return responseText({ owner, call }, await readFacts({ owner, runId }, call(), services), services);
+  },
+});
+
+/** The id of the message with the instructions of a response: in a thread those that come later take the place of those before. */
+const instructionsId = 'instructions';
+
+/** The run that a response asks for. @throws Invalid naming the field, NotFound for what is absent */
+async function orderOf(request: Request, services: Services): Promise<{ order: RunOrder; isKept: boolean }> {
+  const { input, call, idempotency } = request;
+  const { config, ...order } = toResponseOrder(input);
+  const model = input.model ?? (await knownAgents(services.execution, call())).defaultName;
+  if (model === undefined) throw refusalWith('Invalid', 'missing_required_parameter', 'model is required', ['model']);
+  await refuseUnknownModel(model, request, services);
+  const messages = fromItems(input.input);
+  const { threadId, messages: given = [], ...more } = await placeOfResponse(request, messages, services);
+  const isKept = input.store !== false;
+  const { instructions } = input;
+  const all = [
+    ...(instructions === undefined ? [] : [{ message_id: instructionsId, role: 'system', content: instructions }]),
+    ...given,
+  ];
+  if (all.length === 0 && more.resume === undefined)
+    throw refusalWith('Invalid', 'missing_required_parameter', 'input is required', ['input']);
+  const goesOn = threadId !== undefined && (input.previous_response_id ?? input.conversation) !== undefined;
+  return {
+    isKept,
+    order: {
+      ...order,
+      ...more,
+      messages: all,
+      kept_request: toKeptResponse(input, messages.flatMap(shownItems)),
+      config: {
+        ...config,
+        agent: model,
+        ...(threadId !== undefined && { thread_id: threadId }),
+        ...(!isKept && !goesOn && unkept),
+        on_disconnect: isKept || idempotency.onceKey !== undefined ? 'continue' : 'cancel',
+      },
+    },
+  };
+}
+
+/** The items of a message of the input, whose ids count through it. */
+const shownItems = ({ role, content }: { readonly role: unknown; readonly content: unknown }, index: number) =>
+  itemsOf({ message_id: `input-${String(index)}`, role, content, timestamp: '' } as Message);
+
+interface Following extends Pick<EndpointRequest, 'owner' | 'call'> {
+  readonly runId: string;
+  readonly justStarted?: boolean;
+  /** The number of the last event that the reader has. */
+  readonly startingAfter?: number;
+}
+
+/** The events of a response behind one of them. */
+const following = (
+  { owner, runId, call, justStarted = false, startingAfter = -1 }: Following,
+  services: Pick<Services, 'threads'>,
+): RunStream => ({
+  follow: { owner, runId, after: 0, justStarted },
+  call: call(streamMs),
+  extras: framed({
+    name: `response ${String(startingAfter)}`,
+    begin: (_scope, reading) => createResponseFrames(() => readFacts({ owner, runId }, reading, services)),
+    encode: (events) => events.filter(({ sequence_number: number }) => number > startingAfter).map(responseFrame),
+  }),
+});
+
+const getResponse = endpoint({
+  name: 'oaGetResponse',
+  method: 'GET',
+  path: '/openai/v1/responses/{run_id}',
+  access: { resource: 'checkpointer', action: 'read' },
+  alsoAccess: ({ stream }: ReadInput) => (stream === 'true' ? streaming : undefined),
+  mayStream: ({ stream }: ReadInput) => stream === 'true',
+  params: ResponseParams,
+  input: ReadResponse,
+  handle: async ({ owner, params, input, call }, services) => {
+    const runId = params.run_id;
+    const facts = await readStored({ owner, runId }, call(), services);
+    const { stream, starting_after: startingAfter } = input;
+    if (stream === 'true')
+      return following({ owner, runId, call, ...(startingAfter !== undefined && { startingAfter }) }, services);
+    if (startingAfter !== undefined)
+      throw refusalWith('Invalid', 'invalid_value', 'starting_after takes stream=true', ['starting_after']);
+    return responseText({ owner, call }, facts, services);
+  },
+});
+
+const cancelResponse = endpoint({
+  name: 'oaCancelResponse',
+  method: 'POST',
+  path: '/openai/v1/responses/{run_id}/cancel',
+  access: { resource: 'graph', action: 'stop' },
+  params: ResponseParams,
+  handle: async ({ owner, params, idempotency, call }, services) => {
+    const runId = params.run_id;
+    await readStored({ owner, runId }, call(), services);
+    await services.execution.stopRun({ owner, runId, ...idempotency }, call());
+    return responseText({ owner, call }, await readFacts({ owner, runId }, call(), services), services);
+  },
+});
+
+const deleteResponse = endpoint({
+  name: 'oaDeleteResponse',
+  method: 'DELETE',
+  path: '/openai/v1/responses/{run_id}',
+  access: { resource: 'checkpointer', action: 'delete' },
+  params: ResponseParams,
+  handle: async ({ owner, params, idempotency, call }, services) => {
+    const { run } = await readStored({ owner, runId: params.run_id }, call(), services);
+    const { threadId, runId } = run;
+    const thread = await services.threads.getThread({ owner, threadId }, call());
+    if (run.ordinal !== 1 || thread.runId !== runId)
+      throw refusalWith(
+        'BadRequest',
+        'response_has_conversation',
+        'Other responses stand in the thread of this one: delete its conversation.',
+      );
+    await services.execution.deleteThread({ owner, threadId, ...idempotency }, call());
+    return JSON.stringify({ id: shownId('resp', runId), object: 'response', deleted: true });
+  },
+});
+
+const listInputItems = endpoint({
+  name: 'oaListInputItems',
+  method: 'GET',
+  path: '/openai/v1/responses/{run_id}/input_items',
+  access: { resource: 'checkpointer', action: 'read' },
+  params: ResponseParams,
+  input: ItemsQuery,
+  handle: async ({ owner, params, input, call }, services) => {
+    const { kept } = await readStored({ owner, runId: params.run_id }, call(), services);
+    if (!kept.input)
+      throw refusalWith(
+        'NotFound',
+        'input_not_kept',
+        'The input of this response was too large to be kept with it, or it was started otherwise: read its conversation.',
+      );
+    return JSON.stringify(itemsPage(kept.input as Parameters<typeof itemsPage>[0], input));
+  },
+});
+
+export const responseRows = [createResponse, getResponse, cancelResponse, deleteResponse, listInputItems];
