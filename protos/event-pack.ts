@@ -16,7 +16,7 @@ interface Header {
   readonly events: readonly PackedEvent[];
 }
 
-type Place = Pick<RunEvent, 'kind' | 'node' | 'step' | 'messageId' | 'role' | 'emitted'>;
+type Place = Pick<RunEvent, 'kind' | 'node' | 'step' | 'messageId' | 'role' | 'emitted' | 'tasks'>;
 
 /** Of one event: the index of its place, its time, the lengths of its texts in bytes (-1: no text), and the repeated part of its data. */
 type PackedEvent = readonly [
@@ -55,15 +55,17 @@ const isSamePlace = (one: Place, other: Place): boolean =>
   one.node === other.node &&
   one.step === other.step &&
   one.role === other.role &&
-  one.emitted === other.emitted;
+  one.emitted === other.emitted &&
+  one.tasks === other.tasks;
 
-const placeOf = ({ kind, node, step, messageId, role, emitted }: RunEvent): Place => ({
+const placeOf = ({ kind, node, step, messageId, role, emitted, tasks }: RunEvent): Place => ({
   kind,
   ...(node === undefined ? {} : { node }),
   ...(step === undefined ? {} : { step }),
   ...(messageId === undefined ? {} : { messageId }),
   ...(role === undefined ? {} : { role }),
   ...(emitted === undefined ? {} : { emitted }),
+  ...(tasks === undefined ? {} : { tasks }),
 });
 
 function packedOf(place: number, { at, data, message, state, repeat }: RunEvent): PackedEvent {

@@ -49,8 +49,8 @@ const otherBytes = 192;
 const characterBytes = 6;
 
 /** The most bytes that an event takes in a log or on the wire. */
-export function bytesOfEvent({ data, message, state, node, messageId, role }: RunEvent): number {
-  const names = (node?.length ?? 0) + (messageId?.length ?? 0) + (role?.length ?? 0);
+export function bytesOfEvent({ data, message, state, node, messageId, role, tasks }: RunEvent): number {
+  const names = (node?.length ?? 0) + (messageId?.length ?? 0) + (role?.length ?? 0) + (tasks?.length ?? 0);
   const texts = data.byteLength + (message?.byteLength ?? 0) + (state?.byteLength ?? 0);
   return texts + otherBytes + names * characterBytes;
 }

@@ -228,6 +228,8 @@ export interface RunEvent {
   readonly message?: Uint8Array;
   /** JSON on one line: the fields that the step changed. */
   readonly state?: Uint8Array;
+  /** JSON on one line: what the tasks of the step gave that ends with this event, where its graph has tasks: `protos/step-tasks.ts`. */
+  readonly tasks?: string;
 }
 
 /**

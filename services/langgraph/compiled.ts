@@ -1,5 +1,6 @@
 import type { CompiledGraph } from '@agent-workflow/graph';
 import type { BaseCheckpointSaver } from '@langchain/langgraph';
+import type { StateTask } from './step-tasks.ts';
 
 /** What is used of a graph that LangGraph.js has compiled, of whichever copy of the package. */
 export interface LangGraph {
@@ -23,7 +24,7 @@ export interface LangGraph {
   stream(input: unknown, options: object): Promise<AsyncIterable<unknown>>;
   getState(config: object): Promise<{
     readonly next: readonly string[];
-    readonly tasks: readonly { readonly id: string; readonly name: string }[];
+    readonly tasks: readonly StateTask[];
   }>;
 }
 

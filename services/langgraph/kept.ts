@@ -25,6 +25,8 @@ export interface Kept {
   readonly unset: readonly string[];
   /** The nodes of the next super-step. */
   readonly next: readonly string[];
+  /** The ids of its tasks, each with its node, in their order; absent in a state that was kept without them. */
+  readonly tasks?: readonly (readonly [id: string, node: string])[];
 }
 
 /** Fields of this name are hidden from callers. */

@@ -117,6 +117,17 @@ export class StateSaver extends BaseCheckpointSaver {
     return entries.slice(0, -1).flatMap(({ writes }) => inOrder(writes));
   }
 
+  /** What tasks wrote to channels since the latest checkpoint. */
+  pending(): readonly Write[] {
+    const entry = this.#latest('');
+    return entry ? inOrder(entry.writes) : [];
+  }
+
+  /** The tasks that have returned since the latest checkpoint. */
+  returned(): ReadonlySet<string> {
+    return new Set(this.pending().flatMap(({ channel, task }) => (specialChannels.includes(channel) ? [] : [task])));
+  }
+
   /** The value of a channel of the graph at its latest checkpoint. */
   channelValue(channel: string): unknown {
     return this.#latest('')?.saved?.checkpoint.channel_values[channel];

@@ -8,9 +8,11 @@ import { fold, unfold } from './folded.ts';
 import { keptName, type Kept } from './kept.ts';
 import { plainData, withoutUndefined } from './plain-data.ts';
 import { pack, StateSaver, unpack } from './state-saver.ts';
+import { stepTasks } from './step-tasks.ts';
 import { StreamedMessages } from './streamed-messages.ts';
 import { TracedRuns } from './traced-runs.ts';
 import { tracedCode } from '@agent-workflow/graph/trace/current-span';
+import { tasksField } from '@agent-workflow/protos/step-tasks';
 import { channelOf, messagesIn, updateOf, type Changed, type ThreadChannel } from './thread-messages.ts';
 import { idName } from './to-lang-chain.ts';
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
@@ -44,10 +46,13 @@ export async function beginRun(adapted: Adapted, thread: Thread, context: RunCon
   saver.begin(channels, { triggers: triggersOf(adapted.graph), lasts: (name) => isLasting(adapted.graph, name) });
   await drive(opened, null, context);
   const { channel } = opened;
-  const { next } = await opened.graph.getState(configOf(context));
+  const state = await opened.graph.getState(configOf(context));
   const { ids, messages: before } = channel;
   const same = { context: thread.messages, before, after: before, ids, pending: {}, streamed: [], isAsking: false };
-  return keepStep(opened, next, updateOf({ ...same, inOrder: (messages) => messages }));
+  const update = updateOf({ ...same, inOrder: (messages) => messages });
+  const values = await keepStep(opened, state, update);
+  const began = { started: [], earlier: new Set<string>(), isAsking: false, next: state.tasks };
+  return withTasks(opened, { values, update, ...began });
 }
 
 /** Runs the next super-step, with the answers to what the last one asked. */
@@ -69,6 +74,7 @@ export async function runSuperStep(adapted: Adapted, thread: Thread, context: St
   });
   const isAnswer = Object.keys(answers).length > 0;
   saver.isAnswered = isAnswer;
+  const earlier = saver.returned();
   const tasks = await drive(opened, isAnswer ? new Command({ resume: plainData(answers) }) : null, context, stream);
   const asked = saver.questions();
   const after = messagesOf(saver, adapted.messagesKey);
@@ -81,7 +87,11 @@ export async function runSuperStep(adapted: Adapted, thread: Thread, context: St
     inOrder: (messages) =>
       messages.toSorted((one, other) => nodes.indexOf(makers.ofMessage(one)) - nodes.indexOf(makers.ofMessage(other))),
   });
-  const values = await keepStep(opened, state.next, update);
+  const isAsking = asked.length > 0;
+  const values = await withTasks(opened, {
+    ...{ values: await keepStep(opened, state, update), update, earlier, isAsking, next: state.tasks },
+    started: inOrderOf(tasks, thread.kept?.tasks),
+  });
   const questions = asked.map(({ id, task, value }): StepQuestion => ({
     id,
     node: ownNode(names.get(task), nodes),
@@ -129,7 +139,7 @@ const triggersOf = ({ nodes }: LangGraph): ReadonlyMap<string, readonly string[]
 /** The fields that have changed, and what is kept beside them. */
 async function keepStep(
   { saver, fields, messagesKey, thread }: Opened,
-  next: readonly string[],
+  { next, tasks }: Awaited<ReturnType<LangGraph['getState']>>,
   { stored, places, order, pending }: Pick<ReturnType<typeof updateOf>, 'stored' | 'places' | 'order' | 'pending'>,
 ): Promise<Values> {
   const changed: Record<string, unknown> = {};
@@ -155,8 +165,30 @@ async function keepStep(
     ),
     ...(order && { order }),
     ...{ ids: pending, loadable, unset, next: [...new Set(next)] },
+    tasks: tasks.map(({ id, name }) => [id, name] as const),
   };
   return { ...changed, [keptName]: kept };
+}
+
+type Ended = Pick<Parameters<typeof stepTasks>[0], 'started' | 'earlier' | 'isAsking' | 'next'> & {
+  readonly values: Values;
+  readonly update: ReturnType<typeof updateOf>;
+};
+
+/** The fields that a step changed, with what its tasks gave. */
+async function withTasks({ saver, messagesKey, fields }: Opened, ended: Ended): Promise<Values> {
+  const { values, update, ...rest } = ended;
+  const { messages } = update;
+  const tasks = await stepTasks({
+    ...{ saver, messagesKey, fields, changed: values, messages },
+    ...rest,
+  });
+  return { ...values, [tasksField]: tasks };
+}
+
+/** The tasks that ran, in the order that they had when they were to come next: they begin in another where some had returned before. */
+function inOrderOf(ran: ReadonlyMap<string, string>, before: Kept['tasks'] = []): readonly Task[] {
+  return [...new Map([...before, ...ran])].map(([id, name]) => ({ id, name }));
 }
 
 interface Makers {
@@ -235,9 +267,9 @@ async function drive(
   };
   try {
     for await (const part of await graph.stream(input, options)) {
-      const [, mode, data] = part as readonly [namespace: unknown, mode: string, data: unknown];
+      const [namespace, mode, data] = part as readonly [namespace: readonly string[], mode: string, data: unknown];
       if (mode === 'custom') step?.progress(step.nodes[0] ?? '', data);
-      if (mode === 'tasks') tasks.set((data as Task).id, (data as Task).name);
+      if (mode === 'tasks' && namespace.length === 0) tasks.set((data as Task).id, (data as Task).name);
     }
     return tasks;
   } catch (thrown) {

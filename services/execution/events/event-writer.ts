@@ -3,6 +3,7 @@ import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { withoutProviderData, type Message } from '@agent-workflow/protos/message';
 import type { MessageChunk } from '@agent-workflow/graph/state/message';
 import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
+import { tasksField } from '@agent-workflow/protos/step-tasks';
 import type { Granularity } from '@agent-workflow/protos/lists';
 import type { CommittedStep } from '../record/committed-step.ts';
 import { inOrder, shownAt, type InvokeResult } from './outcome.ts';
@@ -108,9 +109,11 @@ export function stepEvents(
   }
   if (shown.summary && fields['context_summary'] !== undefined && !published.has('summary_chunk'))
     list.push(events.write('summary_chunk', fields['context_summary'], source, { at }));
-  for (const node of nodes) {
+  const tasks = fields[tasksField];
+  for (const [index, node] of nodes.entries()) {
     if (published.has('completed', node)) continue;
-    list.push(events.write('on_chain_stream', { node, step, status: 'completed' }, { node, step }, { at }));
+    const ended = events.write('on_chain_stream', { node, step, status: 'completed' }, { node, step }, { at });
+    list.push(index === 0 && shown.state && tasks !== undefined ? { ...ended, tasks: JSON.stringify(tasks) } : ended);
   }
   return list;
 }

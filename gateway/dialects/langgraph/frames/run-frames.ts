@@ -20,7 +20,7 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
   const { runId, threadId } = scope;
   const about = { created_by: 'system', graph_id: graphId, assistant_id: assistantId, run_attempt: 1 };
   const metadata = { ...about, thread_id: threadId, run_id: runId };
-  const taskId = (step: number, node: string): string => taskIdOf(runId, String(step), node);
+  const taskId = (step: number, node: string, index?: number): string => taskIdOf(runId, String(step), node, index);
   const metadataOf = createMetadata(metadata, taskId);
   const ids = { run_id: runId, thread_id: threadId, graph_id: graphId, assistant_id: assistantId };
   const steps = createStepFrames({ modes, ids, taskId, metadata: JSON.stringify(metadata) });
@@ -37,18 +37,18 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
         ...(events ? [events.begun(event, beginning?.values.text() ?? 'null')] : []),
         ...(beginning ? steps.begun(event.at, needsPlaces ? beginning.place : undefined, beginning.values) : []),
       ],
-      started: (event, values) => [
-        ...steps.started(event, values),
-        ...(events ? [events.started(event, values?.text() ?? 'null')] : []),
+      started: (event, task, values) => [
+        ...steps.started(event, task, values),
+        ...(events && task.index === 0 ? [events.started(event, values?.text() ?? 'null')] : []),
       ],
       reported: (_, data) => (modes.has('custom') ? [{ name: 'custom', data }] : []),
       ended: (event, change, place, values) => [
         ...steps.ended(change, place, values),
-        ...(events ? deltasOf(change).flatMap(([node, json]) => events.completed({ ...event, node }, json)) : []),
+        ...(events ? deltasOf(change).flatMap(({ node, json }) => events.completed({ ...event, node }, json)) : []),
       ],
       message: (event) => [...messages(event), ...(events ? events.message(event) : [])],
       finished: (event, { asked, step }, values) => [
-        ...(asked ? steps.asked(asked, { step, at: event.at }, values) : []),
+        ...(asked ? steps.asked(asked, { ...step, at: event.at }, values) : []),
         ...(events ? [events.ended(event, values?.text() ?? 'null')] : []),
       ],
       failed: (event, step) => {

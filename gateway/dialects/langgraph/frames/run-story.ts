@@ -2,15 +2,19 @@ import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
+import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import { jsonText } from '../../../http/json.ts';
 import { fromEventError } from '../out/error.ts';
 import { growingValues, type GrowingValues } from './growing-values.ts';
 import { fieldsIn, type Asked, type StepChange, type StepPlace } from './step-frames.ts';
+import { tasksOfNodes, type PlacedTask } from './step-tasks.ts';
 
 /** A state from which a run began, and its checkpoint. */
 export interface Beginning {
   readonly values: GrowingValues;
   readonly place: StepPlace | undefined;
+  /** The tasks that come next, where that is known. */
+  readonly tasks?: StepTasks | undefined;
 }
 
 /** How a run ended that did not fail. */
@@ -34,8 +38,8 @@ export interface RunRecord {
 
 /** The last of what a run has done. */
 interface Ending extends Outcome {
-  /** The step that was under way. */
-  readonly step: number;
+  /** The step that was under way, which is no change of the state where it asks. */
+  readonly step: StepChange;
 }
 
 /** Puts what happens in a run into frames of its own kind. */
@@ -46,7 +50,7 @@ interface FrameMaker<F> {
   readonly needsPlaces: boolean;
   readonly first: (event: RunEvent) => F[] | Promise<F[]>;
   readonly begun: (event: RunEvent, beginning: Beginning | undefined) => F[];
-  readonly started: (event: RunEvent, values: GrowingValues | undefined) => F[];
+  readonly started: (event: RunEvent, task: PlacedTask, values: GrowingValues | undefined) => F[];
   /** What a node reports, as JSON. */
   readonly reported: (event: RunEvent, json: string) => F[];
   readonly ended: (
@@ -73,6 +77,7 @@ interface Progress {
 interface Held {
   readonly event: RunEvent;
   readonly nodes: readonly string[];
+  readonly tasks: StepTasks | undefined;
 }
 
 /**
@@ -87,6 +92,9 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
   const makers = new Map<string, string>();
   let held: Held | undefined;
   let underWay = 0;
+  /** The tasks of the next step, and those of the one that is under way. */
+  let tasks: StepTasks | undefined;
+  let ended: StepTasks | undefined;
 
   const note = (event: RunEvent): void => {
     if (event.node !== undefined && event.messageId !== undefined) makers.set(event.messageId, event.node);
@@ -100,23 +108,30 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
 
   const flush = async (): Promise<F[]> => {
     if (!held) return [];
-    const { event, nodes: ended } = held;
-    held = undefined;
-    const { step = 0, at } = event;
+    const { event } = held;
+    const { step = 0 } = event;
     values?.changeMessages(changed);
     values?.changeFields(changed.fields);
+    const change = takeChange(held);
+    held = undefined;
+    return maker.ended(event, change, maker.needsPlaces ? await record.placeOf(step) : undefined, values);
+  };
+
+  /** What has changed since it was asked before. */
+  const takeChange = ({ event: { step = 0, at }, nodes: ended, tasks }: Held): StepChange => {
     const change = {
-      ...{ step, at, nodes: ended, fields: changed.fields },
+      ...{ step, at, nodes: ended, fields: changed.fields, tasks },
       messages: changed.messages.map((message) => [message, makers.get(message.message_id)] as const),
     };
     changed = emptyChange();
     makers.clear();
-    return maker.ended(event, change, maker.needsPlaces ? await record.placeOf(step) : undefined, values);
+    return change;
   };
 
   const begin = async (event: RunEvent): Promise<F[]> => {
     const beginning = maker.needsValues ? await record.beginning() : undefined;
     values = beginning?.values;
+    tasks = beginning?.tasks;
     return maker.begun(event, beginning);
   };
 
@@ -127,13 +142,18 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
         underWay = step;
         open.add(node);
         nodes.push(node);
-        return maker.started(event, values);
+        return tasksOfNodes([node], tasks)
+          .filter((task) => task.node === node)
+          .flatMap((task) => maker.started(event, task, values));
       case 'progress':
         return maker.reported(event, JSON.stringify(custom ?? null));
       case 'completed':
         open.delete(node);
+        ended ??= event.tasks === undefined ? undefined : (JSON.parse(event.tasks) as StepTasks);
         if (open.size > 0) return [];
-        held = { event: { ...event, step }, nodes };
+        held = { event: { ...event, step }, nodes, tasks: ended };
+        tasks = ended;
+        ended = undefined;
         open = new Set();
         nodes = [];
         return [];
@@ -145,7 +165,8 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
   const end = async (event: RunEvent): Promise<F[]> => {
     const { asked, status } = await record.outcome();
     const isStepOfIt = held?.nodes.some((node) => asked?.some((question) => question.node === node)) === true;
-    const step = held?.event.step ?? 0;
+    const { step: number = 0 } = held?.event ?? {};
+    const step = isStepOfIt && held ? takeChange(held) : { ...noChange, step: number, at: event.at };
     if (isStepOfIt) held = undefined;
     const before = await flush();
     if (!values && maker.needsValues) values = leftBy(event)?.values;
@@ -169,6 +190,8 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
     return event.kind === 'messages_chunk' ? [...before, ...maker.message(event)] : before;
   };
 }
+
+const noChange = { nodes: [], fields: {}, messages: [], tasks: undefined };
 
 interface ContextChange {
   readonly messages: readonly Message[];

@@ -1,11 +1,13 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
+import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import type { Interrupt } from '../out/interrupts.ts';
 import { shownTime } from '../out/shown-time.ts';
 import type { Frame } from './frame.ts';
 import { textsOf, type GrowingValues } from './growing-values.ts';
 import type { Modes } from './modes.ts';
+import { isBranch, tasksOfNodes, writesText, type PlacedTask } from './step-tasks.ts';
 
 /** What a step has changed, as its events have it. */
 export interface StepChange {
@@ -16,6 +18,8 @@ export interface StepChange {
   /** Messages by the node that made them, where that is known. */
   readonly messages: readonly (readonly [message: Message, node: string | undefined])[];
   readonly fields: Readonly<Record<string, string>>;
+  /** What its tasks gave, of a graph that says so. */
+  readonly tasks: StepTasks | undefined;
 }
 
 /** Where a step stands in the record. */
@@ -23,29 +27,54 @@ export interface StepPlace {
   readonly checkpointId: string;
   readonly before: string | undefined;
   readonly next: readonly string[];
+  /** The tasks that come next, where that is known. */
+  readonly tasks?: StepTasks | undefined;
 }
 
 interface StepFramesOptions {
   readonly modes: Modes;
   /** Of the run, its thread, its graph and its assistant, under the names of their API. */
   readonly ids: Readonly<Record<'run_id' | 'thread_id' | 'graph_id' | 'assistant_id', string>>;
-  /** The id of the task of a node in a step. */
-  readonly taskId: (step: number, node: string) => string;
+  /** The id of a task of a node in a step. */
+  readonly taskId: (step: number, node: string, index?: number) => string;
   /** JSON of what tasks and checkpoints say about their run. */
   readonly metadata: string;
 }
 
-/**
- * What each node of a step gave, as JSON. Fields that nodes of one step changed stand with the last of them: the log does not say which node
- * changed which.
- */
-export function deltasOf({ nodes, messages, fields }: StepChange): readonly (readonly [node: string, json: string])[] {
+/** What one task of a step gave. */
+interface TaskDelta {
+  readonly node: string;
+  /** The place of the task among those of its node. */
+  readonly index: number;
+  readonly json: string;
+  /** Whether it had returned before, in a step that has gone on since. */
+  readonly earlier?: true;
+}
+
+/** What each task of a step gave. */
+export const deltasOf = (change: StepChange): readonly TaskDelta[] =>
+  change.tasks ? deltasOfTasks(change, change.tasks) : deltasOfNodes(change);
+
+function deltasOfTasks({ messages, fields }: StepChange, { ran }: StepTasks): readonly TaskDelta[] {
+  const byId = new Map(messages.map(([message]) => [message.message_id, message]));
+  const given = new Set(ran.flatMap((task) => task.messages));
+  const rest = messages.flatMap(([message]) => (given.has(message.message_id) ? [] : [message]));
+  return ran.map(({ node, index, earlier, ...writes }, at) => ({
+    ...{ node, index },
+    // What no task is known to have made stands with the last.
+    json: writesText(writes, { fields, messageOf: (id) => byId.get(id) }, at === ran.length - 1 ? rest : []),
+    ...(earlier && { earlier }),
+  }));
+}
+
+/** Fields that nodes of one step changed stand with the last of them: the log does not say which node changed which. */
+function deltasOfNodes({ nodes, messages, fields }: StepChange): readonly TaskDelta[] {
   return nodes.map((node, index) => {
     const isLast = index === nodes.length - 1;
     const own = messages.filter(([, maker]) => maker === node || (isLast && !nodes.includes(maker ?? '')));
     const texts = own.map(([message]) => textsOf(message)).filter(Boolean);
     const parts = { ...(texts.length > 0 && { messages: `[${texts.join(',')}]` }), ...(isLast && fields) };
-    return [node, Object.keys(parts).length === 0 ? 'null' : jsonObject(parts)] as const;
+    return { node, index: 0, json: Object.keys(parts).length === 0 ? 'null' : jsonObject(parts) };
   });
 }
 
@@ -67,14 +96,20 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
   const placeOf = (checkpointId: string): string =>
     JSON.stringify({ thread_id: ids.thread_id, checkpoint_ns: '', checkpoint_id: checkpointId });
 
-  const checkpoint = ({ step, at }: StepAt, { checkpointId, before, next }: StepPlace, values: string): Frame[] => {
+  const checkpoint = ({ step, at }: StepAt, place: StepPlace, values: string): Frame[] => {
+    const { checkpointId, before } = place;
+    const next = tasksOfNodes(place.next, place.tasks);
     const payload = {
       config: configOf(checkpointId),
       parent_config: before === undefined ? 'null' : configOf(before),
       values,
       metadata: JSON.stringify({ source: step < 0 ? 'input' : 'loop', step, parents: {} }),
-      next: JSON.stringify(next),
-      tasks: JSON.stringify(next.map((name) => ({ id: taskId(step + 1, name), name, interrupts: [], state: null }))),
+      next: JSON.stringify(next.map(({ node }) => node)),
+      tasks: JSON.stringify(
+        next.map(({ node, index }) => ({
+          ...{ id: taskId(step + 1, node, index), name: node, interrupts: [], state: null },
+        })),
+      ),
     };
     const places = {
       checkpoint: placeOf(checkpointId),
@@ -86,26 +121,32 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
     ];
   };
 
+  /** What the tasks of a step gave. */
+  const returned = (change: StepChange): Frame[] =>
+    deltasOf(change).flatMap(({ node, index, json, earlier }) => [
+      ...(modes.has('updates')
+        ? [{ name: 'updates', data: jsonObject({ [node]: json, ...(earlier && { __metadata__: '{"cached":true}' }) }) }]
+        : []),
+      ...(earlier ? [] : ofTask('task_result', change, result(taskId(change.step, node, index), node, json))),
+    ]);
+
   return {
-    started: ({ step = 0, node = '', at }: RunEvent, values: GrowingValues | undefined): Frame[] => {
-      const name = JSON.stringify(node);
-      const task = { id: JSON.stringify(taskId(step, node)), name, triggers: JSON.stringify([`branch:to:${node}`]) };
-      return ofTask('task', { step, at }, jsonObject({ ...task, input: values?.text() ?? 'null', metadata }));
+    started: ({ step = 0, at }: RunEvent, task: PlacedTask, values: GrowingValues | undefined): Frame[] => {
+      const { node, index, input } = task;
+      const parts = {
+        id: JSON.stringify(taskId(step, node, index)),
+        name: JSON.stringify(node),
+        triggers: JSON.stringify([isBranch(task) ? '__pregel_push' : `branch:to:${node}`]),
+        input: input === undefined ? (values?.text() ?? 'null') : JSON.stringify(input),
+      };
+      return ofTask('task', { step, at }, jsonObject({ ...parts, metadata }));
     },
 
-    ended: (change: StepChange, place: StepPlace | undefined, values: GrowingValues | undefined): Frame[] => {
-      const deltas = deltasOf(change);
-      return [
-        ...(modes.has('updates')
-          ? deltas.map(([node, json]) => ({ name: 'updates', data: jsonObject({ [node]: json }) }))
-          : []),
-        ...deltas.flatMap(([node, json]) =>
-          ofTask('task_result', change, result(taskId(change.step, node), node, json)),
-        ),
-        ...(modes.has('values') && values ? [{ name: 'values', data: values.text() }] : []),
-        ...(place && values ? checkpoint(change, place, values.text()) : []),
-      ];
-    },
+    ended: (change: StepChange, place: StepPlace | undefined, values: GrowingValues | undefined): Frame[] => [
+      ...returned(change),
+      ...(modes.has('values') && values ? [{ name: 'values', data: values.text() }] : []),
+      ...(place && values ? checkpoint(change, { ...place, tasks: change.tasks }, values.text()) : []),
+    ],
 
     /** The state with which a run begins. */
     begun: (at: number, place: StepPlace | undefined, values: GrowingValues): Frame[] => [
@@ -118,15 +159,18 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
       ofTask('task_result', { step, at }, result(taskId(step, node), node, '{}', { error: JSON.stringify(error) })),
 
     /** The end of a run that asks, or that stops before or after a node: that has no questions, and its values have been sent. */
-    asked: (interrupts: readonly Asked[], { step, at }: StepAt, values: GrowingValues | undefined): Frame[] => {
+    asked: (interrupts: readonly Asked[], change: StepChange, values: GrowingValues | undefined): Frame[] => {
       const shown = interrupts.map(({ id, value }) => ({ id, value, response_schema: schemaOf(value) }));
       const json = JSON.stringify(shown);
       const nodes = [...new Set(interrupts.map(({ node }) => node))];
       return [
+        ...(change.tasks ? returned(change) : []),
         ...(modes.has('updates') ? [{ name: 'updates', data: `{"__interrupt__":${json}}` }] : []),
-        ...nodes.flatMap((node) => {
-          const own = JSON.stringify(shown.filter((_, index) => interrupts[index]?.node === node));
-          return ofTask('task_result', { step, at }, result(taskId(step, node), node, '{}', { interrupts: own }));
+        ...tasksOfNodes(nodes, change.tasks).flatMap(({ node, index, asked, result: given }) => {
+          if (given) return [];
+          const own = shown.filter(({ id }, at) => (asked ? asked.includes(id) : interrupts[at]?.node === node));
+          const interrupted = { interrupts: JSON.stringify(own) };
+          return ofTask('task_result', change, result(taskId(change.step, node, index), node, '{}', interrupted));
         }),
         ...(modes.has('values') && values && shown.length > 0
           ? [{ name: 'values', data: `${values.text().slice(0, -1)},"__interrupt__":${json}}` }]

@@ -1,7 +1,9 @@
 import type { CheckpointSource } from '@agent-workflow/protos/lists';
+import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { RunError, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import { taskIdOf } from '../ids/task-id.ts';
+import { isBranch, tasksOfNodes, writesText, type PlacedTask } from '../frames/step-tasks.ts';
 import { errorText, toError } from './error.ts';
 import { questionsIn, toInterrupt } from './interrupts.ts';
 import { shownTime } from './shown-time.ts';
@@ -57,21 +59,27 @@ const checkpointOf = (threadId: string, id: string): JsonObject => ({
   checkpoint_ns: '',
 });
 
-/** The state of a thread at a checkpoint, member by member as JSON texts. */
-export function stateTexts(placed: Placed, values: string): Readonly<Record<string, string>> {
+/** The state of a thread at a checkpoint, member by member as JSON texts. `known`: the tasks that come next. */
+export function stateTexts(placed: Placed, values: string, known?: StepTasks): Readonly<Record<string, string>> {
   const { thread, checkpoint, before, interruptsJson, failure } = placed;
   const { threadId } = thread;
   const { checkpointId, next, createdAt } = checkpoint;
   const questions = questionsIn(interruptsJson);
-  const tasks = next.map((node) => ({
-    ...{ id: taskIdOf(threadId, checkpointId, node), name: node, path: ['__pregel_pull', node] },
-    error: failure?.node === node ? errorText(toError(failure)) : null,
-    interrupts: questions.filter((question) => question.node === node).map(toInterrupt),
-    ...{ checkpoint: null, state: null, result: null },
-  }));
+  const all = tasksOfNodes(next, known);
+  const tasks = all.map((task) => {
+    const { node, index, asked, result } = task;
+    const own = questions.filter(({ id, node: of }) => (asked ? asked.includes(id) : !result && of === node));
+    return {
+      ...{ id: taskIdOf(threadId, checkpointId, node, index), name: node, path: pathOf(task) },
+      error: failure?.node === node ? errorText(toError(failure)) : null,
+      interrupts: own.map(toInterrupt),
+      ...{ checkpoint: null, state: null },
+      result: result ? (JSON.parse(writesText(result, unchanged)) as unknown) : null,
+    };
+  });
   return {
     values,
-    next: JSON.stringify(next),
+    next: JSON.stringify(all.flatMap(({ node, result }) => (result ? [] : [node]))),
     tasks: JSON.stringify(tasks),
     metadata: JSON.stringify(metadataOfState(placed)),
     created_at: JSON.stringify(shownTime(createdAt)),
@@ -82,6 +90,11 @@ export function stateTexts(placed: Placed, values: string): Readonly<Record<stri
     parent_checkpoint_id: JSON.stringify(before ?? null),
   };
 }
+
+const unchanged = { fields: {}, messageOf: () => undefined };
+
+const pathOf = (task: PlacedTask): readonly unknown[] =>
+  isBranch(task) ? [...(task.path ?? []), false] : ['__pregel_pull', task.node];
 
 /** The state of a thread that has none yet. */
 export const emptyState: Readonly<Record<string, string>> = {

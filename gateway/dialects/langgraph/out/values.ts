@@ -1,6 +1,7 @@
 import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import type { Message } from '@agent-workflow/protos/message';
 import { jsonWithoutProviderData } from '@agent-workflow/protos/provider-data';
+import { tasksField, type StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { State } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import type { FieldDefaults } from '../../common/field-defaults.ts';
@@ -25,6 +26,12 @@ export function partsOfState({ fields, contextJson }: StoredState, defaults: Fie
   const stored = Object.entries(shownFields(fields)).map(([name, json]) => [name, jsonText(json)] as const);
   const shown = stored.filter(([name, text]) => name !== 'context_summary' || text !== '""');
   return { fields: { ...usual, ...Object.fromEntries(shown) }, messages };
+}
+
+/** What the tasks of the last step gave, of a graph that says so. */
+export function tasksIn({ fields }: StoredState): StepTasks | undefined {
+  const json = fields[tasksField];
+  return json && (JSON.parse(jsonText(json)) as StepTasks);
 }
 
 /** The values of a state as JSON text. */

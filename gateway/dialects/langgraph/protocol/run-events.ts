@@ -41,7 +41,7 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
   const tasks = createStepFrames({
     modes: new Set(wants('tasks') ? ['tasks'] : []),
     ids: { run_id: runId, thread_id: threadId, graph_id: graphId, assistant_id: assistantIdOf(graphId) },
-    taskId: (step, node) => taskIdOf(runId, String(step), node),
+    taskId: (step, node, index) => taskIdOf(runId, String(step), node, index),
     metadata: JSON.stringify({ graph_id: graphId, thread_id: threadId, run_id: runId }),
   });
 
@@ -80,11 +80,11 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
         ];
       },
       begun: (event, beginning) => state(event, { step: -1, place: beginning?.place }, beginning?.values),
-      started: (event, values) => ofTasks(event, tasks.started(event, values)),
+      started: (event, task, values) => ofTasks(event, tasks.started(event, task, values)),
       reported: (event, json) => (reports ? reported(event, json, asked, frame) : []),
       ended: (event, change, place, values) => [
         ...(wants('updates')
-          ? deltasOf(change).map(([node, json]) =>
+          ? deltasOf(change).map(({ node, json }) =>
               frame(
                 'updates',
                 { ...event, node },
@@ -101,10 +101,10 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
       ],
       finished: (event, { asked: questions = [], status, step }, values) => [
         ...(wants('tasks') && questions.length > 0
-          ? ofTasks(event, tasks.asked(questions, { step, at: event.at }, undefined))
+          ? ofTasks(event, tasks.asked(questions, { ...step, at: event.at }, undefined))
           : []),
         // Where its beginning is not kept, the end alone says what the state is.
-        ...(hasState ? [] : state(event, { step, place: undefined }, values)),
+        ...(hasState ? [] : state(event, { step: step.step, place: undefined }, values)),
         ...(wants('input')
           ? questions.map(({ id, value }) =>
               input(event, 'input.requested', { interrupt_id: id, payload: value }, singleIdOf(runId, `input||${id}`)),

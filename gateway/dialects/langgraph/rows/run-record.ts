@@ -6,7 +6,7 @@ import type { Services } from '../../common/services.ts';
 import { growingValues } from '../frames/growing-values.ts';
 import type { Beginning, RunRecord } from '../frames/run-story.ts';
 import { endQuestions, questionsIn } from '../out/interrupts.ts';
-import { partsOfState } from '../out/values.ts';
+import { partsOfState, tasksIn } from '../out/values.ts';
 
 type Calls = Pick<Services, 'threads' | 'execution'>;
 
@@ -47,7 +47,8 @@ export function runRecord({ owner, runId, threadId, call }: Reading, { threads, 
       const { state } = await threads.getCheckpoint({ owner, threadId, checkpointId }, call);
       const { fields, messages } = partsOfState(state, await fieldDefaults(execution, state, call));
       last = checkpointId;
-      return { values: growingValues(fields, messages), place: { checkpointId, before: before?.checkpointId, next } };
+      const place = { checkpointId, before: before?.checkpointId, next };
+      return { values: growingValues(fields, messages), place, tasks: next.length > 0 ? tasksIn(state) : undefined };
     },
 
     placeOf: async (number) => {

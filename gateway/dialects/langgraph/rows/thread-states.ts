@@ -17,7 +17,7 @@ import {
   updatedText,
   type Placed,
 } from '../out/thread-state.ts';
-import { valuesText } from '../out/values.ts';
+import { tasksIn, valuesText } from '../out/values.ts';
 import * as schemas from '../schemas/threads.ts';
 import { failedStep } from './failed-step.ts';
 import { row } from './row.ts';
@@ -88,9 +88,9 @@ async function underWay(
 /** The members of a state that a request asks for; all where it names none. */
 type Select = readonly string[] | undefined;
 
-/** Whether a request needs the values of a state: they are read for nothing else. */
-const needsValues = (select: Select): boolean =>
-  !select || select.some((name) => name === 'values' || name.startsWith('values.'));
+/** Whether a request needs what is stored of a state: its values, and which tasks come next. */
+const needsStored = (select: Select): boolean =>
+  !select || select.some((name) => ['values', 'next', 'tasks'].includes(name) || name.startsWith('values.'));
 
 /** The state at a checkpoint, member by member; `values` is empty where the request does not ask for it. */
 async function textsAt(
@@ -99,12 +99,12 @@ async function textsAt(
   select: Select,
   { threads, execution }: Calls,
 ): Promise<Readonly<Record<string, string>>> {
-  if (!needsValues(select)) return stateTexts(placed, '{}');
+  if (!needsStored(select)) return stateTexts(placed, '{}');
   const call = begin();
   const { threadId } = placed.thread;
   const { checkpointId } = placed.checkpoint;
   const { state } = await threads.getCheckpoint({ owner, threadId, checkpointId }, call);
-  return stateTexts(placed, valuesText(state, await fieldDefaults(execution, state, call)));
+  return stateTexts(placed, valuesText(state, await fieldDefaults(execution, state, call)), tasksIn(state));
 }
 
 const getState = row({

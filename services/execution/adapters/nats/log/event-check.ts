@@ -40,6 +40,7 @@ const eventChecks: Checks = [
   ['messageId', orAbsent(isText)],
   ['role', orAbsent(isText)],
   ['emitted', orAbsent(isFlag)],
+  ['tasks', orAbsent(isText)],
   ['repeat', orAbsent(areCounts)],
 ];
 
