@@ -138,9 +138,11 @@ export interface RunStream {
   readonly extras?: StreamExtras | undefined;
 }
 
-/** The runs of a thread to follow one after the other, as the reply of a stream. It has no end of its own: it is cut, and its reader resumes it. */
+/** Runs to follow one after the other, as the reply of a stream. */
 export interface ThreadStream {
   readonly runs: AsyncIterable<RunStream>;
+  /** Whether the stream ends with the last of them; absent: it has no end of its own, is cut, and its reader resumes it. */
+  readonly ends?: true;
 }
 
 /** What a stream has beside the events of its run. */

@@ -47,15 +47,16 @@ export async function writeEvents(ctx: Context, stream: RunStream, options: Even
 }
 
 /**
- * Streams the runs of a thread, one after the other, until its reader disconnects. For any other reason it is cut, which means to the caller:
- * resume.
+ * Streams runs, one after the other, until the last has ended, or the reader of a stream without an end disconnects. For any other reason it is cut,
+ * which means to the caller: resume.
  */
-export async function writeThread(ctx: Context, { runs }: ThreadStream, options: EventsOptions): Promise<void> {
+export async function writeThread(ctx: Context, { runs, ends }: ThreadStream, options: EventsOptions): Promise<void> {
   const framing = ctx.state.dialect.framingFor(ctx.req.headers.accept);
   using pipe = openPipe(ctx, framing, options);
   using _ = endingWith(ctx, endThreads, options.abort);
   using _expiry = atExpiry(ctx, options.abort);
   let runId = '';
+  let isWhole = false;
   try {
     for await (const run of runs) {
       ({ runId } = run.follow);
@@ -63,10 +64,12 @@ export async function writeThread(ctx: Context, { runs }: ThreadStream, options:
       while (await writeNext(reader, pipe));
       if (pipe.isOver()) break;
     }
+    isWhole = ends === true;
   } catch (error) {
     noteCut({ ctx, pipe, runId }, error, options);
   }
-  pipe.cut();
+  if (isWhole) pipe.end();
+  else pipe.cut();
 }
 
 const openReader = ({ follow, call, extras }: RunStream, framing: Framing, { feeds }: EventsOptions): Reader =>

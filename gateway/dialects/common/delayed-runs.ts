@@ -2,9 +2,19 @@ import { conflict, isServiceError, notFound, unavailable, undefinedIfNotFound } 
 import type { Call } from '@agent-workflow/protos/call';
 import type { StopRunReply } from '@agent-workflow/protos/execution';
 import { readTime } from '@agent-workflow/protos/message';
-import type { Run } from '@agent-workflow/protos/threads';
+import type { Resource, Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../http/endpoint.ts';
-import { pendingSlot, threadOf, withNext, type PastSlot, type Schedule } from '../../schedules/schedule.ts';
+import { deleted } from '../../schedules/advance.ts';
+import {
+  dueAtOf,
+  fromScheduleJson,
+  pendingSlot,
+  threadOf,
+  toScheduleJson,
+  withNext,
+  type PastSlot,
+  type Schedule,
+} from '../../schedules/schedule.ts';
 import type { Services } from './services.ts';
 import type { LaterRunOrder } from './run-order.ts';
 import { checkRun, claimsOf, createStored, find, recordNow, type Found } from './stored-schedules.ts';
@@ -62,6 +72,55 @@ export const findDelayed = async (
   return found?.schedule.delayed ? found : undefined;
 };
 
+/** The same with one that was cancelled before it began, as far as it is kept. */
+export async function laterOf(
+  threads: Services['threads'],
+  { owner, runId: id }: RunKey,
+  call: Call,
+): Promise<Found | undefined> {
+  const resource = await undefinedIfNotFound(threads.getResource({ kind, owner, id }, call));
+  return resource && laterIn(resource);
+}
+
+function laterIn(resource: Resource): Found | undefined {
+  const schedule = fromScheduleJson(resource.json);
+  return schedule.delayed && (!schedule.deleted || isCancelled(schedule)) ? { resource, schedule } : undefined;
+}
+
+/** Whether it was cancelled before it began. */
+export const isCancelled = ({ deleted: isDeleted, past: [outcome] }: Schedule): boolean =>
+  isDeleted === true && outcome?.outcome === 'skipped';
+
+/** Schedules that are read at a time, and of one owner at most, the newest of them. */
+const atOnce = 100;
+const mostRead = 1000;
+
+/** The runs of a thread that have not begun, the newest first, those included that were cancelled before. */
+export async function laterOfThread(
+  threads: Services['threads'],
+  { owner, threadId }: { readonly owner: string; readonly threadId: string },
+  call: () => Call,
+): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  let cursor: string | undefined;
+  for (let count = 0; count < mostRead; count += atOnce) {
+    const at = cursor === undefined ? {} : { cursor };
+    const page = await threads.listResources({ kind, owner, limit: atOnce, ...at }, call());
+    for (const resource of page.resources) {
+      const later = laterIn(resource);
+      if (later && isOpen(later) && slotOf(resource.id, later.schedule).threadId === threadId) found.push(later);
+    }
+    ({ cursor } = page);
+    if (cursor === undefined) break;
+  }
+  return found.toSorted((one, other) => other.resource.createdAt - one.resource.createdAt);
+}
+
+/** Whether its run is not on record by itself. */
+const isOpen = ({ schedule: { past } }: Found): boolean => past.every(({ outcome }) => outcome !== 'started');
+
+const kind = 'schedule';
+
 export interface RunKey {
   readonly owner: string;
   readonly runId: string;
@@ -84,9 +143,12 @@ export async function runOnRecord(threads: Services['threads'], key: RunKey, cal
   }
 }
 
-/** Ends a run that starts later, and gives the status of one that could not be started. @throws NotFound where there is none. */
+/**
+ * Ends a run that starts later, and gives the status of one that could not be started. One that `isKept` is found by {@link laterOf} for a week.
+ * @throws NotFound where there is none.
+ */
 export async function cancelDelayed(
-  { owner, runId, call }: RunKey & Pick<EndpointRequest, 'call'>,
+  { owner, runId, call, isKept = false }: RunKey & Pick<EndpointRequest, 'call'> & { readonly isKept?: boolean },
   { threads }: Pick<Services, 'threads'>,
 ): Promise<Pick<StopRunReply, 'status' | 'stoppedNow'>> {
   const found = await findDelayed(threads, { owner, runId }, call());
@@ -95,9 +157,21 @@ export async function cancelDelayed(
   if (refusalOf(schedule)) return { status: 'failed', stoppedNow: false };
   const starting = unavailable(`run "${runId}" is being started`);
   if (schedule.firing || schedule.past.length > 0) throw starting;
-  const { kind, version } = resource;
-  await threads.deleteResource({ kind, owner, id: runId, version }, call()).catch((error: unknown) => {
+  const { version } = resource;
+  const key = { kind, owner, id: runId } as const;
+  const cancelled = { ...deleted(schedule), past: [cancelledAt(startOf(schedule), Date.now())] };
+  const dueAt = dueAtOf(runId, cancelled);
+  const next = { ...key, version: version + 1, json: toScheduleJson(cancelled), ...(dueAt !== undefined && { dueAt }) };
+  const change: Promise<unknown> = isKept
+    ? threads.putResource(next, call())
+    : threads.deleteResource({ ...key, version }, call());
+  await change.catch((error: unknown) => {
     throw isServiceError(error, 'Conflict') ? starting : error;
   });
   return { status: 'stopped', stoppedNow: true };
 }
+
+const cancelledAt = (slot: number, at: number): PastSlot => ({
+  ...{ slot, at, cause: 'slot', outcome: 'skipped' },
+  reason: 'it was cancelled before it began',
+});

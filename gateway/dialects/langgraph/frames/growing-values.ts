@@ -1,6 +1,6 @@
 import type { Message } from '@agent-workflow/protos/message';
 import { jsonObject } from '../../../http/json.ts';
-import { toLangChain } from '../messages/to-langchain.ts';
+import { textsOf } from '../messages/message-texts.ts';
 
 /** The values of a state while a run changes it. */
 export interface GrowingValues {
@@ -32,9 +32,3 @@ export function growingValues(fields: Readonly<Record<string, string>>, messages
     },
   };
 }
-
-/** A message as JSON; several after each other where it becomes several. */
-export const textsOf = (message: Message): string =>
-  toLangChain(message)
-    .map((made) => JSON.stringify(made))
-    .join(',');

@@ -4,7 +4,7 @@ import { jsonText } from '../../../http/json.ts';
 import { toLangChain } from '../messages/to-langchain.ts';
 import { chunkText, isCallJson, lastChunkText } from './chunks.ts';
 import type { Frame } from './frame.ts';
-import { textsOf } from './growing-values.ts';
+import { textsOf } from '../messages/message-texts.ts';
 import type { Modes } from './modes.ts';
 
 /** A model's message of which chunks have come. */

@@ -7,7 +7,7 @@ import { jsonText } from '../../../http/json.ts';
 import { fromEventError } from '../out/error.ts';
 import { growingValues, type GrowingValues } from './growing-values.ts';
 import { fieldsIn, type Asked, type StepChange, type StepPlace } from './step-frames.ts';
-import { tasksOfNodes, type PlacedTask } from './step-tasks.ts';
+import { tasksOfNodes, type PlacedTask } from '../out/step-tasks.ts';
 
 /** A state from which a run began, and its checkpoint. */
 export interface Beginning {
@@ -106,17 +106,6 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
     changed.removed.push(...removed);
   };
 
-  const flush = async (): Promise<F[]> => {
-    if (!held) return [];
-    const { event } = held;
-    const { step = 0 } = event;
-    values?.changeMessages(changed);
-    values?.changeFields(changed.fields);
-    const change = takeChange(held);
-    held = undefined;
-    return maker.ended(event, change, maker.needsPlaces ? await record.placeOf(step) : undefined, values);
-  };
-
   /** What has changed since it was asked before. */
   const takeChange = ({ event: { step = 0, at }, nodes: ended, tasks }: Held): StepChange => {
     const change = {
@@ -126,6 +115,17 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
     changed = emptyChange();
     makers.clear();
     return change;
+  };
+
+  const flush = async (): Promise<F[]> => {
+    if (!held) return [];
+    const { event } = held;
+    const { step = 0 } = event;
+    values?.changeMessages(changed);
+    values?.changeFields(changed.fields);
+    const change = takeChange(held);
+    held = undefined;
+    return maker.ended(event, change, maker.needsPlaces ? await record.placeOf(step) : undefined, values);
   };
 
   const begin = async (event: RunEvent): Promise<F[]> => {

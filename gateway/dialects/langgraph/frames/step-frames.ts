@@ -5,9 +5,10 @@ import { jsonObject, jsonText } from '../../../http/json.ts';
 import type { Interrupt } from '../out/interrupts.ts';
 import { shownTime } from '../out/shown-time.ts';
 import type { Frame } from './frame.ts';
-import { textsOf, type GrowingValues } from './growing-values.ts';
+import { textsOf } from '../messages/message-texts.ts';
+import type { GrowingValues } from './growing-values.ts';
 import type { Modes } from './modes.ts';
-import { isBranch, tasksOfNodes, writesText, type PlacedTask } from './step-tasks.ts';
+import { isBranch, tasksOfNodes, writesText, type PlacedTask } from '../out/step-tasks.ts';
 
 /** What a step has changed, as its events have it. */
 export interface StepChange {

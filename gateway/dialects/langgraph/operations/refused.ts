@@ -110,14 +110,6 @@ export const refused: readonly Refused[] = [
     example: { input, schedule: '0 9 * * *', webhook: 'http://127.0.0.1:9000/hook' },
   },
   {
-    operations: waitedFor,
-    parameter: 'after_seconds',
-    values: 'above 0',
-    status: 422,
-    why: 'The reply would come after its deadline',
-    example: { input, after_seconds: 60 },
-  },
-  {
     operations: ['POST /threads/{thread_id}/runs/{run_id}/cancel', 'POST /runs/cancel'],
     parameter: 'action',
     values: '`rollback`',

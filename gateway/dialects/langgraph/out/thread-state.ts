@@ -3,7 +3,7 @@ import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { RunError, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import { taskIdOf } from '../ids/task-id.ts';
-import { isBranch, tasksOfNodes, writesText, type PlacedTask } from '../frames/step-tasks.ts';
+import { isBranch, tasksOfNodes, writesText, type PlacedTask } from './step-tasks.ts';
 import { errorText, toError } from './error.ts';
 import { questionsIn, toInterrupt } from './interrupts.ts';
 import { shownTime } from './shown-time.ts';

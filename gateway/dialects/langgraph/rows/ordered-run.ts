@@ -3,7 +3,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { invalidAt, type Loc } from '../../../http/fields.ts';
+import type { Loc } from '../../../http/fields.ts';
 import { delayedRun } from '../../common/delayed-runs.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { Services } from '../../common/services.ts';
@@ -136,10 +136,8 @@ function nodeConfigOf({ config = {} }: RunOrder): Readonly<Record<string, unknow
   return own;
 }
 
-/** @throws Invalid for a run that starts later, where its end is waited for */
-export function refuseLater({ after_seconds: after = 0 }: RunInput): void {
-  if (after > 0) throw invalidAt(['body', 'after_seconds'], 'must be 0 where the end of the run is waited for');
-}
+/** Whether a run starts later. */
+export const startsLater = ({ after_seconds: after = 0 }: RunInput): boolean => after > 0;
 
 /** Where a run is found, for clients that learn it from the headers of a reply. */
 export const placeOf = (threadId: string, runId: string): string =>

@@ -7,22 +7,22 @@ import type { Run } from '@agent-workflow/protos/threads';
 import type { Subject } from '../../../http/access.ts';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
-import { cancelDelayed, findDelayed, refusalOf, slotOf } from '../../common/delayed-runs.ts';
-import { agentOf } from '../../common/named-agent.ts';
+import { cancelDelayed, refusalOf, slotOf } from '../../common/delayed-runs.ts';
 import type { Services } from '../../common/services.ts';
 import { stopOnDisconnect } from '../../common/start-run.ts';
-import { fromKeptRequest } from '../out/kept-request.ts';
+import type { Found } from '../../common/stored-schedules.ts';
 import { factsOf, statusOfRun, toRun } from '../out/run.ts';
 import { selected } from '../out/selected.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
-import { assistantOfRun, defaultAgentOf } from './known-assistant.ts';
-import { acceptNow, acceptOrdered, joinable, orderRun, placeOf, refuseLater } from './ordered-run.ts';
+import { laterRun, laterRuns, shownLater, statusOf, whenBegun } from './later-runs.ts';
+import { acceptNow, acceptOrdered, joinable, orderRun, placeOf, startsLater } from './ordered-run.ts';
 import { mayTouchAll, touchable } from './touched.ts';
 import { row } from './row.ts';
 import { requestsOf } from './run-request.ts';
 import { valuesOfRun } from './run-values.ts';
+import { readValues } from './thread-values.ts';
 import { noThread } from './threads.ts';
 
 const invoke = { resource: 'graph', action: 'invoke' } as const;
@@ -45,12 +45,17 @@ async function create(request: Created, threadId: string | undefined, services: 
 
 /** The same, and waits for its end. */
 async function createAndWait(request: Created, threadId: string | undefined, services: Services): Promise<string> {
-  refuseLater(request.input);
   const ordered = await orderRun(
     request,
     { body: request.input, ...(threadId !== undefined && { threadId }) },
     services,
   );
+  if (startsLater(request.input)) {
+    const later = await acceptOrdered(request, ordered, services);
+    request.addReplyHeaders(joinable(later.threadId, later.runId));
+    await request.markAccepted();
+    return valuesWhenBegun({ ...request, params: { thread_id: later.threadId, run_id: later.runId } }, services);
+  }
   // A caller that disconnects meanwhile would not be seen to stop the run.
   const awaitMs = request.input.on_disconnect === 'cancel' ? undefined : awaitEndMs;
   const run = await acceptNow(request, ordered, services, awaitMs);
@@ -168,23 +173,6 @@ export async function runOf({ owner, call, params }: Requested, { threads }: Pic
   throw notFound(`thread "${params.thread_id}" has no run "${params.run_id}"`);
 }
 
-/** A run that starts later, as a reply shows it. @throws NotFound */
-async function laterRun(request: Requested, services: Services): Promise<object> {
-  const { owner, call, params } = request;
-  const found = await findDelayed(services.threads, { owner, runId: params.run_id }, call());
-  const threadId = found && slotOf(params.run_id, found.schedule).threadId;
-  if (!found || threadId !== params.thread_id) throw notFound('there is no such run');
-  const { resource, schedule } = found;
-  const started = fromKeptRequest(schedule.run['kept_request']);
-  const known = started && (await undefinedIfNotFound(assistantOfRun(request, started.assistantId, services)));
-  const ofAssistant = known && ('own' in known ? known.own : known.agent);
-  const agent =
-    agentOf(schedule.run['config'] ?? {}).agent ?? ofAssistant ?? (await defaultAgentOf(services.execution, call));
-  const { createdAt, updatedAt } = resource;
-  const status = refusalOf(schedule) ? 'error' : 'pending';
-  return toRun({ runId: params.run_id, threadId, agent, status, createdAt, updatedAt }, started);
-}
-
 /** Runs whose requests are read at a time. */
 const requestsAtOnce = 20;
 
@@ -215,7 +203,9 @@ const getRun = row({
       if (isServiceError(error, 'NotFound')) return undefined;
       throw error;
     });
-    const [shown] = run ? await shownRuns(request, [run], services) : [await laterRun(request, services)];
+    const [shown] = run
+      ? await shownRuns(request, [run], services)
+      : [await shownLater(request, await laterRun(request, services), services)];
     return JSON.stringify(shown);
   },
 });
@@ -226,7 +216,7 @@ const withoutRequest = new Set(['run_id', 'thread_id', 'status', 'created_at', '
 /** Runs as a list shows them, as many as one reply has room for. */
 async function listText(
   request: Pick<EndpointRequest<unknown, { readonly select?: readonly string[] }>, 'owner' | 'call' | 'input'>,
-  runs: readonly Run[],
+  runs: readonly (Run | Found)[],
   services: Services,
 ): Promise<string> {
   const { select } = request.input;
@@ -235,15 +225,38 @@ async function listText(
   const isEnough = createQuota(sizes.page);
   for (let from = 0; from < runs.length; from += requestsAtOnce) {
     const some = runs.slice(from, from + requestsAtOnce);
-    const shown = needsRequests ? await shownRuns(request, some, services) : some.map((run) => toRun(factsOf(run)));
-    for (const run of shown) {
-      const text = JSON.stringify(selected(run, select));
+    const begun = some.filter((run) => 'runId' in run);
+    const known = needsRequests ? await shownRuns(request, begun, services) : begun.map((run) => toRun(factsOf(run)));
+    const shownOf = new Map(known.map((shown) => [shown['run_id'], shown]));
+    for (const run of some) {
+      const shown = 'runId' in run ? shownOf.get(run.runId) : await shownLater(request, run, services);
+      const text = JSON.stringify(selected(shown ?? {}, select));
       if (isEnough(Buffer.byteLength(text)) && texts.length > 0) return `[${texts.join(',')}]`;
       texts.push(text);
     }
   }
   return `[${texts.join(',')}]`;
 }
+
+/** The runs of a thread on record, the newest first: so many that have a status. Those of a thread that one is to make later are none. */
+async function runsOnRecord(
+  { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
+  { threadId, status, most }: { readonly threadId: string; readonly status: string | undefined; readonly most: number },
+  { threads }: Services,
+): Promise<readonly Run[]> {
+  const found: Run[] = [];
+  let cursor: string | undefined;
+  for (let count = 0; count < mostRead && found.length < most; count += runsAtOnce) {
+    const at = cursor === undefined ? {} : { cursor };
+    const page = await threads.listRuns({ owner, threadId, limit: runsAtOnce, offset: 0, ...at }, call());
+    for (const run of page.runs) if (status === undefined || statusOfRun[run.status] === status) found.push(run);
+    ({ cursor } = page);
+    if (cursor === undefined) break;
+  }
+  return found;
+}
+
+const createdAt = (run: Run | Found): number => ('runId' in run ? run.createdAt : run.resource.createdAt);
 
 const listRuns = row({
   name: 'lgListRuns',
@@ -254,25 +267,15 @@ const listRuns = row({
   input: schemas.RunsQuery,
   absent: noThread,
   handle: async (request, services) => {
-    const { owner, params, input, call } = request;
+    const { params, input } = request;
     const { limit, offset, status } = input;
-    const found: Run[] = [];
-    let cursor: string | undefined;
-    let matching = 0;
-    for (let count = 0; count < mostRead && found.length < limit; count += runsAtOnce) {
-      const page = await services.threads.listRuns(
-        { owner, threadId: params.thread_id, limit: runsAtOnce, offset: 0, ...(cursor !== undefined && { cursor }) },
-        call(),
-      );
-      for (const run of page.runs) {
-        if (status !== undefined && statusOfRun[run.status] !== status) continue;
-        if (matching >= offset && found.length < limit) found.push(run);
-        matching += 1;
-      }
-      ({ cursor } = page);
-      if (cursor === undefined) break;
-    }
-    return listText(request, found, services);
+    const threadId = params.thread_id;
+    const later = await laterRuns(request, threadId, services);
+    const onRecord = runsOnRecord(request, { threadId, status, most: offset + limit }, services);
+    const begun = later.length > 0 ? ((await undefinedIfNotFound(onRecord)) ?? []) : await onRecord;
+    const waiting = later.filter((run) => status === undefined || statusOf(run) === status);
+    const all = [...waiting, ...begun].toSorted((one, other) => createdAt(other) - createdAt(one));
+    return listText(request, all.slice(offset, offset + limit), services);
   },
 });
 
@@ -304,13 +307,19 @@ const cancelRun = row({
     const run = await undefinedIfNotFound(runOf(request, services));
     if (run) await services.execution.stopRun({ owner, runId, ...idempotency }, call());
     else {
-      await laterRun(request, services);
-      await cancelDelayed({ owner, runId, call }, services);
+      await cancelLater(request, services);
     }
     request.addReplyHeaders(joinable(threadId, runId));
     return '{}';
   },
 });
+
+/** Cancels a run that has not begun. It stays in the lists as one that was. */
+async function cancelLater(request: Requested, services: Services): Promise<void> {
+  const { owner, params, call } = request;
+  const found = await laterRun(request, services);
+  if (statusOf(found) === 'pending') await cancelDelayed({ owner, runId: params.run_id, call, isKept: true }, services);
+}
 
 const cancelRuns = row({
   name: 'lgCancelRuns',
@@ -387,6 +396,28 @@ const openOf: Readonly<Record<'pending' | 'running' | 'all', readonly RunStatus[
 /** Runs that one request cancels at most, when it names none. */
 const mostCancelled = 1000;
 
+/** Waits until a run has begun and ended, and gives the values that it left. */
+async function valuesWhenBegun(request: Requested, services: Services): Promise<string> {
+  const run = await whenBegun(request, { ms: services.config.INVOKE_TIMEOUT_MS, services });
+  if (!('runId' in run)) return valuesOfNone(request, run, services);
+  const { runId, threadId } = run;
+  return valuesOfRun(request, { runId, threadId }, services);
+}
+
+/** What a run has left that was cancelled before it began, or could not be started: its thread is as it was. */
+async function valuesOfNone(
+  request: Pick<EndpointRequest, 'owner' | 'call'>,
+  { resource, schedule }: Found,
+  services: Services,
+): Promise<string> {
+  const refused = refusalOf(schedule);
+  if (refused)
+    return JSON.stringify({ __error__: { error: refused.code ?? 'Conflict', message: refused.reason ?? '' } });
+  const { threadId } = slotOf(resource.id, schedule);
+  const values = (await undefinedIfNotFound(readValues(request, threadId, services))) ?? 'null';
+  return values === 'null' ? '{}' : values;
+}
+
 const joinRun = row({
   name: 'lgJoinRun',
   method: 'GET',
@@ -395,14 +426,14 @@ const joinRun = row({
   params: schemas.RunParams,
   input: schemas.JoinQuery,
   handle: async (request, services) => {
-    const { runId, threadId } = await runOf(request, services);
+    const { run_id: runId, thread_id: threadId } = request.params;
     const cancels = request.input.cancel_on_disconnect;
     if (cancels === '1' || cancels === 'true') {
       const config = { on_disconnect: 'cancel' } as const;
       stopOnDisconnect({ ...request, input: { recursion_limit: 1, config } }, runId, services);
     }
     request.addReplyHeaders(joinable(threadId, runId));
-    return valuesOfRun(request, { runId, threadId }, services);
+    return valuesWhenBegun(request, services);
   },
 });
 

@@ -1,4 +1,6 @@
-import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { Run } from '@agent-workflow/protos/threads';
+import type { EndpointRequest, RunStream, ThreadStream } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import type { Services } from '../../common/services.ts';
 import { stopOnDisconnect } from '../../common/start-run.ts';
@@ -7,7 +9,8 @@ import { readModes, type Modes } from '../frames/modes.ts';
 import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { inModes } from './mode-frames.ts';
-import { acceptNow, orderRun, placeOf, refuseLater } from './ordered-run.ts';
+import { acceptNow, acceptOrdered, orderRun, placeOf, startsLater } from './ordered-run.ts';
+import { laterRun, whenBegun } from './later-runs.ts';
 import { row } from './row.ts';
 import { assistantIdOfRun } from './run-request.ts';
 import { runOf } from './runs.ts';
@@ -30,11 +33,24 @@ function resumable(threadId: string, runId: string, modes: Modes): Readonly<Reco
 type Created = EndpointRequest<unknown, schemas.RunInput>;
 
 /** Accepts the run of a body and follows it from its first event. */
-async function createAndStream(request: Created, threadId: string | undefined, services: Services): Promise<RunStream> {
+async function createAndStream(
+  request: Created,
+  threadId: string | undefined,
+  services: Services,
+): Promise<RunStream | ThreadStream> {
   const { owner, input: body, call } = request;
-  refuseLater(body);
   const modes = readModes(body.stream_mode, ['body', 'stream_mode']);
   const ordered = await orderRun(request, { body, ...(threadId !== undefined && { threadId }) }, services);
+  const { agent, assistantId } = ordered;
+  const extras = inModes({ owner, agent, assistantId, modes, ids }, services);
+  if (startsLater(body)) {
+    const { runId, threadId: thread } = await acceptOrdered(request, ordered, services);
+    request.addReplyHeaders(resumable(thread, runId, modes));
+    await request.markAccepted();
+    const named = { ...request, params: { thread_id: thread, run_id: runId } };
+    const streamOf = (): RunStream => ({ follow: { owner, runId, after: 0 }, call: call(streamMs), extras });
+    return { runs: streamWhenBegun(named, streamOf, services), ends: true };
+  }
   const { runId, threadId: thread, justStarted } = await acceptNow(request, ordered, services);
   stopOnDisconnect({ ...request, input: ordered.order }, runId, services);
   request.addReplyHeaders(resumable(thread, runId, modes));
@@ -43,7 +59,7 @@ async function createAndStream(request: Created, threadId: string | undefined, s
   return {
     follow: { owner, runId, after: 0, justStarted },
     call: call(streamMs),
-    extras: inModes({ owner, agent: ordered.agent, assistantId: ordered.assistantId, modes, ids }, services),
+    extras,
   };
 }
 
@@ -84,9 +100,10 @@ const joinStream = row({
     const modes = readModes(input.stream_mode, ['query', 'stream_mode']);
     const after = lastEventId === undefined ? 0 : seqIn(lastEventId);
     if (after === undefined) throw invalidAt(['header', 'Last-Event-ID'], 'must be the id of an event of this run');
-    const run = await runOf(request, services);
-    const { runId, threadId, agent } = run;
-    const assistantId = await assistantIdOfRun(request, run, services);
+    const { run_id: runId, thread_id: threadId } = request.params;
+    const run = await undefinedIfNotFound(runOf(request, services));
+    // A run that is neither begun nor to begin is refused before the stream is there.
+    if (!run) await laterRun(request, services);
     const cancels = input.cancel_on_disconnect;
     if (cancels === '1' || cancels === 'true')
       stopOnDisconnect(
@@ -95,12 +112,23 @@ const joinStream = row({
         services,
       );
     request.addReplyHeaders(resumable(threadId, runId, modes));
-    return {
-      follow: { owner, runId, after },
-      call: call(streamMs),
-      extras: inModes({ owner, agent, assistantId, modes, ids }, services),
+    const streamOf = async (begun: Run): Promise<RunStream> => {
+      const assistantId = await assistantIdOfRun(request, begun, services);
+      const extras = inModes({ owner, agent: begun.agent, assistantId, modes, ids }, services);
+      return { follow: { owner, runId, after }, call: call(streamMs), extras };
     };
+    return run ? streamOf(run) : { runs: streamWhenBegun(request, streamOf, services), ends: true };
   },
 });
+
+/** The stream of a run that starts later; of one that never does an empty one. */
+async function* streamWhenBegun(
+  request: Parameters<typeof whenBegun>[0],
+  streamOf: (run: Run) => RunStream | Promise<RunStream>,
+  services: Services,
+): AsyncGenerator<RunStream> {
+  const run = await whenBegun(request, { ms: streamMs, services });
+  if ('runId' in run) yield await streamOf(run);
+}
 
 export const streamRows = [streamRun, streamStateless, joinStream];

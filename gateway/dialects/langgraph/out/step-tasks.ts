@@ -1,7 +1,7 @@
 import type { NextTask, StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { Message } from '@agent-workflow/protos/message';
 import { jsonObject } from '../../../http/json.ts';
-import { textsOf } from './growing-values.ts';
+import { textsOf } from '../messages/message-texts.ts';
 
 /** A task, and its place among those of its node. */
 export interface PlacedTask extends Pick<NextTask, 'node'>, Partial<Omit<NextTask, 'node'>> {
