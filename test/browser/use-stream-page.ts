@@ -9,7 +9,7 @@ export interface PageActions {
   readonly submit: (text: string, options?: object) => Promise<void>;
   readonly respond: (answer: unknown) => Promise<void>;
   readonly search: () => Promise<readonly string[]>;
-  /** The newest checkpoint without a message, which a branch of it begins at. */
+  /** The checkpoint before a message, which a branch of it begins at. */
   readonly before: (text: string) => Promise<string | undefined>;
 }
 
@@ -83,8 +83,9 @@ function Earlier(): ReactElement {
   const thread = useThread();
   const stream = useEarlierStream<{ messages: Message[] }>({
     ...{ apiUrl, assistantId, ...thread },
-    ...{ fetchStateHistory: true, reconnectOnMount: true },
+    ...{ fetchStateHistory: { limit: 100 }, reconnectOnMount: true },
   });
+  const { messages } = stream;
   offer({
     submit: (text, options) =>
       stream.submit(inputOf(text), {
@@ -97,8 +98,13 @@ function Earlier(): ReactElement {
       }),
     respond: (answer) => stream.submit(undefined, { command: { resume: answer } }),
     ...reading(stream.client, thread.threadId),
+    before: async (text) => {
+      const message = messages.find(({ content }) => content === text);
+      const seen = message && stream.getMessagesMetadata(message)?.firstSeenState;
+      return seen?.parent_checkpoint?.checkpoint_id ?? undefined;
+    },
   });
-  const { isLoading, error, interrupt, messages } = stream;
+  const { isLoading, error, interrupt } = stream;
   const items = messages.map(({ content, type, id }, index) =>
     createElement(
       'li',

@@ -147,13 +147,20 @@ for (const hook of hooks) {
     await shows(t, page, ['human: hello', `ai: ${answer}`]);
     await act(page, 'submit', 'again');
     await shows(t, page, ['human: hello', `ai: ${answer}`, 'human: again', `ai: ${answer}`]);
-    const parent = await page.evaluate(() =>
-      (globalThis as unknown as { actions: PageActions }).actions.before('again'),
-    );
-    const options =
-      hook === 'earlier' ? { checkpoint: { checkpoint_id: parent, checkpoint_ns: '' } } : { forkFrom: parent };
-    await act(page, 'submit', 'other', options);
+    const replace = async (message: string, text: string): Promise<void> => {
+      const parent = await page.evaluate(
+        (found) => (globalThis as unknown as { actions: PageActions }).actions.before(found),
+        message,
+      );
+      t.truthy(parent);
+      const options =
+        hook === 'earlier' ? { checkpoint: { checkpoint_id: parent, checkpoint_ns: '' } } : { forkFrom: parent };
+      await act(page, 'submit', text, options);
+    };
+    await replace('again', 'other');
     await shows(t, page, ['human: hello', `ai: ${answer}`, 'human: other', `ai: ${answer}`]);
+    await replace('hello', 'good morning');
+    await shows(t, page, ['human: good morning', `ai: ${answer}`]);
   });
 
   browserTest(`${of} is loaded again in mid-run, and goes on with it`, async (t) => {

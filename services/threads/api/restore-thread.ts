@@ -11,7 +11,7 @@ import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import { toJson } from '../record/json.ts';
 import { dropDeadlines } from '../runs/commit.ts';
 import { versionConflict, writableHead } from '../state/write.ts';
-import { absent, checkpointOf } from '../history/checkpoints.ts';
+import { absent, placeOf } from '../history/checkpoints.ts';
 import { entriesBetween } from '../history/fork.ts';
 import type { Overlay } from '../history/overlay.ts';
 import { overlayOf } from '../history/past.ts';
@@ -72,9 +72,10 @@ export async function restoringChange(
   store: ThreadReads & ThreadHistory,
   { key, head, checkpointId, now }: Restoring,
 ): Promise<Change | undefined> {
-  const { version } = await checkpointOf(store, key, checkpointId);
-  if (version === head.version) return undefined;
-  const overlay = await overlayOf(store, { key, version });
+  const { row, isBefore } = await placeOf(store, key, checkpointId);
+  const { version } = row;
+  if (version === head.version && !isBefore) return undefined;
+  const overlay = await overlayOf(store, { key, version, isBefore });
   if (!overlay) throw absent(key, checkpointId);
   const { mark } = overlay;
   if (!mark) return undefined;

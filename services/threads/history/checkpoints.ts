@@ -44,17 +44,16 @@ export async function getCheckpoint(
   { owner, threadId, checkpointId }: GetCheckpointRequest,
 ): Promise<GetCheckpointReply> {
   const key = { owner, threadId };
-  const row = await checkpointOf(store, key, checkpointId);
-  const { version } = row;
+  const { row, isBefore } = await placeOf(store, key, checkpointId);
   const fields = await store.getFields(key);
-  const past = await contextOf(store, { key, version }, sizes.contextWithInput);
+  const past = await contextOf(store, { key, version: row.version, isBefore }, sizes.contextWithInput);
   if (!past) throw absent(key, checkpointId);
   const { context, isTruncated, overlay } = past;
   const state = await texts.state(threadId, { fields: fieldsUnder(fields, overlay), context, isTruncated });
   return {
     checkpoint: toCheckpoint(texts.withMetadata(threadId, 'checkpoint', row)),
     state: {
-      version,
+      version: isBefore ? row.version - 1 : row.version,
       fields: state.fields,
       contextJson: jsonArray(state.context),
       ...(isTruncated ? { contextTruncated: true } : {}),
@@ -72,6 +71,20 @@ export async function checkpointOf(store: ThreadHistory, key: ThreadKey, checkpo
   const [row] = await store.listCheckpoints(key, { below: version + 1, limit: 1 });
   if (row?.version !== version || toCheckpointId(version) !== checkpointId) throw absent(key, checkpointId);
   return row;
+}
+
+/** Behind the id of a checkpoint: what stood before it, which has no checkpoint of its own where the thread held nothing yet. */
+const beforeMark = '-before';
+
+/** The checkpoint that an id names, or before which the named state stood. @throws NotFound as {@link checkpointOf} */
+export async function placeOf(
+  store: ThreadHistory,
+  key: ThreadKey,
+  id: string,
+): Promise<{ readonly row: CheckpointRow; readonly isBefore: boolean }> {
+  const isBefore = id.endsWith(beforeMark);
+  const row = await checkpointOf(store, key, isBefore ? id.slice(0, -beforeMark.length) : id);
+  return { row, isBefore };
 }
 
 export const absent = ({ threadId }: ThreadKey, checkpointId: string): Error =>

@@ -7,19 +7,24 @@ import type { ThreadHistory } from '../ports/history.ts';
 interface Version {
   readonly key: ThreadKey;
   readonly version: number;
+  /** Whether what stood before the version is meant. */
+  readonly isBefore?: boolean;
 }
 
 /**
  * How the thread differed at a version from rows that were read before this call.
  * @returns `undefined` when the version is not kept.
  */
-export async function overlayOf(store: ThreadHistory, { key, version }: Version): Promise<Overlay | undefined> {
+export async function overlayOf(
+  store: ThreadHistory,
+  { key, version, isBefore = false }: Version,
+): Promise<Overlay | undefined> {
   let overlay = createOverlay();
   const isKept = await walkUndos(store, { key, version }, () => {
     overlay = createOverlay();
     // The version's own undo leads to what was before it.
     return (at, undo) => {
-      if (at > version) overlay.apply(undo);
+      if (at > version || isBefore) overlay.apply(undo);
     };
   });
   return isKept ? overlay : undefined;

@@ -29,7 +29,7 @@ import {
 } from './revision.ts';
 import { agentOf } from '../record/head.ts';
 import { withKeptTools, type Resumed } from './kept-tools.ts';
-import { atFailed, goingOn, goneAtRetry, leftBehind, leftByEnd, pointOfRetry, stoodAtGone } from './retry.ts';
+import { atFailed, goesOn, goingOn, goneAtRetry, leftBehind, leftByEnd, pointOfRetry, stoodAtGone } from './retry.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
 import { settle, type HeldCalls } from './settled-input.ts';
 
@@ -272,8 +272,10 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
     ...(!retried && leftBehind(head)),
     ...(!refused && answeredBy(head, { ...run, hasNewInput }, snapshot)),
   };
+  // A run that goes on, and to which no node comes next, is a step of its thread without one: it brings no input to begin with.
+  const isStep = entry.next.length === 0 && (retried !== undefined || goesOn(run));
   const change = withCheckpoint(written, head, snapshot, {
-    source: 'input',
+    source: isStep ? 'step' : 'input',
     runId: run.runId,
     nodes: [],
     at: now,

@@ -73,7 +73,7 @@ test('an agent of LangGraph is streamed by its own client: its nodes, its values
   const history = await client.threads.getHistory<Values>(id);
   t.deepEqual(
     history.map(({ next }) => next),
-    [[], ['agent'], ['tools'], []],
+    [[], ['agent'], ['tools'], ['agent'], ['__start__']],
   );
 });
 

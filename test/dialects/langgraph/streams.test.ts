@@ -86,7 +86,7 @@ test('tasks and checkpoints are those of the record', async (t) => {
   const id = await makeThread();
   const parts = await stream(id, 'more', 'tasks', 'checkpoints');
   t.deepEqual(namesOf(parts), [
-    ...['metadata', 'checkpoints', 'tasks', 'tasks', 'checkpoints', 'tasks', 'tasks', 'checkpoints'],
+    ...['metadata', 'checkpoints', 'checkpoints', 'tasks', 'tasks', 'checkpoints', 'tasks', 'tasks', 'checkpoints'],
   ]);
   const checkpoints = parts.filter(({ event }) => event === 'checkpoints').map(({ data }) => data as Checkpoint);
   const history = await service.client().threads.getHistory(id);
@@ -97,7 +97,7 @@ test('tasks and checkpoints are those of the record', async (t) => {
   t.deepEqual(checkpoints.at(-1)?.values, history[0]?.values);
   t.deepEqual(
     checkpoints.map(({ next }) => next),
-    [[], ['gate'], []],
+    [['__start__'], ['think'], ['gate'], []],
   );
 });
 
@@ -111,7 +111,7 @@ test('debug and events hold what runs, and what it gave', async (t) => {
   const parts = await stream(await makeThread(), 'more', 'debug', 'events');
   t.deepEqual(
     parts.filter(({ event }) => event === 'debug').map(({ data }) => (data as { type: string }).type),
-    ['checkpoint', 'task', 'task_result', 'checkpoint', 'task', 'task_result', 'checkpoint'],
+    ['checkpoint', 'checkpoint', 'task', 'task_result', 'checkpoint', 'task', 'task_result', 'checkpoint'],
   );
   const events = parts.filter(({ event }) => event === 'events').map(({ data }) => data as Named);
   const named = events.map(({ event, name }) => `${event} ${name}`);

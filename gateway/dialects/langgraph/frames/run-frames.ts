@@ -35,7 +35,7 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
       first: () => [{ name: 'metadata', data: JSON.stringify({ run_id: runId, attempt: 1 }) }],
       begun: (event, beginning) => [
         ...(events ? [events.begun(event, beginning?.values.text() ?? 'null')] : []),
-        ...(beginning ? steps.begun(event.at, needsPlaces ? beginning.place : undefined, beginning.values) : []),
+        ...(beginning ? steps.begun(event.at, needsPlaces ? beginning : { ...beginning, place: undefined }) : []),
       ],
       started: (event, task, values) => [
         ...steps.started(event, task, values),

@@ -5,17 +5,11 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import { jsonText } from '../../../http/json.ts';
 import { fromEventError } from '../out/error.ts';
+import type { Beginning } from './beginning.ts';
 import { growingValues, type GrowingValues } from './growing-values.ts';
-import { fieldsIn, type Asked, type StepChange, type StepPlace } from './step-frames.ts';
+import { fieldsIn, type Asked, type StepChange } from './step-frames.ts';
+import type { StepPlace } from './step-place.ts';
 import { tasksOfNodes, type PlacedTask } from '../out/step-tasks.ts';
-
-/** A state from which a run began, and its checkpoint. */
-export interface Beginning {
-  readonly values: GrowingValues;
-  readonly place: StepPlace | undefined;
-  /** The tasks that come next, where that is known. */
-  readonly tasks?: StepTasks | undefined;
-}
 
 /** How a run ended that did not fail. */
 interface Outcome {
@@ -26,8 +20,8 @@ interface Outcome {
 
 /** What stands in the record and not in the events of a run. */
 export interface RunRecord {
-  /** `undefined`: it is not kept any more. */
-  readonly beginning: () => Promise<Beginning | undefined>;
+  /** `undefined`: it is not kept any more. What stood before the input is read where places are needed. */
+  readonly beginning: (needsPlaces: boolean) => Promise<Beginning | undefined>;
   /** Where a step stands; `undefined`: it is not kept. */
   readonly placeOf: (step: number) => Promise<StepPlace | undefined>;
   /** Of a run that has ended. */
@@ -129,7 +123,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
   };
 
   const begin = async (event: RunEvent): Promise<F[]> => {
-    const beginning = maker.needsValues ? await record.beginning() : undefined;
+    const beginning = maker.needsValues ? await record.beginning(maker.needsPlaces) : undefined;
     values = beginning?.values;
     tasks = beginning?.tasks;
     return maker.begun(event, beginning);

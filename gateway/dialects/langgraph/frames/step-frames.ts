@@ -5,9 +5,11 @@ import { jsonObject, jsonText } from '../../../http/json.ts';
 import type { Interrupt } from '../out/interrupts.ts';
 import { shownTime } from '../out/shown-time.ts';
 import type { Frame } from './frame.ts';
+import type { Beginning } from './beginning.ts';
 import { textsOf } from '../messages/message-texts.ts';
 import type { GrowingValues } from './growing-values.ts';
 import type { Modes } from './modes.ts';
+import type { StepPlace } from './step-place.ts';
 import { isBranch, tasksOfNodes, writesText, type PlacedTask } from '../out/step-tasks.ts';
 
 /** What a step has changed, as its events have it. */
@@ -21,15 +23,6 @@ export interface StepChange {
   readonly fields: Readonly<Record<string, string>>;
   /** What its tasks gave, of a graph that says so. */
   readonly tasks: StepTasks | undefined;
-}
-
-/** Where a step stands in the record. */
-export interface StepPlace {
-  readonly checkpointId: string;
-  readonly before: string | undefined;
-  readonly next: readonly string[];
-  /** The tasks that come next, where that is known. */
-  readonly tasks?: StepTasks | undefined;
 }
 
 interface StepFramesOptions {
@@ -97,18 +90,18 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
   const placeOf = (checkpointId: string): string =>
     JSON.stringify({ thread_id: ids.thread_id, checkpoint_ns: '', checkpoint_id: checkpointId });
 
-  const checkpoint = ({ step, at }: StepAt, place: StepPlace, values: string): Frame[] => {
-    const { checkpointId, before } = place;
+  const checkpoint = ({ step: ran, at }: StepAt, place: StepPlace, values: string): Frame[] => {
+    const { checkpointId, before, step, source } = place;
     const next = tasksOfNodes(place.next, place.tasks);
     const payload = {
       config: configOf(checkpointId),
       parent_config: before === undefined ? 'null' : configOf(before),
       values,
-      metadata: JSON.stringify({ source: step < 0 ? 'input' : 'loop', step, parents: {} }),
+      metadata: JSON.stringify({ source, step, parents: {} }),
       next: JSON.stringify(next.map(({ node }) => node)),
       tasks: JSON.stringify(
         next.map(({ node, index }) => ({
-          ...{ id: taskId(step + 1, node, index), name: node, interrupts: [], state: null },
+          ...{ id: taskId(ran + 1, node, index), name: node, interrupts: [], state: null },
         })),
       ),
     };
@@ -150,7 +143,8 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
     ],
 
     /** The state with which a run begins. */
-    begun: (at: number, place: StepPlace | undefined, values: GrowingValues): Frame[] => [
+    begun: (at: number, { values, place, input }: Beginning): Frame[] => [
+      ...(input?.place ? checkpoint({ step: -2, at }, input.place, input.values.text()) : []),
       ...(modes.has('values') ? [{ name: 'values', data: values.text() }] : []),
       ...(place ? checkpoint({ step: -1, at }, place, values.text()) : []),
     ],

@@ -20,6 +20,9 @@ const sources: Readonly<Record<CheckpointSource, 'input' | 'loop' | 'update' | '
   restore: 'fork',
 };
 
+/** How their clients call what made a checkpoint. */
+export const sourceOf = (source: CheckpointSource): string => sources[source];
+
 /** A checkpoint of a thread, and what stands before it. */
 export interface Placed {
   readonly thread: Thread;
@@ -40,17 +43,10 @@ export function metadataOfState({ thread, checkpoint }: Placed): JsonObject {
     ...(metadataJson && (JSON.parse(jsonText(metadataJson)) as JsonObject)),
     ...(runId !== undefined && { run_id: runId }),
     thread_id: thread.threadId,
-    source: sources[source],
+    source: sourceOf(source),
     step: step ?? -1,
     parents: {},
   };
-}
-
-/** The checkpoint from which another was made by going back. */
-export function origin({ metadataJson, source }: ThreadCheckpoint): string | undefined {
-  if (source !== 'restore' || !metadataJson) return undefined;
-  const { parent } = JSON.parse(jsonText(metadataJson)) as { readonly parent?: { readonly checkpoint_id?: unknown } };
-  return typeof parent?.checkpoint_id === 'string' ? parent.checkpoint_id : undefined;
 }
 
 const checkpointOf = (threadId: string, id: string): JsonObject => ({

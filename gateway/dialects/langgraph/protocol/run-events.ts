@@ -2,7 +2,8 @@ import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import { jsonObject } from '../../../http/json.ts';
 import { createRunStory, failureIn, type RunRecord } from '../frames/run-story.ts';
-import { createStepFrames, deltasOf, type StepPlace } from '../frames/step-frames.ts';
+import { createStepFrames, deltasOf } from '../frames/step-frames.ts';
+import type { StepPlace } from '../frames/step-place.ts';
 import type { GrowingValues } from '../frames/growing-values.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { taskIdOf } from '../ids/task-id.ts';
@@ -56,10 +57,12 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
   const input = (event: RunEvent, method: string, data: object, id: string): ProtocolFrame =>
     number.frame({ channel: 'input', method, at: event.at, node: undefined, data: JSON.stringify(data), id });
   let hasState = false;
-  const state = (event: RunEvent, at: Place, values: GrowingValues | undefined): ProtocolFrame[] => {
+  const checkpoint = (event: RunEvent, place: StepPlace | undefined): ProtocolFrame[] =>
+    place && wants('checkpoints') ? [frame('checkpoints', ofRun(event), envelope(place))] : [];
+  const state = (event: RunEvent, place: StepPlace | undefined, values: GrowingValues | undefined): ProtocolFrame[] => {
     hasState ||= values !== undefined;
     return [
-      ...(at.place && wants('checkpoints') ? [frame('checkpoints', ofRun(event), envelope(at, at.place))] : []),
+      ...checkpoint(event, place),
       ...(values && wants('values') ? [frame('values', ofRun(event), values.text())] : []),
     ];
   };
@@ -79,7 +82,10 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
           ...shown.map((data) => input(event, 'input.answered', data, singleIdOf(runId, 'answered||'))),
         ];
       },
-      begun: (event, beginning) => state(event, { step: -1, place: beginning?.place }, beginning?.values),
+      begun: (event, beginning) => [
+        ...checkpoint(event, beginning?.input?.place),
+        ...state(event, beginning?.place, beginning?.values),
+      ],
       started: (event, task, values) => ofTasks(event, tasks.started(event, task, values)),
       reported: (event, json) => (reports ? reported(event, json, asked, frame) : []),
       ended: (event, change, place, values) => [
@@ -93,7 +99,7 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
             )
           : []),
         ...(wants('tasks') ? ofTasks(event, tasks.ended(change, undefined, undefined)) : []),
-        ...state(event, { step: change.step, place }, values),
+        ...state(event, place, values),
       ],
       message: (event) => [
         ...(messages?.(event).map((data) => frame('messages', event, data)) ?? []),
@@ -104,7 +110,7 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
           ? ofTasks(event, tasks.asked(questions, { ...step, at: event.at }, undefined))
           : []),
         // Where its beginning is not kept, the end alone says what the state is.
-        ...(hasState ? [] : state(event, { step: step.step, place: undefined }, values)),
+        ...(hasState ? [] : state(event, undefined, values)),
         ...(wants('input')
           ? questions.map(({ id, value }) =>
               input(event, 'input.requested', { interrupt_id: id, payload: value }, singleIdOf(runId, `input||${id}`)),
@@ -130,19 +136,9 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
   };
 }
 
-interface Place {
-  readonly step: number;
-  readonly place: StepPlace | undefined;
-}
-
 /** A checkpoint without its state. */
-const envelope = ({ step }: Place, { checkpointId, before }: StepPlace): string =>
-  JSON.stringify({
-    id: checkpointId,
-    ...(before !== undefined && { parent_id: before }),
-    step,
-    source: step < 0 ? 'input' : 'loop',
-  });
+const envelope = ({ checkpointId, before, step, source }: StepPlace): string =>
+  JSON.stringify({ id: checkpointId, ...(before !== undefined && { parent_id: before }), step, source });
 
 /** Of no node. */
 const ofRun = ({ node: _, ...event }: RunEvent): RunEvent => event;

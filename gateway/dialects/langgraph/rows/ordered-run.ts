@@ -13,6 +13,7 @@ import { assistantIdOf } from '../ids/assistant-id.ts';
 import { toRunOrder } from '../in/run-order.ts';
 import { toKeptRequest } from '../out/kept-request.ts';
 import { factsOf, toRun } from '../out/run.ts';
+import { beginsAt, inputOf } from '../out/shown-checkpoints.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import type { RunInput } from '../schemas/runs.ts';
 import { assistantOfRun, type KnownAssistant } from './known-assistant.ts';
@@ -48,13 +49,14 @@ export async function orderRun(request: Request, asked: Asked, services: Service
   const assistantId = 'own' in known ? assistantIdOf(known.own) : known.stored.id;
   const agent = 'own' in known ? known.own : known.agent;
   const marks = { graph_id: agent, assistant_id: assistantId };
-  const order = toRunOrder(body, {
+  const given = toRunOrder(body, {
     ...(threadId !== undefined && { threadId }),
     assistant: 'own' in known ? { agent } : { assistant_id: assistantId },
     recursionLimit: limitOf(known),
     threadMetadata: { ...marks, ...body.metadata },
     loc,
   });
+  const order = await fromItsInput(request, given, services);
   const started = { body, assistantId, config: nodeConfigOf(order) };
   return {
     ...asked,
@@ -63,6 +65,26 @@ export async function orderRun(request: Request, asked: Asked, services: Service
     agent,
   };
 }
+
+/**
+ * A run that goes on where another begins: behind its input, or before it, which is taken again. So it begins there as that one did.
+ * Any other stays as it is.
+ */
+async function fromItsInput({ owner, call }: Request, order: RunOrder, { threads }: Services): Promise<RunOrder> {
+  const { goes_on: goesOn, ...rest } = order;
+  const { thread_id: threadId, checkpoint_id: named } = order.config ?? {};
+  if (!goesOn || threadId === undefined || named === undefined) return order;
+  const id = inputOf(String(named)) ?? String(named);
+  const listed = await undefinedIfNotFound(
+    threads.listCheckpoints({ owner, threadId: String(threadId), limit: mostCheckpoints, offset: 0 }, call()),
+  );
+  const checkpoint = listed?.checkpoints.find(({ checkpointId }) => checkpointId === id);
+  if (!checkpoint || !beginsAt(checkpoint)) return order;
+  return { ...rest, initial_state: rest.initial_state ?? {}, config: { ...rest.config, checkpoint_id: id } };
+}
+
+/** The checkpoints of a thread among which one is found: more than are kept. */
+const mostCheckpoints = 1000;
 
 function limitOf(known: KnownAssistant): number | undefined {
   const limit = 'stored' in known ? known.stored.config['recursion_limit'] : undefined;

@@ -3,10 +3,15 @@ import type { RunScope } from '@agent-workflow/protos/execution';
 import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import { fieldDefaults } from '../../common/field-defaults.ts';
 import type { Services } from '../../common/services.ts';
+import type { Beginning } from '../frames/beginning.ts';
 import { growingValues } from '../frames/growing-values.ts';
-import type { Beginning, RunRecord } from '../frames/run-story.ts';
+import type { RunRecord } from '../frames/run-story.ts';
+import type { StepPlace } from '../frames/step-place.ts';
 import { endQuestions, questionsIn } from '../out/interrupts.ts';
+import { shownCheckpoints, type ShownCheckpoint } from '../out/shown-checkpoints.ts';
+import { sourceOf } from '../out/thread-state.ts';
 import { partsOfState, tasksIn } from '../out/values.ts';
+import { firstNodes } from './first-nodes.ts';
 
 type Calls = Pick<Services, 'threads' | 'execution'>;
 
@@ -36,19 +41,29 @@ export function runRecord({ owner, runId, threadId, call }: Reading, { threads, 
     return checkpoints.length < most ? 'nothing' : undefined;
   };
 
+  const readAt = async (checkpointId: string): Promise<Pick<Beginning, 'values' | 'tasks'>> => {
+    const { state } = await threads.getCheckpoint({ owner, threadId, checkpointId }, call);
+    const { fields, messages } = partsOfState(state, await fieldDefaults(execution, state, call));
+    return { values: growingValues(fields, messages), tasks: tasksIn(state) };
+  };
+
   return {
-    beginning: async (): Promise<Beginning | undefined> => {
+    beginning: async (needsPlaces): Promise<Beginning | undefined> => {
       const found = await beginsAt();
       if (found === undefined) return undefined;
       if (found === 'nothing') return { values: growingValues({}, []), place: undefined };
-      const [checkpoint, before] = found;
+      const [checkpoint] = found;
       if (!checkpoint) return undefined;
-      const { checkpointId, next } = checkpoint;
-      const { state } = await threads.getCheckpoint({ owner, threadId, checkpointId }, call);
-      const { fields, messages } = partsOfState(state, await fieldDefaults(execution, state, call));
-      last = checkpointId;
-      const place = { checkpointId, before: before?.checkpointId, next };
-      return { values: growingValues(fields, messages), place, tasks: next.length > 0 ? tasksIn(state) : undefined };
+      const { values, tasks } = await readAt(checkpoint.checkpointId);
+      const begun = { values, ...(checkpoint.next.length > 0 && { tasks }) };
+      const [shown, before] = needsPlaces ? shownCheckpoints(found) : [];
+      if (!shown) return { ...begun, place: undefined };
+      last = shown.checkpointId;
+      if (shown.isBegun !== true || !before) return { ...begun, place: placeOf(shown) };
+      const { agent } = await threads.getRun({ owner, runId }, call);
+      const next = await firstNodes({ call: () => call }, { agent }, { execution });
+      const { values: earlier } = await readAt(before.checkpointId);
+      return { ...begun, place: placeOf({ ...shown, next }), input: { values: earlier, place: placeOf(before) } };
     },
 
     placeOf: async (number) => {
@@ -56,7 +71,7 @@ export function runRecord({ owner, runId, threadId, call }: Reading, { threads, 
       const [step] = steps;
       if (step?.step !== number) return undefined;
       const { checkpointId, next } = step;
-      const place = { checkpointId, before: last, next };
+      const place = { checkpointId, before: last, next, step: number + 1, source: 'loop' };
       last = checkpointId;
       return place;
     },
@@ -74,3 +89,7 @@ export function runRecord({ owner, runId, threadId, call }: Reading, { threads, 
     },
   };
 }
+
+const placeOf = ({ checkpointId, before, next, step = -1, source }: ShownCheckpoint): StepPlace => ({
+  ...{ checkpointId, before, next, step, source: sourceOf(source) },
+});

@@ -11,15 +11,16 @@ import { refuseNamespace, type NamedCheckpoint } from '../in/checkpoint.ts';
 import {
   emptyState,
   metadataOfState,
-  origin,
   selectedState,
   stateTexts,
   updatedText,
   type Placed,
 } from '../out/thread-state.ts';
+import { shownCheckpoints, type ShownCheckpoint } from '../out/shown-checkpoints.ts';
 import { tasksIn, valuesText } from '../out/values.ts';
 import * as schemas from '../schemas/threads.ts';
 import { failedStep } from './failed-step.ts';
+import { firstNodes } from './first-nodes.ts';
 import { row } from './row.ts';
 import { applyUpdate, readUpdate, refuseNode } from './state-updates.ts';
 import { noThread, threadMatch } from './threads.ts';
@@ -35,8 +36,10 @@ const most = 1000;
 interface Kept {
   readonly thread: Thread;
   readonly interruptsJson: string | undefined;
-  /** The newest first. */
+  /** As the record has them, the newest first. */
   readonly checkpoints: readonly ThreadCheckpoint[];
+  /** As clients see them, the newest first. */
+  readonly shown: readonly ShownCheckpoint[];
 }
 
 /** A thread with its newest checkpoints. @throws NotFound */
@@ -46,43 +49,31 @@ async function readKept(request: Requested, threadId: string, services: Calls, l
     threadMatch(request, threadId, services),
     services.threads.listCheckpoints({ owner, threadId, limit, offset: 0 }, call()),
   ]);
-  return { thread, checkpoints, interruptsJson: interruptsJson && jsonText(interruptsJson) };
+  const shown = shownCheckpoints(checkpoints);
+  return { thread, checkpoints, shown, interruptsJson: interruptsJson && jsonText(interruptsJson) };
 }
 
-/** The checkpoint at an index of those that are kept. */
-async function placedAt(
-  { owner, call }: Requested,
-  kept: Kept,
-  index: number,
-  { threads }: Calls,
-): Promise<Placed | undefined> {
-  const { thread, checkpoints } = kept;
-  const checkpoint = checkpoints[index];
+/** So many hold the newest that is shown, and the one before it: what a run writes without a node is shown with the one before. */
+const fewCheckpoints = 16;
+
+/** The checkpoint at an index of those that are shown. */
+async function placedAt(request: Requested, kept: Kept, index: number, services: Calls): Promise<Placed | undefined> {
+  const { thread, shown } = kept;
+  const checkpoint = shown[index];
   if (!checkpoint) return undefined;
-  const placed = { thread, checkpoint, before: origin(checkpoint) ?? checkpoints[index + 1]?.checkpointId };
+  const { before, isBegun = false } = checkpoint;
+  const placed = { thread, checkpoint, before };
   if (index === 0) {
-    const failed = await failedStep({ owner, call }, kept, { threads });
+    const failed = await failedStep(request, kept, services);
     if (failed) return { ...placed, checkpoint: { ...checkpoint, next: failed.next }, failure: failed.failure };
-    const next = await underWay({ owner, call }, kept, { threads });
+    const next = isBegun ? await firstNodes(request, thread, services) : checkpoint.next;
     return { ...placed, checkpoint: { ...checkpoint, next }, interruptsJson: kept.interruptsJson };
   }
   const { runId, next } = checkpoint;
-  if (runId === undefined || next.length === 0 || checkpoints[index - 1]?.runId === runId) return placed;
-  const run = await undefinedIfNotFound(threads.getRun({ owner, runId }, call()));
+  if (runId === undefined || next.length === 0 || shown[index - 1]?.runId === runId) return placed;
+  const { owner, call } = request;
+  const run = await undefinedIfNotFound(services.threads.getRun({ owner, runId }, call()));
   return { ...placed, interruptsJson: run?.end?.interruptsJson };
-}
-
-/** The nodes that come next; of a run that has committed none of its steps those that run, which its input does not name. */
-async function underWay(
-  { owner, call }: Requested,
-  { thread, checkpoints }: Kept,
-  { threads }: Pick<Calls, 'threads'>,
-): Promise<readonly string[]> {
-  const next = checkpoints[0]?.next ?? [];
-  const { activeRunId: runId } = thread;
-  if (next.length > 0 || runId === undefined) return next;
-  const { nodes = [] } = (await undefinedIfNotFound(threads.getRun({ owner, runId }, call()))) ?? {};
-  return nodes.length > 0 ? nodes : ['__start__'];
 }
 
 /** The members of a state that a request asks for; all where it names none. */
@@ -116,12 +107,24 @@ const getState = row({
   input: schemas.StateQuery,
   absent: noThread,
   handle: async (request, services) => {
-    const kept = await readKept(request, request.params.thread_id, services, 2);
+    const kept = await readKept(request, request.params.thread_id, services, fewCheckpoints);
     const placed = await placedAt(request, kept, 0, services);
     const { select } = request.input;
     return selectedState(placed ? await textsAt(request, placed, select, services) : emptyState, select);
   },
 });
+
+/** A checkpoint of the record that no list shows: a stream has named it, or more was written to it since. */
+function hidden({ thread, checkpoints, shown }: Kept, id: string): Placed | undefined {
+  const checkpoint = checkpoints.find(({ checkpointId }) => checkpointId === id);
+  return checkpoint && { thread, checkpoint, before: shown[behind(shown, id)]?.checkpointId };
+}
+
+/** Where the shown checkpoints begin that are older than one of the record. */
+function behind(shown: readonly ShownCheckpoint[], id: string): number {
+  const index = shown.findIndex(({ checkpointId }) => Number.parseInt(checkpointId, 10) < Number(id));
+  return index === -1 ? shown.length : index;
+}
 
 async function stateAt(
   request: Requested,
@@ -133,8 +136,8 @@ async function stateAt(
   services: Calls,
 ): Promise<Readonly<Record<string, string>>> {
   const kept = await readKept(request, threadId, services);
-  const index = kept.checkpoints.findIndex((checkpoint) => checkpoint.checkpointId === checkpointId);
-  const placed = await placedAt(request, kept, index, services);
+  const index = kept.shown.findIndex((checkpoint) => checkpoint.checkpointId === checkpointId);
+  const placed = index === -1 ? hidden(kept, checkpointId) : await placedAt(request, kept, index, services);
   if (!placed) throw notFound(`thread "${threadId}" has no checkpoint "${checkpointId}"`);
   return textsAt(request, placed, select, services);
 }
@@ -170,7 +173,7 @@ const getStateAtCheckpoint = row({
         await stateAt(request, { threadId, checkpointId, select: input.select }, services),
         input.select,
       );
-    const placed = await placedAt(request, await readKept(request, threadId, services, 2), 0, services);
+    const placed = await placedAt(request, await readKept(request, threadId, services, fewCheckpoints), 0, services);
     const texts = placed ? await textsAt(request, placed, input.select, services) : emptyState;
     return selectedState(texts, input.select);
   },
@@ -256,7 +259,7 @@ async function historyText(
   const from = firstIndex(input, kept);
   const texts: string[] = [];
   const isEnough = createQuota(sizes.page);
-  for (let index = from; index < kept.checkpoints.length && texts.length < input.limit; index++) {
+  for (let index = from; index < kept.shown.length && texts.length < input.limit; index++) {
     const placed = await placedAt(request, kept, index, services);
     if (!placed || !isMeant(metadataOfState(placed))) continue;
     const text = selectedState(await textsAt(request, placed, input.select, services), input.select);
@@ -267,13 +270,12 @@ async function historyText(
 }
 
 /** Where the states begin: behind the checkpoint before which they are asked for. One that is not kept has none behind it. */
-function firstIndex({ before, checkpoint }: HistoryInput, { checkpoints }: Kept): number {
-  const indexOf = (id: unknown): number => {
-    const index = checkpoints.findIndex(({ checkpointId }) => checkpointId === id);
-    return index === -1 ? checkpoints.length : index;
-  };
-  if (before !== undefined) return indexOf(idIn(before)) + 1;
-  return checkpoint?.checkpoint_id === undefined ? 0 : indexOf(checkpoint.checkpoint_id);
+function firstIndex({ before, checkpoint }: HistoryInput, { shown, checkpoints }: Kept): number {
+  const id = before === undefined ? checkpoint?.checkpoint_id : idIn(before);
+  if (id === undefined && before === undefined) return 0;
+  const index = shown.findIndex(({ checkpointId }) => checkpointId === id);
+  if (index !== -1) return before === undefined ? index : index + 1;
+  return checkpoints.some(({ checkpointId }) => checkpointId === id) ? behind(shown, String(id)) : shown.length;
 }
 
 function idIn(before: unknown): unknown {
