@@ -26,6 +26,6 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     'test/gateway/bad-inputs.test.ts',
     'test/http/{giant-ends,limits,truncated-ends}.test.ts',
     'services/command/main.test.ts',
-    'test/dialects/langgraph/python.test.ts',
+    'test/dialects/{langgraph,openai}/python.test.ts',
   ],
 };

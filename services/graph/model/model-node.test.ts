@@ -37,6 +37,18 @@ test('an agent asks its model, runs the tools that it calls, and asks again with
   t.is(second?.messages.length, 3);
 });
 
+test('the request of a run may ask for an answer that is JSON of a schema', async (t) => {
+  const model = fakeModel(() => '{"city":"Paris"}');
+  const graph = createReactAgent({ model, tools: [add] });
+  const schema = { type: 'object', properties: { city: { type: 'string' } } };
+  await walk(graph, { context: [user('?')], run: { config: { output_schema: schema } } });
+  await walk(graph, { context: [user('?')], run: { config: { output_schema: 'none' } } });
+  t.deepEqual(
+    model.questions.map((question) => question.schema),
+    [schema, undefined],
+  );
+});
+
 test('a node may call the tools that it names only, and reads what was removed as a summary', async (t) => {
   const model = fakeModel(() => 'Yes.');
   const graph = new StateGraph({ name: field<string>({ type: 'string', default: 'Ada' }) })

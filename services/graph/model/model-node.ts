@@ -2,6 +2,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { callsOf, type Message, isCall } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
 import { requireObject, refuseUnknown } from '../state/refuse-unknown.ts';
+import type { JsonSchema } from '../state/schema.ts';
 import { nameOf } from '../state/name-of.ts';
 import { followAnswer, type TakenPart } from './follow-answer.ts';
 import type { CallPart, FinishReason, Model, ModelQuestion } from './model.ts';
@@ -23,7 +24,8 @@ export interface ModelNodeOptions<S extends ModelState> {
 
 /**
  * A node that asks a model: the instructions, the summary of what was removed, and the context. Text is streamed as it comes; calls
- * of tools are emitted for a tool node after it, and the tokens that the model counts are reported as usage.
+ * of tools are emitted for a tool node after it, and the tokens that the model counts are reported as usage. Where `config.output_schema` of the run
+ * is a JSON Schema, the text of the answer is to be JSON of it.
  * @throws Error at once when it is given no model or an option that it does not have, and in a run what the model throws; the policy of the node says whether it is tried again.
  */
 export function modelNode<S extends ModelState>(
@@ -35,7 +37,8 @@ export function modelNode<S extends ModelState>(
   requireValidInstructions('modelNode', options.instructions);
   const { model } = options;
   return async (state, context) => {
-    const { question, nameOf: nameOfTool } = withSentNames(questionOf(options, state, context));
+    const asked = { ...questionOf(options, state, context), ...schemaOf(context) };
+    const { question, nameOf: nameOfTool } = withSentNames(asked);
     const cut: CallPart[] = [];
     const isNew = createNewIds(question.messages);
     const reason = await followAnswer({ model, question, context, messageId: context.messageId }, (part) => {
@@ -88,6 +91,13 @@ export function questionOf<S extends ModelState>(
     files: context.files,
     tools: tools === undefined ? context.tools : context.tools.filter(({ name }) => tools.includes(name)),
   };
+}
+
+/** What the request of the run asks the answer to be. */
+function schemaOf({ config }: NodeContext): Pick<ModelQuestion, 'schema'> {
+  const { output_schema: schema } = config;
+  const isSchema = typeof schema === 'object' && schema !== null && !Array.isArray(schema);
+  return isSchema ? { schema: schema as JsonSchema } : {};
 }
 
 /** Text is emitted as text: a block of its own only where something of the provider stands with it. */
