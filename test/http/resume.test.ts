@@ -35,6 +35,11 @@ async function forkAt(t: ExecutionContext, thread: string, { meta }: Result): Pr
   return (fork as { readonly thread_id: string }).thread_id;
 }
 
+interface Chained {
+  readonly run_id: string;
+  readonly resumed_by?: string;
+}
+
 test('a node asks twice, each answer goes on with it, and what a node beside it gave is merged with the last answer', async (t) => {
   const first = await start('asked');
   t.is(first.meta.status, 'interrupted');
@@ -53,6 +58,16 @@ test('a node asks twice, each answer goes on with it, and what a node beside it 
   t.like(third.meta, { status: 'completed', resumes: second.meta.run_id });
   t.deepEqual(third.all_messages.map(replyText), ['Ada likes green', 'beside', 'both are done']);
   t.deepEqual(third.state.answers, ['Ada', 'green']);
+  const ids = [first, second, third].map(({ meta }) => meta.run_id);
+  const chainOf = async (id = '', query = ''): Promise<unknown> => {
+    const reply = await service.data(t, 'getRunChain', service.send('GET', `/v1/runs/${id}/chain${query}`));
+    const { runs, has_more: hasMore } = reply as { readonly runs: readonly Chained[]; readonly has_more: boolean };
+    return [runs.map(({ run_id: run, resumed_by: by }) => [run, by]), hasMore];
+  };
+  const [one, two, last] = ids.map((id, index) => [id, ids[index + 1]]);
+  t.deepEqual(await chainOf(ids[0]), [[one, two, last], false]);
+  t.deepEqual(await chainOf(ids[1]), [[two, last], false]);
+  t.deepEqual(await chainOf(ids[0], '?limit=2'), [[one, two], true]);
 });
 
 test('a thread that is brought back to before a question asks it again, and each start from there is a run of its own', async (t) => {

@@ -22,6 +22,8 @@ import {
   StoppedRun,
   RunList,
   RunsQuery,
+  ChainQuery,
+  RunChain,
 } from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { endpoint } from './common/endpoint.ts';
@@ -29,6 +31,7 @@ import { pageOf } from './common/page.ts';
 import { toRunItem, toRunItems } from './common/shown-items.ts';
 import { cancelDelayed, delayedRun, runOnRecord } from '../../common/delayed-runs.ts';
 import { delayedItem } from './delayed-item.ts';
+import { runChain } from '../../common/run-chain.ts';
 import { resultOfRun } from './run-result.ts';
 import { startRetry, startRun } from '../../common/start-run.ts';
 import { accessOfModes, streamExtras } from './stream-modes.ts';
@@ -157,6 +160,30 @@ export const getRun = endpoint({
       if (!delayed) throw error;
       return JSON.stringify(delayed);
     }
+  },
+});
+
+/** A run and those that answer it. */
+export const getRunChain = endpoint({
+  name: 'getRunChain',
+  tag: 'runs',
+  summary: 'List a run and the runs that answer it',
+  description:
+    'The run and those that follow from it, in order: each answers what the one before it has asked (`resumed_by`). The last one says where the whole stands. With `has_more` the chain of the last run continues it.',
+  example: examples.getRunChain,
+  method: 'GET',
+  path: '/v1/runs/{run_id}/chain',
+  access: { resource: 'graph', action: 'read' },
+  params: RunParams,
+  input: ChainQuery,
+  reply: RunChain,
+  handle: async ({ owner, params, input, call }, { threads, log }) => {
+    const runs = [];
+    for await (const run of runChain({ owner, runId: params.run_id, call }, threads)) {
+      runs.push(run);
+      if (runs.length === input.limit) break;
+    }
+    return JSON.stringify({ runs: toRunItems(runs, log), has_more: runs.at(-1)?.resumedBy !== undefined });
   },
 });
 

@@ -42,6 +42,12 @@ export const getRun: Example = {
   },
 };
 
+export const getRunChain: Example = {
+  params: { run_id: exampleIds.run },
+  query: { limit: 2 },
+  reply: { runs: [getRun.reply], has_more: false },
+};
+
 export const waitForRun: Example = {
   params: { run_id: exampleIds.run },
   reply: {

@@ -145,6 +145,15 @@ export const RunList = objectOf('RunList', 'A page of runs.', {
 
 export const RunsQuery = Type.Object({ ...paging });
 
+export const ChainQuery = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'The most runs of the reply' }),
+});
+
+export const RunChain = objectOf('RunChain', 'A run and those that answer it.', {
+  runs: Type.Array(Run, { description: 'The run, the one that answers it, and so on' }),
+  has_more: flag('Whether the last of them is answered, too: its own chain continues this one'),
+});
+
 export const OwnRunList = objectOf('OwnRunList', 'A page of the runs of all threads.', {
   runs: Type.Array(Run, { description: 'The runs, newest first' }),
   has_more: flag('Whether there may be more: continue with `cursor`, also when this page has no run'),
