@@ -2,6 +2,7 @@ import type { Call } from '@agent-workflow/protos/call';
 import type { RunEvent, RunEvents, RunScope } from '@agent-workflow/protos/execution';
 import type { StreamExtras } from '../../http/endpoint.ts';
 import type { StreamEvent, StreamEvents } from '../../http/framing.ts';
+import { createLateEnd, waitMs } from './late-end.ts';
 
 /** After so many bytes what was made of a run is given to its readers. */
 const partBytes = 256 * 1024;
@@ -13,6 +14,8 @@ interface Framed<F> {
   /** Begins a run: what it returns gets each of its events, from the first. */
   readonly begin: (scope: RunScope, call: Call) => (event: RunEvent) => Promise<readonly F[]>;
   readonly encode: (frames: readonly F[], event: RunEvent) => readonly Uint8Array[];
+  /** Whether the end of a run that has just ended is held back for a moment. */
+  readonly endsLate?: boolean;
 }
 
 /** The frames of a run in place of its events. */
@@ -29,13 +32,25 @@ interface Source {
   readonly call: Call;
 }
 
-async function* frame<F>({ begin, encode }: Framed<F>, { source, after, call }: Source): AsyncGenerator<StreamEvents> {
+async function* frame<F>(
+  { begin, encode, endsLate = false }: Framed<F>,
+  { source, after, call }: Source,
+): AsyncGenerator<StreamEvents> {
   const toFrames = createFramer(begin, call);
+  const lateEnd = createLateEnd();
   for await (const batch of source) {
     let part: StreamEvent[] = [];
     let bytes = 0;
     let first = batch.scope && { scope: batch.scope };
     for (const event of batch.events) {
+      const lateMs = endsLate ? lateEnd(event) : 0;
+      if (lateMs > 0) {
+        if (part.length > 0 || first) yield { events: part, ...first };
+        part = [];
+        bytes = 0;
+        first = undefined;
+        await waitMs(lateMs, call.signal);
+      }
       const frames = await toFrames(event, batch.scope);
       if (event.seq <= after || frames.length === 0) continue;
       const written = encode(frames, event);

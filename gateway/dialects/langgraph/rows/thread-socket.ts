@@ -14,6 +14,7 @@ import { ThreadParams } from '../schemas/threads.ts';
 import { CommandRefusal, refusal, success, toCommandRefusal, type CommandResult } from './command-reply.ts';
 import { commandRow } from './commands.ts';
 import { createFramer } from '../../common/framed.ts';
+import { createLateEnd, waitMs } from '../../common/late-end.ts';
 import { refuseOtherAgent } from './other-agent.ts';
 import { row } from './row.ts';
 import { runCommand } from './run-command.ts';
@@ -128,8 +129,12 @@ async function publish(
       const record = runRecord({ owner, call: of, runId, threadId }, services);
       return createRunEvents({ subscription, scope, ordinal, graphId: agent, record });
     }, call);
+    const lateEnd = createLateEnd();
     for await (const { events, scope } of services.execution.follow({ owner, runId, after: 0 }, call))
-      for (const event of events) for (const frame of await toFrames(event, scope)) await send(frame);
+      for (const event of events) {
+        if (subscription.channels.has('lifecycle')) await waitMs(lateEnd(event), signal);
+        for (const frame of await toFrames(event, scope)) await send(frame);
+      }
   }
 }
 

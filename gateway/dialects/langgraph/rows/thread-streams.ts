@@ -136,6 +136,7 @@ const inProtocol = (
       return createRunEvents({ subscription, scope, ordinal, graphId: agent, record });
     },
     encode: encodeProtocol,
+    endsLate: subscription.channels.has('lifecycle'),
   });
 
 const streamEvents = row({
