@@ -959,6 +959,8 @@ export interface RunEnd {
   readonly error?: RunError;
   /** The questions of an interrupted run: a JSON array, as text. */
   readonly interruptsJson?: string;
+  /** Whether what it has changed was undone: another run took its place by `rollback`. Absent: no. */
+  readonly undone?: boolean;
 }
 
 export interface RunError {
@@ -1404,6 +1406,8 @@ export interface UpdateThreadRequest {
   readonly dropName: boolean;
   /** A JSON object. Its keys are set, those that are null removed, all others stay. Absent: nothing is set. */
   readonly metadataJson?: Uint8Array;
+  /** Whether keys of it that are null are set to null; absent: they are removed. */
+  readonly keepsNulls?: boolean;
   /** Removes the metadata, before `metadata_json` is set. */
   readonly dropMetadata: boolean;
   /** For how many seconds the thread is kept after its last change, from this change on. Absent: it stays. */

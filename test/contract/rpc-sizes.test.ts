@@ -51,7 +51,7 @@ const state: Whole<State> = {
 };
 
 const end: Whole<RunEnd> = {
-  ...{ status: 'interrupted', iterations: large, recursionLimitReached: true },
+  ...{ status: 'interrupted', iterations: large, recursionLimitReached: true, undone: true },
   error: { code: 'Internal', message: 'x'.repeat(64 * 1024), node: id },
   interruptsJson: 'x'.repeat(sizes.progress),
 };

@@ -7,13 +7,22 @@ import { createLateEnd, waitMs } from './late-end.ts';
 /** After so many bytes what was made of a run is given to its readers. */
 const partBytes = 256 * 1024;
 
+/** Where a reader goes on: after an event that it has whole, and after so many frames of the next. */
+export interface FramePlace {
+  readonly after: number;
+  readonly skipped: number;
+}
+
 /** How the events of a run are put into frames. */
 interface Framed<F> {
   /** Streams of one run and one name have the same bytes. */
   readonly name: string;
   /** Begins a run: what it returns gets each of its events, from the first. */
   readonly begin: (scope: RunScope, call: Call) => (event: RunEvent) => Promise<readonly F[]>;
-  readonly encode: (frames: readonly F[], event: RunEvent) => readonly Uint8Array[];
+  /** `skipped`: how many of them the reader has already. */
+  readonly encode: (frames: readonly F[], event: RunEvent, skipped: number) => readonly Uint8Array[];
+  /** Where the reader goes on within the frames of one event. */
+  readonly place?: FramePlace | undefined;
   /** Whether the end of a run that has just ended is held back for a moment. */
   readonly endsLate?: boolean;
 }
@@ -33,7 +42,7 @@ interface Source {
 }
 
 async function* frame<F>(
-  { begin, encode, endsLate = false }: Framed<F>,
+  { begin, encode, place, endsLate = false }: Framed<F>,
   { source, after, call }: Source,
 ): AsyncGenerator<StreamEvents> {
   const toFrames = createFramer(begin, call);
@@ -53,7 +62,7 @@ async function* frame<F>(
       }
       const frames = await toFrames(event, batch.scope);
       if (event.seq <= after || frames.length === 0) continue;
-      const written = encode(frames, event);
+      const written = encode(frames, event, event.seq - 1 === place?.after ? place.skipped : 0);
       part.push({ seq: event.seq, kind: event.kind, at: event.at, data: nothing, written });
       bytes += written.reduce((sum, { byteLength }) => sum + byteLength, 0);
       if (bytes < partBytes) continue;

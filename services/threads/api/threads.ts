@@ -107,7 +107,7 @@ function decideUpdate(
 
 /** Metadata that cannot be read counts as none. */
 function metadataAfter(
-  { threadId, metadataJson, dropMetadata }: UpdateThreadRequest,
+  { threadId, metadataJson, keepsNulls = false, dropMetadata }: UpdateThreadRequest,
   { metadata }: Head,
   texts: StoredTexts,
 ): Uint8Array | undefined {
@@ -116,7 +116,7 @@ function metadataAfter(
   const before = kept && texts.read({ threadId, column: 'thread.metadata' }, () => fromJson(kept) as object);
   const entries = new Map<string, unknown>(Object.entries(before ?? {}));
   for (const [key, value] of Object.entries(fromJson(metadataJson) as object)) {
-    if (value === null) entries.delete(key);
+    if (value === null && !keepsNulls) entries.delete(key);
     else entries.set(key, value);
   }
   return toJson(Object.fromEntries(entries));

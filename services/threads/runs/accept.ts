@@ -130,7 +130,13 @@ function takePlace(
 ): Decision<AcceptRunReply> {
   const { head } = snapshot;
   const active = activeRunOf(snapshot, head);
-  const { free, stopped } = stopActive(active, head, { at: now, thread: request, routings: snapshot.routings });
+  const { undoes: isUndone } = strategies[request.multitaskStrategy];
+  const { free, stopped } = stopActive(active, head, {
+    at: now,
+    thread: request,
+    routings: snapshot.routings,
+    isUndone,
+  });
   const { change, reply } = begin(request, { ...snapshot, head: free }, run, now);
   if (!change) return { reply };
   return {
@@ -273,12 +279,13 @@ function activeRunOf({ runs }: Snapshot, { activeRun = '' }: Head): RunRecord {
 function stopActive(
   active: RunRecord,
   head: Head,
-  ending: Serving & { readonly at: number },
+  { isUndone, ...ending }: Serving & { readonly at: number; readonly isUndone: boolean },
 ): { readonly free: Head; readonly stopped: RunRecord } {
   const end = {
     status: 'stopped',
     iterations: committedIterations(head, active),
     recursionLimitReached: false,
+    ...(isUndone && { undone: true }),
   } as const;
   const left = leftByStop(head, active, ending.at);
   const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, { end, left, ...ending });
@@ -398,6 +405,7 @@ function rollBack({ overlay, oldest }: Undone, before: Head, run: RunRecord, now
     status: 'stopped',
     iterations: committedIterations(before, run),
     recursionLimitReached: false,
+    undone: true,
   } as const;
   // What it added is gone: where its output began is where it ends.
   const output = run.outputFrom === undefined ? {} : { outputTo: run.outputFrom };

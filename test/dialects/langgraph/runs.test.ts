@@ -1,5 +1,6 @@
 import type { Run } from '@langchain/langgraph-sdk';
 import test from 'ava';
+import { until } from '../../until.ts';
 import { graphId, ownId, refused, serveLangGraph } from './service.ts';
 
 const service = serveLangGraph(test);
@@ -210,4 +211,40 @@ test('a run shows its command and its strategy, and what was too large for the r
     kwargs: { input: null, left_out: ['input'] },
   });
   t.is(textsOf((await threads().get(id)).values).at(-2), large);
+});
+
+test('an id that is none is refused in the words of LangGraph Server', async (t) => {
+  const text = 'Invalid thread ID: must be a UUID';
+  for (const ifNotExists of ['reject', 'create'] as const) {
+    t.is(await refused(t, runs().create('abc', graphId, { ...sending('x'), ifNotExists }), 422), text);
+    t.is(await refused(t, runs().wait('abc', graphId, { ...sending('x'), ifNotExists }), 422), text);
+  }
+  t.is(await refused(t, runs().list('abc'), 422), text);
+  t.is(await refused(t, runs().get('abc', nobody), 422), text);
+  t.is(await refused(t, runs().get(await makeThread(), 'abd'), 422), 'Invalid run ID: must be a UUID');
+  const { body } = await service.send('POST', '/threads/abc/commands', {
+    ...{ id: 1, method: 'run.start', params: { assistant_id: graphId, ...sending('x') } },
+  });
+  t.like(body, { type: 'error', message: text });
+});
+
+test('a run whose place another takes by rollback is gone, whether it has begun or not', async (t) => {
+  const id = await makeThread();
+  const slow = await runs().create(id, graphId, sending('slow'));
+  await until(async () => (await runs().get(id, slow.run_id)).status === 'running');
+  const next = await runs().create(id, graphId, { ...sending('hello'), multitaskStrategy: 'rollback' });
+  t.deepEqual(textsOf(await runs().join(id, next.run_id)), ['hello', 'pale blue sky over hills']);
+  t.deepEqual(
+    (await runs().list(id)).map(({ run_id: each }) => each),
+    [next.run_id],
+  );
+  t.is(await refused(t, runs().get(id, slow.run_id), 404), 'Not Found');
+  await refused(t, runs().join(id, slow.run_id), 404);
+  const again = await runs().create(id, graphId, sending('slow'));
+  const last = await runs().create(id, graphId, { ...sending('bye'), multitaskStrategy: 'interrupt' });
+  await runs().join(id, last.run_id);
+  t.deepEqual(
+    (await runs().list(id)).map(({ run_id: each }) => each),
+    [last.run_id, again.run_id, next.run_id],
+  );
 });

@@ -161,7 +161,7 @@ test('a stream names where it is continued, and goes on after any of its events'
   const place = reply.headers.get('location') ?? '';
   t.true(place.includes('stream_mode=messages-tuple'));
   const ids = whole.flatMap(({ id: own }) => (own === undefined ? [] : [own]));
-  t.is(new Set(ids).size, ids.length);
+  t.is(new Set(ids).size, whole.length);
   for (const after of ['-1', ...ids]) {
     const again = await fetch(`${service.url()}${place}`, { headers: { 'last-event-id': after } });
     const rest = framesIn(await again.text());
@@ -202,4 +202,26 @@ test('a run without a thread is streamed, and joined from its beginning', async 
   const run = await service.client().runs.create(id, graphId, order('hello'));
   const joined = await partsOf(service.client().runs.joinStream(id, run.run_id, { streamMode: ['updates'] }));
   t.deepEqual(namesOf(joined).slice(0, 2), ['metadata', 'updates']);
+});
+
+test('the stream of a thread goes on after any of its frames', async (t) => {
+  const id = await makeThread();
+  await service.client().runs.wait(id, graphId, order('hello'));
+  const url = `${service.url()}/threads/${id}/stream?stream_mode=values&stream_mode=updates&stream_mode=tasks`;
+  const readAfter = async (last: string): Promise<readonly Framed[]> => {
+    const controller = new AbortController();
+    const reply = await fetch(url, { headers: { 'last-event-id': last }, signal: controller.signal });
+    let text = '';
+    for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk;
+      if (text.includes('run_done') && text.endsWith('\n\n')) break;
+    }
+    controller.abort();
+    return framesIn(text);
+  };
+  const whole = await readAfter('-1');
+  t.true(whole.length > 6);
+  t.is(new Set(whole.map(({ id: own }) => own)).size, whole.length);
+  for (const [index, { id: own = '' }] of whole.slice(0, -1).entries())
+    t.deepEqual(await readAfter(own), whole.slice(index + 1), own);
 });

@@ -31,8 +31,16 @@ test('a thread is made, found, changed, and deleted', async (t) => {
   t.is(await refused(t, threads().get(id), 404), `Thread with ID ${id} not found`);
   await refused(t, threads().delete(id), 404);
   t.is(await refused(t, threads().get('not-a-uuid'), 422), 'Invalid thread ID: must be a UUID');
-  await refused(t, threads().create({ threadId: 'not-a-uuid' }), 422);
+  t.is(await refused(t, threads().create({ threadId: 'not-a-uuid' }), 422), 'Invalid thread ID: must be a UUID');
   await refused(t, threads().create({ ttl: { ttl: 60, strategy: 'keep_latest' as never } }), 422);
+});
+
+test('metadata that is null stays as null', async (t) => {
+  const { thread_id: id } = await threads().create({ metadata: { a: null, b: 1 } });
+  t.deepEqual((await threads().update(id, { metadata: { b: null, c: { d: null } } })).metadata, {
+    ...{ a: null, b: null, c: { d: null } },
+  });
+  t.deepEqual((await threads().search({ ids: [id], metadata: { b: null } })).length, 1);
 });
 
 test('the state of an empty thread is empty', async (t) => {

@@ -11,20 +11,27 @@ export interface Frame {
 /** The id of an event: its time and its number. Clients give it back as `Last-Event-ID`. */
 export const idOf = ({ at, seq }: Pick<StreamEvent, 'at' | 'seq'>): string => `${String(at)}-${String(seq)}`;
 
-/** The number in an id; `undefined` for a text that is no id. `-1` is the beginning. */
-export function seqIn(id: string): number | undefined {
-  if (id === '-1') return 0;
-  const [time = '', seq = '', ...more] = id.split('-');
-  return more.length === 0 && /^\d{1,15}$/.test(time) && /^\d{1,15}$/.test(seq) ? Number(seq) : undefined;
+/** The place that an id names; `undefined` for a text that is no id. `-1` is the beginning. */
+export function placeIn(id: string): FramePlace | undefined {
+  if (id === '-1') return { after: 0, skipped: 0 };
+  const [, seq, skipped] = /^\d{1,15}-(\d{1,15})(?:\.(\d{1,9}))?$/.exec(id) ?? [];
+  return seq === undefined ? undefined : framePlace(Number(seq), skipped);
 }
 
-/** The frames of one event as their reader gets them. The last has the id: a reader that is cut before it gets all of them again. */
-export function encodeFrames(frames: readonly Frame[], id: string): readonly Uint8Array[] {
-  return frames.flatMap(({ name, data }, index) => [
-    Buffer.from(`event: ${name}\ndata: `),
-    typeof data === 'string' ? Buffer.from(data) : data,
-    Buffer.from(index === frames.length - 1 ? `\nid: ${id}\n\n` : '\n\n'),
-  ]);
+/** The place after an event, or after a frame of it that is not its last. */
+export const framePlace = (seq: number, skipped: string | undefined): FramePlace =>
+  skipped === undefined ? { after: seq, skipped: 0 } : { after: seq - 1, skipped: Number(skipped) };
+
+/** The frames of one event as their reader gets them, without the first ones. The last has the id; those before it have it with their number behind. */
+export function encodeFrames(frames: readonly Frame[], id: string, skipped = 0): readonly Uint8Array[] {
+  return frames.slice(skipped).flatMap(({ name, data }, index) => {
+    const number = skipped + index + 1;
+    return [
+      Buffer.from(`event: ${name}\ndata: `),
+      typeof data === 'string' ? Buffer.from(data) : data,
+      Buffer.from(`\nid: ${id}${number === frames.length ? '' : `.${String(number)}`}\n\n`),
+    ];
+  });
 }
 
 /** Server-sent events as LangGraph Server writes them. Clients take three times the distance of two comments for the longest silence, and half a minute at most. */

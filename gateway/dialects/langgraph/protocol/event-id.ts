@@ -44,6 +44,8 @@ export interface Cursor {
   readonly ordinal: number;
   /** The number of the last event of that run that it has whole. */
   readonly after: number;
+  /** Frames that it has of the next one. */
+  readonly skipped?: number;
 }
 
 /** The place after a number of the thread. In a log that was made again by a later worker the place is not known: the run comes whole. */

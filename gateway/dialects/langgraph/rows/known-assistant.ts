@@ -4,7 +4,7 @@ import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import type { Services } from '../../common/services.ts';
 import { agentOfAssistant } from '../ids/assistant-id.ts';
-import { isUuid } from '../ids/uuid.ts';
+import { isUuid, noUuid } from '../ids/uuid.ts';
 import { refusalWith } from '../replies/refusal.ts';
 
 type Calls = Pick<Services, 'threads' | 'execution'>;
@@ -21,9 +21,7 @@ export async function assistantOfPath(
 ): Promise<KnownAssistant> {
   const found = isUuid(id) ? await find(request, id, services) : await findStored(request, id, services);
   if (found) return found;
-  throw isUuid(id)
-    ? refusalWith('NotFound', 'Not Found')
-    : refusalWith('Invalid', 'Invalid assistant ID: must be a UUID');
+  throw isUuid(id) ? refusalWith('NotFound', 'Not Found') : refusalWith('Invalid', noUuid('assistant'));
 }
 
 /** The assistant of a run, which its body names by an id, or by the name of a graph. @throws Invalid, NotFound */

@@ -2,7 +2,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { StreamExtras } from '../../../http/endpoint.ts';
 import { framed } from '../../common/framed.ts';
 import type { Services } from '../../common/services.ts';
-import { encodeFrames } from '../frames/frame.ts';
+import { encodeFrames, type FramePlace } from '../frames/frame.ts';
 import type { Modes } from '../frames/modes.ts';
 import { createRunFrames } from '../frames/run-frames.ts';
 import { runRecord } from './run-record.ts';
@@ -14,18 +14,28 @@ interface InModes {
   readonly modes: Modes;
   /** How the ids of this stream are made; streams of one `name` make them alike. */
   readonly ids: { readonly name: string; readonly idOf: (event: RunEvent) => string };
+  /** Where it begins, behind the events that its reader has whole. */
+  readonly place?: FramePlace | undefined;
   /** Frames behind the last one of an event. */
   readonly more?: (event: RunEvent) => Parameters<typeof encodeFrames>[0];
 }
 
 /** The frames of a run in the modes that a stream asks for. */
-export const inModes = ({ owner, agent, assistantId, modes, ids, more }: InModes, services: Services): StreamExtras =>
+export const inModes = (
+  { owner, agent, assistantId, modes, ids, place, more }: InModes,
+  services: Services,
+): StreamExtras =>
   framed({
-    name: `${ids.name} ${[...modes].toSorted().join(' ')}`,
+    name: `${ids.name} ${[...modes].toSorted().join(' ')}${placeName(place)}`,
+    place,
     begin: (scope, call) => {
       const record = runRecord({ owner, call, runId: scope.runId, threadId: scope.threadId }, services);
       const toFrames = createRunFrames({ modes, scope, graphId: agent, assistantId, record });
       return async (event) => [...(await toFrames(event)), ...(more?.(event) ?? [])];
     },
-    encode: (frames, event) => encodeFrames(frames, ids.idOf(event)),
+    encode: (frames, event, skipped) => encodeFrames(frames, ids.idOf(event), skipped),
   });
+
+/** A stream that begins within an event has bytes of its own. */
+const placeName = ({ after, skipped }: FramePlace = { after: 0, skipped: 0 }): string =>
+  skipped === 0 ? '' : ` ${String(after)}.${String(skipped)}`;

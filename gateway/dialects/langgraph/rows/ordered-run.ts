@@ -10,6 +10,7 @@ import type { Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
 import { readModes } from '../frames/modes.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
+import { isUuid, noUuid } from '../ids/uuid.ts';
 import { toRunOrder } from '../in/run-order.ts';
 import { toKeptRequest } from '../out/kept-request.ts';
 import { factsOf, toRun } from '../out/run.ts';
@@ -44,6 +45,7 @@ export async function orderRun(request: Request, asked: Asked, services: Service
   const known = await assistantOfRun(request, body.assistant_id, services);
   const match =
     threadId === undefined ? undefined : await undefinedIfNotFound(threadMatch(request, threadId, services));
+  if (threadId !== undefined && !match && !isUuid(threadId)) throw refusalWith('Invalid', noUuid('thread'));
   if (threadId !== undefined && !match && body.if_not_exists !== 'create')
     throw refusalWith('NotFound', 'Thread or assistant not found.');
   const assistantId = 'own' in known ? assistantIdOf(known.own) : known.stored.id;

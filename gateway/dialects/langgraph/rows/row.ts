@@ -1,7 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { TSchema } from 'typebox';
 import { endpoint, type Given, type ServiceEndpoint } from '../../common/services.ts';
-import { isUuid } from '../ids/uuid.ts';
+import { isUuid, noUuid } from '../ids/uuid.ts';
 import { hasWholeText, refusalWith } from '../replies/refusal.ts';
 
 /** What a reply says of an object that is absent. */
@@ -37,10 +37,12 @@ export const row = <P extends TSchema = TSchema, I extends TSchema = TSchema>({
 type Params = Readonly<Record<string, string>>;
 
 function wordsFor(params: Params | undefined, absent: Absent['absent']) {
-  const named = Object.entries(kinds).find(([name]) => params?.[name] !== undefined);
-  if (!params || !named) return undefined;
-  const [name, kind] = named;
-  const id = params[name] ?? '';
-  if (!isUuid(id)) return refusalWith('Invalid', `Invalid ${kind} ID: must be a UUID`);
-  return absent && refusalWith('NotFound', absent(id));
+  const named = Object.entries(kinds).flatMap(([name, kind]) => {
+    const id = params?.[name];
+    return id === undefined ? [] : [{ id, kind }];
+  });
+  const wrong = named.find(({ id }) => !isUuid(id));
+  if (wrong) return refusalWith('Invalid', noUuid(wrong.kind));
+  const [first] = named;
+  return first && absent && refusalWith('NotFound', absent(first.id));
 }

@@ -166,10 +166,13 @@ interface Key {
 
 type Requested = Pick<EndpointRequest<Key>, 'owner' | 'call' | 'params'>;
 
+/** Whether another run took its place by `rollback`: then it is gone, as there. */
+const isUndone = ({ end }: Run): boolean => end?.undone === true;
+
 /** A run on record. @throws NotFound for one of another thread */
 export async function runOf({ owner, call, params }: Requested, { threads }: Pick<Services, 'threads'>): Promise<Run> {
   const run = await threads.getRun({ owner, runId: params.run_id }, call());
-  if (run.threadId === params.thread_id) return run;
+  if (run.threadId === params.thread_id && !isUndone(run)) return run;
   throw notFound(`thread "${params.thread_id}" has no run "${params.run_id}"`);
 }
 
@@ -249,7 +252,8 @@ async function runsOnRecord(
   for (let count = 0; count < mostRead && found.length < most; count += runsAtOnce) {
     const at = cursor === undefined ? {} : { cursor };
     const page = await threads.listRuns({ owner, threadId, limit: runsAtOnce, offset: 0, ...at }, call());
-    for (const run of page.runs) if (status === undefined || statusOfRun[run.status] === status) found.push(run);
+    const meant = page.runs.filter((run) => status === undefined || statusOfRun[run.status] === status);
+    found.push(...meant.filter((run) => !isUndone(run)));
     ({ cursor } = page);
     if (cursor === undefined) break;
   }

@@ -4,7 +4,7 @@ import type { EndpointRequest, RunStream, ThreadStream } from '../../../http/end
 import { invalidAt } from '../../../http/fields.ts';
 import type { Services } from '../../common/services.ts';
 import { stopOnDisconnect } from '../../common/start-run.ts';
-import { idOf, seqIn } from '../frames/frame.ts';
+import { idOf, placeIn } from '../frames/frame.ts';
 import { readModes, type Modes } from '../frames/modes.ts';
 import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
@@ -98,8 +98,8 @@ const joinStream = row({
   handle: async (request, services) => {
     const { owner, input, call, lastEventId } = request;
     const modes = readModes(input.stream_mode, ['query', 'stream_mode']);
-    const after = lastEventId === undefined ? 0 : seqIn(lastEventId);
-    if (after === undefined) throw invalidAt(['header', 'Last-Event-ID'], 'must be the id of an event of this run');
+    const place = placeIn(lastEventId ?? '-1');
+    if (!place) throw invalidAt(['header', 'Last-Event-ID'], 'must be the id of an event of this run');
     const { run_id: runId, thread_id: threadId } = request.params;
     const run = await undefinedIfNotFound(runOf(request, services));
     // A run that is neither begun nor to begin is refused before the stream is there.
@@ -114,8 +114,8 @@ const joinStream = row({
     request.addReplyHeaders(resumable(threadId, runId, modes));
     const streamOf = async (begun: Run): Promise<RunStream> => {
       const assistantId = await assistantIdOfRun(request, begun, services);
-      const extras = inModes({ owner, agent: begun.agent, assistantId, modes, ids }, services);
-      return { follow: { owner, runId, after }, call: call(streamMs), extras };
+      const extras = inModes({ owner, agent: begun.agent, assistantId, modes, ids, place }, services);
+      return { follow: { owner, runId, after: place.after }, call: call(streamMs), extras };
     };
     return run ? streamOf(run) : { runs: streamWhenBegun(request, streamOf, services), ends: true };
   },

@@ -2,7 +2,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndpointRequest, ThreadStream } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import type { Services } from '../../common/services.ts';
-import type { Frame } from '../frames/frame.ts';
+import { framePlace, type Frame } from '../frames/frame.ts';
 import { readModes, type Modes } from '../frames/modes.ts';
 import { runsOfThread, type Start } from '../live/thread-runs.ts';
 import { encodeProtocol } from '../protocol/protocol-frame.ts';
@@ -38,10 +38,10 @@ function readThreadModes(given: string | readonly string[] | undefined): Modes {
 /** The place in an id of the stream of a thread; `-1` is the beginning of what is kept. @throws Invalid */
 function placeIn(id: string): Cursor {
   if (id === '-1') return { ordinal: 0, after: 0 };
-  const [, ordinal, seq] = /^(\d{1,8})-(\d{1,16})$/.exec(id) ?? [];
+  const [, ordinal, seq, skipped] = /^(\d{1,8})-(\d{1,16})(?:\.(\d{1,9}))?$/.exec(id) ?? [];
   if (ordinal === undefined)
     throw invalidAt(['header', 'Last-Event-ID'], 'must be the id of an event of the stream of a thread');
-  return { ordinal: Number(ordinal), after: Number(seq) };
+  return { ordinal: Number(ordinal), ...framePlace(Number(seq), skipped) };
 }
 
 /** The last frame of a run: on its own, the end of a stream says that no more. */
@@ -77,6 +77,7 @@ const joinThread = row({
           {
             ...{ owner, agent, assistantId: await assistantIdOfRun(request, run, services), modes },
             ids: { name: `thread ${String(ordinal)}`, idOf: ({ seq }) => `${String(ordinal)}-${String(seq)}` },
+            place: cursor?.ordinal === ordinal ? { skipped: 0, ...cursor } : undefined,
             more: (event) => doneFrame(runId, event),
           },
           services,

@@ -9,9 +9,11 @@ import { metadataBytes } from '../../common/bounded.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import type { Services } from '../../common/services.ts';
 import { agentOfAssistant } from '../ids/assistant-id.ts';
+import { isUuid, noUuid } from '../ids/uuid.ts';
 import { secondsOf } from '../in/thread-ttl.ts';
 import { toError } from '../out/error.ts';
 import { toThread, toTtl } from '../out/thread.ts';
+import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/threads.ts';
 import { row } from './row.ts';
 import { applyUpdates, readSupersteps } from './state-updates.ts';
@@ -76,6 +78,7 @@ const createThread = row({
     const { input, owner, newId, idempotency, call } = request;
     const { threads, execution } = services;
     const threadId = input.thread_id ?? newId('thread');
+    if (!isUuid(threadId)) throw refusalWith('Invalid', noUuid('thread'));
     const { metadata } = input;
     const updates = readSupersteps(input.supersteps ?? []);
     const ttlSeconds = secondsOf(input.ttl);
@@ -130,7 +133,7 @@ const updateThread = row({
     const { owner, params, input, idempotency, call } = request;
     const ttlSeconds = secondsOf(input.ttl);
     const change = {
-      ...{ dropName: false, dropMetadata: false, dropTtl: false },
+      ...{ dropName: false, dropMetadata: false, dropTtl: false, keepsNulls: true },
       ...(input.metadata && { metadataJson: metadataBytes(input.metadata, ['body', 'metadata']) }),
       ...(ttlSeconds !== undefined && { ttlSeconds }),
     };

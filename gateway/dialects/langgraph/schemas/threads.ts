@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { Type } from '../../common/builders.ts';
-import { Json, JsonObject, mostItems, paging, PathId, sortOrder, texts, Uuid, word } from './common.ts';
+import { Json, JsonObject, mostItems, paging, PathId, sortOrder, texts, word } from './common.ts';
 
 export const ThreadParams = Type.Object({ thread_id: PathId });
 export const CheckpointParams = Type.Object({ thread_id: PathId, checkpoint_id: PathId });
@@ -18,7 +18,7 @@ const Update = Type.Object({
 export type UpdateInput = Static<typeof Update>;
 
 export const CreateThread = Type.Object({
-  thread_id: Type.Optional(Uuid),
+  thread_id: Type.Optional(PathId),
   metadata: Type.Optional(JsonObject),
   if_exists: Type.Optional(word(['raise', 'do_nothing'])),
   supersteps: Type.Optional(
