@@ -1,4 +1,5 @@
 import type { StreamEvent } from '../../../http/framing.ts';
+import type { FramePlace } from '../../common/framed.ts';
 import { writtenSse } from '../../common/written-sse.ts';
 
 /** What a client reads at once: an event of its stream. */

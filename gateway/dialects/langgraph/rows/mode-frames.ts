@@ -1,8 +1,8 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { StreamExtras } from '../../../http/endpoint.ts';
-import { framed } from '../../common/framed.ts';
+import { framed, type FramePlace } from '../../common/framed.ts';
 import type { Services } from '../../common/services.ts';
-import { encodeFrames, type FramePlace } from '../frames/frame.ts';
+import { encodeFrames } from '../frames/frame.ts';
 import type { Modes } from '../frames/modes.ts';
 import { createRunFrames } from '../frames/run-frames.ts';
 import { runRecord } from './run-record.ts';
