@@ -3,6 +3,7 @@ import type { ServiceEndpoint } from '../common/services.ts';
 import { langgraphSse } from './frames/frame.ts';
 import { agentOfAssistant } from './ids/assistant-id.ts';
 import { namedIn } from './in/named.ts';
+import { toOpenApi } from './operations/open-api.ts';
 import { refuse } from './replies/refusal.ts';
 import { rows } from './rows/table.ts';
 
@@ -23,4 +24,5 @@ export const langgraph: Dialect<ServiceEndpoint> = {
   },
   ignoresUnknownQuery: true,
   agentOfAssistant,
+  openApi: (options) => toOpenApi(rows, options),
 };

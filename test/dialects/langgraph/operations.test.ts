@@ -1,4 +1,5 @@
 import test from 'ava';
+import { reference } from '@agent-workflow/gateway/dialects/langgraph/operations/reference';
 import { refused } from '@agent-workflow/gateway/dialects/langgraph/operations/refused';
 import { graphId, ownId, serveLangGraph } from './service.ts';
 
@@ -42,3 +43,40 @@ test('of all operations at most three are refused whatever they ask', (t) => {
   const whole = refused.filter(({ parameter, values }) => parameter === undefined && values === undefined);
   t.true(whole.flatMap(({ operations }) => operations).length <= 3);
 });
+
+test('an OpenAPI document describes every operation, with its parameters and its body', async (t) => {
+  const { status, body } = await service.send('GET', '/openapi.json');
+  t.is(status, 200);
+  const { paths, openapi } = body as {
+    readonly openapi: string;
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  };
+  t.is(openapi, '3.1.0');
+  const keyOf = (operation: string): string => operation.replaceAll(/\{[^{}]*\}/g, '{}');
+  const described = new Set(
+    Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => keyOf(`${method.toUpperCase()} ${path}`)),
+    ),
+  );
+  const served = Object.values(reference)
+    .flat()
+    .map(([operation]) => keyOf(operation))
+    .filter((operation) => operation !== 'GET /threads/{}/storage');
+  t.deepEqual(
+    served.filter((operation) => !described.has(operation)),
+    [],
+  );
+  const create = paths['/threads/{thread_id}/runs']?.['post'];
+  t.like(create?.parameters, { 0: { name: 'thread_id', in: 'path', required: true } });
+  const { schema } = create?.requestBody?.content['application/json'] ?? {};
+  t.true(schema && 'input' in schema.properties && 'multitask_strategy' in schema.properties);
+  t.regex(create?.description ?? '', /`langsmith_tracer` \(422\)/);
+});
+
+interface Described {
+  readonly description?: string;
+  readonly parameters?: readonly object[];
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: { readonly properties: object } }>>;
+  };
+}

@@ -141,5 +141,6 @@ export const reference: Readonly<Record<string, readonly (readonly [operation: s
   System: [
     ['GET /info', ''],
     ['GET /ok', 'check_db'],
+    ['GET /openapi.json', ''],
   ],
 };

@@ -35,4 +35,13 @@ const getInfo = row({
     }),
 });
 
-export const systemRows = [getOk, getInfo];
+/** What the operations take, for generators of clients. */
+const getOpenApi = row({
+  name: 'lgOpenApi',
+  method: 'GET',
+  path: '/langgraph/openapi.json',
+  access: 'every caller',
+  handle: (_request, services) => services.openApi(),
+});
+
+export const systemRows = [getOk, getInfo, getOpenApi];
