@@ -18,6 +18,9 @@ export const statusOfRun: Readonly<Record<RunStatus, 'pending' | 'running' | 'er
   stopped: 'interrupted',
 };
 
+/** Whether another run took its place by `rollback`: then it is gone, as there. */
+export const isUndone = ({ end }: Run): boolean => end?.undone === true;
+
 interface RunFacts {
   readonly runId: string;
   readonly threadId: string;

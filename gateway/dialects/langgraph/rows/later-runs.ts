@@ -7,7 +7,7 @@ import type { Services } from '../../common/services.ts';
 import type { Found } from '../../common/stored-schedules.ts';
 import { pause } from '../live/wake.ts';
 import { fromKeptRequest } from '../out/kept-request.ts';
-import { toRun } from '../out/run.ts';
+import { isUndone, toRun } from '../out/run.ts';
 import { assistantOfRun, defaultAgentOf } from './known-assistant.ts';
 
 interface Key {
@@ -79,6 +79,6 @@ export async function whenBegun(
 }
 
 function ofThread(run: Run, threadId: string): Run {
-  if (run.threadId === threadId) return run;
+  if (run.threadId === threadId && !isUndone(run)) return run;
   throw notFound(`thread "${threadId}" has no run "${run.runId}"`);
 }

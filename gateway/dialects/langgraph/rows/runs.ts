@@ -11,7 +11,7 @@ import { cancelDelayed, refusalOf, slotOf } from '../../common/delayed-runs.ts';
 import type { Services } from '../../common/services.ts';
 import { stopOnDisconnect } from '../../common/start-run.ts';
 import type { Found } from '../../common/stored-schedules.ts';
-import { factsOf, statusOfRun, toRun } from '../out/run.ts';
+import { factsOf, isUndone, statusOfRun, toRun } from '../out/run.ts';
 import { selected } from '../out/selected.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/runs.ts';
@@ -165,9 +165,6 @@ interface Key {
 }
 
 type Requested = Pick<EndpointRequest<Key>, 'owner' | 'call' | 'params'>;
-
-/** Whether another run took its place by `rollback`: then it is gone, as there. */
-const isUndone = ({ end }: Run): boolean => end?.undone === true;
 
 /** A run on record. @throws NotFound for one of another thread */
 export async function runOf({ owner, call, params }: Requested, { threads }: Pick<Services, 'threads'>): Promise<Run> {
