@@ -1,12 +1,13 @@
 import type { Dialect, Dialects } from '../http/dialect.ts';
 import type { ServiceEndpoint } from './common/services.ts';
+import { agui } from './agui/dialect.ts';
 import { langgraph } from './langgraph/dialect.ts';
 import { openai } from './openai/dialect.ts';
 import type { DialectConfig, DialectName } from './settings.ts';
 import { v1 } from './v1/dialect.ts';
 
 /** The dialects that `DIALECTS` chooses among. A new one is a folder beside this file, and its name here and in that setting. */
-const optional: Readonly<Record<DialectName, Dialect<ServiceEndpoint>>> = { langgraph, openai };
+const optional: Readonly<Record<DialectName, Dialect<ServiceEndpoint>>> = { agui, langgraph, openai };
 
 /** Every dialect in which callers may speak. */
 export const dialects: Dialects<ServiceEndpoint> = [v1, ...Object.values(optional)];

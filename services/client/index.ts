@@ -5,6 +5,7 @@ export type { ConnectionChange, FollowOptions } from './run-events.ts';
 export type { NamedBlob } from './files.ts';
 export type { RunOptions, StreamOptions } from './graph.ts';
 export { textOf } from './messages.ts';
+export { resumingFetch } from './resuming-fetch.ts';
 export type * from './shapes/agents.ts';
 export type * from './shapes/assistants.ts';
 export type * from './shapes/files.ts';

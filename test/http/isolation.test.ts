@@ -118,6 +118,11 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   oaCreateConversation: () => ({}),
   oaUpdateConversation: () => ({ metadata: { of: 'the caller' } }),
   oaAddItems: () => ({ items: [{ role: 'user', content: 'hello' }] }),
+  aguiRun: ({ thread_id }) => ({
+    ...{ threadId: thread_id, runId: 'run' },
+    messages: [{ id: 'of the page', role: 'user', content: 'hello' }],
+  }),
+  aguiConnect: ({ thread_id }) => ({ threadId: thread_id }),
   echoStart: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
   echoShout: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
 };
@@ -284,7 +289,7 @@ const absentAs = (ids: Ids): Ids =>
 const isUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const varying =
-  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(?:Z|\+00:00)|"open_runs":\d+|"state":"drain(?:ing|ed)"|"secret":"[0-9a-f]{64}"|"ticket":"[\w-]{43}"|(?:chatcmpl-|_)[0-9a-f]{32}|"(?:created|created_at|completed_at)":\d+/g;
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(?:Z|\+00:00)|"open_runs":\d+|"state":"drain(?:ing|ed)"|"secret":"[0-9a-f]{64}"|"ticket":"[\w-]{43}"|"timestamp":\d+|(?:chatcmpl-|_)[0-9a-f]{32}|"(?:created|created_at|completed_at)":\d+/g;
 
 /** A reply without what differs between any two requests: the ids asked for, ids and secrets made, times, what sweeps count, and which parts are slow just now. */
 const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>

@@ -1,0 +1,180 @@
+import { partsOfData } from '@agent-workflow/protos/event-parts';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { EndStatus } from '@agent-workflow/protos/lists';
+import type { Message } from '@agent-workflow/protos/message';
+import { jsonText } from '../../../http/json.ts';
+import { toAgui } from '../messages/to-agui.ts';
+import type { AguiEvent } from './framing.ts';
+import { createMessageEvents } from './message-events.ts';
+import { toInterrupt, type Question } from './interrupts.ts';
+import { toUsage, type UsageItem } from './usage.ts';
+
+/** What a run began with. */
+export interface Beginning {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly messages: readonly Message[];
+}
+
+/** How callers know a run. */
+interface ShownRun {
+  readonly runId: string;
+  readonly threadId: string;
+  /** The name that its caller gave it. */
+  readonly name: string;
+  readonly parentRunId?: string | undefined;
+}
+
+interface RunEventsOptions {
+  readonly run: ShownRun;
+  /** `undefined`: it is not kept any more. */
+  readonly beginning: () => Promise<Beginning | undefined>;
+  /** Whether the reader has no messages yet. */
+  readonly needsMessages: boolean;
+}
+
+interface Progress {
+  readonly node: string;
+  readonly status: string;
+  readonly custom?: unknown;
+}
+
+interface LastData {
+  readonly all_messages?: readonly Message[];
+  readonly state?: Readonly<Record<string, unknown>>;
+  readonly metadata?: { readonly usage?: UsageItem };
+  readonly meta?: { readonly status?: EndStatus; readonly interrupts?: readonly Question[] };
+  readonly messages?: readonly Message[];
+}
+
+/** Makes the events of AG-UI for each event of a run, from its first. Every message, call and step that was begun is ended before the run is. */
+export function createRunEvents({ run, beginning, needsMessages }: RunEventsOptions) {
+  const { runId, threadId, name, parentRunId } = run;
+  const messages = createMessageEvents();
+  const steps = new Set<string>();
+  let begun: Beginning | undefined;
+  /** Whether messages of a step that ran again stand with the reader, which nobody will complete. */
+  let hasLeft = false;
+
+  const start = ({ at: timestamp }: RunEvent): AguiEvent => ({
+    ...{ type: 'RUN_STARTED', timestamp, threadId, runId: name, protocolVersion: '1.0' },
+    ...(parentRunId !== undefined && { parentRunId }),
+    metadata: { run_id: runId },
+  });
+
+  const begin = async ({ at: timestamp }: RunEvent): Promise<AguiEvent[]> => {
+    begun = await beginning();
+    if (!begun) return [];
+    return [
+      { type: 'STATE_SNAPSHOT', timestamp, snapshot: begun.fields },
+      ...(needsMessages ? [snapshotOf(begun.messages, timestamp)] : []),
+    ];
+  };
+
+  const close = (timestamp: number): AguiEvent[] => {
+    const { events, isCut } = messages.close(timestamp);
+    hasLeft ||= isCut;
+    return events;
+  };
+
+  const endSteps = (timestamp: number): AguiEvent[] => {
+    const ended = [...steps].map((stepName) => ({ type: 'STEP_FINISHED', timestamp, stepName }));
+    steps.clear();
+    return ended;
+  };
+
+  const advance = ({ data, at: timestamp }: RunEvent): AguiEvent[] => {
+    const { node: stepName, status, custom = null } = JSON.parse(jsonText(data)) as Progress;
+    switch (status) {
+      case 'started':
+        if (steps.has(stepName)) return [];
+        steps.add(stepName);
+        return [{ type: 'STEP_STARTED', timestamp, stepName }];
+      case 'restarted':
+        return close(timestamp);
+      case 'progress':
+        return [{ type: 'CUSTOM', timestamp, ...reported(stepName, custom) }];
+      case 'completed':
+        return steps.delete(stepName) ? [{ type: 'STEP_FINISHED', timestamp, stepName }] : [];
+      default:
+        return [];
+    }
+  };
+
+  const finish = (event: RunEvent): AguiEvent[] => {
+    const { at: timestamp } = event;
+    const last = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as LastData;
+    const ended = [...close(timestamp), ...endSteps(timestamp)];
+    const { state = {}, all_messages: added = [], meta = {}, metadata = {} } = last;
+    const { context: _context, context_summary: _summary, ...fields } = state;
+    const usage = toUsage(metadata.usage);
+    return [
+      ...ended,
+      ...(begun ? [] : [{ type: 'STATE_SNAPSHOT', timestamp, snapshot: fields }]),
+      ...(begun && hasLeft ? [snapshotOf([...begun.messages, ...added], timestamp)] : []),
+      {
+        ...{ type: 'RUN_FINISHED', timestamp, threadId, runId: name, outcome: outcomeOf(meta, last.messages ?? []) },
+        ...(usage.length > 0 && { usage }),
+      },
+    ];
+  };
+
+  return async (event: RunEvent): Promise<AguiEvent[]> => {
+    const { at: timestamp } = event;
+    switch (event.kind) {
+      case 'metadata':
+        return [start(event)];
+      case 'on_chain_start':
+        return begin(event);
+      case 'on_chain_stream':
+        return advance(event);
+      case 'messages_chunk':
+        return messages.of(event);
+      case 'state_chunk':
+        return [{ type: 'STATE_DELTA', timestamp, delta: patchOf(jsonText(event.data)) }];
+      case 'on_chain_end':
+        return finish(event);
+      case 'error': {
+        const { code, message } = JSON.parse(jsonText(event.data)) as {
+          readonly code: string;
+          readonly message: string;
+        };
+        return [...close(timestamp), ...endSteps(timestamp), { type: 'RUN_ERROR', timestamp, message, code }];
+      }
+      default:
+        return [];
+    }
+  };
+}
+
+const snapshotOf = (messages: readonly Message[], timestamp: number): AguiEvent => ({
+  ...{ type: 'MESSAGES_SNAPSHOT', timestamp },
+  messages: messages.flatMap(toAgui),
+});
+
+/** The changed fields as a JSON Patch (RFC 6902): `add` also replaces a member that is there. */
+const patchOf = (json: string): readonly object[] =>
+  Object.entries(JSON.parse(json) as Readonly<Record<string, unknown>>).map(([field, value]) => ({
+    ...{ op: 'add', path: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`, value },
+  }));
+
+/** What a node reports: under the name of the node, and its own name where it gives one. */
+function reported(node: string, custom: unknown): { readonly name: string; readonly value: unknown } {
+  const given = typeof custom === 'object' && custom !== null ? (custom as { name?: unknown; payload?: unknown }) : {};
+  return typeof given.name === 'string' && given.payload !== undefined
+    ? { name: `${node}.${given.name}`, value: given.payload }
+    : { name: `${node}.progress`, value: custom };
+}
+
+/** How a run ended that did not fail. One that waits for tools of the page has ended well, with calls that are open. */
+function outcomeOf({ status, interrupts = [] }: NonNullable<LastData['meta']>, replies: readonly Message[]): object {
+  if (status === 'stopped') return { type: 'cancelled' };
+  const questions = interrupts.flatMap((question) => toInterrupt(question) ?? []);
+  if (questions.length > 0) return { type: 'interrupt', interrupts: questions };
+  const open =
+    status === 'interrupted'
+      ? replies.flatMap(({ content }) =>
+          content.flatMap(({ type, id }) => (type === 'remote_tool_call' && typeof id === 'string' ? [id] : [])),
+        )
+      : [];
+  return { type: 'success', ...(open.length > 0 && { pendingToolCallIds: open }) };
+}

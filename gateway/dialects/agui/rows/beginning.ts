@@ -1,0 +1,40 @@
+import type { Call } from '@agent-workflow/protos/call';
+import type { Execution } from '@agent-workflow/protos/execution';
+import { shownFields } from '@agent-workflow/protos/hidden-fields';
+import type { Message } from '@agent-workflow/protos/message';
+import { jsonWithoutProviderData } from '@agent-workflow/protos/provider-data';
+import type { State } from '@agent-workflow/protos/threads';
+import { jsonText } from '../../../http/json.ts';
+import { fieldDefaults } from '../../common/field-defaults.ts';
+import type { Services } from '../../common/services.ts';
+import type { Beginning } from '../events/run-events.ts';
+
+/** Checkpoints among which those of a run are looked for: as many as are kept by default. */
+const most = 100;
+
+/** A state as the page shares it: the fields of the graph with their defaults, and the messages that the model sees. */
+export async function stateOf(state: State, execution: Execution, call: Call): Promise<Beginning> {
+  const { context: _context, context_summary: _summary, ...defaults } = await fieldDefaults(execution, state, call);
+  const { context_summary: _own, ...stored } = shownFields(state.fields);
+  const texts = Object.entries({ ...defaults, ...stored }).map(
+    ([name, json]) => [name, JSON.parse(typeof json === 'string' ? json : jsonText(json))] as const,
+  );
+  const messages = JSON.parse(jsonWithoutProviderData(jsonText(state.contextJson))) as readonly Message[];
+  return { fields: Object.fromEntries(texts), messages };
+}
+
+/** What a run began with: the thread with the input of the run. `undefined`: its checkpoint is not kept any more. */
+export async function beginningOf(
+  { owner, threadId, runId }: { readonly owner: string; readonly threadId: string; readonly runId: string },
+  { threads, execution }: Pick<Services, 'threads' | 'execution'>,
+  call: Call,
+): Promise<Beginning | undefined> {
+  const { checkpoints } = await threads.listCheckpoints({ owner, threadId, limit: most, offset: 0 }, call);
+  const first = checkpoints.findLastIndex((checkpoint) => checkpoint.runId === runId);
+  const begins = first === -1 ? 0 : checkpoints[first]?.source === 'input' ? first : first + 1;
+  if (first === -1 && (await threads.getRun({ owner, runId }, call)).end) return undefined;
+  const checkpoint = checkpoints[begins];
+  if (!checkpoint) return checkpoints.length < most ? { fields: {}, messages: [] } : undefined;
+  const { state } = await threads.getCheckpoint({ owner, threadId, checkpointId: checkpoint.checkpointId }, call);
+  return stateOf(state, execution, call);
+}

@@ -1,0 +1,156 @@
+import { notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { isOpen } from '@agent-workflow/protos/lists';
+import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/endpoint.ts';
+import { invalidAt } from '../../../http/fields.ts';
+import { jsonText } from '../../../http/json.ts';
+import { framed } from '../../common/framed.ts';
+import { knownAgents } from '../../common/known-agents.ts';
+import type { RunOrder } from '../../common/run-order.ts';
+import { endpoint, type Services } from '../../common/services.ts';
+import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
+import { encodeEvents, placeIn, type AguiEvent, type Place } from '../events/framing.ts';
+import { createRunEvents } from '../events/run-events.ts';
+import { AgentParams, ConnectInput, RunAgentInput } from '../schemas/run-input.ts';
+import { answersOf } from './answers.ts';
+import { beginningOf } from './beginning.ts';
+import { changedState } from './changed-state.ts';
+import { newMessages } from './new-messages.ts';
+
+const stream = { resource: 'graph', action: 'stream' } as const;
+
+/** The longest stream, one day, in milliseconds: a stream normally ends with its run, or when its reader disconnects. */
+const streamMs = 24 * 60 * 60 * 1000;
+
+/** How often one node may run; as `/v1` has it. */
+const recursionLimit = 25;
+
+/** The first version of the protocol that is not understood. */
+const nextVersion = 2;
+
+/** What the record keeps of a request: the ids that its caller knows the run by. */
+interface Kept {
+  readonly ag_ui?: { readonly runId: string; readonly parentRunId?: string };
+}
+
+/** @throws NotFound */
+async function requireAgent(
+  { params, call }: EndpointRequest<{ readonly agent: string }>,
+  { execution }: Pick<Services, 'execution'>,
+): Promise<void> {
+  const { names } = await knownAgents(execution, call());
+  if (!names.includes(params.agent)) throw notFound(`there is no agent "${params.agent}"`);
+}
+
+/** The run that a request asks for. @throws Invalid, and BadRequest where questions are left open */
+async function toOrder(
+  request: EndpointRequest<{ readonly agent: string }, RunAgentInput>,
+  services: Services,
+): Promise<RunOrder> {
+  const { input, params } = request;
+  const { threadId, runId, parentRunId, protocolVersion = '1.0', tools = [], context = [], forwardedProps } = input;
+  if (!(Number.parseInt(protocolVersion, 10) < nextVersion))
+    throw invalidAt(['body', 'protocolVersion'], 'must be 1.0, or an earlier one');
+  const [messages, resume, state] = await Promise.all([
+    newMessages(request, services),
+    answersOf(request, services),
+    changedState(request, services),
+  ]);
+  return {
+    ...(messages.length > 0 && { messages }),
+    ...(resume && { resume }),
+    ...((Object.keys(state).length > 0 || (messages.length === 0 && !resume)) && { initial_state: state }),
+    ...(tools.length > 0 && { tools }),
+    ...((context.length > 0 || forwardedProps !== undefined) && {
+      context: { ...(context.length > 0 && { context }), ...(forwardedProps !== undefined && { forwardedProps }) },
+    }),
+    recursion_limit: recursionLimit,
+    config: { thread_id: threadId, agent: params.agent },
+    kept_request: { ag_ui: { runId, ...(parentRunId !== undefined && { parentRunId }) } } satisfies Kept,
+  };
+}
+
+interface Following {
+  readonly owner: string;
+  readonly runId: string;
+  readonly needsMessages: boolean;
+  readonly after?: Place | undefined;
+}
+
+/** The events of AG-UI in place of those of a run. Streams of one `name` have the same bytes. */
+const inEvents = ({ owner, runId, needsMessages, after }: Following, services: Services): StreamExtras =>
+  framed<AguiEvent>({
+    name: `agui ${String(needsMessages)} ${after ? `${String(after.seq)}.${String(after.index)}` : ''}`,
+    begin: ({ threadId }, call) => {
+      let made: Promise<ReturnType<typeof createRunEvents>> | undefined;
+      const make = async () => {
+        const { requests } = await services.threads.listRunRequests({ owner, runIds: [runId] }, call);
+        const [{ requestJson } = {}] = requests;
+        const kept = requestJson === undefined ? undefined : (JSON.parse(jsonText(requestJson)) as Kept).ag_ui;
+        return createRunEvents({
+          run: { runId, threadId, name: kept?.runId ?? runId, parentRunId: kept?.parentRunId },
+          needsMessages,
+          beginning: () => beginningOf({ owner, threadId, runId }, services, call),
+        });
+      };
+      return async (event) => (await (made ??= make()))(event);
+    },
+    encode: (events, { seq }) => encodeEvents(events, { runId, seq, after }),
+  });
+
+const run = endpoint({
+  name: 'aguiRun',
+  method: 'POST',
+  path: '/agui/{agent}',
+  startsRun: true,
+  answer: 'events',
+  access: stream,
+  params: AgentParams,
+  input: RunAgentInput,
+  handle: async (request, services): Promise<RunStream> => {
+    const { owner, call } = request;
+    await requireAgent(request, services);
+    const order = await toOrder(request, services);
+    const { runId, status } = await startRun({ ...request, input: order }, 'full', services);
+    stopOnDisconnect({ ...request, input: order }, runId, services);
+    request.releaseInput();
+    await request.markAccepted();
+    return {
+      follow: { owner, runId, after: 0, justStarted: isOpen(status) },
+      call: call(streamMs),
+      extras: inEvents({ owner, runId, needsMessages: false }, services),
+    };
+  },
+});
+
+/** Follows the newest run of a thread, or goes on behind an event; what the thread held before comes first where its reader has nothing. */
+const connect = endpoint({
+  name: 'aguiConnect',
+  method: 'POST',
+  path: '/agui/{agent}/connect',
+  isRead: true,
+  isOfAgent: true,
+  answer: 'events',
+  access: stream,
+  params: AgentParams,
+  input: ConnectInput,
+  takesLastEventId: true,
+  handle: async (request, services): Promise<RunStream> => {
+    await requireAgent(request, services);
+    const { owner, input, call, lastEventId } = request;
+    const { threadId } = input;
+    const after = lastEventId === undefined ? undefined : placeIn(lastEventId);
+    if (lastEventId !== undefined && !after)
+      throw invalidAt(['header', 'Last-Event-ID'], 'must be the id of an event of this thread');
+    const runId = after?.runId ?? (await services.threads.getThread({ owner, threadId }, call())).runId;
+    const known =
+      runId === undefined ? undefined : await undefinedIfNotFound(services.threads.getRun({ owner, runId }, call()));
+    if (known?.threadId !== threadId) throw notFound(`thread "${threadId}" has no such run`);
+    return {
+      follow: { owner, runId: known.runId, after: after ? after.seq - 1 : 0 },
+      call: call(streamMs),
+      extras: inEvents({ owner, runId: known.runId, needsMessages: !after, after }, services),
+    };
+  },
+});
+
+export const rows = [run, connect];

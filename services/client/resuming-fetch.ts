@@ -1,0 +1,123 @@
+import { backoffMs, pause, serverAway } from '@agent-workflow/kit/retry';
+
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+interface ResumingOptions {
+  /** In place of the global one. */
+  readonly fetch?: Fetch;
+  /** For how long a connection is tried again that brings nothing, in milliseconds: a minute unless given. */
+  readonly retryMs?: number;
+}
+
+/** The types of the events with which a run of AG-UI ends. */
+const lastTypes = ['RUN_FINISHED', 'RUN_ERROR'];
+
+/**
+ * A `fetch` for AG-UI's `HttpAgent`: `new HttpAgent({ url, fetch: resumingFetch() })`. A stream that is cut goes on behind its last event, by
+ * whatever replica answers, so that the agent sees one stream: no event is missing, and none comes twice. The stream fails where nothing can be had for
+ * `retryMs`, where going on is refused, and where it was cut before its first event.
+ */
+export function resumingFetch({ fetch: send = fetch, retryMs = 60_000 }: ResumingOptions = {}): Fetch {
+  return async (url, init) => {
+    const first = await send(url, init);
+    const { body, headers } = first;
+    if (!body || !first.ok || headers.get('content-type')?.includes('text/event-stream') !== true) return first;
+    const threadId = threadIn(init.body);
+    if (threadId === undefined) return first;
+    const again = async (after: string): Promise<Response> => {
+      const given = new Headers(init.headers);
+      given.set('Last-Event-ID', after);
+      return send(`${url}/connect`, { ...init, headers: given, body: JSON.stringify({ threadId }) });
+    };
+    const events = follow(body, { again, retryMs, signal: init.signal ?? undefined });
+    return new Response(toStream(events), { status: first.status, headers });
+  };
+}
+
+const toStream = (events: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await events.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => {
+      await events.return(undefined);
+    },
+  });
+
+function threadIn(body: RequestInit['body']): string | undefined {
+  if (typeof body !== 'string') return undefined;
+  const { threadId } = JSON.parse(body) as { readonly threadId?: unknown };
+  return typeof threadId === 'string' ? threadId : undefined;
+}
+
+interface Following {
+  readonly again: (after: string) => Promise<Response>;
+  readonly retryMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The events of a stream, each whole, to the last of its run. @throws what cut it, when it cannot go on */
+async function* follow(
+  first: ReadableStream<Uint8Array>,
+  { again, retryMs, signal }: Following,
+): AsyncGenerator<Uint8Array, void> {
+  const encoder = new TextEncoder();
+  let body: ReadableStream<Uint8Array> | undefined = first;
+  let after: string | undefined;
+  let cutAt: number | undefined;
+  for (let attempt = 1; ; attempt++) {
+    let cut: unknown = new Error('the stream ended before its run did');
+    try {
+      body ??= await reopened(again, after ?? '');
+      for await (const { text, id } of wholeEvents(body)) {
+        yield encoder.encode(text);
+        after = id ?? after;
+        cutAt = undefined;
+        attempt = 1;
+        if (isLast(text)) return;
+      }
+    } catch (error) {
+      cut = error;
+    }
+    body = undefined;
+    cutAt ??= Date.now();
+    if (after === undefined || signal?.aborted === true || cut instanceof Refused || Date.now() - cutAt > retryMs)
+      throw cut;
+    await pause(backoffMs(serverAway, attempt), signal);
+  }
+}
+
+/** The service has answered, and does not go on. */
+class Refused extends Error {}
+
+async function reopened(again: Following['again'], after: string): Promise<ReadableStream<Uint8Array>> {
+  const reply = await again(after);
+  if (reply.ok && reply.body) return reply.body;
+  const text = `the stream was not resumed: ${String(reply.status)} ${(await reply.text()).slice(0, 1000)}`;
+  throw reply.status >= 400 && reply.status < 500 && reply.status !== 429 ? new Refused(text) : new Error(text);
+}
+
+/** The events of a body, as they came, and their ids. What follows the last whole one is left out. */
+async function* wholeEvents(
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<{ readonly text: string; readonly id: string | undefined }> {
+  let rest = '';
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      rest += decoder.decode(read.value, { stream: true });
+      const parts = rest.split('\n\n');
+      rest = parts.pop() ?? '';
+      for (const part of parts)
+        yield { text: `${part}\n\n`, id: part.startsWith('id: ') ? part.slice(4, part.indexOf('\n')) : undefined };
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** The service writes the type first in the data of an event. */
+const isLast = (text: string): boolean => lastTypes.some((type) => text.includes(`\ndata: {"type":"${type}"`));
