@@ -147,6 +147,7 @@ test('a request that cannot be done is refused before a stream begins, and its f
   const messages = (message: object): object => ({ ...given, messages: [{ id: 'm', ...message }] });
   await refused(t, await post('', { ...given, protocolVersion: '2.0' }), 422, /protocolVersion/);
   await refused(t, await post('', { ...given, state: 'text' }), 422, /state/);
+  await refused(t, await post('', { ...given, state: { absent: 1 } }), 422, /absent/);
   await refused(t, await post('', messages({ role: 'user', content: 7 })), 422, /messages\.0\.content/);
   await refused(t, await post('', messages({ role: 'robot', content: 'x' })), 422, /messages\.0\.role/);
   await refused(t, await post('', messages({ role: 'tool', content: 'x' })), 422, /toolCallId/);

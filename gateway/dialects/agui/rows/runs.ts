@@ -3,12 +3,12 @@ import { isOpen } from '@agent-workflow/protos/lists';
 import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
-import { framed } from '../../common/framed.ts';
+import { framed, type FramePlace } from '../../common/framed.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
-import { encodeEvents, placeIn, type AguiEvent, type Place } from '../events/framing.ts';
+import { encodeEvents, placeIn, type AguiEvent } from '../events/framing.ts';
 import { createRunEvents } from '../events/run-events.ts';
 import { AgentParams, ConnectInput, RunAgentInput } from '../schemas/run-input.ts';
 import { answersOf } from './answers.ts';
@@ -73,13 +73,14 @@ interface Following {
   readonly owner: string;
   readonly runId: string;
   readonly needsMessages: boolean;
-  readonly after?: Place | undefined;
+  readonly place?: FramePlace | undefined;
 }
 
 /** The events of AG-UI in place of those of a run. Streams of one `name` have the same bytes. */
-const inEvents = ({ owner, runId, needsMessages, after }: Following, services: Services): StreamExtras =>
+const inEvents = ({ owner, runId, needsMessages, place }: Following, services: Services): StreamExtras =>
   framed<AguiEvent>({
-    name: `agui ${String(needsMessages)} ${after ? `${String(after.seq)}.${String(after.index)}` : ''}`,
+    name: `agui ${String(needsMessages)} ${place ? `${String(place.after)}.${String(place.skipped)}` : ''}`,
+    place,
     begin: ({ threadId }, call) => {
       let made: Promise<ReturnType<typeof createRunEvents>> | undefined;
       const make = async () => {
@@ -94,7 +95,7 @@ const inEvents = ({ owner, runId, needsMessages, after }: Following, services: S
       };
       return async (event) => (await (made ??= make()))(event);
     },
-    encode: (events, { seq }) => encodeEvents(events, { runId, seq, after }),
+    encode: (events, { seq }, skipped) => encodeEvents(events, { runId, seq, skipped }),
   });
 
 const run = endpoint({
@@ -138,17 +139,17 @@ const connect = endpoint({
     await requireAgent(request, services);
     const { owner, input, call, lastEventId } = request;
     const { threadId } = input;
-    const after = lastEventId === undefined ? undefined : placeIn(lastEventId);
-    if (lastEventId !== undefined && !after)
+    const place = lastEventId === undefined ? undefined : placeIn(lastEventId);
+    if (lastEventId !== undefined && !place)
       throw invalidAt(['header', 'Last-Event-ID'], 'must be the id of an event of this thread');
-    const runId = after?.runId ?? (await services.threads.getThread({ owner, threadId }, call())).runId;
+    const runId = place?.runId ?? (await services.threads.getThread({ owner, threadId }, call())).runId;
     const known =
       runId === undefined ? undefined : await undefinedIfNotFound(services.threads.getRun({ owner, runId }, call()));
     if (known?.threadId !== threadId) throw notFound(`thread "${threadId}" has no such run`);
     return {
-      follow: { owner, runId: known.runId, after: after ? after.seq - 1 : 0 },
+      follow: { owner, runId: known.runId, after: place?.after ?? 0 },
       call: call(streamMs),
-      extras: inEvents({ owner, runId: known.runId, needsMessages: !after, after }, services),
+      extras: inEvents({ owner, runId: known.runId, needsMessages: !place, place }, services),
     };
   },
 });
