@@ -20,9 +20,20 @@ export interface Streamed {
   readonly text: string;
 }
 
-interface StreamedOptions {
+/** Where a sub-graph makes a message. */
+interface InnerPlace {
+  /** The namespace of the sub-graph, part by part. */
+  readonly ns: readonly string[];
+  readonly node: string;
+  /** What LangGraph calls the node there. */
+  readonly of: string;
+}
+
+export interface StreamedOptions {
   /** Opens a message of a node of the graph. */
-  readonly openMessage: (node: string, role?: Role) => Opened;
+  readonly openMessage: (node: string, role: Role | undefined, place: InnerPlace | undefined) => Opened;
+  /** Called with the id of a message that comes with the end of the super-step, and that a sub-graph has made. */
+  readonly noteInner?: ((id: string, node: string, place: InnerPlace) => void) | undefined;
   /** `null`: nodes give no messages. */
   readonly messagesKey: string | null;
   /** The LangGraph nodes of which messages are streamed; absent: all. */
@@ -47,6 +58,8 @@ export class StreamedMessages extends BaseCallbackHandler {
   readonly #calls = new Map<string, string | undefined>();
   /** The nodes of the graph that call models, by the calls. */
   readonly #makers = new Map<string, string>();
+  /** Where those calls, and those nodes, are within sub-graphs. */
+  readonly #places = new Map<string, InnerPlace | undefined>();
   /** Runs of nodes whose messages may be streamed, with the nodes of the graph in which they run. */
   readonly #nodes = new Map<string, string>();
   /** What is streamed of each message, by its id in LangGraph. */
@@ -74,6 +87,7 @@ export class StreamedMessages extends BaseCallbackHandler {
     if (!this.#isChosen(metadata) || silentTags.some((tag) => tags.includes(tag))) return;
     this.#calls.set(call, undefined);
     this.#makers.set(call, outerNode(metadata));
+    this.#places.set(call, innerPlace(metadata));
   }
 
   override handleLLMNewToken(
@@ -113,7 +127,9 @@ export class StreamedMessages extends BaseCallbackHandler {
     const namespace = metadata['langgraph_checkpoint_ns'] ?? metadata['checkpoint_ns'];
     const isNode = name !== undefined && name === metadata['langgraph_node'];
     if (!isNode || typeof namespace !== 'string' || !this.#isChosen(metadata)) return;
-    if (this.#options.isShared(namespace)) this.#nodes.set(run, outerNode(metadata));
+    if (!this.#options.isShared(namespace)) return;
+    this.#nodes.set(run, outerNode(metadata));
+    this.#places.set(run, innerPlace(metadata));
   }
 
   override handleChainEnd(output: unknown, run: string): void {
@@ -121,7 +137,8 @@ export class StreamedMessages extends BaseCallbackHandler {
     if (node === undefined) return;
     this.#nodes.delete(run);
     const { messagesKey } = this.#options;
-    if (messagesKey !== null) for (const message of messagesOf(output, messagesKey)) this.#add(message, node);
+    if (messagesKey !== null)
+      for (const message of messagesOf(output, messagesKey)) this.#add(message, { node, place: this.#places.get(run) });
   }
 
   override handleChainError(_error: unknown, run: string): void {
@@ -133,24 +150,25 @@ export class StreamedMessages extends BaseCallbackHandler {
   }
 
   /** Streams what a message of a node has beside the text of its model. */
-  #add(message: BaseMessage, node: string): void {
+  #add(message: BaseMessage, maker: Maker): void {
     const { role, content } = fromLangChain(message);
-    const draft = this.#draftOf(message, { role, node });
+    const draft = this.#draftOf(message, { role, ...maker });
     if (!draft || !message.text.startsWith(draft.text)) return;
     for (const chunk of chunksOf({ content }, draft.published())) draft.emit(chunk);
   }
 
-  #draftOf(message: BaseMessage, { role, node }: { readonly role: Role; readonly node: string }): Draft | undefined {
+  #draftOf(message: BaseMessage, { role, node, place }: Maker & { readonly role: Role }): Draft | undefined {
     const { id } = message;
     if (id === undefined) {
       const made = message.type === 'ai' ? this.#madeOf(message.text) : undefined;
-      const draft = made ?? new Draft(this.#options.openMessage(node, role));
+      const draft = made ?? new Draft(this.#options.openMessage(node, role, place));
       message._updateId(draft.opened.messageId);
       this.#drafts.set(draft.opened.messageId, draft);
       return draft;
     }
     const call = this.#answers.get(id);
     const draft = call === undefined ? this.#drafts.get(id) : this.#draft(id, call);
+    if (!draft && place) this.#options.noteInner?.(id, node, place);
     if (draft && this.#texts.get(draft.text) === id) this.#texts.delete(draft.text);
     return draft;
   }
@@ -170,10 +188,27 @@ export class StreamedMessages extends BaseCallbackHandler {
     const known = this.#drafts.get(id);
     if (known?.call === call) return known;
     if (known) this.#replaced.push(known);
-    const draft = new Draft(this.#options.openMessage(this.#makers.get(call) ?? ''), call);
+    const draft = new Draft(
+      this.#options.openMessage(this.#makers.get(call) ?? '', undefined, this.#places.get(call)),
+      call,
+    );
     this.#drafts.set(id, draft);
     return draft;
   }
+}
+
+/** The node that gave a message. */
+interface Maker {
+  readonly node: string;
+  readonly place: InnerPlace | undefined;
+}
+
+/** Where something runs within a sub-graph; `undefined` in the graph itself. */
+function innerPlace(metadata: Readonly<Record<string, unknown>>): InnerPlace | undefined {
+  const { langgraph_checkpoint_ns: namespace, langgraph_node: node } = metadata;
+  const parts = typeof namespace === 'string' ? namespace.split('|') : [];
+  if (parts.length < 2) return undefined;
+  return { ns: parts.slice(0, -1), node: String(node), of: parts.at(-1) ?? '' };
 }
 
 /** The node of the graph itself in which something runs: the first in the namespace of that. */

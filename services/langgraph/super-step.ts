@@ -5,11 +5,12 @@ import { failureOfCode, readable } from '@agent-workflow/graph/state/failure';
 import { hashOfJson, isLasting } from './channel-fields.ts';
 import { withSaver, type LangGraph } from './compiled.ts';
 import { fold, unfold } from './folded.ts';
+import { innerPart } from './inner-parts.ts';
 import { keptName, type Kept } from './kept.ts';
 import { plainData, withoutUndefined } from './plain-data.ts';
 import { pack, StateSaver, unpack } from './state-saver.ts';
 import { stepTasks } from './step-tasks.ts';
-import { StreamedMessages } from './streamed-messages.ts';
+import { StreamedMessages, type StreamedOptions } from './streamed-messages.ts';
 import { TracedRuns } from './traced-runs.ts';
 import { tracedCode } from '@agent-workflow/graph/trace/current-span';
 import { tasksField } from '@agent-workflow/protos/step-tasks';
@@ -44,7 +45,7 @@ export async function beginRun(adapted: Adapted, thread: Thread, context: RunCon
   const opened = await open(adapted, thread, false);
   const { saver, channels } = opened;
   saver.begin(channels, { triggers: triggersOf(adapted.graph), lasts: (name) => isLasting(adapted.graph, name) });
-  await drive(opened, null, context);
+  await drive(opened, null, { context });
   const { channel } = opened;
   const state = await opened.graph.getState(configOf(context));
   const { ids, messages: before } = channel;
@@ -61,13 +62,18 @@ export async function runSuperStep(adapted: Adapted, thread: Thread, context: St
   const { graph, saver, channel } = opened;
   const { nodes, answers } = context;
   const openers = new Map<string, string>();
+  const nsOf = placesIn(thread.kept?.tasks);
+  const noteInner: StreamedOptions['noteInner'] = (id, node, place) =>
+    context.inner?.(ownNode(node, nodes), { message: id, ...place, ns: nsOf(place.ns) });
   const stream = new StreamedMessages({
-    openMessage: (node, role) => {
+    openMessage: (node, role, place) => {
       const maker = nodes.includes(node) ? node : (nodes[0] ?? '');
       const message = context.openMessage(maker, role);
       openers.set(message.messageId, maker);
+      if (place) noteInner(message.messageId, maker, place);
       return message;
     },
+    noteInner,
     messagesKey: adapted.messagesKey,
     nodes: adapted.streamedNodes,
     isShared: adapted.isShared,
@@ -75,7 +81,8 @@ export async function runSuperStep(adapted: Adapted, thread: Thread, context: St
   const isAnswer = Object.keys(answers).length > 0;
   saver.isAnswered = isAnswer;
   const earlier = saver.returned();
-  const tasks = await drive(opened, isAnswer ? new Command({ resume: plainData(answers) }) : null, context, stream);
+  const input = isAnswer ? new Command({ resume: plainData(answers) }) : null;
+  const tasks = await drive(opened, input, { context, stream, nsOf });
   const asked = saver.questions();
   const after = messagesOf(saver, adapted.messagesKey);
   const state = await graph.getState(configOf(context));
@@ -245,6 +252,37 @@ function byNodes({ nodes, makers, values, update }: Made): StepOutcome['updates'
 const ownNode = (node: string | undefined, nodes: readonly string[]): string =>
   node !== undefined && nodes.includes(node) ? node : (nodes[0] ?? '');
 
+/** Of a namespace: the node of the graph and the place of its task among those of the node, then what LangGraph calls those within. */
+type Namespace = readonly (string | readonly [node: string, index: number])[];
+
+/** Puts the place of a task of the graph into a namespace of LangGraph. Tasks that were not to come next are counted as they are met. */
+function placesIn(tasks: Kept['tasks'] = []): (namespace: readonly string[]) => Namespace {
+  const known = new Map<string, readonly [node: string, index: number]>();
+  const counts = new Map<string, number>();
+  const add = (id: string, node: string): readonly [node: string, index: number] => {
+    const index = counts.get(node) ?? 0;
+    counts.set(node, index + 1);
+    known.set(id, [node, index]);
+    return [node, index];
+  };
+  for (const [id, node] of tasks) add(id, node);
+  return ([first = '', ...inner]) => {
+    const end = first.lastIndexOf(':');
+    const id = first.slice(end + 1);
+    return [known.get(id) ?? add(id, first.slice(0, end)), ...inner];
+  };
+}
+
+/** The node of the step in which something goes on. */
+const outerOf = ([first]: Namespace, nodes: readonly string[]): string =>
+  ownNode(typeof first === 'object' ? first[0] : undefined, nodes);
+
+interface Driving {
+  readonly context: RunContext | StepContext;
+  readonly stream?: StreamedMessages;
+  readonly nsOf?: (namespace: readonly string[]) => Namespace;
+}
+
 /**
  * Runs LangGraph until it is to enter its next super-step: it stops before every node that it did not stop before already.
  * @returns the nodes of the tasks that ran.
@@ -252,8 +290,7 @@ const ownNode = (node: string | undefined, nodes: readonly string[]): string =>
 async function drive(
   { graph }: Opened,
   input: unknown,
-  context: RunContext | StepContext,
-  stream?: StreamedMessages,
+  { context, stream, nsOf }: Driving,
 ): Promise<ReadonlyMap<string, string>> {
   const tasks = new Map<string, string>();
   const code = tracedCode();
@@ -262,12 +299,18 @@ async function drive(
   const options = {
     ...configOf(context, step?.idempotencyKey),
     ...{ signal: context.signal, interruptBefore: '*', interruptAfter: [], durability: 'sync', subgraphs: true },
-    streamMode: ['custom', 'tasks'],
+    streamMode: step?.inner ? ['custom', 'tasks', 'values', 'updates'] : ['custom', 'tasks'],
     callbacks: [...(stream ? [stream] : []), ...(step ? [new ReportedUsage(step.usage)] : []), ...traced],
   };
   try {
     for await (const part of await graph.stream(input, options)) {
       const [namespace, mode, data] = part as readonly [namespace: readonly string[], mode: string, data: unknown];
+      if (namespace.length > 0 && step?.inner && nsOf) {
+        const part = innerPart(mode, data);
+        const ns = nsOf(namespace);
+        if (part !== undefined) step.inner(outerOf(ns, step.nodes), { ns, mode, data: part });
+        continue;
+      }
       if (mode === 'custom') step?.progress(step.nodes[0] ?? '', data);
       if (mode === 'tasks' && namespace.length === 0) tasks.set((data as Task).id, (data as Task).name);
     }

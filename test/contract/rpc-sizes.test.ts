@@ -154,6 +154,7 @@ const start: Whole<StartRequest> = {
     awaitEndMs: large,
     deletesThread: true,
     failsAtLimit: true,
+    streamsSubgraphs: true,
     goesOn: true,
     retryOf: id,
     priority: 9,

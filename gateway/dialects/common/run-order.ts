@@ -55,6 +55,8 @@ export interface RunOrder {
   readonly recursion_limit: number;
   /** Whether a run that reaches this limit fails; absent: it ends with what it has. */
   readonly fails_at_limit?: boolean;
+  /** Whether what goes on in sub-graphs is among its events. */
+  readonly streams_subgraphs?: boolean;
   readonly response_granularity?: Granularity;
   readonly tools?: readonly DeclaredTool[];
   readonly priority?: number;

@@ -91,6 +91,7 @@ export async function toStartRequest(
     ),
     recursionLimit: input.recursion_limit,
     ...(input.fails_at_limit === true && { failsAtLimit: true }),
+    ...(input.streams_subgraphs === true && { streamsSubgraphs: true }),
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
     // Without an id the thread is new; a repeated idempotent request gets the same id, at another replica too.

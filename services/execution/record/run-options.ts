@@ -13,6 +13,8 @@ export interface RunOptions {
   readonly recursionLimit: number;
   /** Whether the run fails where it reaches this limit; absent: it ends with what it has. */
   readonly failsAtLimit?: boolean;
+  /** Whether what goes on in sub-graphs is published. */
+  readonly streamsSubgraphs?: boolean;
   /** The answer to the questions of the thread's interrupted run; the key is absent when nothing is answered. */
   readonly resume?: unknown;
   /** The questions whose deadlines have begun the run, by id. Those without an answer in `resume` have no default. */
@@ -70,7 +72,7 @@ interface OptionsParts {
 export function toOptionsJson(request: StartRequest, { accepted, initialState }: OptionsParts): Uint8Array {
   const { configJson, contextJson, userJson, initialStateJson, resumeJson, breakpointsJson, tools, recursionLimit } =
     request;
-  const { requestJson, failsAtLimit = false } = request;
+  const { requestJson, failsAtLimit = false, streamsSubgraphs = false } = request;
   const parts: Uint8Array[] = [];
   let text = '{';
   const put = (name: string, json: Uint8Array | undefined): void => {
@@ -95,6 +97,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   }
   text += `],"recursionLimit":${String(recursionLimit)}`;
   if (failsAtLimit) text += ',"failsAtLimit":true';
+  if (streamsSubgraphs) text += ',"streamsSubgraphs":true';
   if (accepted) text += `,"accepted":${JSON.stringify(accepted)}`;
   if (request.goesOn === true) text += ',"goesOn":true';
   const rest = Buffer.from(`${text}}`);

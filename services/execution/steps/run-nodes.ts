@@ -108,6 +108,9 @@ export async function runNodes(
     },
     onProgress: (node, custom, branch) =>
       publishStatus(node, { status: 'progress', ...ofBranch(branch), custom }, custom),
+    ...(options.runOptions.streamsSubgraphs === true && {
+      onInner: (node: string, inner: unknown) => publishStatus(node, { status: 'subgraph', inner }, inner),
+    }),
     onHeld: (node, message) => {
       if (runContext.signal.aborted) return;
       const { message_id: messageId, role } = message;

@@ -35,6 +35,8 @@ export interface StepContext extends RunContext, Pick<NodeContext, 'step' | 'ide
     ...role: Parameters<NodeContext['openMessage']>
   ) => ReturnType<NodeContext['openMessage']>;
   readonly progress: (node: string, data: unknown) => void;
+  /** Publishes what goes on in a sub-graph of a node, as JSON; absent: nobody wants it. */
+  readonly inner?: ((node: string, data: unknown) => void) | undefined;
 }
 
 /**

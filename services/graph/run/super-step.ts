@@ -53,6 +53,8 @@ export interface Step {
   readonly onLate?: ((late: LateCall) => void) | undefined;
   /** Called with what a node or one of its tools publishes beside messages; `branch` as below. */
   readonly onProgress?: ((node: string, data: unknown, branch?: number) => void) | undefined;
+  /** Called with what goes on in a sub-graph of a node, by the code that runs nodes together; absent: nobody wants it. */
+  readonly onInner?: ((node: string, data: unknown) => void) | undefined;
   /**
    * Called with the tokens that a node or one of its tools reports, those of attempts that fail later included. The tokens of a branch or
    * a tool call whose result is on record are given again. What it throws reaches the code that reported.

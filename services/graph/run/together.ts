@@ -55,7 +55,7 @@ async function runAttempt(
   code: StepCode,
   { answers, key }: Pick<StepContext, 'answers'> & { readonly key: string },
 ): Promise<readonly NodeResult[]> {
-  const { nodes, run, state, span } = step;
+  const { nodes, run, state, span, onInner } = step;
   const life: Life = { isOver: false, hasReturned: false };
   const toBlock = (block: Block): Block => block;
   const emitted = new Map(
@@ -86,6 +86,11 @@ async function runAttempt(
     ...{ nodes, answers, step: step.number, idempotencyKey: key, usage: reports.usage },
     openMessage: (node, role) => emittedBy(node).openMessage(role),
     progress: (node, data) => progressIn(life, step, { node })(data),
+    ...(onInner && {
+      inner: (node: string, data: unknown) => {
+        if (!life.isOver && !run.signal.aborted) onInner(node, data);
+      },
+    }),
   };
   try {
     const { updates, questions } = await runTraced(span && { span, context: state.context }, () =>

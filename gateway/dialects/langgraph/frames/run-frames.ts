@@ -2,6 +2,7 @@ import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { taskIdOf } from '../ids/task-id.ts';
 import { createEventFrames } from './event-frames.ts';
 import type { Frame } from './frame.ts';
+import { createInnerFrames } from './inner-frames.ts';
 import { createMessageFrames } from './message-frames.ts';
 import type { Modes } from './modes.ts';
 import { createRunStory, failureIn, type RunRecord } from './run-story.ts';
@@ -21,7 +22,12 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
   const about = { created_by: 'system', graph_id: graphId, assistant_id: assistantId, run_attempt: 1 };
   const metadata = { ...about, thread_id: threadId, run_id: runId };
   const taskId = (step: number, node: string, index?: number): string => taskIdOf(runId, String(step), node, index);
-  const metadataOf = createMetadata(metadata, taskId);
+  const ofNode = createMetadata(metadata, taskId);
+  const inner = createInnerFrames({ modes, taskId, metadata });
+  const metadataOf = (event: RunEvent): string => {
+    const place = inner.placeOf(event);
+    return place ? JSON.stringify(place.metadata) : ofNode(event);
+  };
   const ids = { run_id: runId, thread_id: threadId, graph_id: graphId, assistant_id: assistantId };
   const steps = createStepFrames({ modes, ids, taskId, metadata: JSON.stringify(metadata) });
   const messages = createMessageFrames(modes, metadataOf);
@@ -46,7 +52,14 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
         ...steps.ended(change, place, values),
         ...(events ? deltasOf(change).flatMap(({ node, json }) => events.completed({ ...event, node }, json)) : []),
       ],
-      message: (event) => [...messages(event), ...(events ? events.message(event) : [])],
+      inner: inner.inner,
+      message: (event) => {
+        const place = inner.placeOf(event);
+        const frames = messages(event).map((frame) =>
+          place ? { ...frame, name: `${frame.name}|${place.namespace}` } : frame,
+        );
+        return [...frames, ...(events ? events.message(event) : [])];
+      },
       finished: (event, { asked, step }, values) => [
         ...(asked ? steps.asked(asked, { ...step, at: event.at }, values) : []),
         ...(events ? [events.ended(event, values?.text() ?? 'null')] : []),

@@ -7,6 +7,7 @@ import { jsonText } from '../../../http/json.ts';
 import { fromEventError } from '../out/error.ts';
 import type { Beginning } from './beginning.ts';
 import { growingValues, type GrowingValues } from './growing-values.ts';
+import type { Inner } from './inner-frames.ts';
 import { fieldsIn, type Asked, type StepChange } from './step-frames.ts';
 import type { StepPlace } from './step-place.ts';
 import { tasksOfNodes, type PlacedTask } from '../out/step-tasks.ts';
@@ -47,6 +48,7 @@ interface FrameMaker<F> {
   readonly started: (event: RunEvent, task: PlacedTask, values: GrowingValues | undefined) => F[];
   /** What a node reports, as JSON. */
   readonly reported: (event: RunEvent, json: string) => F[];
+  readonly inner: (event: RunEvent, inner: Inner) => F[];
   readonly ended: (
     event: RunEvent,
     change: StepChange,
@@ -65,6 +67,7 @@ interface Progress {
   readonly step: number;
   readonly status: string;
   readonly custom?: unknown;
+  readonly inner?: Inner;
 }
 
 /** A step whose last node has completed. Whether it asked instead is known with the next event. */
@@ -130,7 +133,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
   };
 
   const advance = (event: RunEvent): F[] => {
-    const { node, step, status, custom } = JSON.parse(jsonText(event.data)) as Progress;
+    const { node, step, status, custom, inner } = JSON.parse(jsonText(event.data)) as Progress;
     switch (status) {
       case 'started':
         underWay = step;
@@ -141,6 +144,8 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
           .flatMap((task) => maker.started(event, task, values));
       case 'progress':
         return maker.reported(event, JSON.stringify(custom ?? null));
+      case 'subgraph':
+        return inner ? maker.inner(event, inner) : [];
       case 'completed':
         open.delete(node);
         ended ??= event.tasks === undefined ? undefined : (JSON.parse(event.tasks) as StepTasks);

@@ -42,6 +42,7 @@ export function toRunOrder(body: RunInput, place: Place): RunOrder {
     ...(body.context && { context: body.context }),
     recursion_limit: typeof own === 'number' ? own : (place.recursionLimit ?? usualLimit),
     fails_at_limit: true,
+    ...(body.stream_subgraphs === true && { streams_subgraphs: true }),
     response_granularity: 'full',
     ...(body.interrupt_before !== undefined && { interrupt_before: body.interrupt_before }),
     ...(body.interrupt_after !== undefined && { interrupt_after: body.interrupt_after }),

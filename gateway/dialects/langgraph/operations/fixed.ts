@@ -4,8 +4,6 @@ export const fixed: Readonly<Record<string, string>> = {
   checkpoint_during: 'Each step is on record before its result is sent, always',
   stream_resumable: 'Every stream goes on after any of its ids',
   strict_resume: 'An answer to a question that is not open is refused, always',
-  stream_subgraphs:
-    'The steps of a sub-graph are one node of the graph that holds it: their chunks are sent, their updates and values are not',
   wait: 'The reply to a cancellation comes when the run has stopped',
   reason: 'Why a run was cancelled is not kept',
 };

@@ -101,6 +101,7 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
         ...(wants('tasks') ? ofTasks(event, tasks.ended(change, undefined, undefined)) : []),
         ...state(event, place, values),
       ],
+      inner: () => [],
       message: (event) => [
         ...(messages?.(event).map((data) => frame('messages', event, data)) ?? []),
         ...(tools?.(event).map((data) => frame('tools', event, data)) ?? []),

@@ -157,6 +157,7 @@ const webhookOf = (run: Shown): Shown | undefined => run['webhook'] as Shown | u
 function shownRun({
   kept_request: _kept,
   fails_at_limit: _fails,
+  streams_subgraphs: _streams,
   goes_on: _goes,
   thread_marks: _marks,
   ...run

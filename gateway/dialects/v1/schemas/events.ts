@@ -58,7 +58,7 @@ export const eventForms: Readonly<Record<EventKind | ExtraKind, EventForm>> = {
   },
   on_chain_start: { data: 'An empty object.', example: {} },
   on_chain_stream: {
-    data: 'An object with `node`, `step`, `status`, and `branch` where the node runs in several. `status` is `started`, `completed`, `restarted` with `attempt` (messages of this step that have not ended are void; after a failure of the node, or with `takeover: true` because its worker was lost; `attempt` is then how often workers have taken the run since its record last went on, else the number of the attempt at the node), `sleeping` with `wake_at`, or `progress` with `custom`, which is what the node published.',
+    data: 'An object with `node`, `step`, `status`, and `branch` where the node runs in several. `status` is `started`, `completed`, `restarted` with `attempt` (messages of this step that have not ended are void; after a failure of the node, or with `takeover: true` because its worker was lost; `attempt` is then how often workers have taken the run since its record last went on, else the number of the attempt at the node), `sleeping` with `wake_at`, `progress` with `custom`, which is what the node published, or `subgraph` with `inner`, what goes on in a sub-graph, where the run was started below `/langgraph` with `stream_subgraphs`.',
     example: { node: 'agent', step: 1, status: 'started' },
   },
   messages_chunk: {
