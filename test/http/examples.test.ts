@@ -108,6 +108,11 @@ async function prepare(): Promise<Readonly<Record<string, string>>> {
     ...{ agent: 'default', name: 'Brief', metadata: { team: 'support' } },
     ...{ config: { tone: 'brief' }, context: { locale: 'en' } },
   });
+  // An owner has a hundred triggers at most, and each example is tried with its own.
+  const before = (await send('GET', '/v1/triggers')).body.data as {
+    readonly triggers: readonly { trigger_id: string }[];
+  };
+  for (const { trigger_id: id } of before.triggers) await send('DELETE', `/v1/triggers/${id}`);
   const trigger = await send('POST', '/v1/triggers', {
     ...{ format: 'github', name: 'Pull requests', events: ['pull_request'], secret: signingSecret },
     ...{ message: 'Review the pull request of the event.', config: { agent: 'default' } },
