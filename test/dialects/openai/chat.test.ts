@@ -57,6 +57,16 @@ test('a stream begins with the role, ends with a reason, and counts tokens only 
   t.true(counted.slice(0, -1).every(({ usage }) => usage === null));
 });
 
+test('the tokens of all models that the agent asked are counted', async (t) => {
+  const given = { model: 'reporting', messages: [user('hello')] };
+  const { usage } = await service.client().chat.completions.create(given);
+  t.like(usage, { prompt_tokens: 125, completion_tokens: 13, total_tokens: 138 });
+  const response = await service.client().responses.create({ model: 'reporting', input: 'hello' });
+  t.like(response.usage, { input_tokens: 125, output_tokens: 13, total_tokens: 138 });
+  const counted = await chunksOf({ ...given, stream_options: { include_usage: true } });
+  t.deepEqual(counted.at(-1)?.usage, usage);
+});
+
 test('a stream is text after data lines, and ends with [DONE]', async (t) => {
   const reply = await fetch(`${service.url()}/openai/v1/chat/completions`, {
     method: 'POST',

@@ -68,6 +68,20 @@ test('without the dialect its paths are absent, and in the words of the service'
   t.like(await reply.json(), { error: { code: 'RESOURCE_NOT_FOUND' } });
 });
 
+test('a stream takes one of the streams that a caller may have, whichever path it is on', async (t) => {
+  await using service = await openEmbedded('recorded', { MAX_STREAMS_PER_PRINCIPAL: '1' });
+  const client = new OpenAI({ baseURL: `${service.url}/openai/v1`, apiKey: 'none', maxRetries: 0 });
+  const slow = { model: 'default', messages: [user('slow')], stream: true as const };
+  const controller = new AbortController();
+  await client.chat.completions.create(slow, { signal: controller.signal });
+  const refused = { instanceOf: OpenAI.RateLimitError };
+  const error = await t.throwsAsync(client.chat.completions.create(slow), refused);
+  t.like(error, { type: 'rate_limit_error', code: 'rate_limit_exceeded' });
+  await t.throwsAsync(client.responses.create({ model: 'default', input: 'hello', stream: true }), refused);
+  t.truthy((await client.chat.completions.create({ model: 'default', messages: [user('hello')] })).id);
+  controller.abort();
+});
+
 test('a request that comes again with its key is one run, and gets the same reply', async (t) => {
   await using service = await openEmbedded('obedient');
   const client = new OpenAI({ baseURL: `${service.url}/openai/v1`, apiKey: 'none', maxRetries: 0 });

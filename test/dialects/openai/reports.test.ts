@@ -158,6 +158,18 @@ for (const [what, more] of Object.entries({
     t.true(text.includes('"text":"you said hello"'), text);
   });
 
+test('JSON inside a text of the body has the bounds of the body', async (t) => {
+  const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+  const call = { id: 'c', type: 'function', function: { name: 'look', arguments: deep } };
+  const messages = [user('a'), { role: 'assistant', tool_calls: [call] }, user('hello')];
+  const chat = await post('/chat/completions', { model: 'obedient', messages });
+  t.is(chat.status, 400, chat.text);
+  const item = { type: 'function_call', call_id: 'c', name: 'look', arguments: deep };
+  t.is((await post('/responses', { model: 'obedient', input: [item] })).status, 400);
+  const answer = { role: 'tool', tool_call_id: 'c', content: deep };
+  t.is((await post('/chat/completions', { model: 'obedient', messages: [user('hello'), answer] })).status, 400);
+});
+
 test('an error is an object also for a body that is no JSON, a path that is none, and a method that is not there', async (t) => {
   const send = (path: string, init: RequestInit) => fetch(`${service.url()}/openai/v1${path}`, init);
   const json = { 'content-type': 'application/json' };

@@ -12,7 +12,7 @@ interface OpenaiService {
 }
 
 const agents = Object.fromEntries(
-  ['obedient', 'recorded', 'thinking', 'working', 'chatting', 'typing', 'configured'].map((name) => [
+  ['obedient', 'recorded', 'thinking', 'working', 'chatting', 'typing', 'configured', 'reporting'].map((name) => [
     name,
     agentAt(name),
   ]),
