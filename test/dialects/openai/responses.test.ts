@@ -136,6 +136,37 @@ test('functions of the caller are called and answered, by the response before or
   ]);
 });
 
+test('a result that comes without its conversation goes on in it, and takes nothing of it away', async (t) => {
+  const client = service.client();
+  const { id } = await client.conversations.create({});
+  const asked = await client.responses.create({
+    model: 'obedient',
+    input: 'call look',
+    tools: [camera],
+    conversation: id,
+  });
+  const call = callIn(t, asked);
+  const answered = await client.chat.completions.create({
+    model: 'obedient',
+    messages: [
+      { role: 'user', content: 'call look' },
+      {
+        role: 'assistant',
+        tool_calls: [{ id: call.call_id, type: 'function', function: { name: 'look', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: call.call_id, content: 'a cat' },
+    ],
+  });
+  t.is(answered.choices[0]?.message.content, 'thank you');
+  const run = answered.id.slice('chatcmpl-'.length).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  const reply = await fetch(`${service.url()}/v1/runs/${run}`);
+  const { data } = (await reply.json()) as { data: { thread_id: string; resumes: string } };
+  t.is(`conv_${data.thread_id.replaceAll('-', '')}`, id);
+  const items = [];
+  for await (const item of client.conversations.items.list(id, { order: 'asc' })) items.push(item.type);
+  t.deepEqual(items, ['message', 'function_call', 'function_call_output', 'message']);
+});
+
 test('a question is a function call, and its output the answer', async (t) => {
   const client = service.client();
   const asked = await client.responses.create({ model: 'recorded', input: 'ask' });

@@ -2,7 +2,6 @@ import type { RunOrder } from '../../common/run-order.ts';
 import { unsupported } from '../replies/refusal.ts';
 import { ChatCompletion, type ChatInput } from '../schemas/chat.ts';
 import { chatSettings } from '../schemas/common.ts';
-import { threadIn } from './named.ts';
 import { outputSchemaOf } from './output-schema.ts';
 import { refuseGiven, refuseTier, refuseUnknown, settingsOf } from './settings.ts';
 import { toTools } from './tools.ts';
@@ -34,9 +33,6 @@ export function toChatOrder(input: ChatInput): ChatOrder {
     },
   };
 }
-
-/** Whether a completion leaves no thread behind. */
-export const isStateless = ({ metadata }: ChatInput): boolean => threadIn(metadata) === undefined;
 
 function refuseUnable(input: ChatInput): void {
   if (input.n !== undefined && input.n !== 1) throw unsupported(['n'], 'a run has one answer');

@@ -6,7 +6,7 @@ import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
 import { createChatFrames } from '../frames/chat-frames.ts';
-import { isStateless, toChatOrder } from '../in/chat-order.ts';
+import { toChatOrder } from '../in/chat-order.ts';
 import { threadIn } from '../in/named.ts';
 import { fromChat } from '../messages/from-chat.ts';
 import { toChatCompletion } from '../out/chat-completion.ts';
@@ -36,16 +36,21 @@ async function orderOf(request: Request, services: Services): Promise<RunOrder> 
   const { input, idempotency } = request;
   const { config, ...order } = toChatOrder(input);
   await refuseUnknownModel(input.model, request, services);
-  const { threadId, ...given } = await placeOf(request, fromChat(input.messages), threadIn(input.metadata), services);
+  const { threadId, isKept, ...given } = await placeOf(
+    request,
+    fromChat(input.messages),
+    threadIn(input.metadata),
+    services,
+  );
   return {
     ...order,
     ...given,
     config: {
       ...config,
       ...(threadId !== undefined && { thread_id: threadId }),
-      ...(isStateless(input) && unkept),
+      ...(!isKept && unkept),
       // A caller with a key comes again for the same run.
-      on_disconnect: isStateless(input) && idempotency.onceKey === undefined ? 'cancel' : 'continue',
+      on_disconnect: isKept || idempotency.onceKey !== undefined ? 'continue' : 'cancel',
     },
   };
 }

@@ -4,12 +4,15 @@ import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { Services } from '../../common/services.ts';
+import { unkept } from './kept.ts';
 import { addedBy, pendingIn, toGiven, type ReadMessage } from '../messages/conversation.ts';
 
 /** The thread of a run, and what it gets of a conversation. */
 export interface Place extends Pick<RunOrder, 'messages' | 'resume'> {
   /** Absent: a thread of its own. */
   readonly threadId?: string;
+  /** Whether the thread stays when the run has ended. */
+  readonly isKept: boolean;
 }
 
 type Request = Pick<EndpointRequest, 'owner' | 'call' | 'newId'>;
@@ -29,14 +32,24 @@ export async function placeOf(
   const pending = pendingIn(messages);
   const waiting = pending && (await waitingRun(request, pending.runId, { threads }));
   if (waiting && (threadId === undefined || threadId === waiting.threadId))
-    return { threadId: waiting.threadId, ...toGiven(addedBy(messages), true) };
-  if (threadId === undefined) return toGiven(messages, false);
+    return { ...(await keptOf(request, waiting, { threads })), ...toGiven(addedBy(messages), true) };
+  if (threadId === undefined) return { isKept: false, ...toGiven(messages, false) };
   const { owner, call } = request;
   const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
   const added = thread ? addedBy(messages) : messages;
   if (added.length === 0)
     throw invalidAt(['body', 'messages'], 'must end with a message that the thread does not have');
-  return { threadId, ...toGiven(added, false) };
+  return { threadId, isKept: true, ...toGiven(added, false) };
+}
+
+/** The thread of a run that waits. One that was made for its run alone has the time of those to live. */
+async function keptOf(
+  { owner, call }: Request,
+  { threadId }: Run,
+  { threads }: Threads,
+): Promise<Pick<Place, 'threadId' | 'isKept'>> {
+  const { ttlSeconds } = await threads.getThread({ owner, threadId }, call());
+  return { threadId, isKept: ttlSeconds !== unkept.ttl };
 }
 
 /** The run, if it waits for an answer still, or for the one that this request has given at an earlier attempt. */

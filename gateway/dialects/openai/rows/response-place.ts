@@ -28,7 +28,7 @@ export async function placeOfResponse(
       : await threadAfter(request, previous, services);
   const pending = pendingIn(messages);
   const waiting = pending && (await waitingRun(request, pending.runId, services));
-  return { threadId, ...toGiven(messages, waiting?.threadId === threadId) };
+  return { threadId, isKept: true, ...toGiven(messages, waiting?.threadId === threadId) };
 }
 
 async function conversationThread(

@@ -75,7 +75,8 @@ async function orderOf(request: Request, services: Services): Promise<{ order: R
   if (model === undefined) throw refusalWith('Invalid', 'missing_required_parameter', 'model is required', ['model']);
   await refuseUnknownModel(model, request, services);
   const messages = fromItems(input.input);
-  const { threadId, messages: given = [], ...more } = await placeOfResponse(request, messages, services);
+  const place = await placeOfResponse(request, messages, services);
+  const { threadId, messages: given = [], isKept: hasThread, ...more } = place;
   const isKept = input.store !== false;
   const { instructions } = input;
   const all = [
@@ -84,7 +85,6 @@ async function orderOf(request: Request, services: Services): Promise<{ order: R
   ];
   if (all.length === 0 && more.resume === undefined)
     throw refusalWith('Invalid', 'missing_required_parameter', 'input is required', ['input']);
-  const goesOn = threadId !== undefined && (input.previous_response_id ?? input.conversation) !== undefined;
   return {
     isKept,
     order: {
@@ -96,7 +96,7 @@ async function orderOf(request: Request, services: Services): Promise<{ order: R
         ...config,
         agent: model,
         ...(threadId !== undefined && { thread_id: threadId }),
-        ...(!isKept && !goesOn && unkept),
+        ...(!isKept && !hasThread && unkept),
         on_disconnect: isKept || idempotency.onceKey !== undefined ? 'continue' : 'cancel',
       },
     },
