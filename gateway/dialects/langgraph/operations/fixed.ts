@@ -4,6 +4,7 @@ export const fixed: Readonly<Record<string, string>> = {
   checkpoint_during: 'Each step is on record before its result is sent, always',
   stream_resumable: 'Every stream goes on after any of its ids',
   strict_resume: 'An answer to a question that is not open is refused, always',
+  subgraphs: 'A task whose sub-graph asks has its question, and no `state` of that sub-graph',
   wait: 'The reply to a cancellation comes when the run has stopped',
   reason: 'Why a run was cancelled is not kept',
 };
