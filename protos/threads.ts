@@ -1577,6 +1577,10 @@ export interface WriteStateRequest {
   readonly attemptId?: string;
   /** Whether a write of nothing makes no version of its own. */
   readonly skipsNothing?: boolean;
+  /** Ids of messages that leave the context, and stay in the log. */
+  readonly removedFromContext?: readonly string[];
+  /** Whether the thread waits for nothing more: its open questions are dropped, and no node comes next. */
+  readonly settles?: boolean;
 }
 
 export interface ClearStateRequest {

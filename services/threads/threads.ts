@@ -217,7 +217,8 @@ function createStateCalls({ store, states, texts, changing, references, now }: S
 
     writeState: async (request) => {
       const key = keyOf(request);
-      const reads = { messages: idsOf(request.messages), fields: Object.keys(request.fields) };
+      const messages = [...idsOf(request.messages), ...(request.removedFromContext ?? [])];
+      const reads = { messages, fields: Object.keys(request.fields) };
       const toKept = ({ head }: { readonly head: Head }): number => head.version;
       const outcome = await references.withRequest(key, request.messages, () =>
         changing.changeOnRequest({ key, reads, method: 'writeState', request, toKept }, (snapshot) =>

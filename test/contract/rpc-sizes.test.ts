@@ -120,6 +120,7 @@ const commit: Whole<CommitStepRequest> = {
 
 const write: Whole<WriteStateRequest> = {
   ...{ owner: name, threadId: id, expectedVersion: large, skipsNothing: true, onceKey: id, attemptId: id },
+  ...{ removedFromContext: ids, settles: true },
   fields: { ['x'.repeat(256)]: json(sizes.state) },
   messages: input,
 };

@@ -1,8 +1,9 @@
-import { conflict, isServiceError, type ServiceError } from '@agent-workflow/kit/errors';
+import { conflict, invalid, isServiceError, type ServiceError } from '@agent-workflow/kit/errors';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
+import type { Message } from '@agent-workflow/protos/message';
 import type { State, StateCalls } from '@agent-workflow/protos/threads';
 import type { KnownAgents } from '../record/known-agents.ts';
 import { fromJson } from '../record/json.ts';
@@ -27,7 +28,8 @@ export function createStateWriter(
   const oneAtATime = createKeyedLock();
 
   const write = async (request: UpdateStateRequest, call: Call): Promise<State> => {
-    const { owner, threadId, stateJson: _, expectedVersion, replaces = false, ...naming } = request;
+    const { owner, threadId, stateJson: _, expectedVersion, replaces = false, ...rest } = request;
+    const { removedFromContext: given = [], ...naming } = rest;
     const current = await threads.getState({ owner, threadId }, call);
     if (expectedVersion !== undefined && expectedVersion !== current.version) throw movedOn(request);
     const agent = await agentNamed(known, current.agent, { thread: { owner, threadId } });
@@ -38,7 +40,16 @@ export function createStateWriter(
     const { fields, messages } = replaces
       ? { fields: await applyReplacement(change), messages: [] }
       : await applyUpdate(change);
-    const write = { owner, threadId, expectedVersion: current.version, fields, messages, ...naming };
+    const removedFromContext = removedIds(given, current);
+    const write = {
+      owner,
+      threadId,
+      expectedVersion: current.version,
+      fields,
+      messages,
+      removedFromContext,
+      ...naming,
+    };
     return withFields(
       threads.writeState({ ...write, skipsNothing: replaces }, call),
       messageField(['state', 'context'], messages.length, false),
@@ -50,9 +61,10 @@ export function createStateWriter(
    * @throws Conflict when there was no such call.
    */
   const writtenBefore = async (
-    { owner, threadId, stateJson: _, expectedVersion: _version, replaces: _how, ...naming }: UpdateStateRequest,
+    { owner, threadId, stateJson: _, expectedVersion: _version, replaces: _how, ...rest }: UpdateStateRequest,
     call: Call,
   ): Promise<State> => {
+    const { removedFromContext: _removed, settles: _settles, ...naming } = rest;
     const nothing = { expectedVersion: noVersion, fields: {}, messages: [] };
     return threads.writeState({ owner, threadId, ...nothing, ...naming }, call);
   };
@@ -72,6 +84,19 @@ export function createStateWriter(
   return (request, call) =>
     oneAtATime(JSON.stringify([request.owner, request.threadId]), () => writeInTurn(request, call));
 }
+
+/** The messages that leave the context. @throws Invalid naming one that is not part of it */
+function removedIds(given: readonly string[], { contextJson }: State): readonly string[] {
+  if (given.length === 0) return given;
+  const ids = (fromJson(contextJson) as readonly Message[]).map(({ message_id: id }) => id);
+  if (given.includes(allMessages)) return ids;
+  const known = new Set(ids);
+  const absent = given.find((id) => !known.has(id));
+  if (absent === undefined) return given;
+  throw invalid(['state', 'context'], `has no message "${absent}" to remove`, 'value_error');
+}
+
+const allMessages = '__remove_all__';
 
 const movedOn = ({ threadId, expectedVersion }: UpdateStateRequest): ServiceError =>
   conflict(`thread "${threadId}" has moved on from checkpoint "${String(expectedVersion)}": read its state again`);

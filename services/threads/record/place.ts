@@ -1,6 +1,7 @@
 import type { Message } from '@agent-workflow/protos/message';
 import { keepProviderData, mayHoldProviderData } from '@agent-workflow/protos/provider-data';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
+import type { Snapshot } from '../ports/changes.ts';
 import type { LogEntry } from '../ports/record.ts';
 import { fromJson, toJson } from './json.ts';
 
@@ -39,3 +40,14 @@ export const rejoins = (
   messages: readonly { readonly messageId: string }[],
   known: ReadonlyMap<string, { readonly inContext: boolean }>,
 ): boolean => known.size > 0 && messages.some(({ messageId }) => known.get(messageId)?.inContext === false);
+
+/** Places of the messages that leave the context: those that are part of it, or are put there by this very step. */
+export function leaving(
+  ids: readonly string[],
+  messages: readonly LogEntry[],
+  known: Snapshot['entries'],
+): readonly number[] {
+  if (ids.length === 0) return ids as readonly never[];
+  const put = new Map(messages.map(({ messageId, position }) => [messageId, position]));
+  return ids.flatMap((id) => put.get(id) ?? (known.get(id)?.inContext ? (known.get(id)?.position ?? []) : []));
+}

@@ -14,7 +14,7 @@ import type {
 import { spansBytes, stepContentBytes } from '@agent-workflow/protos/run-trace';
 import { heldMessages, withoutDeadlines } from '@agent-workflow/protos/progress';
 import type { Decision, Snapshot, Change } from '../ports/changes.ts';
-import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
+import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import { refuseMessages, refuseStep } from '../record/bounds.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { hasRoomFor, refuseLargeChange, withCheckpoint } from '../history/undo.ts';
@@ -23,7 +23,7 @@ import type { RefuseUnfit } from '../agents/declared-fields.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fixNextRevision, isOfRetired, servedRun, committedIterations, type Serving } from './revision.ts';
 import { endedRetry, leftByCommit, leftByEnd, leftByStop } from './retry.ts';
-import { placeMessages, rejoins } from '../record/place.ts';
+import { leaving, placeMessages, rejoins } from '../record/place.ts';
 import { withoutShownDeadlines } from '../record/json.ts';
 import { isOpen } from '@agent-workflow/protos/lists';
 
@@ -151,13 +151,6 @@ function withTrace({ checkpoint, ...change }: Change, key: ThreadKey, trace: Ste
 
 /** What the two texts of a trace may hold beside spans and content. */
 const frameBytes = 64 * 1024;
-
-/** Places of the messages that leave the context: those that are part of it, or are put there by this very step. */
-function leaving(ids: readonly string[], messages: readonly LogEntry[], known: Snapshot['entries']): readonly number[] {
-  if (ids.length === 0) return ids as readonly never[];
-  const put = new Map(messages.map(({ messageId, position }) => [messageId, position]));
-  return ids.flatMap((id) => put.get(id) ?? (known.get(id)?.inContext ? (known.get(id)?.position ?? []) : []));
-}
 
 /** A run that fails before it began leaves what the interrupted one before it keeps. */
 function progressAfter(

@@ -6,7 +6,7 @@ import type { Head } from '../ports/record.ts';
 import { fromJson } from '../record/json.ts';
 import { refuseLargeChange, withCheckpoint } from '../history/undo.ts';
 import { refuseManyFields, refuseMessages, refuseSummary } from '../record/bounds.ts';
-import { placeMessages, withKnownData } from '../record/place.ts';
+import { leaving, placeMessages, withKnownData } from '../record/place.ts';
 import { refuseGrowth, type SizePlaces } from '../record/size.ts';
 
 // What the decisions about direct writes share: writes of fields, context and messages that no run makes.
@@ -68,16 +68,16 @@ export function decideWriteState(
   refuseMessages(request.messages, inStateWrite.messages);
   const given = withKnownData(request.messages, snapshot.entries);
   const { messages, nextPosition } = placeMessages(given, head.nextPosition, snapshot.entries);
-  const written: Head = {
-    ...withoutCalls(head, answersIn(request.messages)),
+  const removedFromContext = leaving(request.removedFromContext ?? [], messages, snapshot.entries);
+  const { interruptedRun: _, progress: _progress, ...settled } = head;
+  const after: Head = {
+    ...withoutCalls(request.settles ? { ...settled, next: [], openInterrupts: [] } : head, answersIn(request.messages)),
     version: head.version + 1,
     updatedAt: now,
     nextPosition,
   };
-  const change = withCheckpoint({ head: written, fields: request.fields, messages }, head, snapshot, {
-    ...directWrite,
-    at: now,
-  });
+  const written = { head: after, fields: request.fields, messages, removedFromContext };
+  const change = withCheckpoint(written, head, snapshot, { ...directWrite, at: now });
   refuseGrowth(head.size, change.head.size, inStateWrite);
   refuseLargeChange(change, request, inStateWrite.messages);
   return { change, reply: { head: change.head } };

@@ -63,8 +63,8 @@ test('each branch of a Send is a task of its own, and an update is what it retur
   );
   const history = await service.client().threads.getHistory<{ notes: string[] }>(id);
   t.deepEqual(
-    history.slice(0, 2).map(({ next }) => next),
-    [[], ['work', 'work', 'work']],
+    history.map(({ next }) => next),
+    [[], ['work', 'work', 'work'], ['plan'], ['__start__']],
   );
   t.deepEqual(history[0]?.values.notes, ['given', 'plan', 'a', 'b', 'c']);
 });

@@ -120,26 +120,10 @@ export const refused: readonly Refused[] = [
   {
     operations: ['POST /threads/{thread_id}/state'],
     parameter: 'as_node',
-    values: 'a node after which others come',
+    values: 'a node after which others come than those at which the thread waits',
     status: 422,
     why: 'No node runs by an update',
     example: { values: { answer: 'x' }, as_node: 'think' },
-  },
-  {
-    operations: ['POST /threads/{thread_id}/state'],
-    parameter: 'values.messages',
-    values: 'of type `remove`',
-    status: 422,
-    why: 'A message of a thread is deleted by itself, with `DELETE /v1/threads/{thread_id}/messages/{message_id}`',
-    example: { values: { messages: [{ type: 'remove', id: 'm1', content: '' }] } },
-  },
-  {
-    operations: ['POST /threads/{thread_id}/state'],
-    parameter: 'values',
-    values: '`null`',
-    status: 422,
-    why: 'No node runs by an update',
-    example: { values: null },
   },
   {
     operations: [

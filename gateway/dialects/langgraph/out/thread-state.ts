@@ -4,8 +4,10 @@ import type { RunError, Thread, ThreadCheckpoint } from '@agent-workflow/protos/
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import { taskIdOf } from '../ids/task-id.ts';
 import { isBranch, tasksOfNodes, writesText, type PlacedTask } from './step-tasks.ts';
+import { toConfig } from './assistant.ts';
 import { errorText, toError } from './error.ts';
 import { questionsIn, toInterrupt } from './interrupts.ts';
+import type { Started } from './kept-request.ts';
 import { shownTime } from './shown-time.ts';
 import { metadataOf } from './thread.ts';
 
@@ -31,22 +33,37 @@ export interface Placed {
   readonly before: string | undefined;
   /** The questions that were open then. */
   readonly interruptsJson?: string | undefined;
+  /** What the request of its run held. */
+  readonly started?: Started | undefined;
   /** Why the step behind it failed. */
   readonly failure?: RunError | undefined;
 }
 
-/** The metadata of a checkpoint. */
-export function metadataOfState({ thread, checkpoint }: Placed): JsonObject {
+/** The metadata of a checkpoint: of its run, what its request held, and scalars of its config. */
+export function metadataOfState({ thread, checkpoint, started }: Placed): JsonObject {
   const { metadataJson, runId, source, step } = checkpoint;
   return {
+    ...(started && scalarsOf(started)),
     ...metadataOf(thread),
+    ...(started && { ...started.body.metadata, assistant_id: started.assistantId }),
     ...(metadataJson && (JSON.parse(jsonText(metadataJson)) as JsonObject)),
-    ...(runId !== undefined && { run_id: runId }),
+    ...(runId !== undefined && { created_by: 'system', run_attempt: 1, run_id: runId }),
     thread_id: thread.threadId,
     source: sourceOf(source),
     step: step ?? -1,
     parents: {},
   };
+}
+
+const scalars: readonly string[] = ['string', 'number', 'boolean'];
+
+/** What is `configurable` and no object. */
+function scalarsOf({ config }: Started): JsonObject {
+  const { configurable = {} } = toConfig(config);
+  const entries = Object.entries(configurable as JsonObject);
+  return Object.fromEntries(
+    entries.filter(([name, value]) => scalars.includes(typeof value) && !name.startsWith('__')),
+  );
 }
 
 const checkpointOf = (threadId: string, id: string): JsonObject => ({

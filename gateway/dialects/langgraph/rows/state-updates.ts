@@ -1,11 +1,12 @@
 import { sizes } from '@agent-workflow/kit/sizes';
+import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { State } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
 import { boundedBytes } from '../../common/bounded.ts';
 import type { Services } from '../../common/services.ts';
-import { fromValues, isObject } from '../in/values.ts';
+import { fromUpdate, isObject } from '../in/values.ts';
 import type { UpdateInput } from '../schemas/threads.ts';
 
 interface Params {
@@ -21,42 +22,46 @@ interface Superstep {
 
 /** An update as the service makes it. */
 interface ReadUpdate {
-  readonly stateJson: Uint8Array;
+  readonly changes: Changes;
   readonly node: string | undefined;
   readonly loc: Loc;
 }
+
+/** What an update writes. */
+export type Changes = Pick<UpdateStateRequest, 'stateJson' | 'removedFromContext' | 'settles'>;
 
 /** Reads the updates of each step. @throws Invalid at the first that the service cannot make */
 export const readSupersteps = (steps: readonly Superstep[]): readonly ReadUpdate[] =>
   steps.flatMap(({ updates }, step) =>
     updates.map((update, index) => {
       const loc = ['body', 'supersteps', step, 'updates', index];
-      return { stateJson: readUpdate(update, loc), node: update.as_node, loc };
+      return { changes: readUpdate(update, loc), node: update.as_node, loc };
     }),
   );
 
 /** Writes updates in turn. What comes next is that of the last one. */
 export async function applyUpdates(request: Updating, updates: readonly ReadUpdate[], services: Calls): Promise<void> {
-  for (const [index, { stateJson, node, loc }] of updates.entries()) {
-    if (index === updates.length - 1) await refuseNode(request, node, services, loc);
+  for (const [index, { changes, node, loc }] of updates.entries()) {
+    if (index === updates.length - 1) await settling(request, { node }, services, loc);
     const { onceKey } = request.idempotency;
     const own = onceKey === undefined ? {} : { onceKey: `${onceKey}/${String(index)}` };
-    await applyUpdate({ ...request, idempotency: own }, { stateJson }, services);
+    await applyUpdate({ ...request, idempotency: own }, changes, services);
   }
 }
 
 /** The values of an update as they are written. @throws Invalid for one that the service cannot make: it is read before anything is changed */
-export function readUpdate({ values, command }: UpdateInput, loc: Loc): Uint8Array {
+export function readUpdate({ values, command }: UpdateInput, loc: Loc): Changes {
   const given = command === undefined ? values : updateIn(command, [...loc, 'command']);
-  const { messages, fields } = fromValues(given, [...loc, 'values']);
+  const { messages, fields, removed } = fromUpdate(given ?? {}, [...loc, 'values']);
   const state = { ...fields, ...(messages.length > 0 && { context: messages }) };
-  return boundedBytes(state, [...loc, 'values'], sizes.state);
+  const stateJson = boundedBytes(state, [...loc, 'values'], sizes.state);
+  return { stateJson, ...(removed.length > 0 && { removedFromContext: removed }) };
 }
 
 /** Passes values through the reducers of their fields. @throws Conflict where the thread has another version than is expected */
 export const applyUpdate = (
   { owner, params, idempotency, call }: Updating,
-  update: { readonly stateJson: Uint8Array; readonly expectedVersion?: number },
+  update: Changes & { readonly expectedVersion?: number },
   { execution }: Calls,
 ): Promise<State> => execution.updateState({ owner, threadId: params.thread_id, ...update, ...idempotency }, call());
 
@@ -68,29 +73,43 @@ function updateIn(command: Readonly<Record<string, unknown>>, loc: Loc): unknown
 
 interface Drawing {
   readonly nodes: readonly { readonly id: string }[];
-  readonly edges: readonly { readonly source: string; readonly target: string }[];
+  readonly edges: readonly { readonly source: string; readonly target: string; readonly conditional?: boolean }[];
 }
 
 const start = '__start__';
 const end = '__end__';
 
 /**
- * An update takes the place of a node here only where nothing comes after that: the next run begins at the start of the graph.
- * @throws Invalid for any other node
+ * What an update in the place of a node changes in what comes next: nothing, where that is what follows the node, or what the thread waits at;
+ * where nothing follows the node, the thread waits for nothing more.
+ * @throws Invalid for any other node: no node runs by an update
  */
-export async function refuseNode(
+export async function settling(
   { owner, params, call: begin }: Pick<Updating, 'owner' | 'params' | 'call'>,
-  node: string | undefined,
+  { node, checkpointId }: { readonly node: string | undefined; readonly checkpointId?: string | undefined },
   { threads, execution }: Calls,
   loc: Loc = ['body'],
-): Promise<void> {
-  if (node === undefined || node === start || node === end) return;
+): Promise<Pick<Changes, 'settles'>> {
+  if (node === undefined || node === start) return {};
+  if (node === end) return { settles: true };
   const call = begin();
-  const { agent } = await threads.getThread({ owner, threadId: params.thread_id }, call);
+  const { threadId, agent } = await threads.getThread({ owner, threadId: params.thread_id }, call);
   const { graphJson } = await execution.getGraph(agent === undefined ? {} : { agent }, call);
   const { nodes, edges } = JSON.parse(jsonText(graphJson)) as Drawing;
   const at = [...loc, 'as_node'];
   if (!nodes.some(({ id }) => id === node)) throw invalidAt(at, `the graph has no node "${node}"`.slice(0, 300));
-  if (edges.some(({ source, target }) => source === node && target !== end))
-    throw invalidAt(at, 'must be a node after which the graph ends, or __start__: no node runs by an update');
+  const own = edges.filter(({ source }) => source === node);
+  const following = new Set(own.map(({ target }) => target).filter((target) => target !== end));
+  if (following.size === 0) return { settles: true };
+  const checkpoint =
+    checkpointId === undefined
+      ? (await threads.listCheckpoints({ owner, threadId, limit: 1, offset: 0 }, call)).checkpoints[0]
+      : (await threads.getCheckpoint({ owner, threadId, checkpointId }, call)).checkpoint;
+  const next = new Set(checkpoint?.next);
+  const isNext = !own.some(({ conditional = false }) => conditional) && following.size === next.size;
+  if (isNext && [...following].every((target) => next.has(target))) return {};
+  throw invalidAt(
+    at,
+    'must be a node after which the graph ends, or comes where the thread waits, or __start__: no node runs by an update',
+  );
 }

@@ -1,12 +1,15 @@
 import { isServiceError, notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { createQuota } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
+import type { Message } from '@agent-workflow/protos/message';
 import type { State, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
+import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
 import { fieldDefaults } from '../../common/field-defaults.ts';
 import { metadataTest } from '../../common/metadata-filter.ts';
 import type { Services } from '../../common/services.ts';
+import { everyMessage } from '../in/values.ts';
 import { refuseNamespace, type NamedCheckpoint } from '../in/checkpoint.ts';
 import {
   emptyState,
@@ -16,13 +19,14 @@ import {
   updatedText,
   type Placed,
 } from '../out/thread-state.ts';
+import { fromKeptRequest, type Started } from '../out/kept-request.ts';
 import { shownCheckpoints, type ShownCheckpoint } from '../out/shown-checkpoints.ts';
 import { tasksIn, valuesText } from '../out/values.ts';
 import * as schemas from '../schemas/threads.ts';
 import { failedStep } from './failed-step.ts';
 import { firstNodes } from './first-nodes.ts';
 import { row } from './row.ts';
-import { applyUpdate, readUpdate, refuseNode } from './state-updates.ts';
+import { applyUpdate, readUpdate, settling, type Changes } from './state-updates.ts';
 import { noThread, threadMatch } from './threads.ts';
 
 const read = { resource: 'checkpointer', action: 'read' } as const;
@@ -40,6 +44,8 @@ interface Kept {
   readonly checkpoints: readonly ThreadCheckpoint[];
   /** As clients see them, the newest first. */
   readonly shown: readonly ShownCheckpoint[];
+  /** What the requests of runs held, as far as they were read. */
+  readonly requests: Map<string, Promise<Started | undefined>>;
 }
 
 /** A thread with its newest checkpoints. @throws NotFound */
@@ -50,7 +56,8 @@ async function readKept(request: Requested, threadId: string, services: Calls, l
     services.threads.listCheckpoints({ owner, threadId, limit, offset: 0 }, call()),
   ]);
   const shown = shownCheckpoints(checkpoints);
-  return { thread, checkpoints, shown, interruptsJson: interruptsJson && jsonText(interruptsJson) };
+  const questions = interruptsJson && jsonText(interruptsJson);
+  return { thread, checkpoints, shown, interruptsJson: questions, requests: new Map() };
 }
 
 /** So many hold the newest that is shown, and the one before it: what a run writes without a node is shown with the one before. */
@@ -62,7 +69,8 @@ async function placedAt(request: Requested, kept: Kept, index: number, services:
   const checkpoint = shown[index];
   if (!checkpoint) return undefined;
   const { before, isBegun = false } = checkpoint;
-  const placed = { thread, checkpoint, before };
+  const started = await startedBy(request, kept, checkpoint, services);
+  const placed = { thread, checkpoint, before, started };
   if (index === 0) {
     const failed = await failedStep(request, kept, services);
     if (failed) return { ...placed, checkpoint: { ...checkpoint, next: failed.next }, failure: failed.failure };
@@ -74,6 +82,23 @@ async function placedAt(request: Requested, kept: Kept, index: number, services:
   const { owner, call } = request;
   const run = await undefinedIfNotFound(services.threads.getRun({ owner, runId }, call()));
   return { ...placed, interruptsJson: run?.end?.interruptsJson };
+}
+
+/** What the request of the run held that made a checkpoint; it is read once for all checkpoints of the run. */
+function startedBy(
+  { owner, call }: Requested,
+  { requests }: Kept,
+  { runId }: ThreadCheckpoint,
+  { threads }: Calls,
+): Promise<Started | undefined> {
+  if (runId === undefined) return Promise.resolve(undefined);
+  const known = requests.get(runId);
+  if (known) return known;
+  const reading = threads.listRunRequests({ owner, runIds: [runId] }, call()).then(({ requests: [first] }) => {
+    return first?.requestJson && fromKeptRequest(JSON.parse(jsonText(first.requestJson)));
+  });
+  requests.set(runId, reading);
+  return reading;
 }
 
 /** The members of a state that a request asks for; all where it names none. */
@@ -193,19 +218,34 @@ const withOwnKey = ({ owner, params, call, idempotency: { onceKey } }: Updating)
  */
 async function updateAt(
   request: Updating,
-  { checkpointId, stateJson }: { readonly checkpointId: string; readonly stateJson: Uint8Array },
+  { checkpointId, changes }: { readonly checkpointId: string; readonly changes: Changes },
   services: Calls,
 ): Promise<State> {
   const { owner, params, idempotency, call } = request;
   const expectedVersion = Number(checkpointId);
   if (Number.isSafeInteger(expectedVersion)) {
-    const update = { stateJson, expectedVersion };
+    const update = { ...changes, expectedVersion };
     const written = await undefinedIfConflict(applyUpdate(withOwnKey(request), update, services));
     if (written) return written;
   }
+  await refuseAbsent(request, { checkpointId, changes }, services);
   const restore = { owner, threadId: params.thread_id, checkpointId, ...idempotency };
   const { version } = await services.threads.restoreThread(restore, call());
-  return applyUpdate(withOwnKey(request), { stateJson, expectedVersion: version }, services);
+  return applyUpdate(withOwnKey(request), { ...changes, expectedVersion: version }, services);
+}
+
+/** @throws Invalid for a message that is to be removed and was not there then, before the thread is brought back. */
+async function refuseAbsent(
+  { owner, params, call }: Updating,
+  { checkpointId, changes }: { readonly checkpointId: string; readonly changes: Changes },
+  { threads }: Calls,
+): Promise<void> {
+  const { removedFromContext: removed = [] } = changes;
+  if (removed.length === 0 || removed.includes(everyMessage)) return;
+  const { state } = await threads.getCheckpoint({ owner, threadId: params.thread_id, checkpointId }, call());
+  const known = new Set((JSON.parse(jsonText(state.contextJson)) as readonly Message[]).map((one) => one.message_id));
+  const absent = removed.find((id) => !known.has(id));
+  if (absent !== undefined) throw invalidAt(['body', 'values', 'messages'], `has no message "${absent}" to remove`);
 }
 
 async function undefinedIfConflict<T>(work: Promise<T>): Promise<T | undefined> {
@@ -228,14 +268,14 @@ const updateState = row({
   handle: async (request, services) => {
     const { params, input } = request;
     const threadId = params.thread_id;
-    const stateJson = readUpdate(input, ['body']);
+    const read = readUpdate(input, ['body']);
     refuseNamespace(input.checkpoint, ['body']);
-    await refuseNode(request, input.as_node, services);
     const checkpointId = input.checkpoint?.checkpoint_id ?? input.checkpoint_id;
+    const changes = { ...read, ...(await settling(request, { node: input.as_node, checkpointId }, services)) };
     const state =
       checkpointId === undefined
-        ? await applyUpdate(withOwnKey(request), { stateJson }, services)
-        : await updateAt(request, { checkpointId, stateJson }, services);
+        ? await applyUpdate(withOwnKey(request), changes, services)
+        : await updateAt(request, { checkpointId, changes }, services);
     return updatedText(threadId, state.version);
   },
 });
