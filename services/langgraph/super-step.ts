@@ -8,6 +8,7 @@ import { fold, unfold } from './folded.ts';
 import { innerPart } from './inner-parts.ts';
 import { keptName, type Kept } from './kept.ts';
 import { plainData, withoutUndefined } from './plain-data.ts';
+import { runConfigOf } from './run-config.ts';
 import { pack, StateSaver, unpack } from './state-saver.ts';
 import { stepTasks } from './step-tasks.ts';
 import { StreamedMessages, type StreamedOptions } from './streamed-messages.ts';
@@ -47,7 +48,7 @@ export async function beginRun(adapted: Adapted, thread: Thread, context: RunCon
   saver.begin(channels, { triggers: triggersOf(adapted.graph), lasts: (name) => isLasting(adapted.graph, name) });
   await drive(opened, null, { context });
   const { channel } = opened;
-  const state = await opened.graph.getState(configOf(context));
+  const state = await opened.graph.getState(runConfigOf(context));
   const { ids, messages: before } = channel;
   const same = { context: thread.messages, before, after: before, ids, pending: {}, streamed: [], isAsking: false };
   const update = updateOf({ ...same, inOrder: (messages) => messages });
@@ -85,7 +86,7 @@ export async function runSuperStep(adapted: Adapted, thread: Thread, context: St
   const tasks = await drive(opened, input, { context, stream, nsOf });
   const asked = saver.questions();
   const after = messagesOf(saver, adapted.messagesKey);
-  const state = await graph.getState(configOf(context));
+  const state = await graph.getState(runConfigOf(context));
   const names = new Map([...tasks, ...state.tasks.map(({ id, name }) => [id, name] as const)]);
   const makers = makersOf(opened, { nodes, names, openers });
   const update = updateOf({
@@ -297,7 +298,7 @@ async function drive(
   const traced = code ? [new TracedRuns(code, context.signal)] : [];
   const step = 'progress' in context ? context : undefined;
   const options = {
-    ...configOf(context, step?.idempotencyKey),
+    ...runConfigOf(context, step?.idempotencyKey),
     ...{ signal: context.signal, interruptBefore: '*', interruptAfter: [], durability: 'sync', subgraphs: true },
     streamMode: step?.inner ? ['custom', 'tasks', 'values', 'updates'] : ['custom', 'tasks'],
     callbacks: [...(stream ? [stream] : []), ...(step ? [new ReportedUsage(step.usage)] : []), ...traced],
@@ -326,19 +327,6 @@ async function drive(
 interface Task {
   readonly id: string;
   readonly name: string;
-}
-
-/** Keys by which LangGraph selects checkpoints and recognizes runs: a caller must not choose them. */
-const ownKeys = new Set([
-  ...['thread_id', 'run_id', 'checkpoint_id', 'checkpoint_ns', 'checkpoint_map'],
-  ...['user', 'idempotency_key'],
-]);
-
-function configOf({ config, context, threadId, user }: RunContext, idempotencyKey?: string): object {
-  const entries = Object.entries(config).filter(([name]) => !ownKeys.has(name) && !name.startsWith('__'));
-  const given = Object.fromEntries(entries);
-  const own = { user, thread_id: threadId, idempotency_key: idempotencyKey };
-  return { configurable: { ...given, ...own }, context: { ...given, ...context } };
 }
 
 type Started = Parameters<NonNullable<BaseCallbackHandler['handleChatModelStart']>>;

@@ -77,3 +77,15 @@ export const planning = fromLangGraph(
     .compile(),
   { messagesKey: null },
 );
+
+const Seen = Annotation.Root({ ...MessagesAnnotation.spec, seen: Annotation<Readonly<Record<string, unknown>>> });
+
+/** A graph that says what its node gets as `configurable`. */
+export const showing = fromLangGraph(
+  new StateGraph(Seen)
+    .addNode('show', (_state, { configurable = {} }) => ({
+      seen: Object.fromEntries(Object.entries(configurable).filter(([name]) => !name.startsWith('__'))),
+    }))
+    .addEdge(START, 'show')
+    .compile(),
+);

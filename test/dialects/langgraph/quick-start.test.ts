@@ -7,7 +7,12 @@ const exportOf = (name: string): string => agentAt('quick-start').replace(/:grap
 const service = serveLangGraph(
   test,
   {},
-  { [graphId]: exportOf('graph'), stopping: exportOf('stopping'), planning: exportOf('planning') },
+  {
+    [graphId]: exportOf('graph'),
+    stopping: exportOf('stopping'),
+    planning: exportOf('planning'),
+    showing: exportOf('showing'),
+  },
 );
 
 interface Values {
@@ -168,4 +173,30 @@ test('a graph is drawn as LangGraph draws it, with its sub-graphs, and shows the
   await t.throwsAsync(client.threads.updateState(id, { values: { topic: 'ants' }, asNode: 'plan' }), {
     message: /must be a node after which the graph ends/,
   });
+});
+
+test('a node gets what LangGraph Server gives it as configurable, and what its caller has given', async (t) => {
+  const client = service.client();
+  const { assistant_id: stored } = await client.assistants.create({
+    ...{ graphId: 'showing', config: { configurable: { tone: 'dry' } } },
+  });
+  const { thread_id: id } = await client.threads.create();
+  const config = { configurable: { colour: 'blue', thread_id: 'x', run_id: 'y' } };
+  for (const [assistant, more] of [
+    ['showing', {}],
+    [stored, { tone: 'dry' }],
+  ] as const) {
+    const { seen } = (await client.runs.wait(id, assistant, { input: human('x'), config })) as unknown as {
+      readonly seen: Readonly<Record<string, unknown>>;
+    };
+    const [run] = await client.runs.list(id);
+    const { checkpoint_ns: namespace, checkpoint_id: _c, checkpoint_map: _m, idempotency_key: _i, ...own } = seen;
+    t.deepEqual(own, {
+      ...{ ...more, colour: 'blue', thread_id: id, run_id: run?.run_id, graph_id: 'showing', user: {} },
+      ...{ assistant_id: run?.assistant_id, langgraph_auth_user: null, langgraph_auth_user_id: '' },
+      langgraph_auth_permissions: [],
+    });
+    t.true(String(namespace).startsWith('show:'));
+    t.is(run?.assistant_id === stored, assistant === stored);
+  }
 });

@@ -11,8 +11,13 @@ type JsonObject = Readonly<Record<string, unknown>>;
 interface Place {
   /** Absent: a thread of its own. */
   readonly threadId?: string;
-  /** What the config names the assistant by. */
-  readonly assistant: { readonly agent: string } | { readonly assistant_id: string };
+  /** What the config names the assistant by, and what nodes get of it. */
+  readonly assistant: {
+    readonly agent?: string;
+    readonly assistant_id?: string;
+    readonly graph_id: string;
+    readonly langgraph_assistant_id: string;
+  };
   /** The rounds of an assistant's config, where that of the run has none. */
   readonly recursionLimit: number | undefined;
   /** Of a thread that the run makes. */

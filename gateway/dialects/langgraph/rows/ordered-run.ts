@@ -53,7 +53,10 @@ export async function orderRun(request: Request, asked: Asked, services: Service
   const marks = { graph_id: agent, assistant_id: assistantId };
   const given = toRunOrder(body, {
     ...(threadId !== undefined && { threadId }),
-    assistant: 'own' in known ? { agent } : { assistant_id: assistantId },
+    assistant: {
+      ...('own' in known ? { agent } : { assistant_id: assistantId }),
+      ...{ graph_id: agent, langgraph_assistant_id: assistantId },
+    },
     recursionLimit: limitOf(known),
     threadMetadata: { ...marks, ...body.metadata },
     loc,
@@ -156,7 +159,8 @@ const alreadyRunning =
 /** The config without what the service reads of it. */
 function nodeConfigOf({ config = {} }: RunOrder): Readonly<Record<string, unknown>> {
   const { thread_id: _t, checkpoint_id: _c, metadata: _m, multitask_strategy: _s, agent: _a, ...rest } = config;
-  const { assistant_id: _i, on_completion: _o, on_disconnect: _d, ...own } = rest;
+  const { assistant_id: _i, on_completion: _o, on_disconnect: _d, ...more } = rest;
+  const { graph_id: _g, langgraph_assistant_id: _l, ...own } = more;
   return own;
 }
 
