@@ -13,6 +13,7 @@ import { leastPace } from './http/arrival.ts';
 import { withoutAuthentication, type Authenticate, type Authorize } from './http/access.ts';
 import type { Context, Middleware, RequestState } from './http/context.ts';
 import type { Dialects } from './http/dialect.ts';
+import { lazily } from './http/lazily.ts';
 import { oneHost, readablePath } from './http/target.ts';
 import { routing } from './http/router.ts';
 import { unmatched } from './http/unmatched.ts';
@@ -211,8 +212,3 @@ const brokenConnection = new Set([
   'ERR_STREAM_PREMATURE_CLOSE',
   'ERR_STREAM_DESTROYED',
 ]);
-
-function lazily(make: () => string): () => string {
-  let made: string | undefined;
-  return () => (made ??= make());
-}

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import { lazily } from '../http/lazily.ts';
 import { documentOf, type Book, type Content, type Frame } from './docs/frame.ts';
 import { guidePages, type GuideFiles, type GuidePage } from './docs/guide.ts';
 import type { OpenApi } from './docs/open-api.ts';
@@ -92,11 +93,6 @@ const entriesOf = (pages: readonly GuidePage[], reference: readonly ReferencePag
   ...pages.flatMap(({ path, title, sections }) => searchEntriesOf(path, title, sections)),
   ...reference.flatMap(({ entries }) => entries),
 ];
-
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
-}
 
 /** The tokens of the playground, and what is made of them, as one file: the page waits for it before it is drawn. */
 const readStyle = async (): Promise<string> =>

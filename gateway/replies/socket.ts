@@ -8,6 +8,7 @@ import type * as Library from 'ws';
 import type { WebSocket } from 'ws';
 import type { Context, Reservation } from '../http/context.ts';
 import { statusOf } from '../http/errors.ts';
+import { lazily } from '../http/lazily.ts';
 import type { RequestConfig } from '../http/settings.ts';
 import type { SocketReply, Talk } from '../http/talk.ts';
 import { upgradeOf } from '../http/upgrade.ts';
@@ -226,8 +227,3 @@ const reasonOf = ({ message }: ServiceError): string =>
     .subarray(0, 120)
     .toString('latin1')
     .replaceAll(/[^ -~]/g, '?');
-
-function lazily<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
-}

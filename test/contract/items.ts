@@ -120,7 +120,9 @@ async function settleAll(ground: Ground): Promise<void> {
 }
 
 async function play(t: ExecutionContext, ground: Ground, rounds: readonly (readonly Step[])[]): Promise<void> {
-  for (const round of rounds)
+  /** What each version of each item held. */
+  const held = new Map<string, string>();
+  for (const round of rounds) {
     await Promise.all(
       round.map(async ({ key, text, isIndexed, failure }) => {
         const replica = failingAt(ground, failure);
@@ -132,6 +134,13 @@ async function play(t: ExecutionContext, ground: Ground, rounds: readonly (reado
         await change.catch(() => undefined);
       }),
     );
+    for (const { id, version, json } of await ground.all('item')) {
+      const before = held.get(`${id} ${String(version)}`);
+      const now = Buffer.from(json).toString();
+      t.is(before ?? now, now, 'an item that is made again has other versions than before');
+      held.set(`${id} ${String(version)}`, now);
+    }
+  }
   await settleAll(ground);
   t.deepEqual(await ground.all('item_memory'), []);
   const named = (await ground.all('item')).flatMap(({ json }) => {

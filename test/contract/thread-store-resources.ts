@@ -17,7 +17,7 @@ const write = (parts: Partial<ResourceWrite> = {}): ResourceWrite => ({
   ...parts,
 });
 
-const rowOf = ({ at, attempt: _, ...row }: ResourceWrite, createdAt = at): ResourceRow => ({
+const rowOf = ({ at, attempt: _, isNew: _new, ...row }: ResourceWrite, createdAt = at): ResourceRow => ({
   ...{ ...row, createdAt, updatedAt: at },
 });
 
@@ -250,19 +250,20 @@ export function threadStoreResourcesContract(test: TestFn, { name, open, openPar
       version: fc.integer({ min: 1, max: 4 }),
       dueAt: fc.option(fc.constantFrom(soon, soon + 1, soon + 60_000), { nil: undefined }),
       isDelete: fc.boolean(),
+      isNew: fc.boolean(),
     });
     const play = async (steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]): Promise<void> => {
       await using store = await openPart();
       const model = new Map<string, ResourceRow>();
-      for (const [at, { id, version, dueAt, isDelete }] of steps.entries()) {
+      for (const [at, { id, version, dueAt, isDelete, isNew }] of steps.entries()) {
         const known = model.get(id);
         if (isDelete) {
           t.is(await store.deleteResource({ ...key, id }, version), known?.version === version);
           if (known?.version === version) model.delete(id);
           continue;
         }
-        const next = write({ id, version, at, ...(dueAt === undefined ? {} : { dueAt }) });
-        const isNext = (known?.version ?? 0) === version - 1;
+        const next = write({ id, version, at, ...(isNew && { isNew }), ...(dueAt === undefined ? {} : { dueAt }) });
+        const isNext = isNew ? !known : (known?.version ?? 0) === version - 1;
         t.is(await store.putResource(next), isNext ? at : undefined);
         if (isNext) model.set(id, rowOf(next, known?.createdAt ?? at));
       }
