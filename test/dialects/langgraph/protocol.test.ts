@@ -368,7 +368,7 @@ test("LangGraph's client joins the stream of a thread", async (t) => {
 
 test('an answer that is sent twice answers once, whether one waits for the other, and with a key both get the same reply', async (t) => {
   const { threads, runs } = service.client();
-  const ask = async () => {
+  const askingThread = async () => {
     const { thread_id: id } = await threads.create({ graphId });
     await runs.wait(id, graphId, order('please ask'));
     const [task] = (await threads.getState(id)).tasks;
@@ -377,30 +377,30 @@ test('an answer that is sent twice answers once, whether one waits for the other
       const sent = { id: 7, method: 'input.respond', params };
       return (await service.send('POST', `/threads/${id}/commands`, sent, headers)).body as Data;
     };
-    const told = async (): Promise<unknown[]> => {
+    const shown = async (): Promise<unknown[]> => {
       const { values, next } = await threads.getState(id);
       const { messages, answer } = values as { readonly messages: readonly { content: unknown }[]; answer: unknown };
       return [answer, messages.map(({ content }) => content), next];
     };
     const settled = async (): Promise<unknown[]> => {
       for (const { run_id: run } of await runs.list(id)) await runs.join(id, run);
-      return told();
+      return shown();
     };
     return { send, settled };
   };
-  const once = ['yes', ['please ask', 'pale blue sky over hills', 'you said yes'], []];
-  const repeated = await ask();
+  const single = ['yes', ['please ask', 'pale blue sky over hills', 'you said yes'], []];
+  const repeated = await askingThread();
   t.like(await repeated.send(), { type: 'success', id: 7 });
   t.like(await repeated.send(), { type: 'error', id: 7, error: 'no_such_interrupt' });
-  t.deepEqual(await repeated.settled(), once);
-  const together = await ask();
+  t.deepEqual(await repeated.settled(), single);
+  const together = await askingThread();
   const replies = await Promise.all([together.send(), together.send(), together.send()]);
   t.true(replies.some(({ type }) => type === 'success'));
-  t.deepEqual(await together.settled(), once);
-  const keyed = await ask();
+  t.deepEqual(await together.settled(), single);
+  const keyed = await askingThread();
   const key = { 'idempotency-key': newId() };
   const first = await keyed.send(key);
   t.like(first, { type: 'success' });
   t.deepEqual(await keyed.send(key), first);
-  t.deepEqual(await keyed.settled(), once);
+  t.deepEqual(await keyed.settled(), single);
 });
