@@ -105,6 +105,35 @@ test('a run that is stopped in its sleep leaves what its step held to the next o
   t.deepEqual(await contextOf(replicas.threads, 't1'), ['hi', 'beside', 'anew']);
 });
 
+for (const multitaskStrategy of ['enqueue', 'interrupt'] as const)
+  test(`a run that is stopped in the step of an answer leaves what that held to the next one (${multitaskStrategy})`, async (t) => {
+    const replicas = await open(t);
+    const begun: unknown[] = [];
+    const graph = new StateGraph(fields)
+      .addNode('ask', async (_state, { interrupt, signal }) => {
+        begun.push(interrupt('?'));
+        await new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('stopped')));
+        });
+        return {};
+      })
+      .addNode('beside', (_state, { emit }) => {
+        emit('beside');
+        return { done: ['beside'] };
+      })
+      .addEdge(START, 'ask')
+      .addEdge(START, 'beside')
+      .compile();
+    const { execution } = await replicas.open({ graph });
+    await invoke(execution, { threadId: 't1' });
+    const { runId } = await start(execution, { threadId: 't1', messages: [], resumeJson: json('yes') });
+    while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (multitaskStrategy === 'enqueue') await execution.stopRun({ owner, runId }, call());
+    await invoke(execution, { threadId: 't1', messages: [user('anew')], multitaskStrategy });
+    t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), ['beside']);
+    t.deepEqual(await contextOf(replicas.threads, 't1'), ['hi', 'beside', 'anew']);
+  });
+
 const partsOf = (events: readonly RunEvent[]): readonly unknown[] =>
   events.flatMap((event) => {
     if (event.kind !== 'messages_chunk') return [];

@@ -57,6 +57,8 @@ interface Options {
 interface Progress {
   readonly [name: string]: unknown;
   readonly returned?: unknown;
+  /** The continuation of the run that is under way, or that was ended without its worker. */
+  readonly ['carry']?: unknown;
   readonly failed?: LeftByWorker & Partial<FailedPoint>;
 }
 
@@ -78,8 +80,8 @@ function placeOf(run: RunRecord, step: number, at: number): Pick<FailedPoint, 'k
 /** Where the failed run stood that changed the thread last. */
 function failedPoint({ progress }: Head): FailedPoint | undefined {
   if (!progress || !holds(progress, '"failed":')) return undefined;
-  const { failed } = readProgress(progress);
-  return failed?.run === undefined ? undefined : (failed as FailedPoint);
+  const { failed, ['carry']: continuation } = readProgress(progress);
+  return failed?.run === undefined ? undefined : ({ continuation, ...failed } as FailedPoint);
 }
 
 /** The point of the run that this one tries again or goes on from, before it has begun. */
@@ -116,6 +118,11 @@ export function goingOn(run: RunRecord, head: Head, resumed: Resumed | undefined
 
 const stored = (failed: FailedPoint): Pick<Head, 'progress'> => ({ progress: toJson({ visits: {}, failed }) });
 
+/** The same of a run that ends without its worker. What its step holds is left to any run that comes next, as it was before the end. */
+const storedHeld = ({ continuation, ...failed }: FailedPoint): Pick<Head, 'progress'> => ({
+  progress: toJson({ visits: {}, ['carry']: continuation, failed }),
+});
+
 /** What the head keeps of a run whose worker commits its failure. `head` is that of the commit. */
 export function leftByCommit(head: Head, run: RunRecord, at: number): Pick<Head, 'progress'> {
   const left = head.progress && holds(head.progress, '"failed":') ? readProgress(head.progress).failed : undefined;
@@ -133,9 +140,8 @@ export function leftByCommit(head: Head, run: RunRecord, at: number): Pick<Head,
  */
 export function leftByStop(head: Head, run: RunRecord, at: number): Pick<Head, 'progress'> {
   try {
-    const { progress } = leftByEnd(head, run, at);
-    const point = progress && readProgress(progress).failed;
-    return point ? stored({ ...(point as FailedPoint), returned: undefined, hasRecords: false, version: -1 }) : {};
+    const point = failedPoint({ ...head, ...leftByEnd(head, run, at) });
+    return point ? storedHeld({ ...point, returned: undefined, hasRecords: false, version: -1 }) : {};
   } catch {
     return {};
   }
@@ -146,11 +152,11 @@ export function leftByEnd(head: Head, run: RunRecord, at: number): Pick<Head, 'p
   const hasBegun = head.foundVersion !== undefined && run.input === undefined;
   if (!hasBegun) {
     const point = pointOfRetry(head, run);
-    return point ? stored({ ...point, run: run.runId }) : {};
+    return point ? storedHeld({ ...point, run: run.runId }) : {};
   }
   const { step, next, version } = head;
   const { returned, ['carry']: continuation } = readProgress(head.progress);
-  return stored({
+  return storedHeld({
     ...{ next, continuation, returned, merged: step > 0, hasRecords: true },
     ...{ run: run.runId, ...placeOf(run, step, at), version },
   });
