@@ -1,5 +1,6 @@
 import type { TestFn } from 'ava';
-import type { ClaimedRun, RunEnd, Threads } from '@agent-workflow/protos/threads';
+import { runOptionsBytes } from '@agent-workflow/kit/sizes';
+import type { AcceptRunRequest, ClaimedRun, RunEnd, Threads } from '@agent-workflow/protos/threads';
 import {
   accept,
   acceptAndClaim,
@@ -10,6 +11,7 @@ import {
   commit,
   completed,
   logOf,
+  noInput,
   owner,
   parse,
   refused,
@@ -41,6 +43,12 @@ async function failedRun(threads: Threads, runId: string): Promise<ClaimedRun> {
 
 const retry = (threads: Threads, runId: string, retryOf: string): ReturnType<typeof accept> =>
   accept(threads, runId, { messages: [], hasNewInput: false, multitaskStrategy: 'reject', retryOf });
+
+const goOn = (threads: Threads, runId: string, parts: Partial<AcceptRunRequest> = {}): ReturnType<typeof accept> =>
+  accept(threads, runId, { ...noInput, optionsJson: bytes('{"goesOn":true,"initialState":{}}'), ...parts });
+
+const stop = (threads: Threads, runId: string): ReturnType<Threads['endRun']> =>
+  threads.endRun({ owner, runId, status: 'stopped' }, call());
 
 /** What the record promises of a run that tries a failed one again. */
 export function threadsRetryContract(test: TestFn, name: string, open: OpenThreads): void {
@@ -143,6 +151,105 @@ export function threadsRetryContract(test: TestFn, name: string, open: OpenThrea
     );
     t.is(replies.filter(({ status }) => status === 'fulfilled').length, 1);
   });
+
+  check('a run that is stopped before it begins leaves where the failed run before it stood', async (t, threads) => {
+    await failedRun(threads, 'r1');
+    await accept(threads, 'r2');
+    await stop(threads, 'r2');
+    await goOn(threads, 'r3');
+    const claimed = await claim(threads, 'r3');
+    t.like(claimed, { next: ['b', 'c'], resumes: 'r1' });
+    t.like(parse(claimed.optionsJson), { retry: { run: 'r1', from: 1 } });
+  });
+
+  check(
+    'a run that goes on behind a change has no records of the failed one, which are dropped',
+    async (t, threads) => {
+      await failedRun(threads, 'r1');
+      await threads.addMessages({ ...thread1, messages: [user('by hand')] }, call());
+      await goOn(threads, 'r2');
+      const { epoch, next, optionsJson } = await claim(threads, 'r2');
+      t.deepEqual(next, ['b', 'c']);
+      t.false('retry' in (parse(optionsJson) as object));
+      const fence = { ...thread1, runId: 'r2', epoch, step: 0, callKey: 'key' };
+      t.true((await threads.noteToolStarted({ ...fence, recordOf: 'r1' }, call())).isNew);
+    },
+  );
+
+  check(
+    'a run that goes on is refused at its acceptance where the agent no longer has the node',
+    async (t, threads) => {
+      await failedRun(threads, 'r1');
+      for (const claimed of [{ claim: { workerId: 'w1' } }, {}]) {
+        const nodes = { names: ['a', 'c'], first: ['a'] };
+        const refusal = await refused(t, goOn(threads, 'r2', { nodes, ...claimed }), 'Conflict');
+        t.regex(refusal, /run "r1" cannot be tried again: it stood at node "b"/);
+      }
+      await goOn(threads, 'r2');
+    },
+  );
+
+  check('what a run brings and what the failed one brought are together bounded as options are', async (t, threads) => {
+    await accept(threads, 'r1', { optionsJson: bytes('{"initialState":{"x":"0123456789"}}') });
+    const { epoch } = await claim(threads, 'r1');
+    await commit(threads, 'r1', epoch, { end: failed, progressJson: left({ merged: false }) });
+    const head = '{"goesOn":true,"initialState":{"y":"';
+    const large = bytes(`${head}${'y'.repeat(runOptionsBytes - head.length - 3)}"}}`);
+    t.is(large.byteLength, runOptionsBytes);
+    const refusal = await refused(t, goOn(threads, 'r2', { optionsJson: large }), 'Invalid');
+    t.regex(refusal, /its state and the new one have \d+ bytes, more than \d+/);
+  });
+
+  check(
+    'a run that repeats a first step has its answers, and the questions that a deadline has passed',
+    async (t, threads) => {
+      const passed = [{ id: 'q', deadline: '2026-01-01T00:00:00.000Z' }];
+      await accept(threads, 'r1', { optionsJson: bytes(JSON.stringify({ initialState: {}, resume: {}, passed })) });
+      const { epoch } = await claim(threads, 'r1');
+      await commit(threads, 'r1', epoch, { end: failed, progressJson: left() });
+      await goOn(threads, 'r2');
+      t.like(parse((await claim(threads, 'r2')).optionsJson), { resume: {}, passed });
+    },
+  );
+
+  check('a retry of a run that died in its first step begins with its input, as that did', async (t, threads) => {
+    let { epoch } = await acceptAndClaim(threads, 'r1');
+    for (let attempt = 0; attempt < 3; attempt++) ({ epoch } = await claim(threads, 'r1', { takeoverEpoch: epoch }));
+    await retry(threads, 'r2', 'r1');
+    await claim(threads, 'r2');
+    const { checkpoints } = await threads.listCheckpoints({ ...thread1, limit: 10, offset: 0 }, call());
+    t.deepEqual(
+      checkpoints.map(({ source, runId }) => [source, runId]),
+      [
+        ['input', 'r2'],
+        ['input', 'r1'],
+      ],
+    );
+  });
+
+  check(
+    'a stopped run leaves where it stood up to a bound, and beyond it only what its step held',
+    async (t, threads) => {
+      const stoppedWith = async (runId: string, continuation: object): Promise<ClaimedRun> => {
+        const { epoch } = await acceptAndClaim(threads, runId);
+        const progressJson = bytes(JSON.stringify({ visits: {}, ['carry']: continuation }));
+        await commit(threads, runId, epoch, { next: ['b'], progressJson });
+        await stop(threads, runId);
+        await goOn(threads, `${runId}-on`);
+        const claimed = await claim(threads, `${runId}-on`);
+        await stop(threads, `${runId}-on`);
+        return claimed;
+      };
+      const large = 'x'.repeat(256 * 1024);
+      const small = await stoppedWith('r1', { x: 'x' });
+      t.deepEqual([small.next, parse(small.progressJson)], [['b'], { visits: {}, ['carry']: { x: 'x' } }]);
+      const none = await stoppedWith('r2', { x: large });
+      t.deepEqual([none.next, none.progressJson], [[], undefined]);
+      const held = [{ node: 'a', outputs: [{ node: 'a', fields: {}, messages: [], mayReplace: false }] }];
+      const kept = await stoppedWith('r3', { x: large, held });
+      t.deepEqual([kept.next, parse(kept.progressJson)], [['b'], { visits: {}, ['carry']: { x: large, held } }]);
+    },
+  );
 
   check(
     'a stop puts what was streamed, in its own write, and says what; what is in the log already it leaves out',

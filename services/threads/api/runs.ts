@@ -28,7 +28,7 @@ import { decideEnd } from '../runs/commit.ts';
 import { listRunRequests } from '../runs/requests.ts';
 import { newestOutput } from '../runs/steps.ts';
 import { decideRelease } from '../runs/commit.ts';
-import { ResumedToRead, type Resumed } from '../runs/kept-tools.ts';
+import { ResumedToRead, type Resumed } from '../runs/resumed.ts';
 import { OldRoutings } from '../runs/revision.ts';
 import { aheadOf, earlier } from '../runs/worker-clock.ts';
 import { claimedState, type StateReader } from '../state/read.ts';
@@ -73,7 +73,7 @@ const noRoutings: RoutingsByAgent = new Map();
 interface Known {
   readonly routings: RoutingsByAgent;
   readonly refuseUnfit: RefuseUnfit;
-  /** The run that it goes on from, where that is an interrupted one. */
+  /** The run that it goes on from, where that has failed, was stopped, or asks in a thread that this one was forked from. */
   readonly resumed?: Resumed;
   /** The calls of its context, where results of an input may stand in that already. */
   readonly held?: HeldCalls;

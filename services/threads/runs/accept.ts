@@ -15,10 +15,11 @@ import { answeredBy, claim, goneNode, matchesInterrupts, namesQuestion, waitsAtG
 import { endRun, withoutRun } from './commit.ts';
 import { versionConflict } from '../state/write.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
-import { withKeptTools, type Resumed } from './kept-tools.ts';
+import { withKeptTools } from './kept-tools.ts';
+import type { Resumed } from './resumed.ts';
 import { lateAnswer } from './late-answer.ts';
 import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
-import { endedRetry, goesOn, goingOn, leftByStop, retryOf } from './retry.ts';
+import { endedRetry, goesOn, goingOn, leftByStop, refusalAtFailed, retryOf } from './retry.ts';
 import { callsIn, settle, type HeldCalls } from './settled-input.ts';
 import { joined, marked, restored, restoredHead, tooFarBack } from '../history/restore.ts';
 import { excessOfRollback, refusalOfChange } from '../history/undo.ts';
@@ -172,21 +173,21 @@ function begin(
   const otherRevision = otherRevisionOf(request, free);
   if (otherRevision !== undefined) return { reply: { ...replyFor(accepted, undefined), otherRevision } };
   const isClaimed = request.claim !== undefined && mayServe(request.claim.revision, free);
-  const run = servedRun(isClaimed ? begun(accepted, free, snapshot.resumed, now) : accepted, free);
+  const going = goingOn(accepted, free, snapshot.resumed, now);
+  const atPoint = refusalAtFailed(free, going, request.nodes);
+  if (atPoint) throw atPoint.code === 'Invalid' ? invalid([], atPoint.message) : conflict(atPoint.message);
+  const run = servedRun(isClaimed ? withKeptTools(going, free, snapshot) : going, free);
   const head: Head = { ...free, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   const { owner, messages: input, hasNewInput } = request;
   const worker = request.claim?.workerId ?? '';
+  const isGoing = goesOn(accepted);
   // Also a run that a worker claims later is claimed here, for trial: what that claim would refuse, the acceptance refuses.
-  const { change, reply, refusal } = claim({ owner, head, run, input, hasNewInput, worker, snapshot, now });
+  const { change, reply, refusal } = claim({ owner, head, run, input, hasNewInput, isGoing, worker, snapshot, now });
   if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
   if (!isClaimed) return beginQueued(request, free, servedRun(newRun, free), { now, input: given.messages, snapshot });
   refuseUnmatched(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
-
-/** The run with what it has of the one that it goes on from. @throws ResumedToRead */
-const begun = (run: RunRecord, head: Head, resumed: Resumed | undefined, now: number): RunRecord =>
-  withKeptTools(goingOn(run, head, resumed, now), head, resumed);
 
 /** Brings the idle thread back to a checkpoint, and gives it to the run. @throws Conflict when it is not idle, or has moved on. */
 function beginAt(

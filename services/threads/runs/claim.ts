@@ -28,8 +28,9 @@ import {
   type Serving,
 } from './revision.ts';
 import { agentOf } from '../record/head.ts';
-import { withKeptTools, type Resumed } from './kept-tools.ts';
-import { atFailed, goesOn, goingOn, goneAtRetry, leftBehind, leftByEnd, pointOfRetry, stoodAtGone } from './retry.ts';
+import { withKeptTools } from './kept-tools.ts';
+import type { Resumed } from './resumed.ts';
+import { atFailed, goesOn, goingOn, leftBehind, leftByEnd, pointOfRetry, refusalAtFailed } from './retry.ts';
 import { placeMessages, withKnownData } from '../record/place.ts';
 import { settle, type HeldCalls } from './settled-input.ts';
 
@@ -95,12 +96,15 @@ export function decideClaim(
   const settled = goingOn({ ...run, answers, hasNewInput }, head, resumed, now);
   const gone = goneNode(head, settled, request.nodes);
   if (gone !== undefined) return failed({ code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
-  const retried = pointOfRetry(head, settled);
-  const lost = retried && goneAtRetry(retried, request.nodes?.names);
-  if (retried && lost !== undefined) return failed({ code: 'Conflict', message: stoodAtGone(retried.run, lost) });
-  const { owner } = request;
-  const equipped = withKeptTools(settled, head, resumed);
-  const { refusal, ...claimed } = claim({ owner, head, run: equipped, input, hasNewInput, worker, snapshot, now });
+  const atPoint = refusalAtFailed(head, settled, request.nodes);
+  if (atPoint) return failed(atPoint);
+  const entering = {
+    input,
+    hasNewInput,
+    isGoing: goesOn(run),
+    run: withKeptTools(settled, head, { ...snapshot, resumed }),
+  };
+  const { refusal, ...claimed } = claim({ owner: request.owner, head, ...entering, worker, snapshot, now });
   return refusal === undefined ? claimed : failed(invalidInput(refusal));
 }
 
@@ -217,6 +221,8 @@ interface Claim {
   readonly run: RunRecord;
   readonly input: readonly MessageEntry[];
   readonly hasNewInput: boolean;
+  /** Whether its request was to go on where the thread stands. */
+  readonly isGoing: boolean;
   readonly worker: string;
   /** Of the log that the input enters. */
   readonly snapshot: Snapshot;
@@ -224,7 +230,7 @@ interface Claim {
 }
 
 /** The claim itself: raises the epoch and lets the input into the log. `refusal`: why the run cannot begin, if it cannot. */
-export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, now }: Claim): {
+export function claim({ owner, head, run, input, hasNewInput, isGoing, worker, snapshot, now }: Claim): {
   change: Change;
   reply: ClaimedRun;
   refusal: string | undefined;
@@ -269,13 +275,12 @@ export function claim({ owner, head, run, input, hasNewInput, worker, snapshot, 
   };
   const written = {
     ...{ head: claimed, runs: [record], messages },
-    ...(!retried && leftBehind(head)),
+    ...leftBehind(head, run),
     ...(!refused && answeredBy(head, { ...run, hasNewInput }, snapshot)),
   };
   // A run that goes on, and to which no node comes next, is a step of its thread without one: it brings no input to begin with.
-  const isStep = entry.next.length === 0 && (retried !== undefined || goesOn(run));
   const change = withCheckpoint(written, head, snapshot, {
-    source: isStep ? 'step' : 'input',
+    source: isGoing && entry.next.length === 0 ? 'step' : 'input',
     runId: run.runId,
     nodes: [],
     at: now,
@@ -326,14 +331,14 @@ function startsAnew(head: Head, { answers, hasNewInput, resume }: Continuing): b
   return answers.length === 0 || unanswered(head, answers).length > 0;
 }
 
-/** The interrupted run that is answered, with the name of the run that answers it; nothing where the run begins anew. */
+/** The interrupted run that is answered, with the name of the run that answers it; nothing where that is on record, and where the run begins anew. */
 export function answeredBy(
   head: Head,
   run: Continuing & Pick<RunRecord, 'runId'>,
   { runs }: Snapshot,
 ): Pick<Change, 'answered'> {
   const asked = runs.get(head.interruptedRun ?? '');
-  if (asked?.status !== 'interrupted' || startsAnew(head, run)) return {};
+  if (asked?.status !== 'interrupted' || asked.resumedBy === run.runId || startsAnew(head, run)) return {};
   return { answered: { ...asked, resumedBy: run.runId } };
 }
 

@@ -1,23 +1,8 @@
-import { ServiceError } from '@agent-workflow/kit/errors';
 import { bytesOfTexts, sizes } from '@agent-workflow/kit/sizes';
+import type { Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
 import { fromJson, toJson } from '../record/json.ts';
-
-/** A run that waits for answers, as far as the run reads it that goes on from it. */
-export interface Resumed {
-  readonly runId: string;
-  /** Absent when the run is no longer on record. */
-  readonly options: Uint8Array | undefined;
-}
-
-/** Thrown by a decision: which run the thread goes on from is known only now. It is made again with the options of that run. */
-export class ResumedToRead extends ServiceError {
-  readonly runId: string;
-  constructor(runId: string) {
-    super('Unavailable', 'another run asks just now');
-    this.runId = runId;
-  }
-}
+import { ResumedToRead, type Resumed } from './resumed.ts';
 
 /** What the record reads of a run's options. */
 interface Options {
@@ -36,15 +21,20 @@ interface Tool {
 /**
  * The run with the tools of the interrupted one that it goes on from, unless its own request declares some. Tools that were set up in the
  * meantime take the place of set-up ones of the same name.
- * @throws ResumedToRead
+ * @throws ResumedToRead where the interrupted run is one of another thread, which this one was forked from.
  */
-export function withKeptTools(run: RunRecord, { interruptedRun }: Head, resumed: Resumed | undefined): RunRecord {
+export function withKeptTools(
+  run: RunRecord,
+  { interruptedRun }: Head,
+  { runs, resumed }: Pick<Snapshot, 'runs'> & { readonly resumed: Resumed | undefined },
+): RunRecord {
   if (interruptedRun === undefined) return run;
   const options = fromJson(run.options) as Options;
   const own = options.tools ?? [];
   if (own.some(isDeclared)) return run;
-  if (resumed?.runId !== interruptedRun) throw new ResumedToRead(interruptedRun);
-  const kept = (resumed.options ? (fromJson(resumed.options) as Options).tools : undefined) ?? [];
+  const asked = runs.get(interruptedRun) ?? resumed;
+  if (asked?.runId !== interruptedRun) throw new ResumedToRead(interruptedRun);
+  const kept = (asked.options ? (fromJson(asked.options) as Options).tools : undefined) ?? [];
   if (kept.length === 0) return run;
   const declared = kept.filter(isDeclared);
   const setUp = [...own, ...kept.filter((tool) => !isDeclared(tool))];

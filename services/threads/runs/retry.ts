@@ -1,9 +1,11 @@
 import { conflict, notFound } from '@agent-workflow/kit/errors';
-import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
+import { runOptionsBytes } from '@agent-workflow/kit/sizes';
+import { heldMessages } from '@agent-workflow/protos/progress';
+import type { AcceptRunRequest, NodeNames, RunError } from '@agent-workflow/protos/threads';
 import type { Change, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
 import { fromJson, toJson } from '../record/json.ts';
-import { ResumedToRead, type Resumed } from './kept-tools.ts';
+import { ResumedToRead, type Resumed } from './resumed.ts';
 
 // A run that fails or is stopped leaves in the progress of its thread where it stood. A run that tries it again or goes on begins there; any
 // other run leaves it behind.
@@ -110,16 +112,19 @@ export function goingOn(run: RunRecord, head: Head, resumed: Resumed | undefined
   const options = {
     ...own,
     initialState: { ...(point.merged !== true && left.initialState), ...own.initialState },
-    ...(point.isFirst && 'resume' in left && { resume: left['resume'] }),
+    ...(point.isFirst && 'resume' in left && answersOf(left)),
     ...(isSame && { retry: { run: point.keys, from: point.from, since: point.since, hasRecords } }),
   };
   return { ...run, options: toJson(options), resumes: point.run };
 }
 
+/** What a run has brought for open questions: answers, and which of them a deadline has left without one. */
+const answersOf = ({ resume, passed }: Options): Options => ({ resume, ...(passed !== undefined && { passed }) });
+
 const stored = (failed: FailedPoint): Pick<Head, 'progress'> => ({ progress: toJson({ visits: {}, failed }) });
 
 /** The same of a run that ends without its worker. What its step holds is left to any run that comes next, as it was before the end. */
-const storedHeld = ({ continuation, ...failed }: FailedPoint): Pick<Head, 'progress'> => ({
+const storedHeld = ({ continuation, ...failed }: FailedPoint): Required<Pick<Head, 'progress'>> => ({
   progress: toJson({ visits: {}, ['carry']: continuation, failed }),
 });
 
@@ -140,19 +145,29 @@ export function leftByCommit(head: Head, run: RunRecord, at: number): Pick<Head,
  */
 export function leftByStop(head: Head, run: RunRecord, at: number): Pick<Head, 'progress'> {
   try {
-    const point = failedPoint({ ...head, ...leftByEnd(head, run, at) });
-    return point ? storedHeld({ ...point, returned: undefined, hasRecords: false, version: -1 }) : {};
+    const left = leftByEnd(head, run, at);
+    const point = failedPoint({ ...head, ...left });
+    if (point?.run !== run.runId) return left;
+    const stopped = storedHeld({ ...point, returned: undefined, hasRecords: false, version: -1 });
+    return stopped.progress.byteLength > stoppedBytes && !heldMessages(stopped.progress) ? {} : stopped;
   } catch {
     return {};
   }
 }
 
-/** What the head keeps of a run that is ended as failed without its worker. */
+/** The bound of what a stopped run leaves, in bytes: every read of the thread's head has it. */
+const stoppedBytes = 256 * 1024;
+
+/**
+ * What the head keeps of a run that is ended as failed without its worker. One that has not begun leaves where a failed run before it stood, and
+ * has failed there itself where it was to try that again.
+ */
 export function leftByEnd(head: Head, run: RunRecord, at: number): Pick<Head, 'progress'> {
   const hasBegun = head.foundVersion !== undefined && run.input === undefined;
   if (!hasBegun) {
     const point = pointOfRetry(head, run);
-    return point ? storedHeld({ ...point, run: run.runId }) : {};
+    if (point) return storedHeld({ ...point, run: run.runId });
+    return head.progress && failedPoint(head) ? { progress: head.progress } : {};
   }
   const { step, next, version } = head;
   const { returned, ['carry']: continuation } = readProgress(head.progress);
@@ -193,8 +208,6 @@ function retried(
 /** The run that tries a failed one again, with the options of that one. @throws Conflict */
 export function retryOf(id: string, run: RunRecord, request: AcceptRunRequest, snapshot: Snapshot): RunRecord {
   const { failed, point } = retried(id, snapshot, run.createdAt);
-  const gone = goneAtRetry(point, request.nodes?.names);
-  if (gone !== undefined) throw conflict(stoodAtGone(id, gone));
   const { accepted } = fromJson(request.optionsJson) as Options;
   const { resume, initialState, ...rest } = fromJson(failed.options) as Options;
   const options = {
@@ -207,15 +220,27 @@ export function retryOf(id: string, run: RunRecord, request: AcceptRunRequest, s
   return { ...run, granularity, options: toJson(options), resumes: id, ...(webhook !== undefined && { webhook }) };
 }
 
-/** A node of the step that failed which the agent no longer has. */
-export function goneAtRetry({ next }: FailedPoint, names: readonly string[] | undefined): string | undefined {
-  if (names === undefined) return undefined;
-  const known = new Set(names);
-  return next.find((node) => !known.has(node));
+/** Why a run cannot try the failed one again, or go on from it, by which nodes the agent has and by the options of both. */
+export function refusalAtFailed(
+  head: Head,
+  run: RunRecord,
+  nodes: NodeNames | undefined,
+): Pick<RunError, 'code' | 'message'> | undefined {
+  const point = pointOfRetry(head, run);
+  if (!point) return undefined;
+  const known = nodes && new Set(nodes.names);
+  const gone = known && point.next.find((node) => !known.has(node));
+  const why = `run "${point.run}" cannot be tried again:`;
+  if (gone !== undefined)
+    return { code: 'Conflict', message: `${why} it stood at node "${gone}", which the agent no longer has` };
+  const bytes = run.options.byteLength;
+  if (bytes <= runOptionsBytes) return undefined;
+  const most = String(runOptionsBytes);
+  return {
+    code: 'Invalid',
+    message: `${why} its state and the new one have ${String(bytes)} bytes, more than ${most}`,
+  };
 }
-
-export const stoodAtGone = (run: string, node: string): string =>
-  `run "${run}" cannot be tried again: it stood at node "${node}", which the agent no longer has`;
 
 /** The head of a claim that tries a failed run again, or goes on from it: what nodes had returned counts while nothing has changed since. */
 export const atFailed = (head: Head, { next, continuation, returned, version }: FailedPoint): Head => ({
@@ -225,10 +250,10 @@ export const atFailed = (head: Head, { next, continuation, returned, version }: 
   progress: toJson({ visits: {}, carry: continuation, ...(version === head.version && { returned }) }),
 });
 
-/** The tool calls that are of use no more: those of a failed run that another run leaves behind. */
-export function leftBehind(head: Head): Pick<Change, 'dropToolCallsOf'> {
+/** The tool calls that are of use no more: those of a failed run that another run leaves behind, or goes on from with keys of its own. */
+export function leftBehind(head: Head, run: RunRecord): Pick<Change, 'dropToolCallsOf'> {
   const point = failedPoint(head);
-  return point ? { dropToolCallsOf: point.keys } : {};
+  return point && retryIn(run)?.run !== point.keys ? { dropToolCallsOf: point.keys } : {};
 }
 
 /** The same, of a run that was tried again and has come to another end. */
