@@ -7,6 +7,8 @@ interface ResumingOptions {
   readonly fetch?: Fetch;
   /** For how long a connection is tried again that brings nothing, in milliseconds: a minute unless given. */
   readonly retryMs?: number;
+  /** A connection that has brought nothing for so long is made again, in milliseconds: a minute unless given. The service sends a comment every 15 seconds. */
+  readonly silenceMs?: number;
 }
 
 /** The types of the events with which a run of AG-UI ends. */
@@ -17,7 +19,11 @@ const lastTypes = ['RUN_FINISHED', 'RUN_ERROR'];
  * whatever replica answers, so that the agent sees one stream: no event is missing, and none comes twice. The stream fails where nothing can be had for
  * `retryMs`, where going on is refused, and where it was cut before its first event.
  */
-export function resumingFetch({ fetch: send = fetch, retryMs = 60_000 }: ResumingOptions = {}): Fetch {
+export function resumingFetch({
+  fetch: send = fetch,
+  retryMs = 60_000,
+  silenceMs = 60_000,
+}: ResumingOptions = {}): Fetch {
   return async (url, init) => {
     const first = await send(url, init);
     const { body, headers } = first;
@@ -29,7 +35,7 @@ export function resumingFetch({ fetch: send = fetch, retryMs = 60_000 }: Resumin
       given.set('Last-Event-ID', after);
       return send(`${url}/connect`, { ...init, headers: given, body: JSON.stringify({ threadId }) });
     };
-    const events = follow(body, { again, retryMs, signal: init.signal ?? undefined });
+    const events = follow(body, { again, retryMs, silenceMs, signal: init.signal ?? undefined });
     return new Response(toStream(events), { status: first.status, headers });
   };
 }
@@ -55,13 +61,14 @@ function threadIn(body: RequestInit['body']): string | undefined {
 interface Following {
   readonly again: (after: string) => Promise<Response>;
   readonly retryMs: number;
+  readonly silenceMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
 /** The events of a stream, each whole, to the last of its run. @throws what cut it, when it cannot go on */
 async function* follow(
   first: ReadableStream<Uint8Array>,
-  { again, retryMs, signal }: Following,
+  { again, retryMs, silenceMs, signal }: Following,
 ): AsyncGenerator<Uint8Array, void> {
   const encoder = new TextEncoder();
   let body: ReadableStream<Uint8Array> | undefined = first;
@@ -71,7 +78,7 @@ async function* follow(
     let cut: unknown = new Error('the stream ended before its run did');
     try {
       body ??= await reopened(again, after ?? '');
-      for await (const { text, id } of wholeEvents(body)) {
+      for await (const { text, id } of wholeEvents(body, silenceMs)) {
         yield encoder.encode(text);
         after = id ?? after;
         cutAt = undefined;
@@ -102,12 +109,13 @@ async function reopened(again: Following['again'], after: string): Promise<Reada
 /** The events of a body, as they came, and their ids. What follows the last whole one is left out. */
 async function* wholeEvents(
   body: ReadableStream<Uint8Array>,
+  silenceMs: number,
 ): AsyncGenerator<{ readonly text: string; readonly id: string | undefined }> {
   let rest = '';
   const decoder = new TextDecoder();
   const reader = body.getReader();
   try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    for (let read = await next(reader, silenceMs); !read.done; read = await next(reader, silenceMs)) {
       rest += decoder.decode(read.value, { stream: true });
       const parts = rest.split('\n\n');
       rest = parts.pop() ?? '';
@@ -116,6 +124,24 @@ async function* wholeEvents(
     }
   } finally {
     await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** @throws Error where nothing has come for so long */
+async function next(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  silenceMs: number,
+): Promise<ReadableStreamReadResult<Uint8Array>> {
+  const silence = new AbortController();
+  try {
+    return await Promise.race([
+      reader.read(),
+      pause(silenceMs, silence.signal).then(() => {
+        throw new Error(`the stream was silent for ${String(silenceMs)} ms`);
+      }),
+    ]);
+  } finally {
+    silence.abort();
   }
 }
 

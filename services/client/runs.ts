@@ -77,6 +77,13 @@ export function runsOf(connection: Connection) {
       query: { readonly limit?: number; readonly after?: number } = {},
       options: RequestOptions = {},
     ): Promise<RunTrace> => request(connection, { method: 'GET', ...at(runId, '/trace'), query, ...options }),
+    /** The run and those that answer it, in order. With `has_more` the chain of the last one goes on. */
+    chain: (
+      runId: string,
+      query: { readonly limit?: number } = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly runs: readonly Run[]; readonly has_more: boolean }> =>
+      request(connection, { method: 'GET', ...at(runId, '/chain'), query, ...options }),
     /** Its events after the one of this id, whether it runs or has ended. */
     follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, { keepPartial, ...options }: StopOptions = {}): Promise<StoppedRun> =>

@@ -306,6 +306,7 @@ type Has<Call, Field> = Field extends Reply<Call> ? true : false;
 test("the client's types of lists have the fields by which the service goes on with them", (t) => {
   const more = {
     forgetMemories: true satisfies Has<Client['memories']['forget'], 'has_more'>,
+    getRunChain: true satisfies Has<Client['runs']['chain'], 'has_more'>,
     getRunTrace: true satisfies Has<Client['runs']['trace'], 'has_more'>,
     listAssistantVersions: true satisfies Has<Client['assistants']['versions'], 'has_more'>,
     listAssistants: true satisfies Has<Client['assistants']['list'], 'has_more'>,

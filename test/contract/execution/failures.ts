@@ -24,6 +24,7 @@ export function failureTests(test: TestFn, name: string, open: Opener): void {
         message: 'node "second" failed: an unexpected error, which is in the log of the service',
         node: 'second',
         reason: 'unexpected',
+        thrown: 'Error',
       });
       t.is(end.metadata.node, 'second');
       t.deepEqual((await logOf(threads, 't1')).map(textOf), ['hi', 'first is done']);

@@ -133,6 +133,23 @@ test('who connects without an id gets the thread as the newest run found it, and
     ['user', 'assistant', 'user'],
   );
   t.is(all.at(-1)?.event['type'], 'RUN_FINISHED');
+  for (const index of [0, 1, 2, all.length - 2]) {
+    const rest = await eventsOf(await post('/connect', { threadId }, { 'last-event-id': all[index]?.id ?? '' }));
+    t.deepEqual(rest, all.slice(index + 1), String(index));
+  }
+});
+
+test('who is behind the end of a run that has ended gets its end, and who has it gets nothing', async (t) => {
+  const threadId = crypto.randomUUID();
+  const all = await eventsOf(await post('', input(threadId, 'one')));
+  const last = all.at(-1)?.id ?? '';
+  t.deepEqual(await eventsOf(await post('/connect', { threadId }, { 'last-event-id': last })), []);
+  const beyond = `${last.slice(0, last.lastIndexOf(':'))}:99999.0`;
+  const rest = await eventsOf(await post('/connect', { threadId }, { 'last-event-id': beyond }));
+  t.deepEqual(
+    rest.map(({ event }) => event['type']),
+    ['RUN_FINISHED'],
+  );
 });
 
 const refused = async (t: ExecutionContext, response: Response, status: number, text: RegExp): Promise<void> => {
@@ -151,8 +168,16 @@ test('a request that cannot be done is refused before a stream begins, and its f
   await refused(t, await post('', messages({ role: 'user', content: 7 })), 422, /messages\.0\.content/);
   await refused(t, await post('', messages({ role: 'robot', content: 'x' })), 422, /messages\.0\.role/);
   await refused(t, await post('', messages({ role: 'tool', content: 'x' })), 422, /toolCallId/);
-  const toolCalls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{' } }];
-  await refused(t, await post('', messages({ role: 'assistant', toolCalls })), 422, /arguments/);
+  const calls = (text: string): object =>
+    messages({
+      role: 'assistant',
+      toolCalls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: text } }],
+    });
+  await refused(t, await post('', calls('{')), 422, /arguments/);
+  await refused(t, await post('', calls(`{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`)), 400, /JSON in a text/);
+  await refused(t, await post('', calls('{"__proto__":{"a":1}}')), 400, /__proto__/);
+  for (const id of ['..', 'a/b', 'a\u0001b', 'x'.repeat(257)])
+    await refused(t, await post('', { ...given, threadId: id }), 422, /threadId/);
   await refused(t, await post('', { ...given, threadId: undefined }), 422, /threadId/);
   await refused(t, await post('/connect', { threadId }), 404, /threadId|thread/);
   await refused(t, await post('/connect', { threadId }, { 'last-event-id': 'x' }), 422, /Last-Event-ID/);

@@ -10,23 +10,34 @@ export interface AguiEvent {
 /** Where a reader goes on: in this run, behind one of the events that one event of the run gave. */
 interface Place extends FramePlace {
   readonly runId: string;
+  /** Whether it is one of a stream that has the messages of the thread. */
+  readonly hasMessages: boolean;
 }
 
 /** The place behind the event of a `Last-Event-ID`; `undefined` for a text that is none. */
 export function placeIn(id: string): Place | undefined {
   const colon = id.lastIndexOf(':');
-  const [, seq, index] = /^(\d{1,15})\.(\d{1,9})$/.exec(id.slice(colon + 1)) ?? [];
+  const [, seq, index, kind] = /^(\d{1,15})\.(\d{1,9})(m?)$/.exec(id.slice(colon + 1)) ?? [];
   if (colon <= 0 || seq === undefined || index === undefined) return undefined;
-  return { runId: id.slice(0, colon), after: Number(seq) - 1, skipped: Number(index) + 1 };
+  return { runId: id.slice(0, colon), after: Number(seq) - 1, skipped: Number(index) + 1, hasMessages: kind === 'm' };
 }
 
-/** The events that one event of a run gave, as server-sent ones, without those that the reader has. Ids are `{run}:{number}.{index}`. */
+interface Encoding {
+  readonly runId: string;
+  readonly seq: number;
+  readonly skipped: number;
+  readonly hasMessages: boolean;
+}
+
+/**
+ * The events that one event of a run gave, as server-sent ones, without those that the reader has. Ids are `{run}:{number}.{index}`, with an `m` behind
+ * them in a stream that has the messages of the thread.
+ */
 export const encodeEvents = (
   events: readonly AguiEvent[],
-  { runId, seq, skipped }: { readonly runId: string; readonly seq: number; readonly skipped: number },
+  { runId, seq, skipped, hasMessages }: Encoding,
 ): readonly Uint8Array[] =>
-  events
-    .slice(skipped)
-    .map((event, at) =>
-      Buffer.from(`id: ${runId}:${String(seq)}.${String(skipped + at)}\ndata: ${JSON.stringify(event)}\n\n`),
-    );
+  events.slice(skipped).map((event, at) => {
+    const id = `${runId}:${String(seq)}.${String(skipped + at)}${hasMessages ? 'm' : ''}`;
+    return Buffer.from(`id: ${id}\ndata: ${JSON.stringify(event)}\n\n`);
+  });

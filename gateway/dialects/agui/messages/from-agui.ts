@@ -1,5 +1,6 @@
 import type { Block } from '@agent-workflow/protos/message';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
+import { jsonInText } from '../../common/json-in-text.ts';
 import type { NewMessage } from '../../common/run-order.ts';
 import type { AguiMessage } from '../schemas/run-input.ts';
 
@@ -63,14 +64,9 @@ function callsIn({ toolCalls = [] }: AguiMessage, loc: Loc): readonly Block[] {
 }
 
 function argsOf(text: string, loc: Loc): Fields {
-  if (text.trim() === '') return {};
-  try {
-    const args: unknown = JSON.parse(text);
-    if (isObject(args)) return args;
-  } catch {
-    // Refused below.
-  }
-  throw invalidAt(loc, 'must be the JSON of an object');
+  const args = text.trim() === '' ? {} : jsonInText(text, loc);
+  if (!isObject(args)) throw invalidAt(loc, 'must be the JSON of an object');
+  return args;
 }
 
 function resultOf({ toolCallId, content, error }: AguiMessage, loc: Loc): Block {

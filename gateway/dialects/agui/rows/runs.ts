@@ -1,10 +1,12 @@
 import { notFound, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { isOpen } from '@agent-workflow/protos/lists';
+import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
 import { framed, type FramePlace } from '../../common/framed.ts';
 import { knownAgents } from '../../common/known-agents.ts';
+import { endOfRun } from '../../common/run-end.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
@@ -95,7 +97,7 @@ const inEvents = ({ owner, runId, needsMessages, place }: Following, services: S
       };
       return async (event) => (await (made ??= make()))(event);
     },
-    encode: (events, { seq }, skipped) => encodeEvents(events, { runId, seq, skipped }),
+    encode: (events, { seq }, skipped) => encodeEvents(events, { runId, seq, skipped, hasMessages: needsMessages }),
   });
 
 const run = endpoint({
@@ -129,7 +131,6 @@ const connect = endpoint({
   method: 'POST',
   path: '/agui/{agent}/connect',
   isRead: true,
-  isOfAgent: true,
   answer: 'events',
   access: stream,
   params: AgentParams,
@@ -145,13 +146,27 @@ const connect = endpoint({
     const runId = place?.runId ?? (await services.threads.getThread({ owner, threadId }, call())).runId;
     const known =
       runId === undefined ? undefined : await undefinedIfNotFound(services.threads.getRun({ owner, runId }, call()));
-    if (known?.threadId !== threadId) throw notFound(`thread "${threadId}" has no such run`);
+    // For another agent than that of the path the caller may not be authorized.
+    if (known?.threadId !== threadId || known.agent !== request.params.agent)
+      throw notFound(`thread "${threadId}" has no such run of this agent`);
+    const from = place && (known.end ? await beforeEnd(request, known, place, services) : place);
     return {
-      follow: { owner, runId: known.runId, after: place?.after ?? 0 },
+      follow: { owner, runId: known.runId, after: from?.after ?? 0 },
       call: call(streamMs),
-      extras: inEvents({ owner, runId: known.runId, needsMessages: !place, place }, services),
+      extras: inEvents({ owner, runId: known.runId, needsMessages: place?.hasMessages ?? true, place: from }, services),
     };
   },
 });
+
+/** The place of a reader in a run that has ended. Who is behind its end, as of a log that was made again and is shorter, gets the end. */
+async function beforeEnd(
+  { owner, call }: Pick<EndpointRequest, 'owner' | 'call'>,
+  { runId, threadId }: Pick<Run, 'runId' | 'threadId'>,
+  place: FramePlace,
+  services: Services,
+): Promise<FramePlace> {
+  const { seq } = await endOfRun({ owner, call, runId, threadId }, services);
+  return place.after < seq ? place : { after: seq - 1, skipped: 0 };
+}
 
 export const rows = [run, connect];

@@ -1,8 +1,11 @@
 import { sizes } from '@agent-workflow/kit/sizes';
+import { idPattern, maxIdLength } from '@agent-workflow/protos/message';
 import type { Static } from 'typebox';
 import { Type } from '../../common/builders.ts';
 
-const Id = Type.String({ minLength: 1, maxLength: 256 });
+const Id = Type.String({ minLength: 1, maxLength: maxIdLength });
+/** As paths have it. */
+const ThreadId = Type.String({ minLength: 1, maxLength: maxIdLength, pattern: idPattern });
 const Any = Type.Unsafe<unknown>({});
 const Json = Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object' });
 
@@ -38,7 +41,7 @@ const Resume = Type.Object({
 
 /** `RunAgentInput` of AG-UI 1.0. */
 export const RunAgentInput = Type.Object({
-  threadId: Id,
+  threadId: ThreadId,
   runId: Id,
   protocolVersion: Type.Optional(Type.String({ maxLength: 32 })),
   parentRunId: Type.Optional(Id),
@@ -63,4 +66,4 @@ export const RunAgentInput = Type.Object({
 export type RunAgentInput = Static<typeof RunAgentInput>;
 
 /** The thread whose newest run is followed again. */
-export const ConnectInput = Type.Object({ threadId: Id });
+export const ConnectInput = Type.Object({ threadId: ThreadId });

@@ -1,6 +1,6 @@
 import type { Block } from '@agent-workflow/protos/message';
 import { invalidAt, type Loc } from '../../../http/fields.ts';
-import { guardJson, refuseCostlyText } from '../../../http/json-guard.ts';
+import { jsonInText } from '../../common/json-in-text.ts';
 import { readCallId } from '../ids/call-id.ts';
 import { isObject } from './content.ts';
 
@@ -26,23 +26,9 @@ export function toCallBlock({ id, name, json, at }: GivenCall): Block {
 function argsOf(json: unknown, at: Loc): unknown {
   if (json === '' || json === undefined) return {};
   const place = [...at, 'arguments'];
-  const args = typeof json === 'string' ? parsed(json, place) : undefined;
+  const args = typeof json === 'string' ? jsonInText(json, place) : undefined;
   if (!isObject(args)) throw invalidAt(place, 'must be the JSON of an object');
   return args;
-}
-
-/** The value of a JSON text in a request, within the bounds of the request itself; `undefined` for a text that is no JSON. @throws BadRequest */
-function parsed(json: string, loc: Loc): unknown {
-  const where = 'the JSON in a text of the body';
-  refuseCostlyText(json, where);
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-  guardJson(value, { where, loc });
-  return value;
 }
 
 /** The result of a call as a block. */
@@ -52,6 +38,6 @@ export const toResultBlock = (id: string, output: string | readonly Block[]): Bl
 
 /** The answer to a question: a result that is JSON is read as such. */
 export function toAnswer(output: string): unknown {
-  const value = parsed(output, ['body', 'messages']);
+  const value = jsonInText(output, ['body', 'messages']);
   return value === undefined ? output : value;
 }
