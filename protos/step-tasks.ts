@@ -1,19 +1,25 @@
 /**
- * The field of a state in which a graph of another engine keeps what the tasks of its last step gave, and which tasks come next. A node of such a
- * graph may have several tasks in one step. It is hidden from callers, and stands with the step in the record and in its events.
+ * The field of a state in which a graph of LangGraph.js keeps what it holds beside its channels. It is hidden from callers, and written by each
+ * step, as {@link KeptTasks} says of its tasks.
  */
-export const tasksField = '__tasks';
+export const keptName = '__langgraph';
 
-/** A field that a task has changed: what it returned, or that this is what the field is after the step. */
+/** What the field {@link keptName} holds of tasks. A node of such a graph may have several in one step. */
+export interface KeptTasks {
+  /** Absent where each node had one, and the changes of the step say all of it; and where they were too many. */
+  readonly given?: StepTasks;
+}
+
+/** What a task returned, as far as it is kept. */
 interface TaskWrites {
-  /** What it returned for fields, by their names. */
-  readonly writes: Readonly<Record<string, unknown>>;
-  /** The fields for which it returned what they are after the step, or more than is kept. */
-  readonly same: readonly string[];
+  /** For fields, by their names. */
+  readonly writes?: Readonly<Record<string, unknown>>;
+  /** The fields for which it returned what they are after the step. */
+  readonly same?: readonly string[];
   /** The ids of the messages that it gave. */
-  readonly messages: readonly string[];
+  readonly messages?: readonly string[];
   /** The ids of the messages that it removed. */
-  readonly removed: readonly string[];
+  readonly removed?: readonly string[];
 }
 
 /** A task that has returned. */
@@ -38,9 +44,11 @@ export interface NextTask {
   readonly result?: TaskWrites;
 }
 
-/** What the field {@link tasksField} holds. */
+/** What the tasks of a step returned, and which come next. */
 export interface StepTasks {
-  /** In the order in which they are merged. */
+  /** In the order in which they are merged. Empty where it is not kept. */
   readonly ran: readonly RanTask[];
+  /** Present where tasks returned more than is kept: the fields of which nothing is, each with the node of a task that wrote it. */
+  readonly left?: Readonly<Record<string, string>>;
   readonly next: readonly NextTask[];
 }

@@ -1,7 +1,7 @@
-import { END, field, START, StateGraph, type CompiledGraph, type Field, type NodePolicy } from '@agent-workflow/graph';
+import { END, START, StateGraph, type CompiledGraph, type Field, type NodePolicy } from '@agent-workflow/graph';
 import type { StepCode, StepState } from '@agent-workflow/graph/build/step-code';
 import type { Fields } from '@agent-workflow/graph/state/field';
-import { tasksField, type StepTasks } from '@agent-workflow/protos/step-tasks';
+import { keptName } from '@agent-workflow/protos/step-tasks';
 import { channelFields } from './channel-fields.ts';
 import {
   breakpointsOf,
@@ -12,7 +12,7 @@ import {
   type LangGraphAgent,
 } from './compiled.ts';
 import { drawnGraph } from './drawn-graph.ts';
-import { keptField, keptName, type Kept } from './kept.ts';
+import { keptField, type Kept } from './kept.ts';
 import { beginRun, runSuperStep, type Adapted } from './super-step.ts';
 
 export interface LangGraphOptions {
@@ -58,7 +58,7 @@ export function fromLangGraph(agent: LangGraphAgent, options: LangGraphOptions =
   const nodes = Object.keys(graph.nodes)
     .filter((name) => name !== START)
     .toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
-  const kept: Fields = { ...shown, [keptName]: keptField, [tasksField]: ownTasks };
+  const kept: Fields = { ...shown, [keptName]: keptField };
   const builder = new StateGraph(kept);
   const route = (values: Readonly<Record<string, unknown>>): string[] => [
     ...((values[keptName] as Kept | undefined)?.next ?? []),
@@ -77,8 +77,6 @@ export function fromLangGraph(agent: LangGraphAgent, options: LangGraphOptions =
     ...(breakpoints && { breakpoints }),
   };
 }
-
-const ownTasks = field<StepTasks>({ type: 'object', description: 'What the tasks of the last super-step gave' });
 
 /** Nodes of LangGraph are run by LangGraph, all of a super-step together. */
 function runTogether(): never {

@@ -1,4 +1,5 @@
 import { field } from '@agent-workflow/graph';
+import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { Range } from './message-ranges.ts';
 
 /** What a task of a super-step wrote, and whose checkpoint is not yet the next one. */
@@ -25,11 +26,10 @@ export interface Kept {
   readonly unset: readonly string[];
   /** The nodes of the next super-step. */
   readonly next: readonly string[];
-  /** The ids of its tasks, each with its node, in their order; absent in a state that was kept without them. */
+  /** What the tasks of the last super-step gave; absent where each node had one, and the changes of the step say all of it. */
+  readonly given?: StepTasks;
+  /** The ids of the tasks that come next, each with its node, in their order; absent where that is. */
   readonly tasks?: readonly (readonly [id: string, node: string])[];
 }
-
-/** Fields of this name are hidden from callers. */
-export const keptName = '__langgraph';
 
 export const keptField = field<Kept>({ type: 'object', description: 'What LangGraph keeps beside its channels' });

@@ -27,6 +27,8 @@ interface Step {
   readonly messagesKey: string | null;
   /** The channels that are fields. */
   readonly fields: readonly string[];
+  /** What fields were before the step. */
+  readonly before: Values;
   /** What fields are after the step: those that have changed. */
   readonly changed: Values;
   /** The messages that the step changed in the thread. */
@@ -35,36 +37,63 @@ interface Step {
   readonly started: readonly Named[];
   /** Those that had returned before. */
   readonly earlier: ReadonlySet<string>;
+  /** Whether it was known which tasks were to come. */
+  readonly isKnown: boolean;
   /** The tasks of the next step; where it asks, those of this one. */
   readonly next: readonly StateTask[];
   readonly isAsking: boolean;
 }
 
-/** What is kept of the tasks of one step beside the fields of its state, in bytes; of one input. */
+/** What is kept of the tasks that ran, and of those that come next, in bytes; of one input. */
 const mostBytes = 128 * 1024;
 const mostInput = 8 * 1024;
 
-/** What the tasks of a super-step gave, and which come next. Its size does not depend on the thread. */
-export async function stepTasks(step: Step): Promise<StepTasks> {
+/**
+ * What the tasks of a super-step gave, and which come next. Its size does not depend on the thread. `undefined` where each node had one task, and
+ * what the step changed says all of it; and where more tasks come next than can be kept.
+ */
+export async function stepTasks(step: Step): Promise<StepTasks | undefined> {
   const { saver, started, earlier, next, isAsking } = step;
   const written = Map.groupBy(isAsking ? saver.pending() : saver.written(), ({ task }) => task);
-  const given = giver(step.messages);
+  const writes = new StepWrites(step);
   const waiting = new Set(
     isAsking ? next.flatMap(({ id, interrupts = [] }) => (interrupts.length > 0 ? [id] : [])) : [],
   );
   const results = new Map<string, Writes>();
   for (const { id } of started)
-    if (!waiting.has(id) && (!isAsking || written.has(id)))
-      results.set(id, await writesOf(step, written.get(id) ?? [], given));
+    if (!waiting.has(id) && (!isAsking || written.has(id))) results.set(id, await writes.ofTask(written.get(id) ?? []));
   const counts = new Map<string, number>();
   const ran = started.flatMap(({ id, name }) => {
-    const writes = results.get(id);
+    const result = results.get(id);
     const index = counts.get(name) ?? 0;
     counts.set(name, index + 1);
-    return writes ? [{ node: name, index, ...writes, ...(earlier.has(id) && { earlier: true as const }) }] : [];
+    return result ? [{ node: name, index, ...result, ...(earlier.has(id) && { earlier: true as const }) }] : [];
   });
-  return bounded({ ran, next: await Promise.all(next.map((task) => toNext(step, task, results.get(task.id)))) });
+  const coming = await Promise.all(next.map((task) => toNext(step, task, results.get(task.id))));
+  return worthKeeping(step, boundedNext(coming, writes.large), step.isKnown ? writes.bounded(ran) : { ran: [] });
 }
+
+/** Nothing where the changes of the step say the same, or where it is not known which tasks come next. */
+function worthKeeping(
+  { messages, fields, changed }: Step,
+  next: readonly NextTask[] | undefined,
+  given: Pick<StepTasks, 'ran' | 'left'>,
+): StepTasks | undefined {
+  if (!next) return undefined;
+  const { ran } = given;
+  const [only] = ran;
+  const ids = messages.map(({ message_id: id }) => id);
+  const isPlain =
+    next.every(({ path, result }) => path[0] !== branch && result === undefined) &&
+    ran.length <= 1 &&
+    !(only?.writes ?? only?.removed ?? only?.earlier) &&
+    (!only || (only.messages ?? []).join() === ids.join()) &&
+    (!only || fields.every((name) => !Object.hasOwn(changed, name) || only.same?.includes(name)));
+  return isPlain ? undefined : { ...given, next };
+}
+
+/** Why a branch of a `Send` runs, in LangGraph's words. */
+const branch = '__pregel_push';
 
 async function toNext({ saver, isAsking }: Step, task: StateTask, result: Writes | undefined): Promise<NextTask> {
   const { name: node, path = [], interrupts = [] } = task;
@@ -80,7 +109,7 @@ async function toNext({ saver, isAsking }: Step, task: StateTask, result: Writes
 
 /** The input of a branch: that of the `Send` at its place. `undefined` where it is large or holds objects of LangChain. */
 async function inputOf(saver: StateSaver, [kind, index]: readonly unknown[]): Promise<unknown> {
-  if (kind !== '__pregel_push' || typeof index !== 'number') return undefined;
+  if (kind !== branch || typeof index !== 'number') return undefined;
   const sends = saver.channelValue('__pregel_tasks');
   const send = Array.isArray(sends) ? (sends[index] as { readonly args?: unknown } | undefined) : undefined;
   if (send === undefined || !isSmall(send.args, { left: mostValues })) return undefined;
@@ -136,44 +165,143 @@ function giver(messages: readonly Changed[]): Giver {
   };
 }
 
-async function writesOf(step: Step, written: readonly KeptWrite[], given: Giver): Promise<Writes> {
-  const { saver, messagesKey, fields, changed } = step;
-  const writes: Record<string, unknown> = {};
-  const same = new Set<string>();
-  const messages: string[] = [];
-  const removed: string[] = [];
-  for (const [channel, list] of Map.groupBy(written, (write) => write.channel)) {
-    if (channel === messagesKey) {
-      const all: unknown[] = list.flatMap(({ value }) => value);
-      for (const one of all) {
-        const [message] = messagesIn([one]);
-        if (message?.type === 'remove') removed.push(message.id ?? '');
-        else messages.push(given(message) ?? '');
-      }
-    }
-    if (!fields.includes(channel)) continue;
-    const values = await Promise.all(list.map(({ value }) => asKept(saver, value)));
-    const [only] = values;
-    const after = JSON.stringify(changed[channel]);
-    const isSame = Object.hasOwn(changed, channel) && only?.json === after;
-    if (values.length === 1 && only && !isSame) writes[channel] = only.value;
-    else if (values.length > 1 && !values.includes(undefined))
-      writes[channel] = { $writes: values.map((one) => one?.value) };
-    else same.add(channel);
+/** What the tasks of one step wrote. */
+class StepWrites {
+  /** The fields for which tasks returned more than is kept, or what cannot be. */
+  readonly large = new Set<string>();
+  readonly #step: Step;
+  readonly #given: Giver;
+  /** What is kept of each field so far, in bytes. */
+  readonly #bytes = new Map<string, number>();
+  /** What a field is after the step, or was before: its JSON and the bytes of that. */
+  readonly #after = new Map<string, { readonly json: string; readonly bytes: number }>();
+
+  constructor(step: Step) {
+    this.#step = step;
+    this.#given = giver(step.messages);
   }
-  return { writes, same: [...same], messages: messages.filter(Boolean), removed };
+
+  async ofTask(written: readonly KeptWrite[]): Promise<Writes> {
+    const { messagesKey, fields } = this.#step;
+    const writes: Record<string, unknown> = {};
+    const same: string[] = [];
+    const messages: string[] = [];
+    const removed: string[] = [];
+    for (const [channel, list] of Map.groupBy(written, (write) => write.channel)) {
+      if (channel === messagesKey)
+        for (const one of list.flatMap(({ value }): unknown[] => [value].flat())) {
+          const [message] = messagesIn([one]);
+          if (message?.type === 'remove') removed.push(message.id ?? '');
+          else messages.push(this.#given(message) ?? '');
+        }
+      const values = list.flatMap(({ value }) => (value === undefined ? [] : [value]));
+      if (!fields.includes(channel) || values.length === 0) continue;
+      const found = await this.#ofField(channel, values);
+      if (found === 'same') same.push(channel);
+      else if (found) writes[channel] = found.value;
+    }
+    return compact({ writes, same, messages: messages.filter(Boolean), removed });
+  }
+
+  /** What a task returned for a field: `'same'` is what that is after the step, or more than is kept; `undefined` is what it was before. */
+  async #ofField(name: string, values: readonly unknown[]): Promise<'same' | Pick<Packed, 'value'> | undefined> {
+    const { saver, changed, isAsking } = this.#step;
+    const isChanged = Object.hasOwn(changed, name);
+    const [first] = values;
+    const isOne = values.length === 1;
+    if (isOne && !isAsking && typeof first === 'object' && first === saver.channelValue(name))
+      return isChanged ? 'same' : undefined;
+    const kept = this.large.has(name) ? [] : await this.#packed(name, values);
+    const [only] = kept;
+    if (isOne && !isAsking && only?.json === this.#afterOf(name).json) return isChanged ? 'same' : undefined;
+    if (!this.large.has(name) && only) return isOne ? only : { value: { $writes: kept.map(({ value }) => value) } };
+    this.large.add(name);
+    return 'same';
+  }
+
+  async #packed(name: string, values: readonly unknown[]): Promise<readonly Packed[]> {
+    const kept: Packed[] = [];
+    for (const value of values) {
+      const packed = await asKept(this.#step.saver, value);
+      if (!packed) return this.#leave(name);
+      kept.push(packed);
+      const bytes = (this.#bytes.get(name) ?? 0) + Buffer.byteLength(packed.json);
+      this.#bytes.set(name, bytes);
+      if (bytes > mostBytes && values.length > 1) return this.#leave(name);
+    }
+    if ((this.#bytes.get(name) ?? 0) > mostBytes) this.large.add(name);
+    return kept;
+  }
+
+  #leave(name: string): readonly Packed[] {
+    this.large.add(name);
+    return [];
+  }
+
+  #afterOf(name: string): { readonly json: string; readonly bytes: number } {
+    const known = this.#after.get(name);
+    if (known) return known;
+    const { changed, before } = this.#step;
+    const json = JSON.stringify((Object.hasOwn(changed, name) ? changed : before)[name] ?? null);
+    const after = { json, bytes: Buffer.byteLength(json) };
+    this.#after.set(name, after);
+    return after;
+  }
+
+  /**
+   * The tasks without the fields that are too large, the largest first: a field that several tasks returned as it is after the step is shown as
+   * often. Of a single task nothing is kept then.
+   */
+  bounded(ran: readonly RanTask[]): Pick<StepTasks, 'ran' | 'left'> {
+    const sizes = new Map<string, number>();
+    const add = (name: string, bytes: number): unknown => sizes.set(name, (sizes.get(name) ?? 0) + bytes);
+    for (const { writes = {}, same = [] } of ran) {
+      for (const [name, value] of Object.entries(writes)) add(name, bytesOf(value));
+      for (const name of same) add(name, sizes.has(name) ? this.#afterOf(name).bytes : 0);
+    }
+    const { large } = this;
+    let left = [...sizes.values()].reduce((sum, bytes) => sum + bytes, bytesOf(ran.map(bare)));
+    for (const [name, bytes] of [...sizes].toSorted(([, one], [, other]) => other - one)) {
+      if (left > mostBytes) large.add(name);
+      if (large.has(name)) left -= bytes;
+    }
+    const isSmall = bytesOf(ran.map((task) => without(task, large))) <= mostBytes;
+    const writers = ran.flatMap(({ node, writes = {}, same = [] }) =>
+      [...Object.keys(writes), ...same].flatMap((name) => (!isSmall || large.has(name) ? [[name, node] as const] : [])),
+    );
+    if (writers.length === 0 && isSmall) return { ran };
+    if (ran.length === 1) return { ran: [] };
+    const bounded = isSmall ? ran.map((task) => without(task, large)) : ran.map(bare);
+    return { ran: bounded, left: Object.fromEntries(writers) };
+  }
 }
 
-/** The same without inputs, and with no value of a field, where these are too large. */
-function bounded(tasks: StepTasks): StepTasks {
-  if (Buffer.byteLength(JSON.stringify(tasks)) <= mostBytes) return tasks;
-  const lean = <T extends Writes>(task: T): T => ({
-    ...task,
-    writes: {},
-    same: [...task.same, ...Object.keys(task.writes)],
-  });
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** The same without what is empty. */
+const compact = ({ writes = {}, same = [], messages = [], removed = [] }: Writes): Writes => ({
+  ...(Object.keys(writes).length > 0 && { writes }),
+  ...(same.length > 0 && { same }),
+  ...(messages.length > 0 && { messages }),
+  ...(removed.length > 0 && { removed }),
+});
+
+/** A task of which nothing is known but that it ran. */
+const bare = ({ node, index, earlier }: RanTask): RanTask => ({ node, index, ...(earlier && { earlier }) });
+
+function without<T extends Writes>(task: T, large: ReadonlySet<string>): T {
+  const { writes = {}, same = [], messages = [], removed = [], ...rest } = task;
+  const kept = Object.fromEntries(Object.entries(writes).filter(([name]) => !large.has(name)));
   return {
-    ran: tasks.ran.map(lean),
-    next: tasks.next.map(({ input: _, result, ...rest }) => ({ ...rest, ...(result && { result: lean(result) }) })),
-  };
+    ...rest,
+    ...compact({ writes: kept, same: same.filter((name) => !large.has(name)), messages, removed }),
+  } as T;
+}
+
+/** The tasks that come next, without inputs, and without what they returned, where these are too large; `undefined` where they are too many. */
+function boundedNext(next: readonly NextTask[], large: ReadonlySet<string>): readonly NextTask[] | undefined {
+  const known = next.map(({ result, ...task }) => ({ ...task, ...(result && { result: without(result, large) }) }));
+  const lean = known.map(({ input: _, ...task }) => task);
+  const bare = lean.map(({ result, ...task }) => ({ ...task, ...(result && { result: {} }) }));
+  return [known, lean, bare].find((tasks) => bytesOf(tasks) <= mostBytes);
 }

@@ -6,7 +6,8 @@ import { hashOfJson, isLasting } from './channel-fields.ts';
 import { withSaver, type LangGraph } from './compiled.ts';
 import { fold, unfold } from './folded.ts';
 import { innerPart } from './inner-parts.ts';
-import { keptName, type Kept } from './kept.ts';
+import { keptName } from '@agent-workflow/protos/step-tasks';
+import type { Kept } from './kept.ts';
 import { plainData, withoutUndefined } from './plain-data.ts';
 import { runConfigOf } from './run-config.ts';
 import { pack, StateSaver, unpack } from './state-saver.ts';
@@ -14,7 +15,6 @@ import { stepTasks } from './step-tasks.ts';
 import { StreamedMessages, type StreamedOptions } from './streamed-messages.ts';
 import { TracedRuns } from './traced-runs.ts';
 import { tracedCode } from '@agent-workflow/graph/trace/current-span';
-import { tasksField } from '@agent-workflow/protos/step-tasks';
 import { channelOf, messagesIn, updateOf, type Changed, type ThreadChannel } from './thread-messages.ts';
 import { idName } from './to-lang-chain.ts';
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
@@ -53,7 +53,7 @@ export async function beginRun(adapted: Adapted, thread: Thread, context: RunCon
   const same = { context: thread.messages, before, after: before, ids, pending: {}, streamed: [], isAsking: false };
   const update = updateOf({ ...same, inOrder: (messages) => messages });
   const values = await keepStep(opened, state, update);
-  const began = { started: [], earlier: new Set<string>(), isAsking: false, next: state.tasks };
+  const began = { started: [], earlier: new Set<string>(), isKnown: true, isAsking: false, next: state.tasks };
   return withTasks(opened, { values, update, ...began });
 }
 
@@ -96,8 +96,9 @@ export async function runSuperStep(adapted: Adapted, thread: Thread, context: St
       messages.toSorted((one, other) => nodes.indexOf(makers.ofMessage(one)) - nodes.indexOf(makers.ofMessage(other))),
   });
   const isAsking = asked.length > 0;
+  const isKnown = thread.kept?.tasks !== undefined || new Set(tasks.values()).size === tasks.size;
   const values = await withTasks(opened, {
-    ...{ values: await keepStep(opened, state, update), update, earlier, isAsking, next: state.tasks },
+    ...{ values: await keepStep(opened, state, update), update, earlier, isKnown, isAsking, next: state.tasks },
     started: inOrderOf(tasks, thread.kept?.tasks),
   });
   const questions = asked.map(({ id, task, value }): StepQuestion => ({
@@ -147,7 +148,7 @@ const triggersOf = ({ nodes }: LangGraph): ReadonlyMap<string, readonly string[]
 /** The fields that have changed, and what is kept beside them. */
 async function keepStep(
   { saver, fields, messagesKey, thread }: Opened,
-  { next, tasks }: Awaited<ReturnType<LangGraph['getState']>>,
+  { next }: Awaited<ReturnType<LangGraph['getState']>>,
   { stored, places, order, pending }: Pick<ReturnType<typeof updateOf>, 'stored' | 'places' | 'order' | 'pending'>,
 ): Promise<Values> {
   const changed: Record<string, unknown> = {};
@@ -173,25 +174,26 @@ async function keepStep(
     ),
     ...(order && { order }),
     ...{ ids: pending, loadable, unset, next: [...new Set(next)] },
-    tasks: tasks.map(({ id, name }) => [id, name] as const),
   };
   return { ...changed, [keptName]: kept };
 }
 
-type Ended = Pick<Parameters<typeof stepTasks>[0], 'started' | 'earlier' | 'isAsking' | 'next'> & {
+type Ended = Pick<Parameters<typeof stepTasks>[0], 'started' | 'earlier' | 'isKnown' | 'isAsking' | 'next'> & {
   readonly values: Values;
   readonly update: ReturnType<typeof updateOf>;
 };
 
-/** The fields that a step changed, with what its tasks gave. */
-async function withTasks({ saver, messagesKey, fields }: Opened, ended: Ended): Promise<Values> {
+/** The fields that a step changed, with what its tasks gave, and the ids of those that come next. */
+async function withTasks({ saver, messagesKey, fields, thread }: Opened, ended: Ended): Promise<Values> {
   const { values, update, ...rest } = ended;
   const { messages } = update;
-  const tasks = await stepTasks({
-    ...{ saver, messagesKey, fields, changed: values, messages },
+  const given = await stepTasks({
+    ...{ saver, messagesKey, fields, before: thread.values, changed: values, messages },
     ...rest,
   });
-  return { ...values, [tasksField]: tasks };
+  if (!given) return values;
+  const tasks = rest.next.map(({ id, name }) => [id, name] as const);
+  return { ...values, [keptName]: { ...(values[keptName] as Kept), tasks, given } };
 }
 
 /** The tasks that ran, in the order that they had when they were to come next: they begin in another where some had returned before. */

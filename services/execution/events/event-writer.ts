@@ -3,7 +3,7 @@ import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { withoutProviderData, type Message } from '@agent-workflow/protos/message';
 import type { MessageChunk } from '@agent-workflow/graph/state/message';
 import { chunksOf } from '@agent-workflow/graph/state/message-chunks';
-import { tasksField } from '@agent-workflow/protos/step-tasks';
+import { keptName, type KeptTasks } from '@agent-workflow/protos/step-tasks';
 import type { Granularity } from '@agent-workflow/protos/lists';
 import type { CommittedStep } from '../record/committed-step.ts';
 import { inOrder, shownAt, type InvokeResult } from './outcome.ts';
@@ -109,7 +109,7 @@ export function stepEvents(
   }
   if (shown.summary && fields['context_summary'] !== undefined && !published.has('summary_chunk'))
     list.push(events.write('summary_chunk', fields['context_summary'], source, { at }));
-  const tasks = fields[tasksField];
+  const tasks = (fields[keptName] as KeptTasks | undefined)?.given;
   for (const [index, node] of nodes.entries()) {
     if (published.has('completed', node)) continue;
     const ended = events.write('on_chain_stream', { node, step, status: 'completed' }, { node, step }, { at });

@@ -10,7 +10,7 @@ import { textsOf } from '../messages/message-texts.ts';
 import type { GrowingValues } from './growing-values.ts';
 import type { Modes } from './modes.ts';
 import type { StepPlace } from './step-place.ts';
-import { isBranch, tasksOfNodes, writesText, type PlacedTask } from '../out/step-tasks.ts';
+import { hasQuestion, isBranch, tasksOfNodes, writesText, type PlacedTask } from '../out/step-tasks.ts';
 
 /** What a step has changed, as its events have it. */
 export interface StepChange {
@@ -38,8 +38,8 @@ interface StepFramesOptions {
 /** What one task of a step gave. */
 interface TaskDelta {
   readonly node: string;
-  /** The place of the task among those of its node. */
-  readonly index: number;
+  /** The place of the task among those of its node; `undefined` for what is not known of any of its tasks. */
+  readonly index: number | undefined;
   readonly json: string;
   /** Whether it had returned before, in a step that has gone on since. */
   readonly earlier?: true;
@@ -47,18 +47,27 @@ interface TaskDelta {
 
 /** What each task of a step gave. */
 export const deltasOf = (change: StepChange): readonly TaskDelta[] =>
-  change.tasks ? deltasOfTasks(change, change.tasks) : deltasOfNodes(change);
+  change.tasks && change.tasks.ran.length > 0 ? deltasOfTasks(change, change.tasks) : deltasOfNodes(change);
 
-function deltasOfTasks({ messages, fields }: StepChange, { ran }: StepTasks): readonly TaskDelta[] {
+function deltasOfTasks({ messages, fields }: StepChange, { ran, left }: StepTasks): readonly TaskDelta[] {
   const byId = new Map(messages.map(([message]) => [message.message_id, message]));
-  const given = new Set(ran.flatMap((task) => task.messages));
+  const given = new Set(ran.flatMap((task) => task.messages ?? []));
   const rest = messages.flatMap(([message]) => (given.has(message.message_id) ? [] : [message]));
-  return ran.map(({ node, index, earlier, ...writes }, at) => ({
-    ...{ node, index },
-    // What no task is known to have made stands with the last.
-    json: writesText(writes, { fields, messageOf: (id) => byId.get(id) }, at === ran.length - 1 ? rest : []),
-    ...(earlier && { earlier }),
+  const changed = { fields, messageOf: (id: string) => byId.get(id) };
+  const last = ran.length - 1;
+  const deltas = ran.map(({ node, index, earlier, ...writes }, at) => {
+    // What no task is known to have made stands with the last, where all else is known.
+    const json = writesText(writes, changed, at === last && !left ? rest : []);
+    return { node, index, json: left && json === 'null' ? '{}' : json, ...(earlier && { earlier }) };
+  });
+  if (!left) return deltas;
+  const byNode = Map.groupBy(Object.keys(left), (name) => left[name] ?? '');
+  const lastNode = ran[last]?.node ?? '';
+  const others = [...new Set([...byNode.keys(), lastNode])].map((node) => ({
+    ...{ node, index: undefined },
+    json: writesText({ same: byNode.get(node) ?? [] }, changed, node === lastNode ? rest : []),
   }));
+  return [...deltas, ...others].filter(({ index, json }) => index !== undefined || json !== 'null');
 }
 
 /** Fields that nodes of one step changed stand with the last of them: the log does not say which node changed which. */
@@ -118,10 +127,12 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
   /** What the tasks of a step gave. */
   const returned = (change: StepChange): Frame[] =>
     deltasOf(change).flatMap(({ node, index, json, earlier }) => [
-      ...(modes.has('updates')
+      ...(modes.has('updates') && json !== '{}'
         ? [{ name: 'updates', data: jsonObject({ [node]: json, ...(earlier && { __metadata__: '{"cached":true}' }) }) }]
         : []),
-      ...(earlier ? [] : ofTask('task_result', change, result(taskId(change.step, node, index), node, json))),
+      ...(earlier || index === undefined
+        ? []
+        : ofTask('task_result', change, result(taskId(change.step, node, index), node, json))),
     ]);
 
   return {
@@ -131,7 +142,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
         id: JSON.stringify(taskId(step, node, index)),
         name: JSON.stringify(node),
         triggers: JSON.stringify([isBranch(task) ? '__pregel_push' : `branch:to:${node}`]),
-        input: input === undefined ? (values?.text() ?? 'null') : JSON.stringify(input),
+        input: isBranch(task) || input !== undefined ? JSON.stringify(input ?? null) : (values?.text() ?? 'null'),
       };
       return ofTask('task', { step, at }, jsonObject({ ...parts, metadata }));
     },
@@ -159,11 +170,12 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
       const json = JSON.stringify(shown);
       const nodes = [...new Set(interrupts.map(({ node }) => node))];
       return [
-        ...(change.tasks ? returned(change) : []),
+        ...(change.tasks && change.tasks.ran.length > 0 ? returned(change) : []),
         ...(modes.has('updates') ? [{ name: 'updates', data: `{"__interrupt__":${json}}` }] : []),
-        ...tasksOfNodes(nodes, change.tasks).flatMap(({ node, index, asked, result: given }) => {
+        ...tasksOfNodes(nodes, change.tasks).flatMap((task) => {
+          const { node, index, result: given } = task;
           if (given) return [];
-          const own = shown.filter(({ id }, at) => (asked ? asked.includes(id) : interrupts[at]?.node === node));
+          const own = shown.filter((_, at) => interrupts[at] && hasQuestion(task, interrupts[at]));
           const interrupted = { interrupts: JSON.stringify(own) };
           return ofTask('task_result', change, result(taskId(change.step, node, index), node, '{}', interrupted));
         }),

@@ -25,7 +25,13 @@ function placed<T extends { readonly node: string }>(tasks: readonly T[]): reado
   });
 }
 
-/** Why a task runs, as LangGraph says it. */
+/** Whether a question is that of a task. Where one task of a node is known, it has those of the node. */
+export const hasQuestion = (
+  { node, asked, path }: PlacedTask,
+  question: { readonly id: string; readonly node: string | undefined },
+): boolean => (asked ? asked.includes(question.id) : path === undefined && question.node === node);
+
+/** Whether a task runs by a `Send`. */
 export const isBranch = ({ path }: PlacedTask): boolean => path?.[0] === '__pregel_push';
 
 type Writes = Pick<StepTasks['ran'][number], 'writes' | 'same' | 'messages' | 'removed'>;
@@ -38,7 +44,7 @@ interface Changed {
 
 /** What a task returned, as JSON; `null` for nothing. */
 export function writesText(
-  { writes, same, messages, removed }: Writes,
+  { writes = {}, same = [], messages = [], removed = [] }: Writes,
   { fields, messageOf }: Changed,
   more: readonly Message[] = [],
 ): string {

@@ -3,7 +3,7 @@ import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { RunError, Thread, ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import { taskIdOf } from '../ids/task-id.ts';
-import { isBranch, tasksOfNodes, writesText, type PlacedTask } from './step-tasks.ts';
+import { hasQuestion, isBranch, tasksOfNodes, writesText, type PlacedTask } from './step-tasks.ts';
 import { toConfig } from './assistant.ts';
 import { errorText, toError } from './error.ts';
 import { questionsIn, toInterrupt } from './interrupts.ts';
@@ -80,8 +80,8 @@ export function stateTexts(placed: Placed, values: string, known?: StepTasks): R
   const questions = questionsIn(interruptsJson);
   const all = tasksOfNodes(next, known);
   const tasks = all.map((task) => {
-    const { node, index, asked, result } = task;
-    const own = questions.filter(({ id, node: of }) => (asked ? asked.includes(id) : !result && of === node));
+    const { node, index, result } = task;
+    const own = questions.filter((question) => !result && hasQuestion(task, question));
     return {
       ...{ id: taskIdOf(threadId, checkpointId, node, index), name: node, path: pathOf(task) },
       error: failure?.node === node ? errorText(toError(failure)) : null,

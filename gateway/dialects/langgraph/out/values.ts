@@ -1,7 +1,7 @@
 import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import type { Message } from '@agent-workflow/protos/message';
 import { jsonWithoutProviderData } from '@agent-workflow/protos/provider-data';
-import { tasksField, type StepTasks } from '@agent-workflow/protos/step-tasks';
+import { keptName, type KeptTasks, type StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { State } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../../http/json.ts';
 import type { FieldDefaults } from '../../common/field-defaults.ts';
@@ -30,8 +30,8 @@ export function partsOfState({ fields, contextJson }: StoredState, defaults: Fie
 
 /** What the tasks of the last step gave, of a graph that says so. */
 export function tasksIn({ fields }: StoredState): StepTasks | undefined {
-  const json = fields[tasksField];
-  return json && (JSON.parse(jsonText(json)) as StepTasks);
+  const json = fields[keptName];
+  return json && (JSON.parse(jsonText(json)) as KeptTasks | null)?.given;
 }
 
 /** The values of a state as JSON text. */
