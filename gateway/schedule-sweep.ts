@@ -55,7 +55,7 @@ const onThread = (run: ScheduledRun['run'], threadId: string): RunOrder =>
 
 /** Each replica that fires the slot makes the same run of it, with the same ids. */
 const toRun = (
-  { owner, user, run, runId, threadId, now }: ScheduledRun,
+  { owner, user, run, terms, runId, threadId, now }: ScheduledRun,
   services: Pick<Services, 'tools' | 'secured' | 'threads'>,
   call: Call,
 ): ReturnType<typeof toStartRequest> =>
@@ -66,6 +66,6 @@ const toRun = (
       call: () => call,
       newId: (what) => (what === 'run' ? runId : idFrom(runId, what)),
     },
-    'low',
+    { granularity: 'low', terms },
     services,
   );

@@ -32,6 +32,7 @@ export interface ScheduledRun extends PendingSlot {
   readonly owner: string;
   readonly scheduleId: string;
   readonly run: Schedule['run'];
+  readonly terms: Schedule['terms'];
   readonly user: Schedule['user'];
   /** The clock of the record, in milliseconds since 1970. */
   readonly now: number;
@@ -74,11 +75,11 @@ export function createFireDue({ threads, execution, mayStart, start }: FireOptio
     };
 
     const fire = async (slot: PendingSlot): Promise<Schedule> => {
-      const { run, user } = schedule;
+      const { run, terms, user } = schedule;
       const isAccepted = (): Promise<boolean> =>
         undefinedIfNotFound(threads.getRun({ owner, runId: slot.runId }, call)).then((found) => found !== undefined);
       if (schedule.deleted) return (await isAccepted()) ? fired(schedule, now()) : dropped(schedule);
-      const scheduled = { ...slot, owner, scheduleId: id, run, user, now: now() };
+      const scheduled = { ...slot, owner, scheduleId: id, run, terms, user, now: now() };
       try {
         if (!(await mayStart(scheduled, call))) {
           if (await isAccepted()) return fired(schedule, now());

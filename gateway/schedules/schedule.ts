@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@agent-workflow/kit/errors';
 import { idFrom } from '@agent-workflow/kit/ids';
+import type { RunTerms } from './run-terms.ts';
 import { dueTime, slotAfter, type Bounds, type Timing } from './slots.ts';
 
 /** What happens to a slot that is due while the run of the slot before it goes on. */
@@ -71,6 +72,8 @@ export interface Schedule {
   readonly spec: ScheduleSpec;
   /** The body of the request that starts each run. */
   readonly run: Readonly<Record<string, unknown>>;
+  /** What the dialect of that request adds to each run; absent: nothing. */
+  readonly terms?: RunTerms;
   /** The claims of the caller who wrote the schedule last. */
   readonly user?: Readonly<Record<string, unknown>>;
   /** The one run of a delayed start: the schedule has its id, and goes once it is accepted. */

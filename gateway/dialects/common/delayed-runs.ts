@@ -16,12 +16,14 @@ import {
   type Schedule,
 } from '../../schedules/schedule.ts';
 import type { Services } from './services.ts';
+import type { RunTerms } from '../../schedules/run-terms.ts';
 import type { LaterRunOrder } from './run-order.ts';
 import { checkRun, claimsOf, createStored, find, recordNow, type Found } from './stored-schedules.ts';
 
 /** The run of a request that names a time which is to come: on record only then. `undefined`: it starts at once. */
 export async function delayedRun(
   request: Delaying,
+  terms: RunTerms,
   services: Pick<Services, 'threads' | 'execution'>,
 ): Promise<DelayedRun | undefined> {
   const { start_at: given, ...body } = request.input;
@@ -38,7 +40,7 @@ export async function delayedRun(
       ...{ jitterMs: 0, overlap: 'allow', catchUp: 'all', catchUpMs: 3_600_000, keepThreads: true },
       thread: threadOf(run) === undefined ? 'new' : 'one',
     },
-    ...{ run, ...claimsOf(request), delayed: true, paused: false, pending: [], past: [], unkept: [] },
+    ...{ run, terms, ...claimsOf(request), delayed: true, paused: false, pending: [], past: [], unkept: [] },
   };
   await createStored({ ...request, isRepeated: false }, services, id, withNext(schedule, at - 1), ['body']);
   const { threadId } = slotOf(id, schedule);

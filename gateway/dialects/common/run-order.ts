@@ -53,23 +53,13 @@ export interface RunOrder {
   readonly config?: OrderConfig;
   readonly context?: JsonObject;
   readonly recursion_limit: number;
-  /** Whether a run that reaches this limit fails; absent: it ends with what it has. */
-  readonly fails_at_limit?: boolean;
-  /** Whether what goes on in sub-graphs is among its events. */
-  readonly streams_subgraphs?: boolean;
   readonly response_granularity?: Granularity;
   readonly tools?: readonly DeclaredTool[];
   readonly priority?: number;
   readonly interrupt_before?: string | readonly string[];
   readonly interrupt_after?: string | readonly string[];
   readonly resume?: unknown;
-  /** The run goes on where its thread stands; `messages` and `initial_state` join the thread before. */
-  readonly goes_on?: true;
   readonly webhook?: OrderWebhook;
-  /** What a dialect shows of its request later. The record keeps it with the run, and nodes do not see it. */
-  readonly kept_request?: JsonObject;
-  /** What a dialect sets in the metadata of a thread that is there already, unless a run holds it. */
-  readonly thread_marks?: JsonObject;
 }
 
 /** A run that may start later. */

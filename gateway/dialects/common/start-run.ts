@@ -11,6 +11,7 @@ import type { EndpointRequest } from '../../http/endpoint.ts';
 import { invalidAt, type Loc } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
 import type { Services } from './services.ts';
+import type { RunTerms } from '../../schedules/run-terms.ts';
 import type { RunOrder } from './run-order.ts';
 import { boundedBytes, metadataBytes, tooLarge } from './bounded.ts';
 import { agentOf } from './named-agent.ts';
@@ -60,12 +61,19 @@ type Starting = Pick<
   'input' | 'owner' | 'user' | 'agent' | 'requestId' | 'newId' | 'idempotency' | 'at' | 'call'
 >;
 
+interface Starts {
+  readonly granularity: Granularity;
+  /** What the dialect adds to the order of its caller. */
+  readonly terms?: RunTerms | undefined;
+  /** How long the reply may wait for the end of the run, in milliseconds; absent: not at all. */
+  readonly awaitEndMs?: number | undefined;
+}
+
 /** The body of invoke, stream and `POST /v1/runs`, and what a schedule keeps of one, as a run to start. */
 export async function toStartRequest(
   { input, owner, user, agent, requestId, newId, idempotency, at, call }: Starting,
-  granularity: Granularity,
+  { granularity, terms = {}, awaitEndMs }: Starts,
   { tools: toolStore, secured, threads }: Pick<Services, 'tools' | 'secured' | 'threads'>,
-  awaitEndMs?: number,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
   const thread = config && threadOf(config);
@@ -90,8 +98,6 @@ export async function toStartRequest(
       ),
     ),
     recursionLimit: input.recursion_limit,
-    ...(input.fails_at_limit === true && { failsAtLimit: true }),
-    ...(input.streams_subgraphs === true && { streamsSubgraphs: true }),
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
     // Without an id the thread is new; a repeated idempotent request gets the same id, at another replica too.
@@ -107,17 +113,23 @@ export async function toStartRequest(
     ...(context && { contextJson: boundedBytes(context, ['body', 'context'], sizes.config) }),
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
-    ...(input.goes_on && { goesOn: true }),
     ...breakpointsOf(input),
     ...(config?.on_completion === 'delete' && { deletesThread: true }),
     ...(input.webhook && { webhookJson: webhookJsonOf(input.webhook) }),
     ...(input.priority !== undefined && input.priority > 0 && { priority: input.priority }),
     ...(user && { userJson: jsonBytes(user) }),
-    ...(input.kept_request && { requestJson: boundedBytes(input.kept_request, ['body'], sizes.shownRequest) }),
-    ...(input.thread_marks && { threadMarksJson: jsonBytes(input.thread_marks) }),
+    ...termsOf(terms),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };
 }
+
+const termsOf = ({ failsAtLimit, streamsSubgraphs, goesOn, keptRequest, threadMarks }: RunTerms) => ({
+  ...(failsAtLimit && { failsAtLimit }),
+  ...(streamsSubgraphs && { streamsSubgraphs }),
+  ...(goesOn && { goesOn }),
+  ...(keptRequest && { requestJson: boundedBytes(keptRequest, ['body'], sizes.shownRequest) }),
+  ...(threadMarks && { threadMarksJson: jsonBytes(threadMarks) }),
+});
 
 const noBreakpoints: Pick<StartRequest, 'breakpointsJson'> = {};
 
@@ -208,11 +220,10 @@ export const toRemoteTool = (tool: Tool): RemoteTool => ({
 /** Starts the run that the body of invoke, stream and `POST /v1/runs` asks for. */
 export async function startRun(
   request: EndpointRequest<unknown, RunOrder>,
-  granularity: Granularity,
+  starts: Starts,
   services: Services,
-  awaitEndMs?: number,
 ): Promise<StartReply> {
-  const start = await toStartRequest(request, granularity, services, awaitEndMs);
+  const start = await toStartRequest(request, starts, services);
   const { tools, config } = request.input;
   try {
     return await services.execution.start(start, request.call());

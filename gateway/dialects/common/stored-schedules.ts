@@ -52,9 +52,9 @@ const atPlaceOf =
 
 /** @throws Invalid for a schedule that is too large, with room for the slots that it may have pending. */
 function refuseLarge(schedule: Schedule, loc: Loc): void {
-  const { spec, run, user } = schedule;
+  const { spec, run, terms, user } = schedule;
   boundedBytes(spec.metadata ?? {}, ['body', 'metadata'], metadataBytes);
-  const bytes = Buffer.byteLength(JSON.stringify({ run, user }));
+  const bytes = Buffer.byteLength(JSON.stringify({ run, terms, user }));
   if (bytes > runBytes) throw tooLarge(loc, bytes, runBytes);
 }
 

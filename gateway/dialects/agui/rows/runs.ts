@@ -49,7 +49,7 @@ async function toOrder(
   services: Services,
 ): Promise<RunOrder> {
   const { input, params } = request;
-  const { threadId, runId, parentRunId, protocolVersion = '1.0', tools = [], context = [], forwardedProps } = input;
+  const { threadId, protocolVersion = '1.0', tools = [], context = [], forwardedProps } = input;
   if (!(Number.parseInt(protocolVersion, 10) < nextVersion))
     throw invalidAt(['body', 'protocolVersion'], 'must be 1.0, or an earlier one');
   const [messages, resume, state] = await Promise.all([
@@ -67,9 +67,11 @@ async function toOrder(
     }),
     recursion_limit: recursionLimit,
     config: { thread_id: threadId, agent: params.agent },
-    kept_request: { ag_ui: { runId, ...(parentRunId !== undefined && { parentRunId }) } } satisfies Kept,
   };
 }
+
+const toKept = ({ runId, parentRunId }: RunAgentInput) =>
+  ({ ag_ui: { runId, ...(parentRunId !== undefined && { parentRunId }) } }) satisfies Kept;
 
 interface Following {
   readonly owner: string;
@@ -113,7 +115,11 @@ const run = endpoint({
     const { owner, call } = request;
     await requireAgent(request, services);
     const order = await toOrder(request, services);
-    const { runId, status } = await startRun({ ...request, input: order }, 'full', services);
+    const { runId, status } = await startRun(
+      { ...request, input: order },
+      { granularity: 'full', terms: { keptRequest: toKept(request.input) } },
+      services,
+    );
     stopOnDisconnect({ ...request, input: order }, runId, services);
     request.releaseInput();
     await request.markAccepted();

@@ -1,4 +1,5 @@
 import { invalidAt, type Loc } from '../../../http/fields.ts';
+import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { RunInput } from '../schemas/runs.ts';
 import { refuseNamespace } from './checkpoint.ts';
@@ -25,14 +26,19 @@ interface Place {
   readonly loc: Loc;
 }
 
+export interface Meant {
+  readonly order: RunOrder;
+  readonly terms: RunTerms;
+}
+
 /** A run that a body asks for. @throws Invalid naming what the service cannot do */
-export function toRunOrder(body: RunInput, place: Place): RunOrder {
+export function toRunOrder(body: RunInput, place: Place): Meant {
   const { loc } = place;
   refuseUnable(body, loc);
   const { recursion_limit: own, ...config } = fromConfig(body.config ?? {}, [...loc, 'config']);
-  const given = inputOf(body, place);
+  const { goesOn, ...given } = inputOf(body, place);
   const checkpointId = checkpointOf(body, loc);
-  return {
+  const order: RunOrder = {
     ...given,
     config: {
       ...config,
@@ -46,13 +52,13 @@ export function toRunOrder(body: RunInput, place: Place): RunOrder {
     },
     ...(body.context && { context: body.context }),
     recursion_limit: typeof own === 'number' ? own : (place.recursionLimit ?? usualLimit),
-    fails_at_limit: true,
-    ...(body.stream_subgraphs === true && { streams_subgraphs: true }),
     response_granularity: 'full',
     ...(body.interrupt_before !== undefined && { interrupt_before: body.interrupt_before }),
     ...(body.interrupt_after !== undefined && { interrupt_after: body.interrupt_after }),
     ...(body.webhook !== undefined && { webhook: { url: body.webhook } }),
   };
+  const streamsSubgraphs = body.stream_subgraphs === true;
+  return { order, terms: { failsAtLimit: true, ...(streamsSubgraphs && { streamsSubgraphs }), ...(goesOn && { goesOn }) } };
 }
 
 const usualLimit = 25;
@@ -77,7 +83,7 @@ function checkpointOf({ checkpoint, checkpoint_id: id, config }: RunInput, loc: 
   throw invalidAt([...loc, 'checkpoint_id'], 'must be string', 'string_type');
 }
 
-type Given = Pick<RunOrder, 'messages' | 'initial_state' | 'resume' | 'goes_on'>;
+type Given = Pick<RunOrder, 'messages' | 'initial_state' | 'resume'> & Pick<RunTerms, 'goesOn'>;
 
 /** Without input a run goes on where its thread stands. */
 function inputOf({ input, command }: RunInput, { loc }: Place): Given {
@@ -86,7 +92,7 @@ function inputOf({ input, command }: RunInput, { loc }: Place): Given {
       throw invalidAt([...loc, 'command'], 'must be absent where input is given');
     return byCommand(command, [...loc, 'command']);
   }
-  if (input === undefined || input === null) return { goes_on: true };
+  if (input === undefined || input === null) return { goesOn: true };
   return toGiven(fromValues(input, [...loc, 'input']));
 }
 
@@ -104,6 +110,6 @@ function byCommand({ resume, update, goto: target, graph }: JsonObject, loc: Loc
   const pairs = Array.isArray(update) ? Object.fromEntries(update as [string, unknown][]) : update;
   const values = isGiven(pairs) ? fromValues(pairs, [...loc, 'update']) : undefined;
   const changed = values && toGiven(values);
-  if (resume === undefined) return { ...changed, goes_on: true };
+  if (resume === undefined) return { ...changed, goesOn: true };
   return { ...changed, resume };
 }

@@ -24,6 +24,7 @@ import { pageHeaders } from '../out/page-headers.ts';
 import { selected } from '../out/selected.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/crons.ts';
+import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunInput } from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { defaultAgentOf } from './known-assistant.ts';
@@ -47,20 +48,18 @@ async function runOf(
   request: EndpointRequest<unknown, RunInput>,
   threadId: string | undefined,
   services: Services,
-): Promise<Schedule['run']> {
+): Promise<Pick<Stored, 'run' | 'terms'>> {
   const { input, call } = request;
-  const { order } = await orderRun(request, { body: input, ...(threadId !== undefined && { threadId }) }, services);
+  const { order, terms } = await orderRun(request, { body: input, ...(threadId !== undefined && { threadId }) }, services);
   const { on_completion: _c, on_disconnect: _d, ...config } = order.config ?? {};
   // What the request of a cron held is shown by the cron.
-  const { kept_request: _k, goes_on: isBare, ...run } = order;
+  const { keptRequest: _k, goesOn: isBare, ...ofCron } = terms;
   // A cron without input begins its graph each time.
-  return checkRun(
-    { ...run, ...(isBare && { initial_state: run.initial_state ?? {} }), config },
-    ['body'],
-    services,
-    call(),
-  );
+  const begins = isBare && { initial_state: order.initial_state ?? {} };
+  return { run: await checkRun({ ...order, ...begins, config }, ['body'], services, call()), terms: ofCron };
 }
+
+type Stored = Schedule & { readonly terms: RunTerms };
 
 async function create(
   request: EndpointRequest<unknown, CronInput>,
@@ -68,11 +67,11 @@ async function create(
   services: Services,
 ): Promise<string> {
   const { input, call, newId } = request;
-  const run = await runOf(request, threadId, services);
+  const { run, terms } = await runOf(request, threadId, services);
   const now = await recordNow(services.threads, call());
   const spec = toScheduleSpec(input, { hasThread: threadId !== undefined, now });
   const schedule = withNext(
-    { spec, run, ...claimsOf(request), paused: input.enabled === false, pending: [], past: [], unkept: [] },
+    { spec, run, terms, ...claimsOf(request), paused: input.enabled === false, pending: [], past: [], unkept: [] },
     now,
   );
   const found = await createStored(request, services, newId('schedule'), schedule, ['body']);
@@ -144,8 +143,7 @@ const updateCron = row({
     const given = isOfRun ? await runOf({ ...request, input: body }, threadId, services) : undefined;
     const changed = await change(request, services, (schedule, now) => {
       const spec = toScheduleSpec(input, { spec: schedule.spec, hasThread: threadId !== undefined, now });
-      const run = given ? { ...schedule.run, ...changedOf(given, input) } : schedule.run;
-      const next = { ...schedule, spec, run, ...claimsOf(request) };
+      const next = { ...schedule, spec, ...(given && changedOf(given, schedule, input)), ...claimsOf(request) };
       if (input.enabled === false) return paused(next);
       return input.enabled === true && schedule.paused ? resumed(next, now) : withNext(next, now);
     });
@@ -153,15 +151,19 @@ const updateCron = row({
   },
 });
 
-/** The members of a run that a request has given. */
-function changedOf(run: Schedule['run'], input: Readonly<Record<string, unknown>>): Schedule['run'] {
+/** The run of a schedule with the members that a request has given. */
+function changedOf(
+  { run, terms }: Pick<Schedule, 'run' | 'terms'>,
+  before: Pick<Schedule, 'run' | 'terms'>,
+  input: Readonly<Record<string, unknown>>,
+): Pick<Schedule, 'run' | 'terms'> {
   const names = ['context', 'webhook', 'interrupt_before', 'interrupt_after'].filter(
     (name) => input[name] !== undefined,
   );
   const ofInput = input['input'] === undefined ? [] : ['messages', 'initial_state'];
-  const ofConfig =
-    input['config'] === undefined && input['assistant_id'] === undefined ? [] : ['config', 'thread_marks'];
-  return Object.fromEntries([...names, ...ofInput, ...ofConfig].map((name) => [name, run[name]]));
+  const isOfConfig = input['config'] !== undefined || input['assistant_id'] !== undefined;
+  const given = [...names, ...ofInput, ...(isOfConfig ? ['config'] : [])].map((name) => [name, run[name]]);
+  return { run: { ...before.run, ...Object.fromEntries(given) }, ...(isOfConfig && { terms }) };
 }
 
 const deleteCron = row({

@@ -29,7 +29,7 @@ export async function laterRun({ owner, call, params }: Requested, { threads }: 
 export async function shownLater(request: Asked, found: Found, services: Services): Promise<ShownLater> {
   const { resource, schedule } = found;
   const { id: runId, createdAt, updatedAt } = resource;
-  const started = fromKeptRequest(schedule.run['kept_request']);
+  const started = fromKeptRequest(schedule.terms?.keptRequest);
   const known = started && (await undefinedIfNotFound(assistantOfRun(request, started.assistantId, services)));
   const ofAssistant = known && ('own' in known ? known.own : known.agent);
   const named = agentOf(schedule.run['config'] ?? {}).agent ?? ofAssistant;

@@ -5,13 +5,14 @@ import { isOpen } from '@agent-workflow/protos/lists';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import type { Loc } from '../../../http/fields.ts';
 import { delayedRun } from '../../common/delayed-runs.ts';
+import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
 import { readModes } from '../frames/modes.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
 import { isUuid, noUuid } from '../ids/uuid.ts';
-import { toRunOrder } from '../in/run-order.ts';
+import { toRunOrder, type Meant } from '../in/run-order.ts';
 import { toKeptRequest } from '../out/kept-request.ts';
 import { factsOf, toRun } from '../out/run.ts';
 import { beginsAt, inputOf } from '../out/shown-checkpoints.ts';
@@ -34,6 +35,7 @@ interface Asked {
 /** A run that its body asks for, with what its assistant and its thread say about it. */
 interface OrderedRun extends Asked {
   readonly order: RunOrder;
+  readonly terms: RunTerms;
   readonly assistantId: string;
   readonly agent: string;
 }
@@ -61,11 +63,12 @@ export async function orderRun(request: Request, asked: Asked, services: Service
     threadMetadata: { ...marks, ...body.metadata },
     loc,
   });
-  const order = await fromItsInput(request, given, services);
+  const { order, terms } = await fromItsInput(request, given, services);
   const started = { body, assistantId, config: nodeConfigOf(order) };
   return {
     ...asked,
-    order: { ...order, kept_request: toKeptRequest(started, sizes.shownRequest), thread_marks: marks },
+    order,
+    terms: { ...terms, keptRequest: toKeptRequest(started, sizes.shownRequest), threadMarks: marks },
     assistantId,
     agent,
   };
@@ -75,17 +78,19 @@ export async function orderRun(request: Request, asked: Asked, services: Service
  * A run that goes on where another begins: behind its input, or before it, which is taken again. So it begins there as that one did.
  * Any other stays as it is.
  */
-async function fromItsInput({ owner, call }: Request, order: RunOrder, { threads }: Services): Promise<RunOrder> {
-  const { goes_on: goesOn, ...rest } = order;
+async function fromItsInput({ owner, call }: Request, given: Meant, { threads }: Services): Promise<Meant> {
+  const { order, terms } = given;
+  const { goesOn, ...otherTerms } = terms;
   const { thread_id: threadId, checkpoint_id: named } = order.config ?? {};
-  if (!goesOn || threadId === undefined || named === undefined) return order;
+  if (!goesOn || threadId === undefined || named === undefined) return given;
   const id = inputOf(String(named)) ?? String(named);
   const listed = await undefinedIfNotFound(
     threads.listCheckpoints({ owner, threadId: String(threadId), limit: mostCheckpoints, offset: 0 }, call()),
   );
   const checkpoint = listed?.checkpoints.find(({ checkpointId }) => checkpointId === id);
-  if (!checkpoint || !beginsAt(checkpoint)) return order;
-  return { ...rest, initial_state: rest.initial_state ?? {}, config: { ...rest.config, checkpoint_id: id } };
+  if (!checkpoint || !beginsAt(checkpoint)) return given;
+  const { initial_state: fields = {}, config } = order;
+  return { order: { ...order, initial_state: fields, config: { ...config, checkpoint_id: id } }, terms: otherTerms };
 }
 
 /** The checkpoints of a thread among which one is found: more than are kept. */
@@ -105,11 +110,11 @@ type Accepted = Pick<StartReply, 'runId' | 'threadId' | 'end'> & {
 /** Accepts a run that begins now. Its end is waited for so many milliseconds. */
 export async function acceptNow(
   request: Request,
-  { order, body }: OrderedRun,
+  { order, terms, body }: OrderedRun,
   services: Services,
   awaitEndMs?: number,
 ): Promise<Accepted> {
-  const started = startRun({ ...request, input: order }, 'full', services, awaitEndMs);
+  const started = startRun({ ...request, input: order }, { granularity: 'full', terms, awaitEndMs }, services);
   const { runId, threadId, status, end } = await started.catch(whileBusy(body));
   wake({ owner: request.owner, threadId });
   return { runId, threadId, justStarted: isOpen(status), ...(end && { end }) };
@@ -123,13 +128,13 @@ interface Shown extends Pick<Accepted, 'runId' | 'threadId'> {
 /** Accepts a run, now or later, and shows it as it was accepted, however far it has come since. */
 export async function acceptOrdered(request: Request, ordered: OrderedRun, services: Services): Promise<Shown> {
   const { owner, call, at } = request;
-  const { order, body, assistantId, agent } = ordered;
+  const { order, terms, body, assistantId, agent } = ordered;
   const started = { body, assistantId, config: nodeConfigOf(order) };
   const after = body.after_seconds ?? 0;
   if (after > 0) {
-    const kept = toKeptRequest(started, keptOfLater);
-    const later = { ...order, kept_request: kept, start_at: at.getTime() + after * 1000 };
-    const delayed = await delayedRun({ ...request, input: later }, services);
+    const keptRequest = toKeptRequest(started, keptOfLater);
+    const later = { ...order, start_at: at.getTime() + after * 1000 };
+    const delayed = await delayedRun({ ...request, input: later }, { ...terms, keptRequest }, services);
     if (delayed) {
       const facts = { ...delayed, agent, status: 'pending', createdAt: at.getTime(), updatedAt: at.getTime() };
       return { ...delayed, shown: toRun(facts, started) };

@@ -61,7 +61,11 @@ async function answered(request: Request, services: Services): Promise<string> {
   const input = await orderOf(request, services);
   const cancels = input.config?.on_disconnect === 'cancel';
   // A caller that disconnects meanwhile would not be seen to stop the run.
-  const started = await startRun({ ...request, input }, 'low', services, cancels ? undefined : awaitEndMs);
+  const started = await startRun(
+    { ...request, input },
+    { granularity: 'low', awaitEndMs: cancels ? undefined : awaitEndMs },
+    services,
+  );
   const { runId, threadId, status, end } = started;
   stopOnDisconnect({ ...request, input }, runId, services);
   request.releaseInput();
@@ -77,7 +81,7 @@ async function streamed(request: Request, services: Services): Promise<RunStream
   const { model, stream_options: options } = request.input;
   const countsUsage = options?.include_usage === true;
   const input = await orderOf(request, services);
-  const { runId, status } = await startRun({ ...request, input }, 'low', services);
+  const { runId, status } = await startRun({ ...request, input }, { granularity: 'low' }, services);
   stopOnDisconnect({ ...request, input }, runId, services);
   request.releaseInput();
   await request.markAccepted();

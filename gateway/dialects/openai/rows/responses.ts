@@ -4,6 +4,7 @@ import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { framed } from '../../common/framed.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import { endOfRun } from '../../common/run-end.ts';
+import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
@@ -45,13 +46,12 @@ const createResponse = endpoint({
   handle: async (request, services) => {
     const { owner, call, input } = request;
     const { stream, background } = input;
-    const { order, isKept } = await orderOf(request, services);
+    const { order, isKept, terms } = await orderOf(request, services);
     const waits = !stream && !background;
     const started = await startRun(
       { ...request, input: order },
-      'low',
+      { granularity: 'low', terms, awaitEndMs: waits && isKept ? awaitEndMs : undefined },
       services,
-      waits && isKept ? awaitEndMs : undefined,
     );
     const { runId, threadId, status, end } = started;
     stopOnDisconnect({ ...request, input: order }, runId, services);
@@ -67,8 +67,14 @@ const createResponse = endpoint({
 /** The id of the message with the instructions of a response: in a thread those that come later take the place of those before. */
 const instructionsId = 'instructions';
 
+interface Ordered {
+  readonly order: RunOrder;
+  readonly terms: RunTerms;
+  readonly isKept: boolean;
+}
+
 /** The run that a response asks for. @throws Invalid naming the field, NotFound for what is absent */
-async function orderOf(request: Request, services: Services): Promise<{ order: RunOrder; isKept: boolean }> {
+async function orderOf(request: Request, services: Services): Promise<Ordered> {
   const { input, call, idempotency } = request;
   const { config, ...order } = toResponseOrder(input);
   const model = input.model ?? (await knownAgents(services.execution, call())).defaultName;
@@ -87,11 +93,11 @@ async function orderOf(request: Request, services: Services): Promise<{ order: R
     throw refusalWith('Invalid', 'missing_required_parameter', 'input is required', ['input']);
   return {
     isKept,
+    terms: { keptRequest: toKeptResponse(input, messages.flatMap(shownItems)) },
     order: {
       ...order,
       ...more,
       messages: all,
-      kept_request: toKeptResponse(input, messages.flatMap(shownItems)),
       config: {
         ...config,
         agent: model,

@@ -163,7 +163,11 @@ export const invokeGraph = endpoint({
 /** A function of its own, so that the messages of the request can be freed while the run is waited for. */
 const start = (request: EndpointRequest<unknown, RunInput>, services: Services): Promise<StartReply> =>
   // A caller that disconnects meanwhile would not be seen to stop the run.
-  startRun(request, 'full', services, request.input.config?.on_disconnect === 'cancel' ? undefined : awaitEndMs);
+  startRun(
+    request,
+    { granularity: 'full', awaitEndMs: request.input.config?.on_disconnect === 'cancel' ? undefined : awaitEndMs },
+    services,
+  );
 
 /** Most runs of a short graph end within this time, in milliseconds, and take one call less. */
 const awaitEndMs = 200;
@@ -187,7 +191,7 @@ export const streamGraph = endpoint({
   handle: async (request, services) => {
     const { owner, input } = request;
     const { stream_modes: modes } = input;
-    const { runId, status } = await startRun(request, 'low', services);
+    const { runId, status } = await startRun(request, { granularity: 'low' }, services);
     stopOnDisconnect(request, runId, services);
     request.releaseInput();
     await request.markAccepted();

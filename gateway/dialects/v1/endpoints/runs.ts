@@ -74,12 +74,12 @@ export const createRun = endpoint({
 
 /** Starts a run, now or at the time that its request names. @returns what the reply says of it. */
 async function acceptRun(request: EndpointRequest<unknown, CreateRunInput>, services: Services): Promise<object> {
-  const delayed = request.input.start_at === undefined ? undefined : await delayedRun(request, services);
+  const delayed = request.input.start_at === undefined ? undefined : await delayedRun(request, {}, services);
   if (delayed !== undefined) {
     const { runId, threadId, at } = delayed;
     return { run_id: runId, thread_id: threadId, status: 'scheduled', start_at: new Date(at).toISOString() };
   }
-  const { runId, threadId, status } = await startRun(request, 'low', services);
+  const { runId, threadId, status } = await startRun(request, { granularity: 'low' }, services);
   return { run_id: runId, thread_id: threadId, status };
 }
 

@@ -153,15 +153,8 @@ type Shown = Schedule['run'];
 
 const webhookOf = (run: Shown): Shown | undefined => run['webhook'] as Shown | undefined;
 
-/** The run as it is shown: without the secret of its webhook, as a webhook is, and without what another dialect keeps for itself. */
-function shownRun({
-  kept_request: _kept,
-  fails_at_limit: _fails,
-  streams_subgraphs: _streams,
-  goes_on: _goes,
-  thread_marks: _marks,
-  ...run
-}: Shown): Shown {
+/** The run as it is shown: without the secret of its webhook, as a webhook is. */
+function shownRun(run: Shown): Shown {
   const { secret: _, ...webhook } = webhookOf(run) ?? {};
   return 'url' in webhook ? { ...run, webhook } : run;
 }

@@ -282,7 +282,7 @@ async function startEventRun(
     ...{ input, owner, user, agent, at, idempotency: { onceKey } },
     newId: (what) => idFrom(onceKey, what),
   };
-  const { runId, threadId } = await startRun(run, 'low', services);
+  const { runId, threadId } = await startRun(run, { granularity: 'low' }, services);
   const started = { run_id: runId, thread_id: threadId };
   await threads.endOnce({ owner, onceKey, replyJson: jsonBytes(started) }, call());
   return withDuplicate(JSON.stringify(started));
