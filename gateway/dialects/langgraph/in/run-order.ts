@@ -58,7 +58,10 @@ export function toRunOrder(body: RunInput, place: Place): Meant {
     ...(body.webhook !== undefined && { webhook: { url: body.webhook } }),
   };
   const streamsSubgraphs = body.stream_subgraphs === true;
-  return { order, terms: { failsAtLimit: true, ...(streamsSubgraphs && { streamsSubgraphs }), ...(goesOn && { goesOn }) } };
+  return {
+    order,
+    terms: { failsAtLimit: true, ...(streamsSubgraphs && { streamsSubgraphs }), ...(goesOn && { goesOn }) },
+  };
 }
 
 const usualLimit = 25;

@@ -50,7 +50,11 @@ async function runOf(
   services: Services,
 ): Promise<Pick<Stored, 'run' | 'terms'>> {
   const { input, call } = request;
-  const { order, terms } = await orderRun(request, { body: input, ...(threadId !== undefined && { threadId }) }, services);
+  const { order, terms } = await orderRun(
+    request,
+    { body: input, ...(threadId !== undefined && { threadId }) },
+    services,
+  );
   const { on_completion: _c, on_disconnect: _d, ...config } = order.config ?? {};
   // What the request of a cron held is shown by the cron.
   const { keptRequest: _k, goesOn: isBare, ...ofCron } = terms;
