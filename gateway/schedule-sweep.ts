@@ -66,6 +66,6 @@ const toRun = (
       call: () => call,
       newId: (what) => (what === 'run' ? runId : idFrom(runId, what)),
     },
-    { granularity: 'low', terms },
+    { granularity: 'low', terms, webhookIsChecked: true },
     services,
   );

@@ -140,6 +140,8 @@ export interface StartRequest {
    * included. It asks again what the thread asks, and where nothing comes next it runs no node. Messages and initial state join the thread before.
    */
   readonly goesOn?: boolean;
+  /** Whether the webhook was checked when the run was put off: it starts also where that may not be sent to by now; absent: it is refused then. */
+  readonly webhookIsChecked?: boolean;
 }
 
 /** A tool that the caller runs. */

@@ -93,9 +93,8 @@ function laterIn(resource: Resource): Found | undefined {
 export const isCancelled = ({ deleted: isDeleted, past: [outcome] }: Schedule): boolean =>
   isDeleted === true && outcome?.outcome === 'skipped';
 
-/** Schedules that are read at a time, and of one owner at most, the newest of them. */
+/** Schedules that are read at a time. */
 const atOnce = 100;
-const mostRead = 1000;
 
 /** The runs of a thread that have not begun, the newest first, those included that were cancelled before. */
 export async function laterOfThread(
@@ -105,7 +104,7 @@ export async function laterOfThread(
 ): Promise<readonly Found[]> {
   const found: Found[] = [];
   let cursor: string | undefined;
-  for (let count = 0; count < mostRead; count += atOnce) {
+  do {
     const at = cursor === undefined ? {} : { cursor };
     const page = await threads.listResources({ kind, owner, limit: atOnce, ...at }, call());
     for (const resource of page.resources) {
@@ -113,8 +112,7 @@ export async function laterOfThread(
       if (later && isOpen(later) && slotOf(resource.id, later.schedule).threadId === threadId) found.push(later);
     }
     ({ cursor } = page);
-    if (cursor === undefined) break;
-  }
+  } while (cursor !== undefined);
   return found.toSorted((one, other) => other.resource.createdAt - one.resource.createdAt);
 }
 

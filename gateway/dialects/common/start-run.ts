@@ -65,6 +65,8 @@ interface Starts {
   readonly granularity: Granularity;
   /** What the dialect adds to the order of its caller. */
   readonly terms?: RunTerms | undefined;
+  /** Whether its webhook was checked when the run was put off. */
+  readonly webhookIsChecked?: true;
   /** How long the reply may wait for the end of the run, in milliseconds; absent: not at all. */
   readonly awaitEndMs?: number | undefined;
 }
@@ -72,7 +74,7 @@ interface Starts {
 /** The body of invoke, stream and `POST /v1/runs`, and what a schedule keeps of one, as a run to start. */
 export async function toStartRequest(
   { input, owner, user, agent, requestId, newId, idempotency, at, call }: Starting,
-  { granularity, terms = {}, awaitEndMs }: Starts,
+  { granularity, terms = {}, webhookIsChecked, awaitEndMs }: Starts,
   { tools: toolStore, secured, threads }: Pick<Services, 'tools' | 'secured' | 'threads'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
@@ -119,6 +121,7 @@ export async function toStartRequest(
     ...(input.priority !== undefined && input.priority > 0 && { priority: input.priority }),
     ...(user && { userJson: jsonBytes(user) }),
     ...termsOf(terms),
+    ...(webhookIsChecked && { webhookIsChecked }),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };
 }

@@ -84,12 +84,24 @@ export function createStart(options: StartOptions): Execution['start'] {
     );
   };
 
+  /** A repeated request finds its run, also where its webhook may not be sent to by now. @throws Invalid */
+  const checkWebhook = async (request: StartRequest, call: Call): Promise<void> => {
+    const { owner, runId, runIdIsNew, webhookJson, webhookIsChecked } = request;
+    if (webhookJson === undefined || webhookIsChecked) return;
+    try {
+      options.refuseWebhook(webhookJson);
+    } catch (error) {
+      const known = runIdIsNew ? undefined : await undefinedIfNotFound(threads.getRun({ owner, runId }, call));
+      if (!known) throw error;
+    }
+  };
+
   return async (request, call) => {
     if (!eventLog.canWrite())
       throw unavailable('the events of runs cannot be written right now, so that no run is accepted');
     if (queue.waiting() >= backlog.all)
       throw unavailable(`${String(backlog.all)} runs wait already, which is the limit`);
-    if (request.webhookJson !== undefined) options.refuseWebhook(request.webhookJson);
+    await checkWebhook(request, call);
     const { owner } = request;
     // A repeated request that reaches another replica must name the same thread.
     const threadId = request.threadId ?? idFrom(request.runId, 'thread');

@@ -1,7 +1,16 @@
-import { notFound, timeout, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { isServiceError, notFound, timeout, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { within } from '@agent-workflow/protos/call';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
-import { isCancelled, laterOf, laterOfThread, refusalOf, slotOf, startOf } from '../../common/delayed-runs.ts';
+import {
+  cancelDelayed,
+  isCancelled,
+  laterOf,
+  laterOfThread,
+  refusalOf,
+  slotOf,
+  startOf,
+} from '../../common/delayed-runs.ts';
 import { agentOf } from '../../common/named-agent.ts';
 import type { Services } from '../../common/services.ts';
 import type { Found } from '../../common/stored-schedules.ts';
@@ -52,6 +61,29 @@ export const laterRuns = async (
   threadId: string,
   { threads }: Services,
 ): Promise<readonly Found[]> => laterOfThread(threads, { owner, threadId }, call);
+
+/** Ends a run when its caller disconnects: one that has not begun is cancelled. */
+export function endOnDisconnect(
+  { owner, params, onDisconnect }: Pick<EndpointRequest<Key>, 'owner' | 'params' | 'onDisconnect'>,
+  services: Services,
+): void {
+  const { execution, config, log } = services;
+  const runId = params.run_id;
+  const call = () => within(config.CALL_TIMEOUT_MS);
+  const end = async (): Promise<unknown> => {
+    try {
+      return await execution.stopRun({ owner, runId }, call());
+    } catch (error) {
+      if (!isServiceError(error, 'NotFound')) throw error;
+      return cancelDelayed({ owner, runId, call, isKept: true }, services);
+    }
+  };
+  onDisconnect(() => {
+    end().catch((error: unknown) => {
+      log.warn({ err: error, run_id: runId }, 'a run whose caller disconnected could not be stopped; it goes on');
+    });
+  });
+}
 
 /** How long until the record is read again, in milliseconds. */
 const soonest = 100;

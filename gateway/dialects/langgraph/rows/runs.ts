@@ -16,7 +16,7 @@ import { selected } from '../out/selected.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
-import { laterRun, laterRuns, shownLater, statusOf, whenBegun } from './later-runs.ts';
+import { endOnDisconnect, laterRun, laterRuns, shownLater, statusOf, whenBegun } from './later-runs.ts';
 import { acceptNow, acceptOrdered, joinable, orderRun, placeOf, startsLater } from './ordered-run.ts';
 import { mayTouchAll, touchable } from './touched.ts';
 import { row } from './row.ts';
@@ -53,8 +53,10 @@ async function createAndWait(request: Created, threadId: string | undefined, ser
   if (startsLater(request.input)) {
     const later = await acceptOrdered(request, ordered, services);
     request.addReplyHeaders(joinable(later.threadId, later.runId));
+    const named = { ...request, params: { thread_id: later.threadId, run_id: later.runId } };
+    if (request.input.on_disconnect === 'cancel') endOnDisconnect(named, services);
     await request.markAccepted();
-    return valuesWhenBegun({ ...request, params: { thread_id: later.threadId, run_id: later.runId } }, services);
+    return valuesWhenBegun(named, services);
   }
   // A caller that disconnects meanwhile would not be seen to stop the run.
   const awaitMs = request.input.on_disconnect === 'cancel' ? undefined : awaitEndMs;
@@ -429,10 +431,7 @@ const joinRun = row({
   handle: async (request, services) => {
     const { run_id: runId, thread_id: threadId } = request.params;
     const cancels = request.input.cancel_on_disconnect;
-    if (cancels === '1' || cancels === 'true') {
-      const config = { on_disconnect: 'cancel' } as const;
-      stopOnDisconnect({ ...request, input: { recursion_limit: 1, config } }, runId, services);
-    }
+    if (cancels === '1' || cancels === 'true') endOnDisconnect(request, services);
     request.addReplyHeaders(joinable(threadId, runId));
     return valuesWhenBegun(request, services);
   },

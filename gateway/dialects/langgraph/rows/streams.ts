@@ -10,7 +10,7 @@ import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { inModes } from './mode-frames.ts';
 import { acceptNow, acceptOrdered, orderRun, placeOf, startsLater } from './ordered-run.ts';
-import { laterRun, whenBegun } from './later-runs.ts';
+import { endOnDisconnect, laterRun, whenBegun } from './later-runs.ts';
 import { row } from './row.ts';
 import { assistantIdOfRun } from './run-request.ts';
 import { runOf } from './runs.ts';
@@ -46,8 +46,9 @@ async function createAndStream(
   if (startsLater(body)) {
     const { runId, threadId: thread } = await acceptOrdered(request, ordered, services);
     request.addReplyHeaders(resumable(thread, runId, modes));
-    await request.markAccepted();
     const named = { ...request, params: { thread_id: thread, run_id: runId } };
+    if (body.on_disconnect === 'cancel') endOnDisconnect(named, services);
+    await request.markAccepted();
     const streamOf = (): RunStream => ({ follow: { owner, runId, after: 0 }, call: call(streamMs), extras });
     return { runs: streamWhenBegun(named, streamOf, services), ends: true };
   }
@@ -105,12 +106,7 @@ const joinStream = row({
     // A run that is neither begun nor to begin is refused before the stream is there.
     if (!run) await laterRun(request, services);
     const cancels = input.cancel_on_disconnect;
-    if (cancels === '1' || cancels === 'true')
-      stopOnDisconnect(
-        { ...request, input: { recursion_limit: 1, config: { on_disconnect: 'cancel' } } },
-        runId,
-        services,
-      );
+    if (cancels === '1' || cancels === 'true') endOnDisconnect(request, services);
     request.addReplyHeaders(resumable(threadId, runId, modes));
     const streamOf = async (begun: Run): Promise<RunStream> => {
       const assistantId = await assistantIdOfRun(request, begun, services);
