@@ -204,6 +204,31 @@ test('a run without a thread is streamed, and joined from its beginning', async 
   t.deepEqual(namesOf(joined).slice(0, 2), ['metadata', 'updates']);
 });
 
+test('a stream that is joined without modes has those of its run', async (t) => {
+  const client = service.client();
+  const joined = async (threadId: string, runId: string): Promise<readonly string[]> => [
+    ...new Set(namesOf(await partsOf(client.runs.joinStream(threadId, runId)))),
+  ];
+  const id = await makeThread();
+  const streamMode = ['messages-tuple', 'updates'] as never;
+  const { run_id: run } = await client.runs.create(id, graphId, { ...order('hello'), streamMode });
+  t.deepEqual((await joined(id, run)).toSorted(), ['messages', 'metadata', 'updates']);
+  const reply = await fetch(`${service.url()}/threads/${id}/runs/${run}/stream?stream_mode=`, {
+    headers: { 'last-event-id': '-1' },
+  });
+  t.deepEqual(reply.headers.get('location')?.split('?')[1], 'stream_mode=messages-tuple&stream_mode=updates');
+  const frames = framesIn(await reply.text());
+  const rest = await fetch(`${service.url()}/threads/${id}/runs/${run}/stream`, {
+    headers: { 'last-event-id': frames[1]?.id ?? '' },
+  });
+  t.deepEqual(framesIn(await rest.text()), frames.slice(2));
+
+  const later = await client.runs.create(id, graphId, { ...order('later'), streamMode, afterSeconds: 1 });
+  t.deepEqual((await joined(id, later.run_id)).toSorted(), ['messages', 'metadata', 'updates']);
+  const plain = await client.runs.create(id, graphId, order('plain'));
+  t.deepEqual(await joined(id, plain.run_id), ['metadata', 'values']);
+});
+
 test('the stream of a thread goes on after any of its frames', async (t) => {
   const id = await makeThread();
   await service.client().runs.wait(id, graphId, order('hello'));

@@ -5,14 +5,15 @@ import { invalidAt } from '../../../http/fields.ts';
 import type { Services } from '../../common/services.ts';
 import { stopOnDisconnect } from '../../common/start-run.ts';
 import { idOf, placeIn } from '../frames/frame.ts';
-import { readModes, type Modes } from '../frames/modes.ts';
+import { modesOf, readModes, readModesIn, type Modes } from '../frames/modes.ts';
+import { fromKeptRequest, type Started } from '../out/kept-request.ts';
 import * as schemas from '../schemas/runs.ts';
 import { ThreadParams } from '../schemas/threads.ts';
 import { inModes } from './mode-frames.ts';
 import { acceptNow, acceptOrdered, orderRun, placeOf, startsLater } from './ordered-run.ts';
 import { endOnDisconnect, laterRun, whenBegun } from './later-runs.ts';
 import { row } from './row.ts';
-import { assistantIdOfRun } from './run-request.ts';
+import { assistantIdOfRun, requestsOf } from './run-request.ts';
 import { runOf } from './runs.ts';
 
 const stream = { resource: 'graph', action: 'stream' } as const;
@@ -98,13 +99,18 @@ const joinStream = row({
   takesLastEventId: true,
   handle: async (request, services) => {
     const { owner, input, call, lastEventId } = request;
-    const modes = readModes(input.stream_mode, ['query', 'stream_mode']);
+    const named = readModesIn(input.stream_mode, ['query', 'stream_mode']);
     const place = placeIn(lastEventId ?? '-1');
     if (!place) throw invalidAt(['header', 'Last-Event-ID'], 'must be the id of an event of this run');
     const { run_id: runId, thread_id: threadId } = request.params;
     const run = await undefinedIfNotFound(runOf(request, services));
     // A run that is neither begun nor to begin is refused before the stream is there.
-    if (!run) await laterRun(request, services);
+    const later = run ? undefined : await laterRun(request, services);
+    const started = async (): Promise<Started | undefined> =>
+      later
+        ? fromKeptRequest(later.schedule.run['kept_request'])
+        : (await requestsOf(request, [runId], services)).get(runId)?.started;
+    const modes = named ?? modesOf(await started());
     const cancels = input.cancel_on_disconnect;
     if (cancels === '1' || cancels === 'true') endOnDisconnect(request, services);
     request.addReplyHeaders(resumable(threadId, runId, modes));

@@ -22,7 +22,7 @@ import { noThread } from './threads.ts';
 
 const stream = { resource: 'graph', action: 'stream' } as const;
 
-/** What `run_modes` stands for: the record does not keep which modes a run was started with. */
+/** What `run_modes` stands for, whatever the modes that a run was started with. */
 const ofRuns = ['values', 'updates', 'messages-tuple', 'custom'] as const;
 
 /** The modes that the stream of a thread asks for. @throws Invalid for a word that is none */
