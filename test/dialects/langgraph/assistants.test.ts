@@ -86,6 +86,8 @@ test('a graph is drawn as LangGraph draws it, and has schemas', async (t) => {
     { source: 'think', target: 'gate' },
     { source: 'gate', target: '__end__' },
   ]);
+  t.deepEqual(await assistants().getGraph(graphId), { nodes, edges });
+  t.is(await refused(t, assistants().getGraph('nobody'), 422), 'Invalid assistant ID: must be a UUID');
   const schemas = await assistants().getSchemas(ownId);
   t.is(schemas.graph_id, graphId);
   t.deepEqual(Object.keys(schemas.state_schema?.properties ?? {}).toSorted(), [

@@ -23,8 +23,12 @@ async function run(text: string): Promise<string> {
     .replace('https://old.example', old.url())
     .replace("'default'", `'${graphId}'`);
   const options = { cwd: root, timeout: byLoad(60_000) };
-  const { stdout } = await execute(process.execPath, ['--input-type=module-typescript', '--eval', own], options);
-  return stdout;
+  const { stdout, stderr } = await execute(
+    process.execPath,
+    ['--input-type=module-typescript', '--eval', own],
+    options,
+  );
+  return `${stdout}${stderr}`;
 }
 
 test('the first module of the page streams what each node gives', async (t) => {
@@ -42,9 +46,15 @@ embeddedOnly(
     const seen = await from.threads.create({ graphId, metadata: { team: 'blue' } });
     const input = { messages: [{ role: 'user', content: 'hello' }] };
     await from.runs.wait(seen.thread_id, graphId, { input });
+    const lost = await from.threads.create();
     const empty = await from.threads.create();
     const copy = modules.at(-1) ?? '';
-    await run(copy);
+    // The new server refuses what is written of this thread.
+    const refusing = copy.replace(
+      'metadata: {',
+      `metadata: { ...(threadId === '${lost.thread_id}' && { a: 'x'.repeat(300_000) }),`,
+    );
+    t.true((await run(refusing)).startsWith(`${lost.thread_id} is not copied: `));
     await run(copy);
     const to = service.client();
     const { metadata, values } = await to.threads.get(seen.thread_id);

@@ -41,7 +41,7 @@ export function operationsPage(): string {
 
 const fixedTable = [
   '## Parameters that change nothing\n',
-  'These are read, and what they ask for is always so, or never.\n',
+  'Every operation of LangGraph Server that has one of these reads it, and what it asks for is always so, or never.\n',
   '| Parameter | Here |',
   '|---|---|',
   ...Object.entries(fixed).map(([name, why]) => `| \`${name}\` | ${why} |`),
@@ -56,7 +56,8 @@ function lineOf(operation: string, parameters: readonly string[]): string {
   const working = served && !isRefused ? parameters.filter((name) => !isRefusedWhole(operation, name)) : [];
   const unknown = working.find((name) => !served?.has(name));
   if (unknown !== undefined) throw new Error(`${operation}: ${unknown} is neither read nor refused`);
-  const works = working.map((name) => `\`${name}\``).join(', ') || (isRefused ? 'nothing' : 'as it is');
+  const effective = working.filter((name) => !Object.hasOwn(fixed, name));
+  const works = effective.map((name) => `\`${name}\``).join(', ') || (isRefused ? 'nothing' : 'as it is');
   return `| \`${operation}\` | ${works} | ${refusals.map(shownRefusal).join('; ')} |`;
 }
 

@@ -65,6 +65,14 @@ export const refused: readonly Refused[] = [
   },
   {
     operations: runs,
+    parameter: 'input.messages',
+    values: 'with an id of more than 256 characters, or one that holds a slash or a control character',
+    status: 422,
+    why: 'Ids of messages stand in paths',
+    example: { input: { messages: [{ type: 'human', id: 'm/1', content: 'hello' }] } },
+  },
+  {
+    operations: runs,
     parameter: 'input',
     values: 'with a field that the graph does not have',
     status: 422,
@@ -86,6 +94,13 @@ export const refused: readonly Refused[] = [
     status: 422,
     why: 'A sub-graph has no checkpoints of its own',
     example: { input, checkpoint: { checkpoint_ns: 'sub:1' } },
+  },
+  {
+    operations: runs.filter((operation) => operation.includes('{thread_id}')),
+    values: '`interrupt_before` or `interrupt_after` with a node that the graph does not have',
+    status: 422,
+    why: 'The run would never stop there',
+    example: { input, interrupt_before: ['nowhere'] },
   },
   {
     operations: runs,
@@ -126,6 +141,26 @@ export const refused: readonly Refused[] = [
     example: { values: { answer: 'x' }, as_node: 'think' },
   },
   {
+    operations: ['POST /threads/{thread_id}/state'],
+    values: '`values` with a field that the graph does not have',
+    status: 422,
+    why: 'It would be lost',
+    example: { values: { colour: 'blue' } },
+  },
+  {
+    operations: ['POST /threads'],
+    parameter: 'supersteps.updates.as_node',
+    values: 'a node after which others come than those at which the thread waits',
+    status: 422,
+    why: 'No node runs by an update',
+    example: {
+      supersteps: [
+        { updates: [{ values: input, as_node: '__start__' }] },
+        { updates: [{ values: { answer: 'x' }, as_node: 'think' }] },
+      ],
+    },
+  },
+  {
     operations: [
       'POST /threads/{thread_id}/state',
       'POST /threads/{thread_id}/state/checkpoint',
@@ -143,6 +178,14 @@ export const refused: readonly Refused[] = [
     status: 422,
     why: 'At its end a thread goes as a whole',
     example: { ttl: { ttl: 60, strategy: 'keep_latest' } },
+  },
+  {
+    operations: ['PUT /store/items'],
+    parameter: 'key',
+    values: 'of more than 512 characters',
+    status: 422,
+    why: 'That is the longest key',
+    example: { namespace: ['notes'], key: 'k'.repeat(513), value: {} },
   },
   {
     operations: ['DELETE /assistants/{assistant_id}'],

@@ -186,7 +186,7 @@ const getAssistantGraph = row({
   params: schemas.AssistantParams,
   input: schemas.GraphQuery,
   handle: async (request, services) => {
-    const known = await assistantOfPath(request, request.params.assistant_id, services);
+    const known = await assistantOfPath(request, request.params.assistant_id, services, { takesGraphs: true });
     const { graphJson } = await services.execution.getGraph({ agent: agentOfKnown(known) }, request.call());
     return JSON.stringify(toDrawing(JSON.parse(jsonText(graphJson)) as Drawing, xrayOf(request.input.xray)));
   },

@@ -13,13 +13,15 @@ type Calls = Pick<Services, 'threads' | 'execution'>;
 export type KnownAssistant =
   { readonly own: string } | { readonly stored: Assistant; /** The agent of its runs. */ readonly agent: string };
 
-/** The assistant of a path. The name of a graph is no id of one. @throws NotFound */
+/** The assistant of a path. The name of a graph is no id of one, unless the path takes it. @throws NotFound */
 export async function assistantOfPath(
   request: Pick<EndpointRequest, 'owner' | 'call'>,
   id: string,
   services: Calls,
+  { takesGraphs = false } = {},
 ): Promise<KnownAssistant> {
-  const found = isUuid(id) ? await find(request, id, services) : await findStored(request, id, services);
+  const isRead = takesGraphs || isUuid(id);
+  const found = isRead ? await find(request, id, services) : await findStored(request, id, services);
   if (found) return found;
   throw isUuid(id) ? refusalWith('NotFound', 'Not Found') : refusalWith('Invalid', noUuid('assistant'));
 }
