@@ -131,7 +131,7 @@ async function* wholeEvents(
 async function next(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   silenceMs: number,
-): Promise<ReadableStreamReadResult<Uint8Array>> {
+): Promise<Awaited<ReturnType<typeof reader.read>>> {
   const silence = new AbortController();
   try {
     return await Promise.race([

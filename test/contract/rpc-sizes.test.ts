@@ -157,6 +157,7 @@ const start: Whole<StartRequest> = {
     failsAtLimit: true,
     streamsSubgraphs: true,
     goesOn: true,
+    webhookIsChecked: true,
     retryOf: id,
     priority: 9,
     webhookJson: 'x'.repeat(sizes.webhookTarget),

@@ -1,3 +1,5 @@
+import { idPattern, maxIdLength } from '@agent-workflow/protos/message';
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const hex = /^[0-9a-f]{32}$/;
 
@@ -20,8 +22,15 @@ export const shownId = (kind: IdKind, id: string): string => `${kind}_${uuid.tes
 export function readId(kind: IdKind, text: string): string | undefined {
   if (!text.startsWith(`${kind}_`)) return undefined;
   const rest = text.slice(kind.length + 1);
-  return rest.startsWith('=') && rest.length > 1 ? rest.slice(1) : fromHex(rest);
+  if (!rest.startsWith('=')) return fromHex(rest);
+  const id = rest.slice(1);
+  return isAddressable(id) ? id : undefined;
 }
+
+const addressable = new RegExp(idPattern, 'u');
+
+/** Whether a text is an id of a thread, a run or a message: any other could be named in no path of `/v1`. */
+export const isAddressable = (id: string): boolean => id.length <= maxIdLength && addressable.test(id);
 
 /** The id in a path, whatever it is of; `undefined` for what is none. */
 export const readAnyId = (text: string): string | undefined =>

@@ -2,9 +2,11 @@ import type { Named } from '../../../http/dialect.ts';
 import { readId } from '../ids/shown-id.ts';
 import { isObject } from '../messages/content.ts';
 
-/** What an input names, for authorization: the agent of its `model`, and the thread that it goes on in. */
-export function namedIn({ model, metadata, conversation }: Readonly<Record<string, unknown>>): Named {
-  const thread = threadIn(metadata) ?? conversationOf(conversation);
+/**
+ * What an input names, for authorization: the agent of its `model`, and the thread that it goes on in. Of metadata a chat completion alone reads a thread.
+ */
+export function namedIn({ model, messages, metadata, conversation }: Readonly<Record<string, unknown>>): Named {
+  const thread = Array.isArray(messages) ? threadIn(metadata) : conversationOf(conversation);
   return { agent: typeof model === 'string' ? model : undefined, threadId: thread };
 }
 

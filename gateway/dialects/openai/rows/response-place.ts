@@ -1,4 +1,4 @@
-import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import type { Services } from '../../common/services.ts';
 import { readId } from '../ids/shown-id.ts';
@@ -17,15 +17,19 @@ type Request = EndpointRequest<unknown, ResponseInput>;
  */
 export async function placeOfResponse(
   request: Request,
-  messages: readonly ReadMessage[],
-  services: Pick<Services, 'threads'>,
+  { messages, model }: { readonly messages: readonly ReadMessage[]; readonly model: string },
+  services: Pick<Services, 'threads' | 'mayTouch'>,
 ): Promise<Place> {
-  const { previous_response_id: previous, conversation } = request.input;
+  const { previous_response_id: previous, conversation, store } = request.input;
+  if (previous !== undefined && store === false)
+    throw refusalWith('Invalid', 'invalid_value', 'a response that is not stored cannot go on from one that is', [
+      'store',
+    ]);
   if (previous === undefined && conversation === undefined) return placeOf(request, messages, undefined, services);
   const threadId =
     previous === undefined
       ? await conversationThread(request, services)
-      : await threadAfter(request, previous, services);
+      : await threadAfter(request, { previous, model }, services);
   const pending = pendingIn(messages);
   const waiting = pending && (await waitingRun(request, pending.runId, services));
   return { threadId, isKept: true, ...toGiven(messages, waiting?.threadId === threadId) };
@@ -49,8 +53,8 @@ const atOnce = 100;
 /** The thread in which a response goes on: that of the one before it, or where that is not the newest there, a copy as it left it. */
 async function threadAfter(
   request: Request,
-  previous: string,
-  { threads }: Pick<Services, 'threads'>,
+  { previous, model }: { readonly previous: string; readonly model: string },
+  { threads, mayTouch }: Pick<Services, 'threads' | 'mayTouch'>,
 ): Promise<string> {
   const { owner, call, newId, idempotency } = request;
   if (idempotency.onceKey !== undefined) {
@@ -63,7 +67,8 @@ async function threadAfter(
     throw refusalWith('NotFound', 'previous_response_not_found', 'There is no such response.', [
       'previous_response_id',
     ]);
-  const { threadId } = known.run;
+  const { threadId, agent } = known.run;
+  await refuseOther(request, { agent, threadId, model }, { mayTouch });
   const thread = await threads.getThread({ owner, threadId }, call());
   if (thread.runId === known.run.runId) return threadId;
   const checkpointId = await lastCheckpointOf(request, known.run, { threads });
@@ -77,6 +82,24 @@ async function threadAfter(
   const newThreadId = newId('fork');
   await threads.forkThread({ owner, threadId, newThreadId, checkpointId }, call());
   return newThreadId;
+}
+
+/**
+ * Refuses to go on from a response of another model, and from one whose thread the caller may not use: nothing is copied before.
+ * @throws Invalid, PermissionDenied
+ */
+async function refuseOther(
+  { owner, user }: Request,
+  { agent, threadId, model }: { readonly agent: string; readonly threadId: string; readonly model: string },
+  { mayTouch }: Pick<Services, 'mayTouch'>,
+): Promise<void> {
+  if (agent !== model)
+    throw refusalWith('Invalid', 'invalid_value', `that response is one of the model "${agent}"`, [
+      'previous_response_id',
+    ]);
+  const principal = { owner, ...(user && { user }) };
+  if (mayTouch && !(await mayTouch(principal, { resource: 'graph', action: 'invoke' }, { agent, thread_id: threadId })))
+    throw new ServiceError('PermissionDenied', 'that response stands in a thread that is not allowed');
 }
 
 function absent(error: unknown): undefined {

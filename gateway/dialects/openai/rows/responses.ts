@@ -81,7 +81,7 @@ async function orderOf(request: Request, services: Services): Promise<Ordered> {
   if (model === undefined) throw refusalWith('Invalid', 'missing_required_parameter', 'model is required', ['model']);
   await refuseUnknownModel(model, request, services);
   const messages = fromItems(input.input);
-  const place = await placeOfResponse(request, messages, services);
+  const place = await placeOfResponse(request, { messages, model }, services);
   const { threadId, messages: given = [], isKept: hasThread, ...more } = place;
   const isKept = input.store !== false;
   const { instructions } = input;
@@ -179,7 +179,8 @@ const deleteResponse = endpoint({
     const { run } = await readStored({ owner, runId: params.run_id }, call(), services);
     const { threadId, runId } = run;
     const thread = await services.threads.getThread({ owner, threadId }, call());
-    if (run.ordinal !== 1 || thread.runId !== runId)
+    // A conversation that its caller made is not the response's alone, however few responses it has.
+    if (run.ordinal !== 1 || thread.runId !== runId || !run.isNewThread)
       throw refusalWith(
         'BadRequest',
         'response_has_conversation',
