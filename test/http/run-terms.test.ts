@@ -57,7 +57,7 @@ async function outcomeOf(threadId: string, start: Start, body: Body): Promise<un
   let runs: readonly Shown[] = [];
   await until(async () => {
     const { data } = (await send('GET', `/v1/threads/${threadId}/runs`)).body;
-    ({ runs } = data as { readonly runs: readonly Shown[] });
+    ({ runs } = data);
     return runs.length === 2 && runs.every(({ status }) => status === 'completed' || status === 'failed');
   });
   const { metadata } = (await send('GET', `/v1/threads/${threadId}`)).body.data as Shown;

@@ -166,8 +166,9 @@ function changedOf(
   );
   const ofInput = input['input'] === undefined ? [] : ['messages', 'initial_state'];
   const isOfConfig = input['config'] !== undefined || input['assistant_id'] !== undefined;
-  const given = [...names, ...ofInput, ...(isOfConfig ? ['config'] : [])].map((name) => [name, run[name]]);
-  return { run: { ...before.run, ...Object.fromEntries(given) }, ...(isOfConfig && { terms }) };
+  const given = [...names, ...ofInput, ...(isOfConfig ? ['config'] : [])].map((name) => [name, run[name]] as const);
+  const changed: Schedule['run'] = Object.fromEntries(given);
+  return { run: { ...before.run, ...changed }, ...(isOfConfig && { terms }) };
 }
 
 const deleteCron = row({
