@@ -37,6 +37,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import { fromJson } from '../record/json.ts';
 import { getCheckpoint } from '../history/checkpoints.ts';
 import type { Changing } from './changing.ts';
+import { withInputFields } from './input-fields.ts';
 import { readsTried, restoringChange } from './restore-thread.ts';
 import { idsOf, keyOf, knownRun, liveHead } from './found.ts';
 import { listRunMessages, listRuns, toProtoRun } from '../lists/lists.ts';
@@ -194,7 +195,8 @@ export function createRunCalls(options: RunCallsOptions): RunCalls {
       const messages = restoring.status === 'fulfilled' ? restoring.value?.messages : undefined;
       const start = { checkpointId, version: head.version, restoring };
       try {
-        return await references.withStep(key, messages ?? [], () => accept(request, start));
+        const given = await withInputFields(store, key, request, checkpointId);
+        return await references.withStep(key, messages ?? [], () => accept(given, start));
       } catch (error) {
         if (read === readsTried || !isVersionConflict(error)) throw error;
       }

@@ -100,6 +100,24 @@ for (const graph of graphs) {
     }
   });
 
+  test(`${graph}: a run without input at a checkpoint of an input, or before it, has the fields of that input`, async (t) => {
+    const { client, id, history } = await open();
+    await client.runs.wait(id, graph, { input: { ...human('one'), answer: 'A0', count: 5 } });
+    const [, , begun, input] = await history();
+    await client.runs.wait(id, graph, { input: { ...human('two'), answer: 'A1', count: 50 } });
+    const answerAndCount = async (): Promise<unknown> => {
+      const { values } = await client.threads.getState<{ answer?: unknown; count?: unknown }>(id);
+      return [values.answer, values.count];
+    };
+    for (const state of [begun, input, begun]) {
+      await client.runs.wait(id, graph, { input: null, ...at(state?.checkpoint) });
+      t.deepEqual(await answerAndCount(), ['A0', 6]);
+    }
+    const [, , again] = await history();
+    await client.runs.wait(id, graph, { command: { update: { answer: 'mine' } }, ...at(again?.checkpoint) });
+    t.deepEqual(await answerAndCount(), ['mine', 6]);
+  });
+
   test(`${graph}: the state before an input is updated, and takes another message`, async (t) => {
     const { client, id, history } = await open();
     await client.runs.wait(id, graph, { input: human('hello') });

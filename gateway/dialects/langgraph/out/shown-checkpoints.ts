@@ -23,7 +23,7 @@ export const inputOf = (id: string): string | undefined =>
   id.endsWith(beforeMark) ? id.slice(0, -beforeMark.length) : undefined;
 
 /** Whether a run begins at a checkpoint: its input stands there, and none of its nodes has run. */
-export const beginsAt = ({ source, next }: Pick<ThreadCheckpoint, 'source' | 'next'>): boolean =>
+const beginsAt = ({ source, next }: Pick<ThreadCheckpoint, 'source' | 'next'>): boolean =>
   source === 'input' && next.length === 0;
 
 /**

@@ -15,7 +15,7 @@ import { isUuid, noUuid } from '../ids/uuid.ts';
 import { toRunOrder, type Meant } from '../in/run-order.ts';
 import { toKeptRequest } from '../out/kept-request.ts';
 import { factsOf, toRun } from '../out/run.ts';
-import { beginsAt, inputOf } from '../out/shown-checkpoints.ts';
+import { inputOf } from '../out/shown-checkpoints.ts';
 import { refusalWith } from '../replies/refusal.ts';
 import type { RunInput } from '../schemas/runs.ts';
 import { assistantOfRun, type KnownAssistant } from './known-assistant.ts';
@@ -63,7 +63,7 @@ export async function orderRun(request: Request, asked: Asked, services: Service
     threadMetadata: { ...marks, ...body.metadata },
     loc,
   });
-  const { order, terms } = await fromItsInput(request, given, services);
+  const { order, terms } = fromItsInput(given);
   const started = { body, assistantId, config: nodeConfigOf(order) };
   return {
     ...asked,
@@ -74,27 +74,13 @@ export async function orderRun(request: Request, asked: Asked, services: Service
   };
 }
 
-/**
- * A run that goes on where another begins: behind its input, or before it, which is taken again. So it begins there as that one did.
- * Any other stays as it is.
- */
-async function fromItsInput({ owner, call }: Request, given: Meant, { threads }: Services): Promise<Meant> {
+/** A run that goes on before the input of another takes that again: it begins behind it, as that one did. Any other stays as it is. */
+function fromItsInput(given: Meant): Meant {
   const { order, terms } = given;
-  const { goesOn, ...otherTerms } = terms;
-  const { thread_id: threadId, checkpoint_id: named } = order.config ?? {};
-  if (!goesOn || threadId === undefined || named === undefined) return given;
-  const id = inputOf(String(named)) ?? String(named);
-  const listed = await undefinedIfNotFound(
-    threads.listCheckpoints({ owner, threadId: String(threadId), limit: mostCheckpoints, offset: 0 }, call()),
-  );
-  const checkpoint = listed?.checkpoints.find(({ checkpointId }) => checkpointId === id);
-  if (!checkpoint || !beginsAt(checkpoint)) return given;
-  const { initial_state: fields = {}, config } = order;
-  return { order: { ...order, initial_state: fields, config: { ...config, checkpoint_id: id } }, terms: otherTerms };
+  const { checkpoint_id: named } = order.config ?? {};
+  const id = terms.goesOn && named !== undefined ? inputOf(String(named)) : undefined;
+  return id === undefined ? given : { terms, order: { ...order, config: { ...order.config, checkpoint_id: id } } };
 }
-
-/** The checkpoints of a thread among which one is found: more than are kept. */
-const mostCheckpoints = 1000;
 
 function limitOf(known: KnownAssistant): number | undefined {
   const limit = 'stored' in known ? known.stored.config['recursion_limit'] : undefined;

@@ -1,4 +1,4 @@
-import { idPattern, maxIdLength } from '@agent-workflow/protos/message';
+import { idFault } from '@agent-workflow/protos/message';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const hex = /^[0-9a-f]{32}$/;
@@ -24,13 +24,8 @@ export function readId(kind: IdKind, text: string): string | undefined {
   const rest = text.slice(kind.length + 1);
   if (!rest.startsWith('=')) return fromHex(rest);
   const id = rest.slice(1);
-  return isAddressable(id) ? id : undefined;
+  return idFault(id) ? undefined : id;
 }
-
-const addressable = new RegExp(idPattern, 'u');
-
-/** Whether a text is an id of a thread, a run or a message: any other could be named in no path of `/v1`. */
-export const isAddressable = (id: string): boolean => id.length <= maxIdLength && addressable.test(id);
 
 /** The id in a path, whatever it is of; `undefined` for what is none. */
 export const readAnyId = (text: string): string | undefined =>

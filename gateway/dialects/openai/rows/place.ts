@@ -1,10 +1,10 @@
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { idFault } from '@agent-workflow/protos/message';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { Services } from '../../common/services.ts';
-import { isAddressable } from '../ids/shown-id.ts';
 import { unkept } from './kept.ts';
 import { addedBy, pendingIn, toGiven, type ReadMessage } from '../messages/conversation.ts';
 
@@ -30,8 +30,8 @@ export async function placeOf(
   threadId: string | undefined,
   { threads }: Threads,
 ): Promise<Place> {
-  if (threadId !== undefined && !isAddressable(threadId))
-    throw invalidAt(['body', 'metadata', 'thread_id'], 'must be an id as /v1 has it: no slash, no control character');
+  const fault = threadId === undefined ? undefined : idFault(threadId);
+  if (fault) throw invalidAt(['body', 'metadata', 'thread_id'], fault.msg, fault.type);
   const pending = pendingIn(messages);
   const waiting = pending && (await waitingRun(request, pending.runId, { threads }));
   if (waiting && (threadId === undefined || threadId === waiting.threadId))

@@ -1,0 +1,37 @@
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
+import { placeOf } from '../history/checkpoints.ts';
+import type { ThreadHistory } from '../ports/history.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import type { ThreadKey } from '../ports/record.ts';
+import { fromJson, toJson } from '../record/json.ts';
+import { goesOn } from '../runs/retry.ts';
+
+interface Options {
+  readonly goesOn?: true;
+  readonly initialState?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A request that goes on behind the input of a run, with the fields of that input under its own: no step had written them there. Where that
+ * run began, this one begins, too. Any other stays as it is, and one from a checkpoint that is not kept.
+ */
+export async function withInputFields(
+  store: ThreadReads & ThreadHistory,
+  key: ThreadKey,
+  request: AcceptRunRequest,
+  checkpointId: string,
+): Promise<AcceptRunRequest> {
+  if (!goesOn({ options: request.optionsJson })) return request;
+  const place = await undefinedIfNotFound(placeOf(store, key, checkpointId));
+  if (!place || place.isBefore) return request;
+  const { source, runId, next } = place.row;
+  if (source !== 'input' || runId === undefined) return request;
+  const begun = await store.getRun(key.owner, runId);
+  // Input that was refused is of no checkpoint.
+  const left = begun && !begun.input ? (fromJson(begun.options) as Options).initialState : {};
+  const { goesOn: _, ...own } = fromJson(request.optionsJson) as Options;
+  const initialState = { ...left, ...own.initialState };
+  if (next.length > 0) return { ...request, optionsJson: toJson({ ...own, goesOn: true, initialState }) };
+  return { ...request, hasNewInput: true, optionsJson: toJson({ ...own, initialState }) };
+}
