@@ -354,8 +354,8 @@ export interface UpdateStateRequest {
   readonly expectedVersion?: number;
   /** Whether the fields are set past their reducers, and log and context stay as they are. */
   readonly replaces?: boolean;
-  /** Ids of messages that leave the context, and stay in the log; `__remove_all__` stands for all that are there. */
-  readonly removedFromContext: readonly string[];
+  /** Ids of messages that leave the context, and stay in the log; `__remove_all__` stands for all that are there. May be absent. */
+  readonly removedFromContext?: readonly string[];
   /** Whether the thread waits for nothing more: its open questions are dropped, and no node comes next. */
   readonly settles?: boolean;
 }

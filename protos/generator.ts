@@ -88,6 +88,10 @@ function listOf({ fullName, type, comment: whole }: Field): ListName | undefined
   return name as ListName;
 }
 
+/** Whether a list need not be given: its comment ends in `May be absent.`. The wire has no other sign for it, and a reader gets it empty. */
+const mayBeAbsent = ({ comment: text, repeated }: Field): boolean =>
+  repeated && text !== null && text.endsWith('May be absent.');
+
 /** A field's comment without the line that names its list. */
 const textOf = (field: Field): string | null => {
   if (listOf(field) === undefined) return field.comment;
@@ -196,7 +200,7 @@ function renderType(type: protobuf.Type): string {
   if (type.fieldsArray.length === 0)
     return `${comment(type.comment)}export type ${type.name} = Readonly<Record<string, never>>;\n`;
   const fields = type.fieldsArray.map((field) => {
-    const optional = field.partOf ? '?' : '';
+    const optional = field.partOf || mayBeAbsent(field) ? '?' : '';
     return `${comment(textOf(field), '  ')}  readonly ${field.name}${optional}: ${typeOf(field)};\n`;
   });
   return `${comment(type.comment)}export interface ${type.name} {\n${fields.join('')}}\n`;

@@ -1577,8 +1577,8 @@ export interface WriteStateRequest {
   readonly attemptId?: string;
   /** Whether a write of nothing makes no version of its own. */
   readonly skipsNothing?: boolean;
-  /** Ids of messages that leave the context, and stay in the log. */
-  readonly removedFromContext: readonly string[];
+  /** Ids of messages that leave the context, and stay in the log. May be absent. */
+  readonly removedFromContext?: readonly string[];
   /** Whether the thread waits for nothing more: its open questions are dropped, and no node comes next. */
   readonly settles?: boolean;
 }
