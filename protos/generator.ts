@@ -90,7 +90,7 @@ function listOf({ fullName, type, comment: whole }: Field): ListName | undefined
 
 /** Whether a list need not be given: its comment ends in `May be absent.`. The wire has no other sign for it, and a reader gets it empty. */
 const mayBeAbsent = ({ comment: text, repeated }: Field): boolean =>
-  repeated && text !== null && text.endsWith('May be absent.');
+  repeated && text?.endsWith('May be absent.') === true;
 
 /** A field's comment without the line that names its list. */
 const textOf = (field: Field): string | null => {
