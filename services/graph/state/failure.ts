@@ -10,7 +10,7 @@ interface Shown {
   readonly text: string;
   readonly reason?: FailureReason | undefined;
   readonly parameter?: ModelParameter | undefined;
-  /** The class of what was thrown. */
+  /** The class of what was thrown, where no reason says more. */
   readonly thrown?: string | undefined;
 }
 
@@ -42,7 +42,8 @@ export function failureOfCode(code: FailureCode, what: string, cause: unknown, n
   const { text, reason, parameter } = reasonOf(cause);
   const shown = {
     text: `${what} failed: ${cut(text)}${frozenHint(cause)}`,
-    ...{ reason, parameter, thrown: classOfError(cause) },
+    ...{ reason, parameter },
+    ...(reason === 'unexpected' && { thrown: classOfError(cause) }),
   };
   return new RunFailure(code, `${what} failed: ${explain(cause)}`, { node, cause, shown });
 }

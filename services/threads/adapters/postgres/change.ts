@@ -112,13 +112,14 @@ function applyToLog({ write }: Transaction, ref: number, contextNumber: number, 
   const { deletedFrom, messages = [], addedToContext = [], removedFromContext = [], deleted = [] } = change;
   const at = 'ref = $1 AND position = ANY($2::bigint[])';
   const versionAt = versionsPut(change);
+  const gone = new Set(deleted);
   return [
     ...(deletedFrom === undefined
       ? []
       : [write('DELETE FROM messages WHERE ref = $1 AND position >= $2', [ref, deletedFrom])]),
     // Before the messages that are put: one of them may have had its id.
     ...(deleted.length > 0 ? [write(`DELETE FROM messages WHERE ${at}`, [ref, deleted])] : []),
-    ...inBatches(lastOfEach(messages)).map((batch) =>
+    ...inBatches(lastOfEach(messages).filter(({ position }) => !gone.has(position))).map((batch) =>
       write(
         `INSERT INTO messages (ref, in_context, version, position, message_id, json)
          VALUES ${batch.map((_, index) => `($1, $2, ${placeholders(3 + 4 * index, 4)})`).join(', ')}

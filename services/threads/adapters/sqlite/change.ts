@@ -71,7 +71,9 @@ function applyToLog(
   for (const position of change.deleted ?? []) {
     db.prepare('DELETE FROM messages WHERE ref = ? AND position = ?').run(ref, position);
   }
+  const gone = new Set(change.deleted);
   for (const message of change.messages ?? []) {
+    if (gone.has(message.position)) continue;
     db.prepare(
       `INSERT INTO messages (ref, position, message_id, json, in_context, version) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context, version = excluded.version`,
