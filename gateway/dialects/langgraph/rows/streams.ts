@@ -108,7 +108,7 @@ const joinStream = row({
     const later = run ? undefined : await laterRun(request, services);
     const started = async (): Promise<Started | undefined> =>
       later
-        ? fromKeptRequest(later.schedule.run['kept_request'])
+        ? fromKeptRequest(later.schedule.terms?.keptRequest)
         : (await requestsOf(request, [runId], services)).get(runId)?.started;
     const modes = named ?? modesOf(await started());
     const cancels = input.cancel_on_disconnect;
