@@ -8,6 +8,8 @@ export interface LangGraph {
   readonly channels: Readonly<Record<string, unknown>>;
   readonly nodes: Readonly<Record<string, { readonly triggers?: readonly string[] }>>;
   readonly outputChannels?: unknown;
+  /** Of a graph that was built with schemas: the channels of its input. */
+  readonly builder?: { readonly _inputDefinition?: object };
   readonly interruptBefore?: unknown;
   readonly interruptAfter?: unknown;
   getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<readonly [name: string, graph: unknown]>;

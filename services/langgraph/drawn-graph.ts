@@ -17,14 +17,29 @@ const deepest = 5;
  * The graph as LangGraph draws it, with its sub-graphs, and the schemas that it knows; without these where they are too large to be registered, and
  * as `otherwise` where LangGraph cannot draw it.
  */
-export function drawnGraph(graph: LangGraph, otherwise: Drawing): Drawing {
+export function drawnGraph(graph: LangGraph, messagesKey: string | null, otherwise: Drawing): Drawing {
+  const narrowed = narrowedTo(graph, messagesKey);
   try {
     const whole = wholeDrawing(graph);
     const { nodes, edges, mermaid } = whole;
-    return Buffer.byteLength(JSON.stringify(whole)) > sizes.drawing ? { nodes, edges, mermaid } : whole;
+    const isLarge = Buffer.byteLength(JSON.stringify(whole)) > sizes.drawing;
+    return { ...(isLarge ? { nodes, edges, mermaid } : whole), ...narrowed };
   } catch {
-    return otherwise;
+    return { ...otherwise, ...narrowed };
   }
+}
+
+/** The fields of the input and of the output of a graph, where these are not all that it has. */
+function narrowedTo(graph: LangGraph, messagesKey: string | null): Pick<Drawing, 'input' | 'output'> {
+  const all = ownChannels(graph);
+  const { outputChannels, builder: { _inputDefinition: input = {} } = {} } = graph;
+  const some = (names: readonly unknown[]): string[] | undefined => {
+    const shown = all.filter((name) => names.includes(name));
+    if (shown.length === 0 || shown.length === all.length) return undefined;
+    return shown.map((name) => (name === messagesKey ? 'messages' : name));
+  };
+  const [given, taken] = [some([outputChannels].flat()), some(Object.keys(input))];
+  return { ...(taken && { input: taken }), ...(given && { output: given }) };
 }
 
 function wholeDrawing(graph: LangGraph): Drawing {

@@ -72,7 +72,7 @@ export function fromLangGraph(agent: LangGraphAgent, options: LangGraphOptions =
   const compiled = builder.compile();
   return {
     ...compiled,
-    drawing: drawnGraph(graph, compiled.drawing),
+    drawing: drawnGraph(graph, messagesKey, compiled.drawing),
     steps: stepsOf({ graph, messagesKey, streamedNodes, fields: Object.keys(shown) }),
     ...(breakpoints && { breakpoints }),
   };

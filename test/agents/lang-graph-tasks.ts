@@ -69,3 +69,27 @@ export const nested = fromLangGraph(
     .addEdge('inner', 'after')
     .compile(),
 );
+
+const Cut = Annotation.Root({
+  question: Annotation<string>,
+  answer: Annotation<string>,
+  secret: Annotation<string | undefined>,
+  notes: added,
+});
+
+/** Takes one field, and gives one out. */
+export const narrow = fromLangGraph(
+  new StateGraph({
+    stateSchema: Cut,
+    input: Annotation.Root({ question: Annotation<string> }),
+    output: Annotation.Root({ answer: Annotation<string> }),
+  })
+    .addNode('think', ({ secret }) => ({ secret: `${secret ?? ''}hidden`, notes: ['think'] }))
+    .addNode('tell', ({ question, secret }) => ({ answer: `${question}: ${secret ?? ''}`, notes: ['tell'] }))
+    .addNode('check', ({ question }) => (question === 'ask' ? { secret: interrupt<string, string>('sure?') } : {}))
+    .addEdge(START, 'think')
+    .addEdge('think', 'tell')
+    .addEdge('tell', 'check')
+    .compile(),
+  { messagesKey: null },
+);

@@ -42,6 +42,9 @@ export interface Drawing {
   /** The same with sub-graphs in place of their nodes, each one level deeper than the one before. */
   readonly xray?: readonly { readonly nodes: readonly DrawnNode[]; readonly edges: readonly DrawnEdge[] }[];
   readonly schemas?: GraphSchemas;
+  /** The fields that the graph takes as input, and those that it gives out, the conversation as `messages`; absent: all. */
+  readonly input?: readonly string[];
+  readonly output?: readonly string[];
   /** By name; one in another is named `outer|inner`. */
   readonly subgraphs?: Readonly<Record<string, DrawnSubgraph>>;
 }

@@ -5,7 +5,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import { jsonWithoutProviderData } from '@agent-workflow/protos/provider-data';
 import type { State } from '@agent-workflow/protos/threads';
 import { jsonText } from '../../../http/json.ts';
-import { fieldDefaults } from '../../common/field-defaults.ts';
+import { fieldDefaults } from '../../common/graph-facts.ts';
 import type { Services } from '../../common/services.ts';
 import type { Beginning } from '../events/run-events.ts';
 

@@ -38,7 +38,10 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
     {
       needsPlaces,
       needsValues: needsPlaces || modes.has('values') || modes.has('tasks') || events !== undefined,
-      first: () => [{ name: 'metadata', data: JSON.stringify({ run_id: runId, attempt: 1 }) }],
+      first: async () => {
+        steps.giveOut(await record.output());
+        return [{ name: 'metadata', data: JSON.stringify({ run_id: runId, attempt: 1 }) }];
+      },
       begun: (event, beginning) => [
         ...(events ? [events.begun(event, beginning?.values.text() ?? 'null')] : []),
         ...(beginning ? steps.begun(event.at, needsPlaces ? beginning : { ...beginning, place: undefined }) : []),

@@ -5,6 +5,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import { jsonText } from '../../../http/json.ts';
 import { fromEventError } from '../out/error.ts';
+import type { Output } from '../out/output.ts';
 import type { Beginning } from './beginning.ts';
 import { growingValues, type GrowingValues } from './growing-values.ts';
 import type { Inner } from './inner-frames.ts';
@@ -27,6 +28,8 @@ export interface RunRecord {
   readonly placeOf: (step: number) => Promise<StepPlace | undefined>;
   /** Of a run that has ended. */
   readonly outcome: () => Promise<Outcome>;
+  /** The fields that its graph gives out. */
+  readonly output: () => Promise<Output>;
   /** The questions that the run answers. */
   readonly answered: () => Promise<readonly string[]>;
 }

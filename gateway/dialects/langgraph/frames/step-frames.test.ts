@@ -23,6 +23,7 @@ async function framesOf(ended: StepTasks): Promise<Readonly<Record<'started' | '
       placeOf: async () => place,
       outcome: async () => ({ status: 'completed', asked: undefined }),
       answered: async () => [],
+      output: async () => undefined,
     },
   });
   const event = (kind: 'on_chain_start' | 'on_chain_stream' | 'state_chunk' | 'on_chain_end', data: object) => ({

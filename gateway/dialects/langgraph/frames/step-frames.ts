@@ -2,7 +2,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { StepTasks } from '@agent-workflow/protos/step-tasks';
 import { jsonObject, jsonText } from '../../../http/json.ts';
-import type { Interrupt } from '../out/interrupts.ts';
+import { withInterrupts, type Interrupt } from '../out/interrupts.ts';
 import { shownTime } from '../out/shown-time.ts';
 import type { Frame } from './frame.ts';
 import type { Beginning } from './beginning.ts';
@@ -10,6 +10,7 @@ import { textsOf } from '../messages/message-texts.ts';
 import type { GrowingValues } from './growing-values.ts';
 import type { Modes } from './modes.ts';
 import type { StepPlace } from './step-place.ts';
+import { givenOutOf, type Output } from '../out/output.ts';
 import { hasQuestion, isBranch, tasksOfNodes, writesText, type PlacedTask } from '../out/step-tasks.ts';
 
 /** What a step has changed, as its events have it. */
@@ -124,11 +125,30 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
     ];
   };
 
+  let output: Output;
+  let lastValues = '{}';
+  /** The values where the step has changed what the graph gives out of them. */
+  const valuesOf = (values: GrowingValues): Frame[] => {
+    if (!modes.has('values')) return [];
+    const data = values.text(output);
+    if (output && data === lastValues) return [];
+    lastValues = output ? data : '';
+    return [{ name: 'values', data }];
+  };
+
   /** What the tasks of a step gave. */
   const returned = (change: StepChange): Frame[] =>
     deltasOf(change).flatMap(({ node, index, json, earlier }) => [
       ...(modes.has('updates') && json !== '{}'
-        ? [{ name: 'updates', data: jsonObject({ [node]: json, ...(earlier && { __metadata__: '{"cached":true}' }) }) }]
+        ? [
+            {
+              name: 'updates',
+              data: jsonObject({
+                [node]: givenOutOf(json, output),
+                ...(earlier && { __metadata__: '{"cached":true}' }),
+              }),
+            },
+          ]
         : []),
       ...(earlier || index === undefined
         ? []
@@ -136,6 +156,11 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
     ]);
 
   return {
+    /** Names the fields that the graph gives out, before any frame. */
+    giveOut: (given: Output): void => {
+      output = given;
+    },
+
     started: ({ step = 0, at }: RunEvent, task: PlacedTask, values: GrowingValues | undefined): Frame[] => {
       const { node, index, input } = task;
       const parts = {
@@ -149,14 +174,14 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
 
     ended: (change: StepChange, place: StepPlace | undefined, values: GrowingValues | undefined): Frame[] => [
       ...returned(change),
-      ...(modes.has('values') && values ? [{ name: 'values', data: values.text() }] : []),
+      ...(values ? valuesOf(values) : []),
       ...(place && values ? checkpoint(change, { ...place, tasks: change.tasks }, values.text()) : []),
     ],
 
     /** The state with which a run begins. */
     begun: (at: number, { values, place, input }: Beginning): Frame[] => [
       ...(input?.place ? checkpoint({ step: -2, at }, input.place, input.values.text()) : []),
-      ...(modes.has('values') ? [{ name: 'values', data: values.text() }] : []),
+      ...valuesOf(values),
       ...(place ? checkpoint({ step: -1, at }, place, values.text()) : []),
     ],
 
@@ -180,7 +205,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
           return ofTask('task_result', change, result(taskId(change.step, node, index), node, '{}', interrupted));
         }),
         ...(modes.has('values') && values && shown.length > 0
-          ? [{ name: 'values', data: `${values.text().slice(0, -1)},"__interrupt__":${json}}` }]
+          ? [{ name: 'values', data: withInterrupts(values.text(output), json) }]
           : []),
       ];
     },

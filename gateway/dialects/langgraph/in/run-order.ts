@@ -21,6 +21,8 @@ interface Place {
   };
   /** The rounds of an assistant's config, where that of the run has none. */
   readonly recursionLimit: number | undefined;
+  /** The fields that the graph takes as input; absent: all. */
+  readonly takes?: ReadonlySet<string> | undefined;
   /** Of a thread that the run makes. */
   readonly threadMetadata: JsonObject;
   readonly loc: Loc;
@@ -89,14 +91,16 @@ function checkpointOf({ checkpoint, checkpoint_id: id, config }: RunInput, loc: 
 type Given = Pick<RunOrder, 'messages' | 'initial_state' | 'resume'> & Pick<RunTerms, 'goesOn'>;
 
 /** Without input a run goes on where its thread stands. */
-function inputOf({ input, command }: RunInput, { loc }: Place): Given {
+function inputOf({ input, command }: RunInput, { loc, takes }: Place): Given {
   if (command) {
     if (input !== undefined && input !== null)
       throw invalidAt([...loc, 'command'], 'must be absent where input is given');
     return byCommand(command, [...loc, 'command']);
   }
   if (input === undefined || input === null) return { goesOn: true };
-  return toGiven(fromValues(input, [...loc, 'input']));
+  const taken =
+    takes && isObject(input) ? Object.fromEntries(Object.entries(input).filter(([name]) => takes.has(name))) : input;
+  return toGiven(fromValues(taken, [...loc, 'input']));
 }
 
 /** Fields alone start a run, as a message does. */

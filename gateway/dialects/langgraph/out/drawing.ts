@@ -10,6 +10,9 @@ export interface Drawing extends Lines {
   /** With sub-graphs in place of their nodes, each one level deeper than the one before. */
   readonly xray?: readonly Lines[];
   readonly schemas?: GraphSchemas;
+  /** The fields of its input and of its output; absent: all. */
+  readonly input?: readonly string[];
+  readonly output?: readonly string[];
   /** By name; one in another is named `outer|inner`. */
   readonly subgraphs?: Readonly<
     Record<string, { readonly fields: readonly string[]; readonly schemas?: GraphSchemas }>

@@ -29,6 +29,13 @@ export interface GraphSchemas {
   readonly config?: object;
 }
 
+interface Graph {
+  readonly schemas?: GraphSchemas | undefined;
+  /** The fields of its input and of its output; absent: all. */
+  readonly input?: readonly string[];
+  readonly output?: readonly string[];
+}
+
 /**
  * The schemas of a graph: its own, as far as it has them. Else its state is what goes in and what comes out, with the conversation as
  * `messages`.
@@ -36,17 +43,19 @@ export interface GraphSchemas {
 export function toGraphSchemas(
   agent: string,
   fields: Readonly<Record<string, Field>>,
-  { input, output, state, config }: GraphSchemas = {},
+  { schemas: { input, output, state, config } = {}, ...narrowed }: Graph = {},
 ): object {
   const { context: _, ...own } = fields;
   const properties = {
     messages,
     ...Object.fromEntries(Object.entries(own).map(([name, field]) => [name, propertyOf(field)])),
   };
+  const some = (names: readonly string[] = Object.keys(properties)): JsonObject =>
+    Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)));
   return {
     graph_id: agent,
-    input_schema: input ?? objectOf('Input', properties),
-    output_schema: output ?? objectOf('Output', properties),
+    input_schema: input ?? objectOf('Input', some(narrowed.input)),
+    output_schema: output ?? objectOf('Output', some(narrowed.output)),
     state_schema: state ?? objectOf('State', properties),
     config_schema: config ?? objectOf('Configurable', {}),
     context_schema: config ?? objectOf('Context', {}),

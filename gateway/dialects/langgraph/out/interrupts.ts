@@ -23,3 +23,7 @@ const isStop = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'breakpoint' in value && 'nodes' in value;
 
 export const toInterrupt = ({ id, value }: Question): Interrupt => ({ id, value });
+
+/** Values, an object, with the JSON of the questions that are asked. */
+export const withInterrupts = (values: string, json: string): string =>
+  `${values === '{}' ? '{' : `${values.slice(0, -1)},`}"__interrupt__":${json}}`;

@@ -4,8 +4,9 @@ import { jsonWithoutProviderData } from '@agent-workflow/protos/provider-data';
 import { keptName, type KeptTasks, type StepTasks } from '@agent-workflow/protos/step-tasks';
 import type { State } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText } from '../../../http/json.ts';
-import type { FieldDefaults } from '../../common/field-defaults.ts';
+import type { FieldDefaults } from '../../common/graph-facts.ts';
 import { toLangChain } from '../messages/to-langchain.ts';
+import { givenOut, type Output } from './output.ts';
 
 type StoredState = Pick<State, 'fields' | 'contextJson'>;
 
@@ -34,8 +35,8 @@ export function tasksIn({ fields }: StoredState): StepTasks | undefined {
   return json && (JSON.parse(jsonText(json)) as KeptTasks | null)?.given;
 }
 
-/** The values of a state as JSON text. */
-export function valuesText(state: StoredState, defaults: FieldDefaults): string {
+/** The values of a state as JSON text; with `output` those that the graph gives out. */
+export function valuesText(state: StoredState, defaults: FieldDefaults, output?: Output): string {
   const { fields, messages } = partsOfState(state, defaults);
-  return jsonObject({ ...fields, messages: JSON.stringify(messages.flatMap(toLangChain)) });
+  return jsonObject(givenOut({ ...fields, messages: JSON.stringify(messages.flatMap(toLangChain)) }, output));
 }

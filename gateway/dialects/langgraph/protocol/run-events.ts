@@ -6,6 +6,7 @@ import { createStepFrames, deltasOf } from '../frames/step-frames.ts';
 import type { StepPlace } from '../frames/step-place.ts';
 import type { GrowingValues } from '../frames/growing-values.ts';
 import { assistantIdOf } from '../ids/assistant-id.ts';
+import { givenOutOf, type Output } from '../out/output.ts';
 import { taskIdOf } from '../ids/task-id.ts';
 import { hasCustom, wantsCustom, type Channel, type Subscription } from './channels.ts';
 import { eventIdOf, singleIdOf, threadSeq } from './event-id.ts';
@@ -57,13 +58,14 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
   const input = (event: RunEvent, method: string, data: object, id: string): ProtocolFrame =>
     number.frame({ channel: 'input', method, at: event.at, node: undefined, data: JSON.stringify(data), id });
   let hasState = false;
+  let output: Output;
   const checkpoint = (event: RunEvent, place: StepPlace | undefined): ProtocolFrame[] =>
     place && wants('checkpoints') ? [frame('checkpoints', ofRun(event), envelope(place))] : [];
   const state = (event: RunEvent, place: StepPlace | undefined, values: GrowingValues | undefined): ProtocolFrame[] => {
     hasState ||= values !== undefined;
     return [
       ...checkpoint(event, place),
-      ...(values && wants('values') ? [frame('values', ofRun(event), values.text())] : []),
+      ...(values && wants('values') ? [frame('values', ofRun(event), values.text(output))] : []),
     ];
   };
   const ofTasks = (event: RunEvent, frames: readonly { readonly data: string | Uint8Array }[]): ProtocolFrame[] =>
@@ -74,6 +76,7 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
       needsPlaces: wants('checkpoints'),
       needsValues: wants('checkpoints') || wants('values') || wants('tasks'),
       first: async (event) => {
+        output = await record.output();
         const answered = wants('input') ? await record.answered() : [];
         // Of several questions one may be answered and the others not: which, the record does not say.
         const shown = answered.length === 1 ? [{ interrupt_ids: answered }] : [];
@@ -94,7 +97,7 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
               frame(
                 'updates',
                 { ...event, node },
-                jsonObject({ node: JSON.stringify(node), values: json === 'null' ? '{}' : json }),
+                jsonObject({ node: JSON.stringify(node), values: updateIn(givenOutOf(json, output)) }),
               ),
             )
           : []),
@@ -136,6 +139,8 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
     return story(event);
   };
 }
+
+const updateIn = (json: string): string => (json === 'null' ? '{}' : json);
 
 /** A checkpoint without its state. */
 const envelope = ({ checkpointId, before, step, source }: StepPlace): string =>

@@ -203,8 +203,9 @@ const getAssistantSchemas = row({
     const agent = agentOfKnown(await assistantOfPath(request, request.params.assistant_id, services));
     const { fieldsJson, graphJson } = await services.execution.getGraph({ agent }, request.call());
     type Fields = Parameters<typeof toGraphSchemas>[1];
-    const { schemas: own } = JSON.parse(jsonText(graphJson)) as Drawing;
-    return JSON.stringify(toGraphSchemas(agent, JSON.parse(jsonText(fieldsJson)) as Fields, own));
+    return JSON.stringify(
+      toGraphSchemas(agent, JSON.parse(jsonText(fieldsJson)) as Fields, JSON.parse(jsonText(graphJson)) as Drawing),
+    );
   },
 });
 
@@ -226,7 +227,7 @@ async function subgraphsText(
   const meant = Object.entries(subgraphs).filter(([name]) => isMeant(name));
   const texts = meant.map(([name, { fields, schemas: own }]) => {
     const known = fields.filter((field) => field !== 'messages').map((field) => [field, { type: 'any' }] as const);
-    return [name, toGraphSchemas(agent, Object.fromEntries(known), own)] as const;
+    return [name, toGraphSchemas(agent, Object.fromEntries(known), { schemas: own })] as const;
   });
   return JSON.stringify(Object.fromEntries(texts));
 }

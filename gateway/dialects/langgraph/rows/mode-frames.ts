@@ -29,7 +29,7 @@ export const inModes = (
     name: `${ids.name} ${[...modes].toSorted().join(' ')}${placeName(place)}`,
     place,
     begin: (scope, call) => {
-      const record = runRecord({ owner, call, runId: scope.runId, threadId: scope.threadId }, services);
+      const record = runRecord({ owner, agent, call, runId: scope.runId, threadId: scope.threadId }, services);
       const toFrames = createRunFrames({ modes, scope, graphId: agent, assistantId, record });
       return async (event) => [...(await toFrames(event)), ...(more?.(event) ?? [])];
     },

@@ -6,6 +6,7 @@ import type { EndpointRequest } from '../../../http/endpoint.ts';
 import type { Loc } from '../../../http/fields.ts';
 import { delayedRun } from '../../common/delayed-runs.ts';
 import type { RunTerms } from '../../../schedules/run-terms.ts';
+import { graphFacts } from '../../common/graph-facts.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
@@ -53,7 +54,9 @@ export async function orderRun(request: Request, asked: Asked, services: Service
   const assistantId = 'own' in known ? assistantIdOf(known.own) : known.stored.id;
   const agent = 'own' in known ? known.own : known.agent;
   const marks = { graph_id: agent, assistant_id: assistantId };
+  const { input: takes } = await graphFacts(services.execution, { agent }, request.call());
   const given = toRunOrder(body, {
+    takes,
     ...(threadId !== undefined && { threadId }),
     assistant: {
       ...('own' in known ? { agent } : { assistant_id: assistantId }),

@@ -1,7 +1,7 @@
 import type { Call } from '@agent-workflow/protos/call';
 import type { RunScope } from '@agent-workflow/protos/execution';
 import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
-import { fieldDefaults } from '../../common/field-defaults.ts';
+import { fieldDefaults, graphFacts } from '../../common/graph-facts.ts';
 import type { Services } from '../../common/services.ts';
 import type { Beginning } from '../frames/beginning.ts';
 import { growingValues } from '../frames/growing-values.ts';
@@ -17,6 +17,8 @@ type Calls = Pick<Services, 'threads' | 'execution'>;
 
 interface Reading extends Pick<RunScope, 'runId' | 'threadId'> {
   readonly owner: string;
+  /** The graph of the run. */
+  readonly agent: string;
   readonly call: Call;
 }
 
@@ -24,7 +26,7 @@ interface Reading extends Pick<RunScope, 'runId' | 'threadId'> {
 const most = 100;
 
 /** What a stream reads of the record, beside the events of its run. */
-export function runRecord({ owner, runId, threadId, call }: Reading, { threads, execution }: Calls): RunRecord {
+export function runRecord({ owner, agent, runId, threadId, call }: Reading, { threads, execution }: Calls): RunRecord {
   let last: string | undefined;
 
   /** Where the run began: behind its input, else behind what stood in the thread. `'nothing'`: in an empty thread. */
@@ -60,7 +62,6 @@ export function runRecord({ owner, runId, threadId, call }: Reading, { threads, 
       if (!shown) return { ...begun, place: undefined };
       last = shown.checkpointId;
       if (shown.isBegun !== true || !before) return { ...begun, place: placeOf(shown) };
-      const { agent } = await threads.getRun({ owner, runId }, call);
       const next = await firstNodes({ call: () => call }, { agent }, { execution });
       const { values: earlier } = await readAt(before.checkpointId);
       return { ...begun, place: placeOf({ ...shown, next }), input: { values: earlier, place: placeOf(before) } };
@@ -80,6 +81,8 @@ export function runRecord({ owner, runId, threadId, call }: Reading, { threads, 
       const { end } = await threads.getRun({ owner, runId }, call);
       return { status: end?.status ?? 'completed', asked: endQuestions(end?.interruptsJson) };
     },
+
+    output: async () => (await graphFacts(execution, { agent }, call)).output,
 
     answered: async () => {
       const { resumes } = await threads.getRun({ owner, runId }, call);

@@ -65,7 +65,7 @@ async function createAndWait(request: Created, threadId: string | undefined, ser
   stopOnDisconnect({ ...request, input: ordered.order }, runId, services);
   request.addReplyHeaders(joinable(thread, runId));
   await request.markAccepted();
-  return valuesOfRun(request, run, services);
+  return valuesOfRun(request, { ...run, agent: ordered.agent }, services);
 }
 
 /** Most runs of a short graph end within this time, in milliseconds, and take one call less. */
@@ -403,8 +403,8 @@ const mostCancelled = 1000;
 async function valuesWhenBegun(request: Requested, services: Services): Promise<string> {
   const run = await whenBegun(request, { ms: services.config.INVOKE_TIMEOUT_MS, services });
   if (!('runId' in run)) return valuesOfNone(request, run, services);
-  const { runId, threadId } = run;
-  return valuesOfRun(request, { runId, threadId }, services);
+  const { runId, threadId, agent } = run;
+  return valuesOfRun(request, { runId, threadId, agent }, services);
 }
 
 /** What a run has left that was cancelled before it began, or could not be started: its thread is as it was. */

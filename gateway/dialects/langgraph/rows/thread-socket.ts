@@ -126,7 +126,7 @@ async function publish(
   for await (const { runId, ordinal, agent } of runsOfThread(watched, services)) {
     await refuseOtherAgent(request, { threadId, agent }, services);
     const toFrames = createFramer<ProtocolFrame>((scope, of) => {
-      const record = runRecord({ owner, call: of, runId, threadId }, services);
+      const record = runRecord({ owner, agent, call: of, runId, threadId }, services);
       return createRunEvents({ subscription, scope, ordinal, graphId: agent, record });
     }, call);
     const lateEnd = createLateEnd();

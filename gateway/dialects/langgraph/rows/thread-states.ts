@@ -6,7 +6,7 @@ import type { State, Thread, ThreadCheckpoint } from '@agent-workflow/protos/thr
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
-import { fieldDefaults } from '../../common/field-defaults.ts';
+import { fieldDefaults } from '../../common/graph-facts.ts';
 import { metadataTest } from '../../common/metadata-filter.ts';
 import type { Services } from '../../common/services.ts';
 import { everyMessage } from '../in/values.ts';

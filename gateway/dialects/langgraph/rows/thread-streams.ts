@@ -133,7 +133,7 @@ const inProtocol = (
   framed({
     name: `protocol ${String(ordinal)} ${String(subscription.hasRoot)} ${[...subscription.channels].toSorted().join(' ')}`,
     begin: (scope, call) => {
-      const record = runRecord({ owner, call, runId: scope.runId, threadId: scope.threadId }, services);
+      const record = runRecord({ owner, agent, call, runId: scope.runId, threadId: scope.threadId }, services);
       return createRunEvents({ subscription, scope, ordinal, graphId: agent, record });
     },
     encode: encodeProtocol,

@@ -1,19 +1,21 @@
 import type { ThreadMatch } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonBytes, jsonText } from '../../../http/json.ts';
-import { fieldDefaults } from '../../common/field-defaults.ts';
+import { fieldDefaults } from '../../common/graph-facts.ts';
 import type { Services } from '../../common/services.ts';
+import type { Output } from '../out/output.ts';
 import { isEmptyState, partsOfState, valuesText } from '../out/values.ts';
 
-/** The values of a thread as it stands, as JSON text; `null` where it has none yet. */
+/** The values of a thread as it stands, as JSON text; `null` where it has none yet. With `output` those that its graph gives out. */
 export async function readValues(
   { owner, call: begin }: Pick<EndpointRequest, 'owner' | 'call'>,
   threadId: string,
   { threads, execution }: Pick<Services, 'threads' | 'execution'>,
+  output?: Output,
 ): Promise<string> {
   const call = begin();
   const state = await threads.getState({ owner, threadId }, call);
-  return isEmptyState(state) ? 'null' : valuesText(state, await fieldDefaults(execution, state, call));
+  return isEmptyState(state) ? 'null' : valuesText(state, await fieldDefaults(execution, state, call), output);
 }
 
 /** The fields of a thread among its values, of which a search has read what is stored; `undefined` where it has read nothing. */

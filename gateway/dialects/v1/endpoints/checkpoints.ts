@@ -1,5 +1,5 @@
 import { jsonObject } from '../../../http/json.ts';
-import { fieldDefaults } from '../../common/field-defaults.ts';
+import { fieldDefaults } from '../../common/graph-facts.ts';
 import * as examples from '../examples/checkpoints.ts';
 import { CheckpointList, CheckpointsQuery, CheckpointParams, OneCheckpoint } from '../schemas/checkpoints.ts';
 import { ThreadParams } from '../schemas/threads.ts';

@@ -5,7 +5,7 @@ import { idText } from '@agent-workflow/protos/message';
 import type { State } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText, jsonObject } from '../../../http/json.ts';
-import { fieldDefaults, type FieldDefaults } from '../../common/field-defaults.ts';
+import { fieldDefaults, type FieldDefaults } from '../../common/graph-facts.ts';
 import type { Services } from '../../common/services.ts';
 import * as examples from '../examples/state.ts';
 import { Done } from '../schemas/common.ts';

@@ -2,7 +2,7 @@ import { notFound } from '@agent-workflow/kit/errors';
 import { shownFields } from '@agent-workflow/protos/hidden-fields';
 import type { RunStep } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText, timeText } from '../../../http/json.ts';
-import { fieldDefaults } from '../../common/field-defaults.ts';
+import { fieldDefaults } from '../../common/graph-facts.ts';
 import * as examples from '../examples/steps.ts';
 import { RunParams } from '../schemas/runs.ts';
 import { OneStep, StepList, StepParams, StepsQuery } from '../schemas/steps.ts';

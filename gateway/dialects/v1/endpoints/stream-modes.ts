@@ -6,7 +6,7 @@ import type { ExtraKind, StreamEvent, StreamEvents } from '../../../http/framing
 import type { Access } from '../../../http/access.ts';
 import type { StreamExtras } from '../../../http/endpoint.ts';
 import { jsonObject, jsonText } from '../../../http/json.ts';
-import { fieldDefaults } from '../../common/field-defaults.ts';
+import { fieldDefaults } from '../../common/graph-facts.ts';
 import type { Services } from '../../common/services.ts';
 import type { StreamMode } from '../schemas/events.ts';
 import { stateText, truncationOf } from './state.ts';
