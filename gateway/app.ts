@@ -34,6 +34,7 @@ import { cors, knownHosts, refuseCrossSite, refuseForeignSockets } from './middl
 import { endpointSteps, runAuthorizer, touchAuthorizer } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
+import { rpcRoute } from './middleware/rpc.ts';
 import { tokenHeaders } from './middleware/token-header.ts';
 import { pagesForPeople } from './pages/pages.ts';
 import { writeContent } from './replies/content.ts';
@@ -98,6 +99,7 @@ export function createApp({
     forms: { ...files.limits, bufferBytes: files.bytes.bufferBytes, pace: leastPace },
     runIdempotently: createIdempotency(deps, replyCache),
     feeds: createFeeds(deps.execution),
+    proxyHops: config.TRUST_PROXY_HOPS,
   };
   const mayTouch = touchAuthorizer(authorize);
   const describe = (dialect: Dialects<ServiceEndpoint>[number]): (() => string) =>
@@ -107,9 +109,10 @@ export function createApp({
     const openApi = describe(dialect);
     const services = { ...deps, secured, isLocal, openApi, authorizeRun, mayTouch };
     const options = { ...endpointOptions, dialect, services };
-    return dialect.rows.flatMap((row) =>
-      [row, ...row.aliases].map((route) => ({ route, handle: endpointSteps(row, route, options) })),
+    const handled = dialect.rows.flatMap((row) =>
+      [row, ...row.aliases].map((route) => ({ row, route, handle: endpointSteps(row, route, options) })),
     );
+    return dialect.rpc ? [...handled, rpcRoute(dialect.rpc, handled, options)] : handled;
   });
   const app: App = Object.assign(new Koa<RequestState>(), { takesSocket: socketRoutes(rows) });
   app.setMaxListeners(0);

@@ -36,5 +36,12 @@ export const openPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/
 /** Whether a path is that of a signed event, whose signature its endpoint checks: it has no credentials. */
 export const isOfEvents = (path: string): boolean => path.endsWith('/events') && path.startsWith('/v1/triggers/');
 
+/** Where clients of A2A look for what an agent says of itself. */
+export const agentCardPath = '/.well-known/agent-card.json';
+
+/** Whether a path is that of the card of an agent, which describes to everybody how it is called: it needs no authentication. */
+export const isOfCard = (path: string): boolean =>
+  path === agentCardPath || (path.endsWith(agentCardPath) && path.startsWith('/a2a/'));
+
 /** Below it are addresses of files: the rest of the path authenticates its reader. */
 export const fileAddresses = '/files/';

@@ -18,6 +18,8 @@ interface BodyLimits {
   readonly arrival: ArrivalLimits;
   /** The body is a list, which becomes the member of this name. Absent: it is an object. */
   readonly listBody?: string | undefined;
+  /** Media types that are JSON here, beside `application/json`. */
+  readonly types?: readonly string[] | undefined;
 }
 
 /**
@@ -26,12 +28,17 @@ interface BodyLimits {
  * @returns whether the request goes on: one with a wrong content type has been answered with 415.
  * @throws TooLarge, BadRequest, Invalid for a number outside the range of a double, Timeout (408) for a body that is late or slow
  */
-export function bodyReader({ maxBytes, arrival, listBody }: BodyLimits): (ctx: Context) => Promise<boolean> {
+export function bodyReader({
+  maxBytes,
+  arrival,
+  listBody,
+  types = [],
+}: BodyLimits): (ctx: Context) => Promise<boolean> {
   let reader: Promise<Middleware> | undefined;
   /** Whether a body was read: what reads them loads parts of itself with the first. */
   let hasRead = false;
   const load = (): Promise<Middleware> =>
-    (reader ??= openReader(maxBytes).catch((error: unknown) => {
+    (reader ??= openReader(maxBytes, types).catch((error: unknown) => {
       // Without a file descriptor it cannot be loaded now: the next body has it tried again.
       reader = undefined;
       throw error;
@@ -47,7 +54,7 @@ export function bodyReader({ maxBytes, arrival, listBody }: BodyLimits): (ctx: C
   return async (ctx) => {
     if (!hasBody(ctx)) return true;
     lowerCoding(ctx);
-    const refused = refusedType(ctx);
+    const refused = refusedType(ctx, types);
     if (refused) {
       writeRefusal(ctx, { status: 415, code: 'UnsupportedMediaType', message: refused });
       return false;
@@ -89,10 +96,10 @@ function lowerCoding({ req: { headers } }: Context): void {
 }
 
 /** Why the body's content type or encoding is not supported; `undefined` when it is. */
-function refusedType(ctx: Context): string | undefined {
+function refusedType(ctx: Context, types: readonly string[]): string | undefined {
   if (!encodings.includes(ctx.req.headers['content-encoding']))
     return 'the content encoding of the body must be identity, gzip, deflate or br';
-  if (!ctx.is('application/json')) return 'the body must be sent as application/json';
+  if (!ctx.is('application/json', ...types)) return 'the body must be sent as application/json';
   return isUnicode(ctx.req.headers['content-type'] ?? '') ? undefined : 'the body must be in UTF-8';
 }
 
@@ -103,11 +110,11 @@ const isUnicode = (contentType: string): boolean => {
 };
 
 /** Reads a body as text of one character for each byte. Loaded with the first body, because koa-body also loads parsers of forms and files. */
-async function openReader(maxBytes: number): Promise<Middleware> {
+async function openReader(maxBytes: number, types: readonly string[]): Promise<Middleware> {
   const { HttpMethodEnum, koaBody } = await import('koa-body');
   return koaBody({
     textLimit: maxBytes,
-    textTypes: ['application/json'],
+    textTypes: ['application/json', ...types],
     // A character for each byte: as UTF-8, wrong bytes would have become replacement characters. A list of the chunks, which it keeps
     // without an encoding, takes 1.8 GB where 4 MB arrive in chunks of one byte.
     encoding: 'binary',

@@ -1,6 +1,6 @@
 import type { ServiceError } from '@agent-workflow/kit/errors';
 import type Koa from 'koa';
-import type { Dialect } from './dialect.ts';
+import type { Dialect, RpcState } from './dialect.ts';
 
 /** The authenticated caller: the owner of everything that the request creates, and the user context that nodes see. */
 export interface Principal {
@@ -36,6 +36,10 @@ export interface RequestState {
   body?: Record<string, unknown> | undefined;
   /** Of a request with a body. */
   bodyReservation?: Reservation;
+  /** The call of JSON-RPC that the request is. */
+  rpc?: RpcState;
+  /** The input of the row that JSON-RPC has called, in place of body and query. */
+  called?: Record<string, unknown> | undefined;
   params: unknown;
   input: unknown;
   /** The agent for which the caller was authorized; absent where that does not depend on the agent. */

@@ -20,6 +20,33 @@ export interface Replied {
   readonly requestId: string;
   /** What the handler added by `addReplyMetadata`. */
   readonly replyMetadata?: Readonly<Record<string, unknown>>;
+  /** Absent: it did not come by JSON-RPC. */
+  readonly rpc?: RpcState;
+}
+
+/** The id of a call of JSON-RPC: what its caller gave, `null` where that could not be read. */
+export type RpcId = string | number | null;
+
+/** A call of JSON-RPC under way. */
+export interface RpcState {
+  readonly id: RpcId;
+  /** Whether its body is JSON. */
+  readonly isRead: boolean;
+}
+
+/** The operation that a body of JSON-RPC calls: a row of the dialect, with what its path and its input would hold. */
+export interface RpcCall {
+  readonly row: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly input: Record<string, unknown>;
+}
+
+/** A path at which the rows of a dialect are called by JSON-RPC. Access, limits and checks of each call are those of its row. */
+export interface Rpc {
+  /** With `{name}` for a parameter. */
+  readonly path: string;
+  /** @throws for what is no call, and for a method that there is not */
+  readonly read: (body: Readonly<Record<string, unknown>>, params: Readonly<Record<string, string>>) => RpcCall;
 }
 
 /** A refusal as it is sent. */
@@ -64,6 +91,12 @@ export interface Dialect<Row = unknown> {
   readonly tokenHeader?: string;
   /** Headers that pages of the allowed origins may send and read, beside those of every dialect. */
   readonly cors?: { readonly allow: readonly string[]; readonly expose: readonly string[] };
+  /** Absent: its rows have their own paths alone. */
+  readonly rpc?: Rpc;
+  /** Media types of bodies beside `application/json`. */
+  readonly bodyTypes?: readonly string[];
+  /** What a header of every request must say; `name` is that of the row. @throws what the request is refused with */
+  readonly checkHeaders?: (header: (name: string) => string | undefined, name: string) => void;
   /** Query parameters that a row does not name are let be. */
   readonly ignoresUnknownQuery?: true;
   /** Of these agents the one whose own assistant has this id; `undefined` for the id of a stored one. Absent: agents have no such ids. */

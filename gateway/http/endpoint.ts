@@ -2,6 +2,7 @@ import type { Call } from '@agent-workflow/protos/call';
 import type { FollowRequest, RunEvents } from '@agent-workflow/protos/execution';
 import type { TSchema } from 'typebox';
 import type { Access } from './access.ts';
+import type { RpcState } from './dialect.ts';
 import type { FileContent } from './content.ts';
 import type { StreamEvents } from './framing.ts';
 import type { IncomingFile } from './form.ts';
@@ -102,6 +103,10 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly releaseInput: () => void;
   /** An id for what the request creates. `what` distinguishes several; a repeated idempotent request gets the same ids. */
   readonly newId: (what: string) => string;
+  /** Absent: the request is no call of JSON-RPC. */
+  readonly rpc: RpcState | undefined;
+  /** Where the caller has reached this gateway: scheme, host and port, as `https://example.com`. */
+  readonly origin: () => string;
   /** The `Last-Event-ID` header; `undefined` where the row does not take it. */
   readonly lastEventId: string | undefined;
   /** Adds entries to the `metadata` of the reply, beside request id and timestamp; `message` takes the place of the usual one. */

@@ -34,6 +34,12 @@ export function hostOf({ originalUrl, req }: Pick<Context, 'originalUrl' | 'req'
   return addressed(originalUrl) ?? req.headers.host ?? '';
 }
 
+/** Where the caller has reached the gateway: scheme and host. A trusted proxy in front says by which scheme. */
+export function originOf(ctx: Pick<Context, 'originalUrl' | 'req' | 'secure'>, proxyHops: number): string {
+  const isForwarded = proxyHops > 0 && ctx.req.headers['x-forwarded-proto'] === 'https';
+  return `${isForwarded || ctx.secure ? 'https' : 'http'}://${hostOf(ctx)}`;
+}
+
 /**
  * Refuses a URL that is too long (414), whose path has broken percent-encoding (400), or whose query encodes bytes that are not UTF-8 (400):
  * they would be read as replacement characters. Decodes `%3A`, because clients may encode the colon of `graph:StateSchema`, and takes the

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Context } from '../http/context.ts';
+import type { EndpointRequest } from '../http/endpoint.ts';
 import { invalidAt } from '../http/fields.ts';
 
 /** A request with an `Idempotency-Key`. */
@@ -34,9 +35,18 @@ export function readIdempotencyKey(
 
 /** Makes the ids of what the request creates, the same at every attempt. */
 export const idMaker =
-  ({ key }: IdempotentRequest) =>
+  ({ key }: Pick<IdempotentRequest, 'key'>) =>
   (what: string): string =>
     toUuid(sha256([key, what]));
+
+type Requested = Pick<EndpointRequest, 'owner' | 'newId' | 'idempotency'>;
+
+/** The request with ids that are the same wherever these texts are: what it creates is there once. An `Idempotency-Key` of its own counts over it. */
+export function messageKeyed<T extends Requested>(request: T, texts: readonly string[]): T {
+  if (request.idempotency.onceKey !== undefined) return request;
+  const key = toUuid(sha256([request.owner, ...texts]));
+  return { ...request, newId: idMaker({ key }), idempotency: { onceKey: key } };
+}
 
 /** Each part is preceded by its length, so that two different lists of parts never hash alike. */
 function sha256(parts: readonly string[]): Buffer {

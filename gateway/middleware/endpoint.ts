@@ -18,6 +18,7 @@ import {
   type Row,
 } from '../http/endpoint.ts';
 import { receiveFile, type FormLimits, takesForm } from '../http/form.ts';
+import { originOf } from '../http/target.ts';
 import { receiveBytes } from '../http/received-bytes.ts';
 import { sizeOf } from '../http/json.ts';
 import { writeData, writeDataParts, writeJson, writeNothing } from '../http/reply.ts';
@@ -101,6 +102,8 @@ interface AnswerOptions {
   readonly admission: Admission;
   /** Of forms with a file. */
   readonly forms: FormLimits;
+  /** Trusted proxies in front of the gateway. */
+  readonly proxyHops: number;
   /** Counts a request whose principal is known late; absent: requests have no limit. */
   readonly takeRequest: TakeRequest | undefined;
 }
@@ -109,7 +112,7 @@ interface AnswerOptions {
 function answerer<Services>(
   row: Endpoint<Services>,
   services: Services,
-  { config, log, runIdempotently, feeds, admission, forms, takeRequest }: AnswerOptions,
+  { config, log, runIdempotently, feeds, admission, forms, proxyHops, takeRequest }: AnswerOptions,
 ): (ctx: Context) => Promise<void> {
   const { handle, answer: kind, status, startsRun = false, takesLastEventId = false, takesBytes } = row;
   const takesKey = takesIdempotencyKey(row);
@@ -118,7 +121,7 @@ function answerer<Services>(
     const calls = callsOf(ctx, config.CALL_TIMEOUT_MS);
     const hasKey = takesKey && ctx.req.headers['idempotency-key'] !== undefined;
     const idempotent = hasKey ? readIdempotencyKey(ctx, startsRun) : undefined;
-    const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms });
+    const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms, proxyHops });
     if (takesBytes !== undefined) Object.assign(request, { received: receivedOf(ctx, takesBytes, takeRequest) });
     const reply = await (idempotent
       ? runIdempotently(
@@ -154,12 +157,13 @@ interface Reading {
   readonly idempotent: IdempotentRequest | undefined;
   readonly takesLastEventId: boolean;
   readonly forms: FormLimits;
+  readonly proxyHops: number;
 }
 
 function toEndpointRequest(
   ctx: Context,
   { call }: Calls,
-  { idempotent, takesLastEventId, forms }: Reading,
+  { idempotent, takesLastEventId, forms, proxyHops }: Reading,
 ): EndpointRequest {
   const { state, req, res } = ctx;
   const { params, input, requestId, principal, agent } = state;
@@ -182,9 +186,12 @@ function toEndpointRequest(
       request.input = undefined;
       state.input = undefined;
       state.body = undefined;
+      state.called = undefined;
       state.bodyReservation?.resize(0);
     },
     newId: idempotent ? idMaker(idempotent) : newId,
+    rpc: state.rpc,
+    origin: () => originOf(ctx, proxyHops),
     lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : undefined,
     addReplyMetadata: (entries) => {
       state.replyMetadata = { ...state.replyMetadata, ...entries };
@@ -202,12 +209,14 @@ function toEndpointRequest(
   return request;
 }
 
+const headerOf = ({ req }: Context, name: string): string | undefined => {
+  const value = req.headers[name];
+  return typeof value === 'string' ? value : undefined;
+};
+
 function receivedOf(ctx: Context, maxBytes: number, takeRequest: TakeRequest | undefined): Received {
   return {
-    header: (name) => {
-      const value = ctx.req.headers[name];
-      return typeof value === 'string' ? value : undefined;
-    },
+    header: (name) => headerOf(ctx, name),
     read: () => receiveBytes(ctx, maxBytes),
     enter: async (principal) => {
       ctx.state.principal = principal;
@@ -242,7 +251,7 @@ function callsOf({ res }: Context, callTimeoutMs: number): Calls {
 }
 
 interface EndpointOptions<Services> extends AnswerOptions {
-  readonly dialect: Pick<Dialect, 'prefix' | 'ignoresUnknownQuery'>;
+  readonly dialect: Pick<Dialect, 'prefix' | 'ignoresUnknownQuery' | 'bodyTypes' | 'checkHeaders'>;
   readonly config: RequestConfig;
   readonly services: Services;
   /** Absent: every caller may do everything. */
@@ -256,7 +265,7 @@ interface EndpointOptions<Services> extends AnswerOptions {
 }
 
 /** A body of JSON is short. */
-const bodyArrival = { totalMs: 120_000, pace: leastPace };
+export const bodyArrival = { totalMs: 120_000, pace: leastPace };
 
 /** Handles the requests that match a route of this row. The order of its steps is the order in which a request can be refused. */
 export function endpointSteps<Services>(
@@ -265,6 +274,7 @@ export function endpointSteps<Services>(
   options: EndpointOptions<Services>,
 ): (ctx: Context) => Promise<void> {
   const { authorize, subjectOf, admission, forms, takeStreamSlot, meters } = options;
+  const { bodyTypes, checkHeaders } = options.dialect;
   const access: Access | undefined = authorize && accessOf(row);
   const isSocket = row.answer === 'socket';
   const isStream = row.answer === 'events' || isSocket;
@@ -272,7 +282,12 @@ export function endpointSteps<Services>(
   const matched = { name: row.name, path, isStream };
   const readBody =
     row.input && method !== 'GET'
-      ? bodyReader({ maxBytes: options.config.MAX_BODY_BYTES, arrival: bodyArrival, listBody: row.listBody })
+      ? bodyReader({
+          maxBytes: options.config.MAX_BODY_BYTES,
+          arrival: bodyArrival,
+          listBody: row.listBody,
+          types: bodyTypes,
+        })
       : undefined;
   const checkQuery = options.dialect.ignoresUnknownQuery ? undefined : queryChecker(row, route, options.dialect.prefix);
   const checkInput = inputChecker(row, method);
@@ -280,6 +295,7 @@ export function endpointSteps<Services>(
 
   const handle = async (ctx: Context): Promise<void> => {
     ctx.state.route = matched;
+    checkHeaders?.((header) => headerOf(ctx, header), row.name);
     if (authorize && access && !authorize.needsAgent) await checkAccess(ctx, authorize, access);
     checkQuery?.(ctx);
     if (row.takesFile) {
@@ -287,7 +303,7 @@ export function endpointSteps<Services>(
       admission.reserve(ctx, forms.bufferBytes);
     }
     if (row.takesBytes !== undefined) admission.reserve(ctx, row.takesBytes);
-    if (readBody) {
+    if (readBody && !ctx.state.called) {
       admission.reserveBody(ctx);
       if (!(await readBody(ctx))) return;
     }

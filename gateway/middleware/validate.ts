@@ -164,12 +164,14 @@ function inputOf(
   { method, takesBoth }: Sources,
   input: NonNullable<Row['input']>,
 ): Record<string, unknown> {
+  if (ctx.state.called) return ctx.state.called;
   if (method === 'GET') return readQuery(input, ctx.query);
   const body = ctx.state.body ?? {};
   return method === 'DELETE' || takesBoth ? { ...readQuery(input, ctx.query), ...body } : body;
 }
 
 function sourceFor(ctx: Context, { method, takesBoth }: Sources): (field: string | undefined) => Source {
+  if (ctx.state.called) return fromBody;
   if (method === 'GET') return fromQuery;
   if (method !== 'DELETE' && !takesBoth) return fromBody;
   const { body } = ctx.state;

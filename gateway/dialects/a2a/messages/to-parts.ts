@@ -1,0 +1,58 @@
+import type { Block, Message } from '@agent-workflow/protos/message';
+import { dataType } from './from-parts.ts';
+
+/** A part as clients read it. */
+export interface ShownPart {
+  readonly text?: string;
+  readonly raw?: string;
+  readonly url?: string;
+  readonly data?: unknown;
+  readonly filename?: string;
+  readonly mediaType?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** What a message says to its reader: without calls, their results, and what a model thought. */
+export const toParts = ({ content }: Pick<Message, 'content'>): readonly ShownPart[] => content.flatMap(toPart);
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const textIn = (block: Readonly<Record<string, unknown>>, names: readonly string[]): string | undefined =>
+  names.map((name) => block[name]).find((value) => typeof value === 'string');
+
+/** A block as a part; none for what is of no use to another agent. */
+export function toPart(block: Block): readonly ShownPart[] {
+  const { type, text, data, metadata } = block;
+  const mediaType = textIn(block, ['media_type', 'mediaType', 'mime_type', 'mimeType']);
+  const filename = textIn(block, ['filename', 'name']);
+  const more = {
+    ...(filename !== undefined && { filename }),
+    ...(mediaType !== undefined && { mediaType }),
+    ...(isObject(metadata) && { metadata }),
+  };
+  if (type === 'text') {
+    if (typeof text !== 'string') return [];
+    const value = mediaType === dataType ? jsonIn(text) : undefined;
+    return [value === undefined ? { text, ...more } : { data: value, ...more }];
+  }
+  if (silent.has(type)) return [];
+  if (type === 'data' && data !== undefined) return [{ data, ...more }];
+  const source = isObject(block['source']) ? block['source'] : block;
+  const url = textIn(source, ['url', 'image_url', 'file_url']);
+  if (url !== undefined) return [{ url, ...more }];
+  const raw = textIn(source, ['data', 'base64']);
+  if (raw !== undefined) return [{ raw, ...more }];
+  return [{ data: block }];
+}
+
+/** Blocks that are not for the caller. */
+const silent: ReadonlySet<string> = new Set(['reasoning', 'tool_call', 'remote_tool_call', 'tool_result']);
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,175 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { isOpen } from '@agent-workflow/protos/lists';
+import type { Run } from '@agent-workflow/protos/threads';
+import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/endpoint.ts';
+import { invalidAt } from '../../../http/fields.ts';
+import { messageKeyed } from '../../../idempotency/index.ts';
+import { framed } from '../../common/framed.ts';
+import { endOfRun, type AwaitedRun } from '../../common/run-end.ts';
+import type { RunOrder } from '../../common/run-order.ts';
+import { endpoint, type Services } from '../../common/services.ts';
+import { startRun } from '../../common/start-run.ts';
+import { encodeResponses } from '../frames/framing.ts';
+import { createTaskFrames, type StreamResponse } from '../frames/task-frames.ts';
+import { toKept } from '../in/kept-message.ts';
+import { answersOf, contextOf } from '../in/place.ts';
+import { toBlocks } from '../messages/from-parts.ts';
+import { AgentParams } from '../schemas/common.ts';
+import { SendMessage } from '../schemas/messages.ts';
+import { requireAgent } from './agent.ts';
+import { readTask, runsOfTask } from './read-task.ts';
+
+type Request = EndpointRequest<{ readonly agent: string }, SendMessage>;
+
+/** The longest stream, one day, in milliseconds. */
+const streamMs = 24 * 60 * 60 * 1000;
+
+/** Most runs of a short graph end within this time, in milliseconds, and take one call less. */
+const awaitEndMs = 200;
+
+/** How often one node may run; as `/v1` has it. */
+const recursionLimit = 25;
+
+const sendMessage = endpoint({
+  name: 'a2aSendMessage',
+  method: 'POST',
+  path: '/a2a/{agent}/message:send',
+  startsRun: true,
+  access: { resource: 'graph', action: 'invoke' },
+  params: AgentParams,
+  input: SendMessage,
+  handle: async (request, services) => {
+    const { owner, call, params } = request;
+    const { returnImmediately = false, historyLength } = request.input.configuration ?? {};
+    const { taskId, ...run } = await begin(request, services, returnImmediately ? undefined : awaitEndMs);
+    if (!returnImmediately) await untilEnd({ owner, call, ...run }, services);
+    const runs = await runsOfTask({ owner, call }, { taskId, agent: params.agent }, services);
+    return JSON.stringify({ task: await readTask({ owner, call }, runs, { historyLength }, services) });
+  },
+});
+
+/** Waits until a run has ended, or as long as a reply may take: it goes on then, and the task says so. */
+async function untilEnd(run: AwaitedRun, services: Services): Promise<void> {
+  await endOfRun(run, services).catch((error: unknown) => {
+    if (!isServiceError(error, 'Timeout')) throw error;
+  });
+}
+
+const streamMessage = endpoint({
+  name: 'a2aStreamMessage',
+  method: 'POST',
+  path: '/a2a/{agent}/message:stream',
+  startsRun: true,
+  answer: 'events',
+  access: { resource: 'graph', action: 'stream' },
+  params: AgentParams,
+  input: SendMessage,
+  handle: async (request, services): Promise<RunStream> => {
+    const { owner, call, rpc, params } = request;
+    const { runId, taskId, justStarted } = await begin(request, services);
+    return {
+      follow: { owner, runId, after: 0, justStarted },
+      call: call(streamMs),
+      extras: inResponses({ owner, runId, taskId, agent: params.agent, rpc }, services),
+    };
+  },
+});
+
+interface Begun extends Pick<AwaitedRun, 'runId' | 'threadId' | 'end'> {
+  readonly taskId: string;
+  /** Not set of a run that has ended, as that of a repeated request may have. */
+  readonly justStarted: boolean;
+}
+
+/** Starts the run that a message asks for. The same message again is the run that there is. */
+async function begin(given: Request, services: Services, awaitMs?: number): Promise<Begun> {
+  await requireAgent(given, services);
+  const { message } = given.input;
+  if (given.input.tenant) throw invalidAt(['body', 'tenant'], 'must be absent: an agent has no tenants here');
+  const { agent } = given.params;
+  const { taskId: answered = '' } = message;
+  const request = messageKeyed(given, ['a2a', agent, message.contextId ?? '', answered, message.messageId]);
+  const runId = request.newId('run');
+  const before = answered === '' ? undefined : await runsOfTask(given, { taskId: answered, agent }, services);
+  const taskId = before?.[0].runId ?? runId;
+  const known = before?.find((run) => run.runId === runId);
+  if (known) return { runId, taskId, threadId: known.threadId, justStarted: false };
+  const input = toOrder(request, before);
+  const { status, threadId, end } = await startRun(
+    { ...request, input },
+    { granularity: 'full', terms: { keptRequest: toKept(message) }, awaitEndMs: awaitMs },
+    services,
+  );
+  given.releaseInput();
+  await given.markAccepted();
+  return { runId, taskId, threadId, justStarted: isOpen(status), ...(end && { end }) };
+}
+
+/** The run that a message asks for: the next of its task, or the first of one. @throws Invalid, UnsupportedOperation */
+function toOrder({ input, params }: Request, before: readonly Run[] | undefined): RunOrder {
+  const { message, configuration = {}, metadata } = input;
+  const { messageId: message_id, parts } = message;
+  const last = before?.at(-1);
+  const contextId = contextOf(message);
+  if (last && contextId !== undefined && contextId !== last.threadId)
+    throw invalidAt(['body', 'message', 'contextId'], 'must be that of the task, or absent');
+  const threadId = last?.threadId ?? contextId;
+  const { acceptedOutputModes: accepted = [] } = configuration;
+  const own = { ...(accepted.length > 0 && { accepted_output_modes: accepted }), ...(metadata && { metadata }) };
+  return {
+    ...(last
+      ? { resume: answersOf(last, message) }
+      : {
+          messages: [
+            {
+              ...{ message_id, role: 'user', content: toBlocks(parts, ['body', 'message', 'parts']) },
+              ...(message.metadata && { metadata: message.metadata }),
+            },
+          ],
+        }),
+    recursion_limit: recursionLimit,
+    config: {
+      agent: params.agent,
+      ...(threadId !== undefined && { thread_id: threadId }),
+      ...(Object.keys(own).length > 0 && { a2a: own }),
+    },
+  };
+}
+
+interface Following extends Pick<Request, 'owner' | 'rpc'> {
+  readonly runId: string;
+  readonly taskId: string;
+  readonly agent: string;
+}
+
+/** The events of the task in place of those of its run. Streams of one `name` have the same bytes. */
+const inResponses = ({ owner, runId, taskId, agent, rpc }: Following, services: Services): StreamExtras =>
+  framed<StreamResponse>({
+    name: `a2a ${JSON.stringify(rpc?.id)}`,
+    begin: ({ threadId: contextId }, call) =>
+      createTaskFrames({
+        ids: { taskId, contextId },
+        runId,
+        begin: async () => {
+          const request = { owner, call: () => call };
+          const runs = await runsOfTask(request, { taskId, agent }, services);
+          return readTask(request, upTo(runs, runId), { withArtifacts: false }, services);
+        },
+      }),
+    encode: (responses, { seq }, skipped) => encodeResponses(responses, { runId, seq, skipped, rpc }),
+  });
+
+/** The runs of a task until the one that is followed, which has just begun. */
+function upTo([first, ...others]: readonly [Run, ...Run[]], runId: string): readonly [Run, ...Run[]] {
+  const runs = [first, ...others];
+  const last = runs.findIndex((run) => run.runId === runId);
+  const begun = runs
+    .slice(0, last + 1)
+    .map((run) => (run.runId === runId ? { ...withoutEnd(run), status: 'queued' as const } : run));
+  const [one = first, ...rest] = begun;
+  return [one, ...rest];
+}
+
+const withoutEnd = ({ end: _, ...run }: Run): Run => ({ ...run, updatedAt: run.createdAt });
+
+export const messageRows = [sendMessage, streamMessage];
