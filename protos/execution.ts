@@ -142,6 +142,8 @@ export interface StartRequest {
   readonly goesOn?: boolean;
   /** Whether the webhook was checked when the run was put off: it starts also where that may not be sent to by now; absent: it is refused then. */
   readonly webhookIsChecked?: boolean;
+  /** The run is accepted only while this is the newest run of its thread. Conflict with the type `newer_run` where another is. */
+  readonly newestRunId?: string;
 }
 
 /** A tool that the caller runs. */

@@ -666,6 +666,8 @@ export interface AcceptRunRequest {
   readonly retryOf?: string;
   /** How early the run is taken among the waiting runs of its owner, which the record keeps for those that enqueue it again. Absent: 0. */
   readonly priority?: number;
+  /** The run is accepted only while this is the newest run of its thread. Conflict with the type `newer_run` where another is. */
+  readonly newestRunId?: string;
 }
 
 /** The nodes of a graph; those of a sub-graph as `sub/node`. */
@@ -1604,6 +1606,8 @@ export interface ListMessagesRequest {
   readonly search?: string;
   /** From the last message backwards; absent: in the order of the log. */
   readonly newestFirst?: boolean;
+  /** The page begins behind this message, in place of `cursor`; NotFound where the thread does not have it. */
+  readonly afterMessageId?: string;
 }
 
 export interface ListMessagesReply {

@@ -63,6 +63,8 @@ export interface Named {
   /** The agent that a run is to have: it counts where a request is about an agent. */
   readonly agentOfRun?: string | undefined;
   readonly threadId?: string | undefined;
+  /** The run that the request goes on from: where no thread is named, it is about the thread of that. */
+  readonly goesOnFrom?: string | undefined;
   /** The assistant whose agent a run is to have. */
   readonly assistantId?: string | undefined;
 }
@@ -101,6 +103,8 @@ export interface Dialect<Row = unknown> {
   readonly ignoresUnknownQuery?: true;
   /** Of these agents the one whose own assistant has this id; `undefined` for the id of a stored one. Absent: agents have no such ids. */
   readonly agentOfAssistant?: (assistantId: string, agents: readonly string[]) => string | undefined;
+  /** A stream that ends before its last event is cut: to the clients of this dialect any other end is that of a whole answer. */
+  readonly cutsUnfinished?: true;
   /** Absent: no document describes it. */
   readonly openApi?: (options: { readonly secured: boolean }) => object;
 }

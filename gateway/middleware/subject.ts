@@ -69,8 +69,13 @@ export function createSubjectOf({ threads, execution, memory }: Calls, callTimeo
       const item = await undefinedIfNotFound(memory.get({ owner, memoryId }, call));
       return item?.threadId === '' ? undefined : item?.threadId;
     };
+    // Where it is absent, the request itself is answered so.
+    const threadOfRun = async (runId: string | undefined): Promise<string | undefined> =>
+      runId === undefined ? undefined : (await undefinedIfNotFound(threads.getRun({ owner, runId }, call)))?.threadId;
     const threadId =
-      inPath.memory_id === undefined ? threadOf(inPath, named, row) : await threadOfMemory(inPath.memory_id);
+      inPath.memory_id === undefined
+        ? (threadOf(inPath, named, row) ?? (await threadOfRun(named.goesOnFrom)))
+        : await threadOfMemory(inPath.memory_id);
     const thread = threadId === undefined ? {} : { thread_id: threadId };
     const isOfAgent = row.startsRun === true || row.isOfAgent === true;
     const assistantId = inPath.assistant_id ?? (isOfAgent ? named.assistantId : undefined);

@@ -32,18 +32,21 @@ interface EventsOptions {
 
 /**
  * Streams the events of a run as fast as the caller reads them. The stream ends after the terminal event. It ends without one
- * when the process drains or the log cannot be read, which means to the caller: resume.
+ * when the process drains or the log cannot be read, which means to the caller: resume. A dialect whose clients do not know that has it cut.
  */
 export async function writeEvents(ctx: Context, stream: RunStream, options: EventsOptions): Promise<void> {
   const framing = ctx.state.dialect.framingFor(ctx.req.headers.accept);
   using pipe = openPipe(ctx, framing, options);
   using reader = openReader(stream, framing, options);
+  let isWhole = false;
   try {
     while (await writeNext(reader, pipe));
+    isWhole = !pipe.isOver();
   } catch (error) {
     noteCut({ ctx, pipe, runId: stream.follow.runId }, error, options);
   }
-  pipe.end();
+  if (isWhole || !ctx.state.dialect.cutsUnfinished) pipe.end();
+  else pipe.cut();
 }
 
 /**

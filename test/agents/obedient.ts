@@ -2,7 +2,7 @@ import { END, START, StateGraph, callsTools, field, textOf, toolNode } from '@ag
 
 /**
  * Does what the last message says: `fail` throws, `rounds 3` works three rounds, `call look` asks for the tool `look`, under
- * the id `call-1` or the one that follows;
+ * the id `call-1` or the one that follows, `config` says the config of the run;
  * anything else it says back.
  */
 export const graph = new StateGraph({
@@ -14,11 +14,12 @@ export const graph = new StateGraph({
     reducer: (notes, more) => [...notes, ...more],
   }),
 })
-  .addNode('obey', (state, { emit }) => {
+  .addNode('obey', (state, { emit, config }) => {
     const last = state.context.at(-1);
     const [order, operand = '', id = 'call-1'] = last ? textOf(last).split(' ') : [];
     if (order === 'fail') throw new Error('told to');
     if (order === 'call') emit({ type: 'tool_call', id, name: operand, args: { at: 'noon' } });
+    else if (order === 'config') emit(JSON.stringify(config));
     else if (order !== 'rounds') emit(last?.role === 'tool' ? 'thank you' : `you said ${last ? textOf(last) : ''}`);
     return { rounds: state.rounds + 1 };
   })

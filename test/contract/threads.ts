@@ -141,6 +141,35 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     t.true((await accept(threads, 'r2', { multitaskStrategy: 'reject' })).runnable);
   });
 
+  check('a run that names the newest one of its thread is accepted only behind that', async (t, threads) => {
+    await accept(threads, 'r1');
+    t.is((await accept(threads, 'r2', { newestRunId: 'r1' })).status, 'queued');
+    const error = await accept(threads, 'r3', { newestRunId: 'r1' }).catch((thrown: unknown) => thrown);
+    t.true(isServiceError(error, 'Conflict') && error.details[0]?.type === 'newer_run');
+    await refused(t, threads.getRun({ owner, runId: 'r3' }, call()), 'NotFound');
+    t.like(await threads.getThread(thread1, call()), { runId: 'r2' });
+    await refused(t, accept(threads, 'r4', { threadId: 't2', newestRunId: 'r1' }), 'Conflict');
+    t.is((await accept(threads, 'r2', { newestRunId: 'r1' })).status, 'queued');
+  });
+
+  check('a page of messages begins behind the one that it names, in either order', async (t, threads) => {
+    await threads.createThread(thread1, call());
+    await threads.addMessages({ ...thread1, messages: ['a', 'b', 'c', 'd'].map((id) => user(id)) }, call());
+    const page = async (afterMessageId: string, more: object = {}): Promise<unknown[]> => {
+      const asked = { ...thread1, limit: 2, offset: 0, afterMessageId, ...more };
+      return idsIn((await threads.listMessages(asked, call())).messagesJson);
+    };
+    t.deepEqual([await page('a'), await page('c'), await page('d')], [['b', 'c'], ['d'], []]);
+    t.deepEqual([await page('d', { newestFirst: true }), await page('a', { newestFirst: true })], [['c', 'b'], []]);
+    await refused(t, page('none'), 'NotFound');
+    const { cursor = '' } = await threads.listMessages(
+      { ...thread1, limit: 1, offset: 0, afterMessageId: 'a' },
+      call(),
+    );
+    const next = await threads.listMessages({ ...thread1, limit: 9, offset: 0, cursor }, call());
+    t.deepEqual(idsIn(next.messagesJson), ['c', 'd']);
+  });
+
   check('waiting runs get the thread in order of acceptance', async (t, threads) => {
     const ids = ['r5', 'r1', 'r4', 'r2'];
     for (const id of ids) t.is((await accept(threads, id)).runnable, id === 'r5');

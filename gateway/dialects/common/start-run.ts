@@ -1,9 +1,10 @@
-import { ServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
 import type { RemoteTool, StartRequest, StartReply } from '@agent-workflow/protos/execution';
 import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
+import { newerRun } from '@agent-workflow/protos/refusals';
 import { bytesOfTools } from '@agent-workflow/protos/remote-tools';
 import type { Run } from '@agent-workflow/protos/threads';
 import { getAssistant } from '../../assistants/index.ts';
@@ -67,6 +68,8 @@ interface Starts {
   readonly terms?: RunTerms | undefined;
   /** Whether its webhook was checked when the run was put off. */
   readonly webhookIsChecked?: true;
+  /** The run is accepted only while this is the newest of its thread; `isNewerRun` tells the error where another is. */
+  readonly newestRunId?: string | undefined;
   /** How long the reply may wait for the end of the run, in milliseconds; absent: not at all. */
   readonly awaitEndMs?: number | undefined;
 }
@@ -74,7 +77,7 @@ interface Starts {
 /** The body of invoke, stream and `POST /v1/runs`, and what a schedule keeps of one, as a run to start. */
 export async function toStartRequest(
   { input, owner, user, agent, requestId, newId, idempotency, at, call }: Starting,
-  { granularity, terms = {}, webhookIsChecked, awaitEndMs }: Starts,
+  { granularity, terms = {}, webhookIsChecked, newestRunId, awaitEndMs }: Starts,
   { tools: toolStore, secured, threads }: Pick<Services, 'tools' | 'secured' | 'threads'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, resume } = input;
@@ -122,6 +125,7 @@ export async function toStartRequest(
     ...(user && { userJson: jsonBytes(user) }),
     ...termsOf(terms),
     ...(webhookIsChecked && { webhookIsChecked }),
+    ...(newestRunId !== undefined && { newestRunId }),
     ...(awaitEndMs !== undefined && { awaitEndMs }),
   };
 }
@@ -234,6 +238,10 @@ export async function startRun(
     throw atPlaceOfTool(error, { ...(tools && { tools }), ...(config && { config }) });
   }
 }
+
+/** Whether a start was refused since its thread has a newer run than the one that it goes on from. */
+export const isNewerRun = (error: unknown): boolean =>
+  isServiceError(error, 'Conflict') && error.details.some(({ type }) => type === newerRun);
 
 /** Starts the run that tries a failed one again. The record gives it the input and the options of that one. */
 export async function startRetry(

@@ -31,6 +31,7 @@ export const openai: Dialect<ServiceEndpoint> = {
   refuse,
   framingFor: () => framing,
   namedIn,
+  cutsUnfinished: true,
   readId: readAnyId,
   cors: {
     allow: [

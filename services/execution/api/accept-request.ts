@@ -48,6 +48,7 @@ export function toAcceptRequest(agent: AgentShape, request: StartRequest, thread
     ...(request.webhookJson !== undefined && { webhookJson: request.webhookJson }),
     ...(request.priority !== undefined && { priority: request.priority }),
     ...(agent.checkedRevision === undefined ? {} : { checkedRevision: agent.checkedRevision }),
+    ...(request.newestRunId === undefined ? {} : { newestRunId: request.newestRunId }),
     ...(request.retryOf === undefined ? {} : { retryOf: request.retryOf }),
     runIdIsNew: request.runIdIsNew === true,
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,

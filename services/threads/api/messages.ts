@@ -7,6 +7,7 @@ import { decideDeleteMessage } from '../messages/decisions.ts';
 import { decideFix, findBroken } from '../messages/decisions.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
+import type { ThreadKey } from '../ports/record.ts';
 import type { StoredTexts } from '../record/stored-texts.ts';
 import { isVersionConflict } from '../state/write.ts';
 import type { Changing } from './changing.ts';
@@ -36,16 +37,25 @@ export function createMessageCalls({ store, changing, texts, references, now }: 
     );
   };
 
+  /** @throws NotFound */
+  const storedMessage = async (key: ThreadKey, messageId: string) => {
+    const message = await store.getMessage(key, messageId);
+    if (!message) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
+    return message;
+  };
+
   return {
     listMessages: async (request, call) => {
-      await liveHead(store, keyOf(request));
-      return listMessages({ store, texts }, request, call);
+      const key = keyOf(request);
+      await liveHead(store, key);
+      const { afterMessageId } = request;
+      const after = afterMessageId === undefined ? undefined : (await storedMessage(key, afterMessageId)).position;
+      return listMessages({ store, texts }, { ...request, after }, call);
     },
 
     getMessage: async ({ messageId, ...key }) => {
       await liveHead(store, key);
-      const message = await store.getMessage(key, messageId);
-      if (!message) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
+      const message = await storedMessage(key, messageId);
       const [readable] = await texts.messages(key.threadId, [message]);
       if (!readable)
         throw new ServiceError('Internal', `message "${messageId}" of thread "${key.threadId}" cannot be read`);

@@ -95,15 +95,17 @@ export async function listThreads(
   return { threads, ...nextOf(page, { ...listing, ...cursors }) };
 }
 
+/** `after`: the position behind which the page begins, in place of a cursor. */
 export async function listMessages(
   { store, texts }: Listed,
-  request: ListMessagesRequest,
+  request: ListMessagesRequest & { readonly after?: number | undefined },
   { signal }: Call,
 ): Promise<ListMessagesReply> {
-  const { owner, threadId, limit, search, newestFirst } = request;
+  const { owner, threadId, limit, search, newestFirst, after } = request;
   const cursors = messagesCursors(request);
   const listing = messagesOf(store, { owner, threadId }, { newestFirst });
-  const asked = { limit, ...startOf(cursors, request), signal };
+  const start = after === undefined ? startOf(cursors, request) : { offset: 0, after };
+  const asked = { limit, ...start, signal };
   const page = search
     ? await searchOneAtATime(owner, listing, {
         ...asked,

@@ -35,6 +35,9 @@ export interface ThreadReads {
   /** The log's entries at these positions, in ascending order; positions without an entry are left out. */
   readonly getEntries: (key: ThreadKey, positions: readonly number[]) => Promise<readonly PlacedEntry[]>;
   /** The message as lists of messages give it. */
-  readonly getMessage: (key: ThreadKey, messageId: string) => Promise<Pick<LogEntry, 'json' | 'version'> | undefined>;
+  readonly getMessage: (
+    key: ThreadKey,
+    messageId: string,
+  ) => Promise<Pick<LogEntry, 'position' | 'json' | 'version'> | undefined>;
   readonly getRun: (owner: string, runId: string) => Promise<RunRecord | undefined>;
 }

@@ -45,7 +45,8 @@ export const toLogEntry = (row: Row): LogEntry => ({
 const toEntryVersion = ({ version }: Row): Pick<LogEntry, 'version'> =>
   typeof version === 'number' ? { version } : {};
 
-export const toStoredMessage = (row: Row): Pick<LogEntry, 'json' | 'version'> => ({
+export const toStoredMessage = (row: Row): Pick<LogEntry, 'position' | 'json' | 'version'> => ({
+  position: row['position'] as number,
   json: row['json'] as Uint8Array,
   ...toEntryVersion(row),
 });

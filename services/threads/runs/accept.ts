@@ -2,7 +2,7 @@ import { conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/e
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import { contextTooLarge } from '@agent-workflow/protos/refusals';
+import { contextTooLarge, newerRun } from '@agent-workflow/protos/refusals';
 import type { AcceptRunReply, AcceptRunRequest, MessageEntry } from '@agent-workflow/protos/threads';
 import { refuseAcceptance } from '../record/bounds.ts';
 import { fromJson, toInput, toJson } from '../record/json.ts';
@@ -54,6 +54,7 @@ export function decideAccept(
   refuseAcceptance(request);
   const otherAgent = otherAgentOf(request, snapshot.head);
   if (otherAgent !== undefined) return { reply: { ...replyFor(newRun(request, false, now), undefined), otherAgent } };
+  refuseNewerRun(request, snapshot.head);
 
   const isNewThread = snapshot.head === undefined;
   const owned = ofAgent(snapshot.head ? withMarks(snapshot.head, request) : newHead(request, now), request);
@@ -80,6 +81,13 @@ export function decideAccept(
         : takePlace(request, { ...snapshot, head }, run, now);
     }
   }
+}
+
+/** @throws Conflict where the thread has a newer run than the one that the request names. */
+function refuseNewerRun({ threadId, newestRunId }: AcceptRunRequest, head: Head | undefined): void {
+  if (newestRunId === undefined || head?.newestRun === newestRunId) return;
+  const message = `thread "${threadId}" has a newer run than "${newestRunId}"`;
+  throw new ServiceError('Conflict', message, { details: [{ field: ['newestRunId'], msg: message, type: newerRun }] });
 }
 
 /**

@@ -55,7 +55,7 @@ test('what was not streamed of a message comes with the whole, and calls and res
 
 const facts = {
   run: { runId: '0190a5b2-0000-7000-8000-000000000001', agent: 'a', createdAt: 1_790_000_000_000 },
-  kept: { isStored: true, body: {} },
+  kept: { isStored: true, isThreadUnkept: false, body: {} },
 };
 
 test('what was thought is an item before its message; numbers have no gaps, and items are counted on', async (t) => {

@@ -27,6 +27,30 @@ export function readId(kind: IdKind, text: string): string | undefined {
   return idFault(id) ? undefined : id;
 }
 
-/** The id in a path, whatever it is of; `undefined` for what is none. */
-export const readAnyId = (text: string): string | undefined =>
-  readId('resp', text) ?? readId('conv', text) ?? readId('msg', text);
+/** The id of a call or a result: that of its message, with its number there. */
+const numbered = /^(.+)\.(\d{1,5})$/;
+
+/** The id in a path, whatever it is of; `undefined` for what is none. Of a call or a result it is the id of its message, a dot and its number. */
+export function readAnyId(text: string): string | undefined {
+  const known = readId('resp', text) ?? readId('conv', text) ?? readId('msg', text);
+  if (known !== undefined) return known;
+  const [, message = '', number = ''] = numbered.exec(text) ?? [];
+  const messageId = readId('msg', message);
+  return messageId === undefined ? undefined : `${messageId}.${number}`;
+}
+
+/** An item, by what {@link readAnyId} gives. */
+export interface ItemPlace {
+  readonly messageId: string;
+  /** As callers know it. */
+  readonly shown: string;
+}
+
+/** The items that an id may be of: ids of messages may end as those of their calls do. */
+export function itemPlaces(id: string): readonly ItemPlace[] {
+  const [, messageId, number = ''] = numbered.exec(id) ?? [];
+  return [
+    { messageId: id, shown: shownId('msg', id) },
+    ...(messageId === undefined ? [] : [{ messageId, shown: `${shownId('msg', messageId)}.${number}` }]),
+  ];
+}

@@ -5,6 +5,8 @@ import type { ResponseInput } from '../schemas/responses.ts';
 /** What the record keeps of the request for a response, with its run. */
 export interface KeptResponse {
   readonly isStored: boolean;
+  /** Whether the thread was made for the run alone, and goes with it. */
+  readonly isThreadUnkept: boolean;
   /** The fields that the response repeats. */
   readonly body: Fields;
   /** The items of the input; absent where they were too large to be kept. */
@@ -30,11 +32,15 @@ const repeated = [
 const mayBeLeftOut = ['tools', 'instructions', 'text', 'reasoning', 'metadata'] as const;
 
 /** What is kept of a request, of at most 64 KiB of JSON: its input is left out first. */
-export function toKeptResponse(request: ResponseInput, items: readonly unknown[]): Readonly<Record<string, unknown>> {
+export function toKeptResponse(
+  request: ResponseInput,
+  items: readonly unknown[],
+  isThreadUnkept: boolean,
+): Readonly<Record<string, unknown>> {
   let body: Fields = Object.fromEntries(
     repeated.flatMap((name) => (request[name] === undefined ? [] : [[name, request[name]]])),
   );
-  const common = { api: 'openai', stored: request.store !== false };
+  const common = { api: 'openai', stored: request.store !== false, ...(isThreadUnkept && { unkept: true }) };
   const whole = { ...common, body, input: items };
   if (bytesOf(whole) <= sizes.shownRequest) return whole;
   for (const name of mayBeLeftOut) {
@@ -45,15 +51,21 @@ export function toKeptResponse(request: ResponseInput, items: readonly unknown[]
   return { ...common, body };
 }
 
+/** What is kept of a chat completion whose thread goes with its run. */
+export const unkeptCompletion = { api: 'openai', stored: false, unkept: true, body: {} } as const;
+
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+const notOfResponse: KeptResponse = { isStored: true, isThreadUnkept: false, body: {} };
 
 /** The same as it was kept. A run that another dialect started has said nothing of a response. */
 export function fromKeptResponse(kept: unknown): KeptResponse {
-  if (!isObject(kept) || kept['api'] !== 'openai' || !isObject(kept['body'])) return { isStored: true, body: {} };
-  const { stored, body, input } = kept;
+  if (!isObject(kept) || kept['api'] !== 'openai' || !isObject(kept['body'])) return notOfResponse;
+  const { stored, unkept, body, input } = kept;
   return {
     isStored: stored !== false,
-    body: body,
+    isThreadUnkept: unkept === true,
+    body,
     ...(Array.isArray(input) && { input: input as unknown[] }),
   };
 }

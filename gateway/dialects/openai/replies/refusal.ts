@@ -1,5 +1,5 @@
 import { ServiceError, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
-import type { Refusal, RefusalReply } from '../../../http/dialect.ts';
+import type { Refusal, RefusalReply, Replied } from '../../../http/dialect.ts';
 import { isLocated, type Loc } from '../../../http/fields.ts';
 
 /** What OpenAI's clients read of an error. */
@@ -44,13 +44,16 @@ const codes: Readonly<Partial<Record<Refusal['code'], string>>> = {
   Timeout: 'timeout',
 };
 
+/** In the metadata of a reply: the request has started its run, so that whatever is refused later must not be sent again. */
+export const hasStarted = { started: true } as const;
+
 /**
  * An error in OpenAI's shape. What its clients send again by themselves is only what may help: they repeat 409, so that a conflict is 400, and a run
- * that failed or takes long is not started once more.
+ * that failed, takes long, or has begun before something else was refused is not started once more.
  */
-export function refuse(refusal: Refusal): RefusalReply {
+export function refuse(refusal: Refusal, { replyMetadata = {} }: Pick<Replied, 'replyMetadata'>): RefusalReply {
   const status = refusal.code === 'Invalid' || refusal.status === 409 ? 400 : refusal.status;
-  const isFinal = status === 500 || status === 504;
+  const isFinal = status === 500 || status === 504 || replyMetadata['started'] === hasStarted.started;
   return {
     status,
     headers: ['Content-Type', 'application/json', ...(isFinal ? ['x-should-retry', 'false'] : [])],

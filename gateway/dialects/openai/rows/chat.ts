@@ -2,13 +2,15 @@ import { isOpen } from '@agent-workflow/protos/lists';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { framed } from '../../common/framed.ts';
 import { endOfRun } from '../../common/run-end.ts';
+import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
-import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
+import { startRun } from '../../common/start-run.ts';
 import { createChatFrames } from '../frames/chat-frames.ts';
 import { toChatOrder } from '../in/chat-order.ts';
 import { threadIn } from '../in/named.ts';
 import { fromChat } from '../messages/from-chat.ts';
+import { unkeptCompletion } from '../out/kept-response.ts';
 import { toChatCompletion } from '../out/chat-completion.ts';
 import { resultIn } from '../out/run-result.ts';
 import { failed } from '../replies/refusal.ts';
@@ -16,6 +18,7 @@ import { ChatCompletion, type ChatInput } from '../schemas/chat.ts';
 import { awaitEndMs, streamMs, unkept } from './kept.ts';
 import { refuseUnknownModel } from './known-model.ts';
 import { placeOf } from './place.ts';
+import { noteStarted } from './started.ts';
 
 type Request = EndpointRequest<unknown, ChatInput>;
 
@@ -31,8 +34,13 @@ const createCompletion = endpoint({
   handle: (request, services) => (request.input.stream ? streamed(request, services) : answered(request, services)),
 });
 
+interface Ordered {
+  readonly order: RunOrder;
+  readonly terms: RunTerms;
+}
+
 /** The run that a completion asks for. @throws Invalid naming the field, and NotFound for an unknown model */
-async function orderOf(request: Request, services: Services): Promise<RunOrder> {
+async function orderOf(request: Request, services: Services): Promise<Ordered> {
   const { input, idempotency } = request;
   const { config, ...order } = toChatOrder(input);
   await refuseUnknownModel(input.model, request, services);
@@ -43,14 +51,17 @@ async function orderOf(request: Request, services: Services): Promise<RunOrder> 
     services,
   );
   return {
-    ...order,
-    ...given,
-    config: {
-      ...config,
-      ...(threadId !== undefined && { thread_id: threadId }),
-      ...(!isKept && unkept),
-      // A caller with a key comes again for the same run.
-      on_disconnect: isKept || idempotency.onceKey !== undefined ? 'continue' : 'cancel',
+    terms: isKept ? {} : { keptRequest: unkeptCompletion },
+    order: {
+      ...order,
+      ...given,
+      config: {
+        ...config,
+        ...(threadId !== undefined && { thread_id: threadId }),
+        ...(!isKept && unkept),
+        // A caller with a key comes again for the same run.
+        on_disconnect: isKept || idempotency.onceKey !== undefined ? 'continue' : 'cancel',
+      },
     },
   };
 }
@@ -58,18 +69,16 @@ async function orderOf(request: Request, services: Services): Promise<RunOrder> 
 async function answered(request: Request, services: Services): Promise<string> {
   const { owner, call, at } = request;
   const { model } = request.input;
-  const input = await orderOf(request, services);
-  const cancels = input.config?.on_disconnect === 'cancel';
+  const { order, terms } = await orderOf(request, services);
+  const cancels = order.config?.on_disconnect === 'cancel';
   // A caller that disconnects meanwhile would not be seen to stop the run.
   const started = await startRun(
-    { ...request, input },
-    { granularity: 'low', awaitEndMs: cancels ? undefined : awaitEndMs },
+    { ...request, input: order },
+    { granularity: 'low', terms, awaitEndMs: cancels ? undefined : awaitEndMs },
     services,
   );
   const { runId, threadId, status, end } = started;
-  stopOnDisconnect({ ...request, input }, runId, services);
-  request.releaseInput();
-  await request.markAccepted();
+  await noteStarted(request, { order, runId }, services);
   const event = await endOfRun({ owner, call, runId, threadId, justStarted: isOpen(status), end }, services);
   const result = resultIn(event);
   if ('failure' in result) throw failed(result.failure);
@@ -80,11 +89,9 @@ async function streamed(request: Request, services: Services): Promise<RunStream
   const { owner } = request;
   const { model, stream_options: options } = request.input;
   const countsUsage = options?.include_usage === true;
-  const input = await orderOf(request, services);
-  const { runId, status } = await startRun({ ...request, input }, { granularity: 'low' }, services);
-  stopOnDisconnect({ ...request, input }, runId, services);
-  request.releaseInput();
-  await request.markAccepted();
+  const { order, terms } = await orderOf(request, services);
+  const { runId, status } = await startRun({ ...request, input: order }, { granularity: 'low', terms }, services);
+  await noteStarted(request, { order, runId }, services);
   return {
     follow: { owner, runId, after: 0, justStarted: isOpen(status) },
     call: request.call(streamMs),

@@ -5,8 +5,8 @@ import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import type { Services } from '../../common/services.ts';
-import { unkept } from './kept.ts';
 import { addedBy, pendingIn, toGiven, type ReadMessage } from '../messages/conversation.ts';
+import { readKept } from './response-facts.ts';
 
 /** The thread of a run, and what it gets of a conversation. */
 export interface Place extends Pick<RunOrder, 'messages' | 'resume'> {
@@ -14,6 +14,10 @@ export interface Place extends Pick<RunOrder, 'messages' | 'resume'> {
   readonly threadId?: string;
   /** Whether the thread stays when the run has ended. */
   readonly isKept: boolean;
+  /** The thread goes on only while this run is its newest. */
+  readonly newestRunId?: string;
+  /** Whether the thread is a copy that was made for this request. */
+  readonly isCopy?: boolean;
 }
 
 type Request = Pick<EndpointRequest, 'owner' | 'call' | 'newId'>;
@@ -34,8 +38,10 @@ export async function placeOf(
   if (fault) throw invalidAt(['body', 'metadata', 'thread_id'], fault.msg, fault.type);
   const pending = pendingIn(messages);
   const waiting = pending && (await waitingRun(request, pending.runId, { threads }));
-  if (waiting && (threadId === undefined || threadId === waiting.threadId))
-    return { ...(await keptOf(request, waiting, { threads })), ...toGiven(addedBy(messages), true) };
+  if (waiting && (threadId === undefined || threadId === waiting.threadId)) {
+    const isKept = threadId !== undefined || !(await readKept(waiting, request.call(), { threads })).isThreadUnkept;
+    return { threadId: waiting.threadId, isKept, ...toGiven(addedBy(messages), true) };
+  }
   if (threadId === undefined) return { isKept: false, ...toGiven(messages, false) };
   const { owner, call } = request;
   const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
@@ -43,16 +49,6 @@ export async function placeOf(
   if (added.length === 0)
     throw invalidAt(['body', 'messages'], 'must end with a message that the thread does not have');
   return { threadId, isKept: true, ...toGiven(added, false) };
-}
-
-/** The thread of a run that waits. One that was made for its run alone has the time of those to live. */
-async function keptOf(
-  { owner, call }: Request,
-  { threadId }: Run,
-  { threads }: Threads,
-): Promise<Pick<Place, 'threadId' | 'isKept'>> {
-  const { ttlSeconds } = await threads.getThread({ owner, threadId }, call());
-  return { threadId, isKept: ttlSeconds !== unkept.ttl };
 }
 
 /** The run, if it waits for an answer still, or for the one that this request has given at an earlier attempt. */

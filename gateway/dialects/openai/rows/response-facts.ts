@@ -6,7 +6,7 @@ import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { Services } from '../../common/services.ts';
-import { fromKeptResponse } from '../out/kept-response.ts';
+import { fromKeptResponse, type KeptResponse } from '../out/kept-response.ts';
 import { resultIn } from '../out/run-result.ts';
 import { statusOf, toResponse, type ResponseFacts } from '../out/response.ts';
 
@@ -21,18 +21,24 @@ interface KnownResponse extends ResponseFacts {
 
 /** What the record has of a response. @throws NotFound */
 export async function readFacts(key: Key, call: Call, { threads }: Pick<Services, 'threads'>): Promise<KnownResponse> {
-  const { owner, runId } = key;
-  const [run, { requests }] = await Promise.all([
+  const [run, kept] = await Promise.all([
     threads.getRun(key, call).catch((error: unknown) => {
       throw isServiceError(error, 'NotFound') ? noResponse() : error;
     }),
-    threads.listRunRequests({ owner, runIds: [runId] }, call),
+    readKept(key, call, { threads }),
   ]);
+  return { run, kept };
+}
+
+/** What is kept of the request that started a run. */
+export async function readKept(
+  { owner, runId }: Key,
+  call: Call,
+  { threads }: Pick<Services, 'threads'>,
+): Promise<KeptResponse> {
+  const { requests } = await threads.listRunRequests({ owner, runIds: [runId] }, call);
   const [request] = requests;
-  return {
-    run,
-    kept: fromKeptResponse(request?.requestJson && (JSON.parse(jsonText(request.requestJson)) as unknown)),
-  };
+  return fromKeptResponse(request?.requestJson && (JSON.parse(jsonText(request.requestJson)) as unknown));
 }
 
 /** The same of a response that may be read again. @throws NotFound */

@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import type { Services } from '../../common/services.ts';
 import { readId } from '../ids/shown-id.ts';
@@ -18,7 +18,7 @@ type Request = EndpointRequest<unknown, ResponseInput>;
 export async function placeOfResponse(
   request: Request,
   { messages, model }: { readonly messages: readonly ReadMessage[]; readonly model: string },
-  services: Pick<Services, 'threads' | 'mayTouch'>,
+  services: Pick<Services, 'threads'>,
 ): Promise<Place> {
   const { previous_response_id: previous, conversation, store } = request.input;
   if (previous !== undefined && store === false)
@@ -26,13 +26,13 @@ export async function placeOfResponse(
       'store',
     ]);
   if (previous === undefined && conversation === undefined) return placeOf(request, messages, undefined, services);
-  const threadId =
+  const thread =
     previous === undefined
-      ? await conversationThread(request, services)
+      ? { threadId: await conversationThread(request, services) }
       : await threadAfter(request, { previous, model }, services);
   const pending = pendingIn(messages);
   const waiting = pending && (await waitingRun(request, pending.runId, services));
-  return { threadId, isKept: true, ...toGiven(messages, waiting?.threadId === threadId) };
+  return { ...thread, isKept: true, ...toGiven(messages, waiting?.threadId === thread.threadId) };
 }
 
 async function conversationThread(
@@ -50,16 +50,18 @@ async function conversationThread(
 const most = 1000;
 const atOnce = 100;
 
+type ThreadOfPlace = Pick<Place, 'newestRunId' | 'isCopy'> & { readonly threadId: string };
+
 /** The thread in which a response goes on: that of the one before it, or where that is not the newest there, a copy as it left it. */
 async function threadAfter(
   request: Request,
   { previous, model }: { readonly previous: string; readonly model: string },
-  { threads, mayTouch }: Pick<Services, 'threads' | 'mayTouch'>,
-): Promise<string> {
+  { threads }: Pick<Services, 'threads'>,
+): Promise<ThreadOfPlace> {
   const { owner, call, newId, idempotency } = request;
   if (idempotency.onceKey !== undefined) {
     const made = await undefinedIfNotFound(threads.getRun({ owner, runId: newId('run') }, call()));
-    if (made) return made.threadId;
+    if (made) return { threadId: made.threadId };
   }
   const runId = readId('resp', previous);
   const known = runId === undefined ? undefined : await readStored({ owner, runId }, call(), { threads }).catch(absent);
@@ -68,9 +70,12 @@ async function threadAfter(
       'previous_response_id',
     ]);
   const { threadId, agent } = known.run;
-  await refuseOther(request, { agent, threadId, model }, { mayTouch });
+  if (agent !== model)
+    throw refusalWith('Invalid', 'invalid_value', `that response is one of the model "${agent}"`, [
+      'previous_response_id',
+    ]);
   const thread = await threads.getThread({ owner, threadId }, call());
-  if (thread.runId === known.run.runId) return threadId;
+  if (thread.runId === known.run.runId) return { threadId, newestRunId: known.run.runId };
   const checkpointId = await lastCheckpointOf(request, known.run, { threads });
   if (checkpointId === undefined)
     throw refusalWith(
@@ -81,25 +86,7 @@ async function threadAfter(
     );
   const newThreadId = newId('fork');
   await threads.forkThread({ owner, threadId, newThreadId, checkpointId }, call());
-  return newThreadId;
-}
-
-/**
- * Refuses to go on from a response of another model, and from one whose thread the caller may not use: nothing is copied before.
- * @throws Invalid, PermissionDenied
- */
-async function refuseOther(
-  { owner, user }: Request,
-  { agent, threadId, model }: { readonly agent: string; readonly threadId: string; readonly model: string },
-  { mayTouch }: Pick<Services, 'mayTouch'>,
-): Promise<void> {
-  if (agent !== model)
-    throw refusalWith('Invalid', 'invalid_value', `that response is one of the model "${agent}"`, [
-      'previous_response_id',
-    ]);
-  const principal = { owner, ...(user && { user }) };
-  if (mayTouch && !(await mayTouch(principal, { resource: 'graph', action: 'invoke' }, { agent, thread_id: threadId })))
-    throw new ServiceError('PermissionDenied', 'that response stands in a thread that is not allowed');
+  return { threadId: newThreadId, isCopy: true };
 }
 
 function absent(error: unknown): undefined {

@@ -1,3 +1,5 @@
+import { within } from '@agent-workflow/protos/call';
+import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
@@ -7,7 +9,7 @@ import { endOfRun } from '../../common/run-end.ts';
 import type { RunTerms } from '../../../schedules/run-terms.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
-import { startRun, stopOnDisconnect } from '../../common/start-run.ts';
+import { isNewerRun, startRun } from '../../common/start-run.ts';
 import { createResponseFrames } from '../frames/response-frames.ts';
 import { responseFrame } from '../frames/sse.ts';
 import { shownId } from '../ids/shown-id.ts';
@@ -29,6 +31,7 @@ import { awaitEndMs, streamMs, unkept } from './kept.ts';
 import { refuseUnknownModel } from './known-model.ts';
 import { readFacts, readStored, responseText } from './response-facts.ts';
 import { placeOfResponse } from './response-place.ts';
+import { noteStarted } from './started.ts';
 
 type Request = EndpointRequest<unknown, ResponseInput>;
 
@@ -46,23 +49,56 @@ const createResponse = endpoint({
   handle: async (request, services) => {
     const { owner, call, input } = request;
     const { stream, background } = input;
-    const { order, isKept, terms } = await orderOf(request, services);
     const waits = !stream && !background;
-    const started = await startRun(
-      { ...request, input: order },
-      { granularity: 'low', terms, awaitEndMs: waits && isKept ? awaitEndMs : undefined },
-      services,
-    );
+    const { order, started } = await begin(request, waits, services);
     const { runId, threadId, status, end } = started;
-    stopOnDisconnect({ ...request, input: order }, runId, services);
-    request.releaseInput();
-    await request.markAccepted();
+    await noteStarted(request, { order, runId }, services);
     const justStarted = isOpen(status);
     if (stream) return following({ owner, runId, justStarted, call }, services);
     if (waits) await endOfRun({ owner, call, runId, threadId, justStarted, end }, services);
     return responseText({ owner, call }, await readFacts({ owner, runId }, call(), services), services);
   },
 });
+
+/**
+ * Starts the run of a response. Where another has gone on from the same one a moment before, it goes on in a copy of its thread; a copy in which
+ * no run is started is deleted.
+ */
+async function begin(
+  request: Request,
+  waits: boolean,
+  services: Services,
+): Promise<{ readonly order: RunOrder; readonly started: StartReply }> {
+  const { order, isKept, terms, newestRunId, copy } = await orderOf(request, services);
+  try {
+    const started = await startRun(
+      { ...request, input: order },
+      { granularity: 'low', terms, newestRunId, awaitEndMs: waits && isKept ? awaitEndMs : undefined },
+      services,
+    );
+    return { order, started };
+  } catch (error) {
+    if (copy !== undefined) await deleteUnused(request, copy, services);
+    if (isNewerRun(error)) return begin(request, waits, services);
+    throw error;
+  }
+}
+
+/** Deletes a thread in which no run was started. */
+async function deleteUnused({ owner }: Request, threadId: string, services: Services): Promise<void> {
+  const { threads, execution, config, log } = services;
+  // The caller may have disconnected.
+  const call = () => within(config.CALL_TIMEOUT_MS);
+  try {
+    const { runId } = await threads.getThread({ owner, threadId }, call());
+    if (runId === undefined) await execution.deleteThread({ owner, threadId }, call());
+  } catch (error) {
+    log.warn(
+      { err: error, thread_id: threadId },
+      'the copy of a thread in which no run was started could not be deleted',
+    );
+  }
+}
 
 /** The id of the message with the instructions of a response: in a thread those that come later take the place of those before. */
 const instructionsId = 'instructions';
@@ -71,6 +107,9 @@ interface Ordered {
   readonly order: RunOrder;
   readonly terms: RunTerms;
   readonly isKept: boolean;
+  readonly newestRunId: string | undefined;
+  /** The thread, where it is a copy that was made for this request. */
+  readonly copy: string | undefined;
 }
 
 /** The run that a response asks for. @throws Invalid naming the field, NotFound for what is absent */
@@ -81,19 +120,22 @@ async function orderOf(request: Request, services: Services): Promise<Ordered> {
   if (model === undefined) throw refusalWith('Invalid', 'missing_required_parameter', 'model is required', ['model']);
   await refuseUnknownModel(model, request, services);
   const messages = fromItems(input.input);
-  const place = await placeOfResponse(request, { messages, model }, services);
-  const { threadId, messages: given = [], isKept: hasThread, ...more } = place;
-  const isKept = input.store !== false;
   const { instructions } = input;
+  if (messages.length === 0 && instructions === undefined)
+    throw refusalWith('Invalid', 'missing_required_parameter', 'input is required', ['input']);
+  const place = await placeOfResponse(request, { messages, model }, services);
+  const { threadId, messages: given = [], isKept: hasThread, newestRunId, isCopy, ...more } = place;
+  const isKept = input.store !== false;
+  const isUnkept = !isKept && !hasThread;
   const all = [
     ...(instructions === undefined ? [] : [{ message_id: instructionsId, role: 'system', content: instructions }]),
     ...given,
   ];
-  if (all.length === 0 && more.resume === undefined)
-    throw refusalWith('Invalid', 'missing_required_parameter', 'input is required', ['input']);
   return {
     isKept,
-    terms: { keptRequest: toKeptResponse(input, messages.flatMap(shownItems)) },
+    newestRunId,
+    copy: isCopy ? threadId : undefined,
+    terms: { keptRequest: toKeptResponse(input, messages.flatMap(shownItems), isUnkept) },
     order: {
       ...order,
       ...more,
@@ -102,7 +144,7 @@ async function orderOf(request: Request, services: Services): Promise<Ordered> {
         ...config,
         agent: model,
         ...(threadId !== undefined && { thread_id: threadId }),
-        ...(!isKept && !hasThread && unkept),
+        ...(isUnkept && unkept),
         on_disconnect: isKept || idempotency.onceKey !== undefined ? 'continue' : 'cancel',
       },
     },

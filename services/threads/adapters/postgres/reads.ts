@@ -75,7 +75,7 @@ export function createReads({ query }: Session): ThreadReads {
 
     getMessage: async (key, messageId) => {
       const [row] = await query(
-        `SELECT x.json, x.version ${ofThread('messages')} AND left(x.message_id, 256) = left($3, 256) AND x.message_id = $3`,
+        `SELECT x.position, x.json, x.version ${ofThread('messages')} AND left(x.message_id, 256) = left($3, 256) AND x.message_id = $3`,
         [...keyOf(key), messageId],
       );
       return row && toStoredMessage(row);

@@ -80,7 +80,7 @@ export function createReads(db: Sqlite): ThreadReads {
 
     getMessage: (key, messageId) => {
       const row = prepare(
-        `SELECT json, version FROM messages
+        `SELECT position, json, version FROM messages
          WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND message_id = ?`,
       ).get(key.owner, key.threadId, messageId);
       return Promise.resolve(row && toStoredMessage(row));
