@@ -68,7 +68,7 @@ interface Starts {
   readonly terms?: RunTerms | undefined;
   /** Whether its webhook was checked when the run was put off. */
   readonly webhookIsChecked?: true;
-  /** The run is accepted only while this is the newest of its thread; `isNewerRun` tells the error where another is. */
+  /** The run is accepted only while this is the newest of its thread; `isNewerRun` recognizes the refusal. */
   readonly newestRunId?: string | undefined;
   /** How long the reply may wait for the end of the run, in milliseconds; absent: not at all. */
   readonly awaitEndMs?: number | undefined;

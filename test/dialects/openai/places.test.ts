@@ -24,7 +24,7 @@ const runOf = async (url: string, id: string): Promise<Run> => {
   return ((await reply.json()) as { data: Run }).data;
 };
 
-const look = { type: 'function' as const, name: 'look', parameters: { type: 'object' }, strict: false };
+const cameraItem = { type: 'function' as const, name: 'look', parameters: { type: 'object' }, strict: false };
 
 const callIn = ({ output }: Response): string => {
   const call = output.find(({ type }) => type === 'function_call');
@@ -73,7 +73,7 @@ test('the thread of a completion that asks goes with the run that has the answer
 test('responses that go on from one at the same moment go on apart', async (t) => {
   const client = service.client();
   const first = await client.responses.create({ model: 'obedient', input: 'first' });
-  const inputs = ['a', 'b', 'c', 'd'];
+  const inputs = Array.from({ length: 8 }, (_, index) => String(index));
   const next = await Promise.all(
     inputs.map(async (input) => client.responses.create({ model: 'obedient', input, previous_response_id: first.id })),
   );
@@ -106,7 +106,7 @@ test('a response that is refused leaves no copy of the thread that it would have
   const first = await client.responses.create({ model: 'obedient', input: 'one' });
   await client.responses.create({ model: 'obedient', input: 'two', previous_response_id: first.id });
   const before = await threadsOf(own.url);
-  const twice = [look, look];
+  const twice = [cameraItem, cameraItem];
   for (const [more, status] of [
     [{ model: 'recorded' }, 400],
     [{ input: [] }, 400],
@@ -150,22 +150,22 @@ test.serial('a backend is told the thread in which a request goes on, however th
   const threads: (string | undefined)[] = [];
   const conversation = await client.conversations.create({ metadata: { thread_id: 'decoy' } });
   const id = dashed(conversation.id.slice('conv_'.length));
-  const asks = async (work: () => Promise<unknown>): Promise<void> => {
+  const noteSubject = async (work: () => Promise<unknown>): Promise<void> => {
     byAgent.asked.length = 0;
     await work();
     threads.push(byAgent.asked.find(({ action }) => action === 'invoke')?.subject?.thread_id);
   };
   const given = { model: 'support', metadata: { thread_id: 'decoy' } };
   let response = {} as Response;
-  await asks(async () => {
+  await noteSubject(async () => {
     response = await client.responses.create({
       ...given,
       input: 'call look',
-      tools: [look],
+      tools: [cameraItem],
       conversation: conversation.id,
     });
   });
-  await asks(async () =>
+  await noteSubject(async () =>
     client.chat.completions.create({
       model: 'support',
       messages: [
@@ -179,15 +179,17 @@ test.serial('a backend is told the thread in which a request goes on, however th
       ],
     }),
   );
-  await asks(async () => {
+  await noteSubject(async () => {
     response = await client.responses.create({ ...given, input: 'again', conversation: conversation.id });
   });
-  await asks(async () => client.responses.create({ ...given, input: 'more', previous_response_id: response.id }));
+  await noteSubject(async () =>
+    client.responses.create({ ...given, input: 'more', previous_response_id: response.id }),
+  );
   t.deepEqual(threads, [id, id, id, id]);
-  const asked = await client.responses.create({ ...given, input: 'call look', tools: [look] });
+  const asked = await client.responses.create({ ...given, input: 'call look', tools: [cameraItem] });
   const { thread_id: own2 } = await ownRun(own.url, client, asked.id);
   threads.length = 0;
-  await asks(async () =>
+  await noteSubject(async () =>
     client.responses.create({
       ...given,
       input: [{ type: 'function_call_output', role: 'assistant', call_id: callIn(asked), output: 'a cat' } as never],

@@ -40,7 +40,7 @@ export function readAnyId(text: string): string | undefined {
 }
 
 /** An item, by what {@link readAnyId} gives. */
-export interface ItemPlace {
+interface ItemPlace {
   readonly messageId: string;
   /** As callers know it. */
   readonly shown: string;
