@@ -167,10 +167,13 @@ const memoryTypes = ['episodic', 'semantic', 'procedural', 'entity', 'relationsh
 /** A thread with what hangs on it, and a memory, of the owner's own. */
 type Kind = readonly [name: string, thread: object, memoryType: string];
 
-const kinds: readonly Kind[] = memoryTypes.map((memoryType, index) => {
+const allKinds: readonly Kind[] = memoryTypes.map((memoryType, index) => {
   const [name = '', thread = {}] = Object.entries(threadKinds)[index % Object.keys(threadKinds).length] ?? [];
   return [`a thread ${name}, a memory that is ${memoryType}`, thread, memoryType];
 });
+
+/** A cluster keeps each kind in the same tables: two of them show that its stores know owners apart, in a fifth of an hour less. */
+const kinds = isCluster ? allKinds.slice(1, 3) : allKinds;
 
 let url = '';
 let service: Embedded | undefined;

@@ -27,11 +27,10 @@ export const framePlace = (seq: number, skipped: string | undefined): FramePlace
 export function encodeFrames(frames: readonly Frame[], id: string, skipped = 0): readonly Uint8Array[] {
   return frames.slice(skipped).flatMap(({ name, data }, index) => {
     const number = skipped + index + 1;
-    return [
-      Buffer.from(`event: ${name}\ndata: `),
-      typeof data === 'string' ? Buffer.from(data) : data,
-      Buffer.from(`\nid: ${id}${number === frames.length ? '' : `.${String(number)}`}\n\n`),
-    ];
+    const before = `event: ${name}\ndata: `;
+    const after = `\nid: ${id}${number === frames.length ? '' : `.${String(number)}`}\n\n`;
+    if (typeof data === 'string') return [Buffer.from(`${before}${data}${after}`)];
+    return [Buffer.from(before), data, Buffer.from(after)];
   });
 }
 

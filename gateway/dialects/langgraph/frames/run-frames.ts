@@ -33,13 +33,14 @@ export function createRunFrames({ modes, scope, graphId, assistantId, record }: 
   const messages = createMessageFrames(modes, metadataOf);
   const events = modes.has('events') ? createEventFrames({ runId, graphId, metadataOf, taskId }) : undefined;
   const needsPlaces = modes.has('checkpoints') || modes.has('debug');
+  const needsValues = needsPlaces || modes.has('values') || modes.has('tasks') || events !== undefined;
+  const needsSteps = needsValues || modes.has('updates');
 
   return createRunStory<Frame>(
     {
-      needsPlaces,
-      needsValues: needsPlaces || modes.has('values') || modes.has('tasks') || events !== undefined,
+      ...{ needsPlaces, needsValues, needsSteps },
       first: async () => {
-        steps.giveOut(await record.output());
+        if (needsSteps) steps.giveOut(await record.output());
         return [{ name: 'metadata', data: JSON.stringify({ run_id: runId, attempt: 1 }) }];
       },
       begun: (event, beginning) => [

@@ -42,6 +42,8 @@ interface Ending extends Outcome {
 
 /** Puts what happens in a run into frames of its own kind. */
 interface FrameMaker<F> {
+  /** Whether it reads what steps have changed, and what the run asks at its end. Without, `ended` is not called. */
+  readonly needsSteps: boolean;
   /** Whether it reads the values of the state. */
   readonly needsValues: boolean;
   /** Whether it reads where steps stand in the record. */
@@ -118,7 +120,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
   };
 
   const flush = async (): Promise<F[]> => {
-    if (!held) return [];
+    if (!held || !maker.needsSteps) return [];
     const { event } = held;
     const { step = 0 } = event;
     values?.changeMessages(changed);
@@ -165,6 +167,7 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
   };
 
   const end = async (event: RunEvent): Promise<F[]> => {
+    if (!maker.needsSteps) return [];
     const { asked, status } = await record.outcome();
     const isStepOfIt = held?.nodes.some((node) => asked?.some((question) => question.node === node)) === true;
     const { step: number = 0 } = held?.event ?? {};
@@ -186,8 +189,8 @@ export function createRunStory<F>(maker: FrameMaker<F>, record: RunRecord): (eve
       case 'error':
         return [...(await flush()), ...maker.failed(event, underWay)];
     }
-    const before = await flush();
-    note(event);
+    const before = held ? await flush() : [];
+    if (maker.needsSteps) note(event);
     if (event.kind === 'on_chain_stream') return [...before, ...advance(event)];
     return event.kind === 'messages_chunk' ? [...before, ...maker.message(event)] : before;
   };

@@ -93,6 +93,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
     ...(modes.has('tasks') ? [{ name: 'tasks', data: payload }] : []),
     ...(modes.has('debug') ? [debug(type, step, at, payload)] : []),
   ];
+  const showsTasks = modes.has('tasks') || modes.has('debug');
 
   const configOf = (checkpointId: string): string =>
     JSON.stringify({ configurable: { checkpoint_ns: '', ...ids, checkpoint_id: checkpointId } });
@@ -138,7 +139,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
 
   /** What the tasks of a step gave. */
   const returned = (change: StepChange): Frame[] =>
-    deltasOf(change).flatMap(({ node, index, json, earlier }) => [
+    (showsTasks || modes.has('updates') ? deltasOf(change) : []).flatMap(({ node, index, json, earlier }) => [
       ...(modes.has('updates') && json !== '{}'
         ? [
             {
@@ -150,7 +151,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
             },
           ]
         : []),
-      ...(earlier || index === undefined
+      ...(earlier || index === undefined || !showsTasks
         ? []
         : ofTask('task_result', change, result(taskId(change.step, node, index), node, json))),
     ]);
@@ -162,6 +163,7 @@ export function createStepFrames({ modes, ids, taskId, metadata }: StepFramesOpt
     },
 
     started: ({ step = 0, at }: RunEvent, task: PlacedTask, values: GrowingValues | undefined): Frame[] => {
+      if (!showsTasks) return [];
       const { node, index, input } = task;
       const parts = {
         id: JSON.stringify(taskId(step, node, index)),

@@ -73,6 +73,7 @@ export function createRunEvents({ subscription, scope, ordinal, graphId, record 
 
   const story = createRunStory<ProtocolFrame>(
     {
+      needsSteps: true,
       needsPlaces: wants('checkpoints'),
       needsValues: wants('checkpoints') || wants('values') || wants('tasks'),
       first: async (event) => {
