@@ -1,6 +1,6 @@
 import type { Setting, Settings, Values } from '@agent-workflow/kit/env';
 
-const dialectNames = ['a2a', 'agui', 'langgraph', 'openai'] as const;
+const dialectNames = ['a2a', 'agui', 'langgraph', 'mcp', 'openai'] as const;
 export type DialectName = (typeof dialectNames)[number];
 
 const isName = (name: string): name is DialectName => (dialectNames as readonly string[]).includes(name);

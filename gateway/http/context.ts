@@ -46,6 +46,8 @@ export interface RequestState {
   agent?: string | undefined;
   /** The row that the request matched: for metrics and spans. */
   route?: { readonly name: string; readonly path: string; readonly isStream: boolean };
+  /** The status of its reply, where the handler has set one. */
+  replyStatus?: number;
   /** Further entries of the reply's `metadata`, beside request id and timestamp; `message` takes the place of the usual one. */
   replyMetadata?: Readonly<Record<string, unknown>>;
   /** It was refused because the process holds as many bytes as it may, which is no fault of the process. */

@@ -109,6 +109,10 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly origin: () => string;
   /** The `Last-Event-ID` header; `undefined` where the row does not take it. */
   readonly lastEventId: string | undefined;
+  /** A header of the request, by its name in lower case; `undefined` for one that is absent, or there twice. */
+  readonly header: (name: string) => string | undefined;
+  /** Sets the HTTP status of a reply that is no stream, in place of that of the row. An empty reply has no body. */
+  readonly setReplyStatus: (status: number) => void;
   /** Adds entries to the `metadata` of the reply, beside request id and timestamp; `message` takes the place of the usual one. */
   readonly addReplyMetadata: (entries: Readonly<Record<string, unknown>>) => void;
   /** Adds headers to the reply; each name once. */

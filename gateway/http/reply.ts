@@ -53,8 +53,8 @@ export function writeDataParts(ctx: Context, data: JsonParts, status: number): v
 }
 
 /** Writes a reply without a body. */
-export function writeNothing(ctx: Context): void {
-  sendHead(ctx, 204, []);
+export function writeNothing(ctx: Context, status: number): void {
+  sendHead(ctx, status, status === 204 ? [] : ['Content-Length', '0']);
   ctx.res.end();
 }
 

@@ -142,10 +142,11 @@ function answerer<Services>(
       return;
     }
     admission.reply(ctx, typeof reply === 'string' ? reply.length : sizeOf(reply), isRead);
-    if (status === 204) writeNothing(ctx);
-    else if (typeof reply !== 'string') writeDataParts(ctx, reply, status);
-    else if (kind === 'bare') writeJson(ctx, status, reply);
-    else writeData(ctx, reply, status);
+    const { replyStatus = status } = ctx.state;
+    if (replyStatus === 204 || reply === '') writeNothing(ctx, replyStatus);
+    else if (typeof reply !== 'string') writeDataParts(ctx, reply, replyStatus);
+    else if (kind === 'bare') writeJson(ctx, replyStatus, reply);
+    else writeData(ctx, reply, replyStatus);
   };
 }
 
@@ -193,6 +194,10 @@ function toEndpointRequest(
     rpc: state.rpc,
     origin: () => originOf(ctx, proxyHops),
     lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : undefined,
+    header: (name) => headerOf(ctx, name),
+    setReplyStatus: (status) => {
+      state.replyStatus = status;
+    },
     addReplyMetadata: (entries) => {
       state.replyMetadata = { ...state.replyMetadata, ...entries };
     },

@@ -21,6 +21,8 @@ export type {
 export { field, type Field, type FieldSpec } from './state/field.ts';
 export { END, START } from './build/names.ts';
 export { StateGraph, type CompiledGraph, type NodeFunction } from './build/graph.ts';
+export type { McpCall, McpOffer } from './build/mcp-offer.ts';
+export { offerMcp } from './build/offer-mcp.ts';
 export { send, type Send } from './build/send.ts';
 export type { AnswerPart, FinishReason, Model, ModelQuestion, ProviderData } from './model/model.ts';
 export { chatModel, type ChatModelOptions } from './model/chat-model.ts';

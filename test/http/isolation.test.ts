@@ -130,6 +130,9 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   aguiConnect: ({ thread_id }) => ({ threadId: thread_id }),
   a2aSendMessage: ofContext,
   a2aStreamMessage: ofContext,
+  mcpSend: ({ thread_id }) => ({
+    ...{ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: `threads://${thread_id}` } },
+  }),
   echoStart: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
   echoShout: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
 };
@@ -367,6 +370,8 @@ const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (row.name === 'lgDeleteRun') return 422;
   // The runs here were started in another dialect, and said nothing of items.
   if (row.name === 'oaListInputItems') return 404;
+  // No event is named behind which a stream would go on.
+  if (row.name === 'mcpResume') return 405;
   // It is a WebSocket, and this no request for one.
   if (row.answer === 'socket') return 422;
   if (typeof row.access === 'object' && row.access.resource === 'agents') return 403;

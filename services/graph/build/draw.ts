@@ -1,5 +1,6 @@
 import { END, START } from './names.ts';
 import type { Join } from './join.ts';
+import type { McpOffer } from './mcp-offer.ts';
 
 interface Parts {
   /** Each is a function, a graph (an object with `nodes`) or a tool node. */
@@ -45,6 +46,8 @@ export interface Drawing {
   /** The fields that the graph takes as input, and those that it gives out, the conversation as `messages`; absent: all. */
   readonly input?: readonly string[];
   readonly output?: readonly string[];
+  /** What clients of MCP see of it in place of one tool. */
+  readonly mcp?: McpOffer;
   /** By name; one in another is named `outer|inner`. */
   readonly subgraphs?: Readonly<Record<string, DrawnSubgraph>>;
 }

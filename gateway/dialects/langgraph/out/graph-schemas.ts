@@ -1,9 +1,6 @@
-type JsonObject = Readonly<Record<string, unknown>>;
+import { fieldSchema } from '../../common/field-schema.ts';
 
-interface Field extends JsonObject {
-  readonly type: string;
-  readonly schema?: JsonObject;
-}
+type JsonObject = Readonly<Record<string, unknown>>;
 
 const messages = {
   title: 'Messages',
@@ -42,13 +39,13 @@ interface Graph {
  */
 export function toGraphSchemas(
   agent: string,
-  fields: Readonly<Record<string, Field>>,
+  fields: Readonly<Record<string, JsonObject>>,
   { schemas: { input, output, state, config } = {}, ...narrowed }: Graph = {},
 ): object {
   const { context: _, ...own } = fields;
   const properties = {
     messages,
-    ...Object.fromEntries(Object.entries(own).map(([name, field]) => [name, propertyOf(field)])),
+    ...Object.fromEntries(Object.entries(own).map(([name, field]) => [name, fieldSchema(field)])),
   };
   const some = (names: readonly string[] = Object.keys(properties)): JsonObject =>
     Object.fromEntries(Object.entries(properties).filter(([name]) => names.includes(name)));
@@ -60,10 +57,4 @@ export function toGraphSchemas(
     config_schema: config ?? objectOf('Configurable', {}),
     context_schema: config ?? objectOf('Context', {}),
   };
-}
-
-/** A field that takes any value has no type in JSON Schema. A schema with references would lead nowhere from here. */
-function propertyOf({ type, schema = {}, required: _, ...field }: Field): JsonObject {
-  const isMovable = !JSON.stringify(schema).includes('"$ref"');
-  return { ...(isMovable && schema), ...(type !== 'any' && { type }), ...field };
 }

@@ -1,0 +1,171 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { within } from '@agent-workflow/protos/call';
+import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
+import type { RunStream, ThreadStream } from '../../../http/endpoint.ts';
+import { framed } from '../../common/framed.ts';
+import type { Services } from '../../common/services.ts';
+import type { Client } from '../wire/client.ts';
+import type { Fields } from '../wire/fields.ts';
+import { errorBody, missingCapability } from '../wire/rpc-error.ts';
+import { toReply } from '../wire/reply.ts';
+import type { KeptCall } from './kept-call.ts';
+import { createNotifications } from './notifications.ts';
+import { answersIn, shownRequests, toInputRequests, undeclared, type Question } from './questions.ts';
+import { runEndOf } from './run-end.ts';
+import { answerCall, type Starting } from './start-call.ts';
+import { toOutcome, toolError } from './outcome.ts';
+import { toEventId, toQuestionId } from './stream-ids.ts';
+
+/** The longest stream, one day, in milliseconds. */
+const streamMs = 24 * 60 * 60 * 1000;
+
+/** How often an answer is looked for that comes by another request, in milliseconds: first, and at most. */
+const [firstPollMs, mostPollMs] = [50, 1000];
+
+/** A call that is followed to its reply. */
+interface Following {
+  readonly request: Starting;
+  readonly client: Client;
+  /** Of the request to which the reply is. */
+  readonly id: string | number;
+  readonly progressToken: unknown;
+  readonly call: KeptCall;
+  /** Replies to questions that came with the request, by key. */
+  readonly replies: Fields;
+}
+
+interface Place {
+  readonly runId: string;
+  /** The number of the last event that the reader has. */
+  readonly after: number;
+  readonly justStarted: boolean;
+}
+
+/** Finds the run that goes on with a call; `undefined` where none does. */
+type Next = () => Promise<string | undefined>;
+
+/**
+ * The messages of a call up to its reply: those of its run, and of each run that answers what the one before it has asked. With its first run at
+ * `place`.
+ */
+export function followCall(following: Following, place: Place, services: Services): ThreadStream {
+  const current = { runId: place.runId };
+  const { request, client } = following;
+  // Clients of the version without a handshake have no other way to cancel. Who has a key comes again.
+  if (client.isModern && request.idempotency.onceKey === undefined)
+    request.onDisconnect(() => {
+      const { config, execution, log } = services;
+      const { runId } = current;
+      execution.stopRun({ owner: request.owner, runId }, within(config.CALL_TIMEOUT_MS)).catch((error: unknown) => {
+        log.warn({ err: error, run_id: runId }, 'a run whose caller disconnected could not be stopped; it goes on');
+      });
+    });
+  return { runs: runsOf(following, { current, place }, services), ends: true };
+}
+
+async function* runsOf(
+  following: Following,
+  { current, place }: { readonly current: { runId: string }; readonly place: Place },
+  services: Services,
+): AsyncGenerator<RunStream> {
+  const { owner, call } = following.request;
+  const replies = { ...following.replies };
+  let { after, justStarted } = place;
+  for (;;) {
+    const { runId } = current;
+    const step: { next?: Next } = {};
+    yield {
+      follow: { owner, runId, after: 0, justStarted },
+      call: call(streamMs),
+      extras: framed<Fields>({
+        name: `mcp ${crypto.randomUUID()}`,
+        place: { after, skipped: 0 },
+        begin: (scope) => createMessages({ following, runId, scope, replies, step }, services),
+        encode: (messages, { seq }) => encodeMessages(messages, toEventId(following, { runId, seq })),
+      }),
+    };
+    const next = await step.next?.();
+    if (next === undefined) return;
+    current.runId = next;
+    after = 0;
+    justStarted = false;
+  }
+}
+
+interface Messages {
+  readonly following: Following;
+  readonly runId: string;
+  readonly scope: RunScope;
+  readonly replies: Record<string, unknown>;
+  readonly step: { next?: Next };
+}
+
+function createMessages(
+  { following, runId, scope: { threadId }, replies, step }: Messages,
+  services: Services,
+): (event: RunEvent) => Promise<readonly Fields[]> {
+  const { client, id, call, progressToken, request } = following;
+  const notify = createNotifications({ progressToken, logLevel: client.logLevel });
+  const answered = (answers: Readonly<Record<string, unknown>>): void => {
+    // A question that is asked again has no answer yet.
+    for (const key of Object.keys(replies)) Reflect.deleteProperty(replies, key);
+    step.next = async () => (await answerCall({ runId, threadId }, answers, call, { request }, services)).runId;
+  };
+
+  const question = (questions: readonly Question[]): readonly Fields[] => {
+    const requests = toInputRequests(questions);
+    if (!call.isWhole) return [toReply(id, { result: toolError('the arguments are too large for a call that asks') })];
+    const answers = answersIn(requests, replies);
+    if (Object.keys(answers).length > 0) {
+      answered(answers);
+      return [];
+    }
+    const missing = undeclared(requests, client);
+    if (client.isModern) {
+      if (missing.length > 0) return [toReply(id, { error: errorBody(missingCapability(needed(missing))) })];
+      const result = { resultType: 'input_required', inputRequests: shownRequests(requests), requestState: runId };
+      return [toReply(id, { result })];
+    }
+    if (missing.length > 0) return [toReply(id, { result: toolError(unasked(requests)) })];
+    const [first] = requests;
+    if (!first) return [];
+    step.next = () => answeredRun({ request, runId }, services);
+    const [question, { method, params }] = first;
+    return [{ jsonrpc: '2.0', id: toQuestionId(runId, question.id), method, params }];
+  };
+
+  return (event) => {
+    if (event.kind !== 'on_chain_end' && event.kind !== 'error') return Promise.resolve(notify(event));
+    const end = runEndOf(event);
+    if (end.kind === 'asks') return Promise.resolve(question(end.questions));
+    const outcome = toOutcome(end, { asked: call.asked, runId, threadId });
+    return Promise.resolve([toReply(id, outcome, client)]);
+  };
+}
+
+const needed = (names: readonly string[]): Fields => Object.fromEntries(names.map((name) => [name, {}]));
+
+/** What a client reads that takes no questions: a model may answer in the thread. */
+const unasked = (requests: ReturnType<typeof toInputRequests>): string =>
+  `the agent asks, and this client takes no questions: ${JSON.stringify(Object.values(shownRequests(requests)))}`;
+
+/** Waits for the run that answers another, which any replica may have started. */
+async function answeredRun(
+  { request: { owner, call }, runId }: { readonly request: Starting; readonly runId: string },
+  { threads }: Pick<Services, 'threads'>,
+): Promise<string | undefined> {
+  const { signal, deadline } = call(streamMs);
+  for (let ms = firstPollMs; Date.now() < deadline; ms = Math.min(2 * ms, mostPollMs)) {
+    await delay(ms, undefined, { signal });
+    const { resumedBy } = await threads.getRun({ owner, runId }, call());
+    if (resumedBy !== undefined) return resumedBy;
+  }
+  return undefined;
+}
+
+/** Messages as server-sent events. The id stands with the last of one event of the run: a reader goes on behind it. */
+const encodeMessages = (messages: readonly Fields[], eventId: string | undefined): readonly Uint8Array[] =>
+  messages.map((message, index) => {
+    const id = eventId !== undefined && index === messages.length - 1 ? `id: ${eventId}\n` : '';
+    return Buffer.from(`${id}data: ${JSON.stringify(message)}\n\n`);
+  });

@@ -1,0 +1,58 @@
+import type { Access } from '../../../http/access.ts';
+import type { EndpointRequest, Row, ThreadStream } from '../../../http/endpoint.ts';
+import type { Services } from '../../common/services.ts';
+import type { RpcMessage } from '../schemas/message.ts';
+import type { Client } from '../wire/client.ts';
+import type { Fields } from '../wire/fields.ts';
+
+/** A request of a client. */
+export interface McpRequest {
+  readonly request: EndpointRequest<unknown, RpcMessage>;
+  readonly client: Client;
+  readonly id: string | number;
+  readonly params: Fields;
+}
+
+/** Gives the result of a request, or the messages up to it. @throws RpcError */
+export type Method = (asked: McpRequest, services: Services) => Promise<Fields | ThreadStream>;
+
+/** What a request is about, in the words of paths. */
+interface About {
+  readonly agent?: string;
+  readonly thread_id?: string;
+  readonly run_id?: string;
+}
+
+/**
+ * Asks the authorization backend about what a request does: its path does not say it.
+ * @returns the agent for which it was allowed; `undefined` where that does not depend on the agent. @throws PermissionDenied
+ */
+export function authorize(
+  { owner, user }: Pick<EndpointRequest, 'owner' | 'user'>,
+  access: Access,
+  about: About,
+  { authorizeRun }: Pick<Services, 'authorizeRun'>,
+): Promise<string | undefined> {
+  const row: Row = { name: 'mcp', method: 'POST', path: '/mcp', aliases: [], answer: 'bare', status: 200, access };
+  const params = Object.fromEntries(Object.entries(about).filter(([, id]) => id !== undefined));
+  return authorizeRun({ owner, ...(user && { user }) }, row, {}, params);
+}
+
+/** The agents of these that the caller may read. */
+export async function readableAgents(
+  { owner, user }: Pick<EndpointRequest, 'owner' | 'user'>,
+  agents: readonly string[],
+  { mayTouch }: Pick<Services, 'mayTouch'>,
+): Promise<ReadonlySet<string>> {
+  if (!mayTouch) return new Set(agents);
+  const principal = { owner, ...(user && { user }) };
+  const known = await Promise.all(
+    [...new Set(agents)].map(async (agent) => ((await mayTouch(principal, reading, { agent })) ? [agent] : [])),
+  );
+  return new Set(known.flat());
+}
+
+export const reading = { resource: 'graph', action: 'read' } as const;
+export const invoking = { resource: 'graph', action: 'invoke' } as const;
+export const stopping = { resource: 'graph', action: 'stop' } as const;
+export const readingThreads = { resource: 'checkpointer', action: 'read' } as const;

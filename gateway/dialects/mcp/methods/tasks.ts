@@ -1,0 +1,59 @@
+import { jsonBytes } from '../../../http/json.ts';
+import { isOpen } from '@agent-workflow/protos/lists';
+import { answerCall } from '../calls/start-call.ts';
+import { answersIn } from '../calls/questions.ts';
+import { tasksExtension } from '../wire/client.ts';
+import { fieldsOf, isObject, textIn } from '../wire/fields.ts';
+import { invalidParams, missingCapability } from '../wire/rpc-error.ts';
+import type { Services } from '../../common/services.ts';
+import { authorize, invoking, readingThreads, stopping, type McpRequest, type Method } from './method.ts';
+import { cancelledMark, detailedTask, toTask, type KnownTask } from './task.ts';
+
+/** The task that a request names. @throws RpcError for a client that knows no tasks, and for what is no task */
+async function taskIn(given: McpRequest, services: Services): Promise<KnownTask> {
+  const { request, client, params } = given;
+  if (!client.knowsTasks) throw missingCapability({ extensions: { [tasksExtension]: {} } });
+  const taskId = textIn(params['taskId']);
+  if (taskId === undefined) throw invalidParams('taskId is required');
+  return toTask({ owner: request.owner, taskId, call: request.call }, services);
+}
+
+export const getTask: Method = async (given, services) => {
+  const known = await taskIn(given, services);
+  await authorize(given.request, readingThreads, { run_id: known.first.runId }, services);
+  return detailedTask(known, given.request, services);
+};
+
+/** Answers what a task asks. What is left open is asked still. */
+export const updateTask: Method = async (given, services) => {
+  const { request, params } = given;
+  const known = await taskIn(given, services);
+  const { last, requests, call } = known;
+  const agent = await authorize(request, invoking, { run_id: last.runId }, services);
+  const { inputResponses } = params;
+  if (!isObject(inputResponses)) throw invalidParams('inputResponses must be an object');
+  const answers = answersIn(requests, fieldsOf(inputResponses));
+  const misfits = [...requests.values()].find(
+    ({ key, read }) => Object.hasOwn(inputResponses, key) && !read(inputResponses[key]),
+  );
+  if (misfits) throw invalidParams(`the response to "${misfits.key}" is not what was asked for`);
+  if (Object.keys(answers).length === 0) return {};
+  if (!call.isWhole) throw invalidParams('the arguments of this call were too large for an answer');
+  await answerCall(last, answers, call, { request: { ...request, agent } }, services);
+  return {};
+};
+
+/** Stops a task. One that has asked has no run to stop: its thread notes that it was cancelled. */
+export const cancelTask: Method = async (given, services) => {
+  const { owner, call, idempotency } = given.request;
+  const { last, requests } = await taskIn(given, services);
+  const { runId, threadId } = last;
+  await authorize(given.request, stopping, { run_id: runId }, services);
+  if (isOpen(last.status)) await services.execution.stopRun({ owner, runId, ...idempotency }, call());
+  else if (requests.size > 0) {
+    const metadataJson = jsonBytes({ [cancelledMark]: runId });
+    const kept = { dropName: false, dropMetadata: false, dropTtl: false };
+    await services.threads.updateThread({ owner, threadId, metadataJson, ...kept, ...idempotency }, call());
+  }
+  return {};
+};

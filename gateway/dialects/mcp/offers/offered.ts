@@ -1,0 +1,39 @@
+import type { Askable } from '../wire/client.ts';
+import type { Fields } from '../wire/fields.ts';
+
+/** A tool, a resource or a prompt of an agent. */
+export interface Offered {
+  readonly agent: string;
+  /** As callers see it. */
+  readonly shown: Fields;
+}
+
+export interface OfferedTool extends Offered {
+  readonly name: string;
+  /** Whether it is the agent itself: its node reads a message, and not a call. */
+  readonly isAgent: boolean;
+  /** What its client must have declared. */
+  readonly needs: readonly Askable[];
+  /** Whether a call that takes longer may become a task. */
+  readonly mayBeTask: boolean;
+}
+
+export interface OfferedPrompt extends Offered {
+  readonly name: string;
+}
+
+export interface OfferedResource extends Offered {
+  readonly uri: string;
+}
+
+export interface OfferedTemplate extends Offered {
+  readonly template: string;
+}
+
+/** What all agents offer, in a stable order. Of two with one name the first counts. */
+export interface Offers {
+  readonly tools: ReadonlyMap<string, OfferedTool>;
+  readonly prompts: ReadonlyMap<string, OfferedPrompt>;
+  readonly resources: ReadonlyMap<string, OfferedResource>;
+  readonly templates: readonly OfferedTemplate[];
+}

@@ -1,0 +1,95 @@
+import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
+import type { Call } from '@agent-workflow/protos/call';
+import type { Agent, Execution } from '@agent-workflow/protos/execution';
+import { LRUCache } from 'lru-cache';
+import { jsonText } from '../../../http/json.ts';
+import { askable } from '../wire/client.ts';
+import { fieldsOf, isObject, textIn, type Fields } from '../wire/fields.ts';
+import { agentTool } from './agent-tool.ts';
+import type { OfferedPrompt, OfferedResource, OfferedTemplate, OfferedTool, Offers } from './offered.ts';
+
+/** How long they are remembered, in milliseconds. */
+const rememberedMs = 10_000;
+
+/** So many agents are read at the same time. */
+const atOnce = 8;
+
+const caches = new WeakMap<Execution, LRUCache<'offers', Offers>>();
+
+/** What the agents of the service offer to clients of MCP. */
+export async function offersOf(execution: Execution, call: () => Call): Promise<Offers> {
+  const cache = caches.get(execution) ?? new LRUCache({ max: 1, ttl: rememberedMs });
+  caches.set(execution, cache);
+  const known = cache.get('offers');
+  if (known) return known;
+  const { agents } = await execution.listAgents({}, call());
+  const read: AgentOffer[] = [];
+  for (let from = 0; from < agents.length; from += atOnce)
+    read.push(
+      ...(await Promise.all(agents.slice(from, from + atOnce).map((agent) => readOffer(execution, agent, call)))),
+    );
+  const offers = joined(read);
+  cache.set('offers', offers);
+  return offers;
+}
+
+interface AgentOffer {
+  readonly tools: readonly OfferedTool[];
+  readonly prompts: readonly OfferedPrompt[];
+  readonly resources: readonly OfferedResource[];
+  readonly templates: readonly OfferedTemplate[];
+}
+
+const nothing: AgentOffer = { tools: [], prompts: [], resources: [], templates: [] };
+
+/** An agent that has no revision now offers nothing. */
+async function readOffer(execution: Execution, { name, description }: Agent, call: () => Call): Promise<AgentOffer> {
+  const graph = await undefinedIfNotFound(execution.getGraph({ agent: name }, call()));
+  if (!graph) return nothing;
+  const { mcp } = fieldsOf(JSON.parse(jsonText(graph.graphJson)));
+  const { tools, prompts, resources } = fieldsOf(mcp);
+  const own = agentTool({ name, description, fields: JSON.parse(jsonText(graph.fieldsJson)) as Fields });
+  return {
+    tools: tools === undefined ? [own] : list(tools).flatMap((one) => toTool(name, one)),
+    prompts: list(prompts).flatMap((shown) => {
+      const named = textIn(shown['name']);
+      return named === undefined ? [] : [{ agent: name, name: named, shown }];
+    }),
+    resources: list(resources).flatMap((shown) => {
+      const uri = textIn(shown['uri']);
+      return uri === undefined ? [] : [{ agent: name, uri, shown }];
+    }),
+    templates: list(resources).flatMap((shown) => {
+      const template = textIn(shown['uriTemplate']);
+      return template === undefined ? [] : [{ agent: name, template, shown }];
+    }),
+  };
+}
+
+/** Definitions of other teams may hold anything: what is no object is left out. */
+const list = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+function toTool(agent: string, { needs, task, ...shown }: Fields): readonly OfferedTool[] {
+  const name = textIn(shown['name']);
+  if (name === undefined || !isObject(shown['inputSchema'])) return [];
+  return [
+    {
+      ...{ agent, name, shown, isAgent: false, mayBeTask: task === true },
+      needs: Array.isArray(needs) ? askable.filter((each) => needs.includes(each)) : [],
+    },
+  ];
+}
+
+function joined(all: readonly AgentOffer[]): Offers {
+  const offers = { tools: new Map(), prompts: new Map(), resources: new Map() } as {
+    readonly tools: Map<string, OfferedTool>;
+    readonly prompts: Map<string, OfferedPrompt>;
+    readonly resources: Map<string, OfferedResource>;
+  };
+  for (const { tools, prompts, resources } of all) {
+    for (const tool of tools) if (!offers.tools.has(tool.name)) offers.tools.set(tool.name, tool);
+    for (const prompt of prompts) if (!offers.prompts.has(prompt.name)) offers.prompts.set(prompt.name, prompt);
+    for (const one of resources) if (!offers.resources.has(one.uri)) offers.resources.set(one.uri, one);
+  }
+  return { ...offers, templates: all.flatMap(({ templates }) => templates) };
+}
