@@ -135,6 +135,8 @@ export interface StartRequest {
   readonly failsAtLimit?: boolean;
   /** Whether what goes on in sub-graphs is among its events, of graphs that can say it; absent: no. */
   readonly streamsSubgraphs?: boolean;
+  /** Whether the fields that the run brings are on record before its first nodes run; absent: they are committed with the first step. */
+  readonly recordsInput?: boolean;
   /**
    * The run goes on where its thread stands, as it would have gone on there: at its next nodes, those of a run that has failed or was stopped
    * included. It asks again what the thread asks, and where nothing comes next it runs no node. Messages and initial state join the thread before.

@@ -907,6 +907,11 @@ export interface CommitStepRequest {
    * `wake_at`.
    */
   readonly fused?: FusedStep;
+  /**
+   * What the run has brought, before its first nodes run: no step has ended, and the checkpoint is one of the input, with the number of the step
+   * that comes. Together with fields alone.
+   */
+  readonly ofInput?: boolean;
 }
 
 /**

@@ -4,6 +4,8 @@ export interface RunTerms {
   readonly failsAtLimit?: boolean;
   /** Whether what goes on in sub-graphs is among its events. */
   readonly streamsSubgraphs?: boolean;
+  /** Whether the fields of its input are on record before its first nodes run. */
+  readonly recordsInput?: boolean;
   /** The run goes on where its thread stands; `messages` and `initial_state` of its order join the thread before. */
   readonly goesOn?: true;
   /** What the dialect shows of its request later. The record keeps it with the run, and nodes do not see it. */

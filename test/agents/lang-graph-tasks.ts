@@ -93,3 +93,17 @@ export const narrow = fromLangGraph(
     .compile(),
   { messagesKey: null },
 );
+
+/** Its first node waits at the address in `config.gate`. */
+export const gated = fromLangGraph(
+  new StateGraph(State)
+    .addNode('wait', async ({ notes }, { configurable, signal }) => {
+      const gate: unknown = configurable?.['gate'];
+      if (typeof gate === 'string') await fetch(gate, { signal });
+      return { notes: [`of ${notes.length}`] };
+    })
+    .addNode('end', () => ({ notes: ['end'] }))
+    .addEdge(START, 'wait')
+    .addEdge('wait', 'end')
+    .compile(),
+);

@@ -53,7 +53,7 @@ function holdCommit(step: number): {
       threads: {
         ...ground.threads,
         commitStep: async (request, at) => {
-          if (request.step !== step) return ground.threads.commitStep(request, at);
+          if (request.step !== step || request.ofInput) return ground.threads.commitStep(request, at);
           held.resolve(undefined);
           await gate.promise;
           const committing = ground.threads.commitStep(request, at);
@@ -137,6 +137,27 @@ test('a worker held between step and commit past its lease is refused when anoth
     (await followAll(slow.execution, runId)).map(({ seq }) => seq),
     events.map(({ seq }) => seq),
   );
+});
+
+test('a worker that is lost in the first step leaves the recorded input of its run, which counts once', async (t) => {
+  const replicas = await replicasFor(t);
+  const commit = holdCommit(0);
+  const slow = await replicas.open({ graph: steps, through: commit.through });
+  const initialStateJson = Buffer.from('{"turns":5}');
+  const started = { threadId: 't1', messages: [user('plain')], initialStateJson, recordsInput: true };
+  const { runId } = await start(slow.execution, started);
+  await commit.held;
+  const { fields } = await replicas.threads.getState({ owner, threadId: 't1' }, call());
+  t.is(Buffer.from(fields['turns'] ?? []).toString(), '5');
+  await slow.loseLease();
+  const other = await replicas.open(often);
+  t.is(resultOf(await endOf(other.execution, runId)).meta.status, 'completed');
+  commit.letThrough();
+  const refused = await commit.outcome;
+  t.true(isServiceError(refused, 'Stale'), String(refused));
+  const { fields: after } = await replicas.threads.getState({ owner, threadId: 't1' }, call());
+  t.is(Buffer.from(after['turns'] ?? []).toString(), '7');
+  holdsTogether(t, await followAll(other.execution, runId));
 });
 
 test('later events of a worker that was taken over reach no follower', async (t) => {

@@ -109,7 +109,7 @@ const trace: Whole<StepTrace> = { spansJson: json(spansBytes + 65_536), contentJ
 const commit: Whole<CommitStepRequest> = {
   ...{ owner: name, threadId: id, runId: id, attemptId: id, epoch: large, step: large, at: large },
   fields: { ['x'.repeat(256)]: json(sizes.step) },
-  ...{ messages: [], replacesMessages: true, nodes: ids, next: ids, openCalls, openInterrupts: ids },
+  ...{ messages: [], replacesMessages: true, nodes: ids, next: ids, openCalls, openInterrupts: ids, ofInput: true },
   removedFromContext: Array.from({ length: Math.floor(sizes.context / (2 * idBytes)) }, () => id),
   ...{ end, wakeAt: large, progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage), work, trace },
   fused: {
@@ -156,6 +156,7 @@ const start: Whole<StartRequest> = {
     awaitEndMs: large,
     deletesThread: true,
     failsAtLimit: true,
+    recordsInput: true,
     streamsSubgraphs: true,
     goesOn: true,
     webhookIsChecked: true,

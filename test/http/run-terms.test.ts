@@ -10,6 +10,7 @@ const { send, stream, thread, url } = serve(test);
 const terms: Readonly<Record<string, unknown>> = {
   ...{ goes_on: true, goesOn: true },
   ...{ fails_at_limit: true, failsAtLimit: true },
+  ...{ records_input: true, recordsInput: true },
   ...{ streams_subgraphs: true, streamsSubgraphs: true },
   ...{ kept_request: { ag_ui: { runId: 'taken' } }, keptRequest: { ag_ui: { runId: 'taken' } } },
   ...{ thread_marks: { marked: 1 }, threadMarks: { marked: 1 } },

@@ -130,7 +130,8 @@ export async function toStartRequest(
   };
 }
 
-const termsOf = ({ failsAtLimit, streamsSubgraphs, goesOn, keptRequest, threadMarks }: RunTerms) => ({
+const termsOf = ({ recordsInput, failsAtLimit, streamsSubgraphs, goesOn, keptRequest, threadMarks }: RunTerms) => ({
+  ...(recordsInput && { recordsInput }),
   ...(failsAtLimit && { failsAtLimit }),
   ...(streamsSubgraphs && { streamsSubgraphs }),
   ...(goesOn && { goesOn }),

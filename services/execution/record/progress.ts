@@ -16,6 +16,8 @@ interface EarlierProgress {
   readonly continuation: Continuation | undefined;
   /** What nodes of the first step had returned when the run failed that this one tries again. */
   readonly returned: Returned | undefined;
+  /** Whether the initial state of the run is on record. */
+  readonly merged: boolean;
   /** The bytes of content that the trace of the run has. */
   readonly traced: number;
 }
@@ -26,6 +28,8 @@ export type Returned = Readonly<Record<string, NodeResult>>;
 /** What each commit stores for the worker that claims the run next. The keys are stored: they do not change. */
 interface StoredProgress {
   readonly visits: Visits;
+  /** Whether the initial state of the run is on record before its first step. */
+  readonly merged?: true;
   readonly carry?: Continuation;
   readonly returned?: Returned;
   readonly traced?: number;
@@ -79,6 +83,10 @@ export const toProgressJson = (
     JSON.stringify({ visits: Object.fromEntries(visits), carry: continuation, ...(traced > 0 && { traced }) }),
   );
 
+/** Of a run whose initial state is on record, and no step. */
+export const inputProgressJson = (continuation: Continuation | undefined): Uint8Array =>
+  Buffer.from(JSON.stringify({ visits: {}, merged: true, carry: continuation }));
+
 export function fromProgress(claimed: ClaimedRun): EarlierProgress {
   const { progressJson, isTakeover, step } = claimed;
   const stored: StoredProgress = progressJson ? (fromJson(progressJson) as StoredProgress) : { visits: {} };
@@ -89,6 +97,7 @@ export function fromProgress(claimed: ClaimedRun): EarlierProgress {
     visits: new Map(Object.entries(visits)),
     continuation: stored.carry,
     returned: stored.returned,
+    merged: step > 0 || (isTakeover && stored.merged === true),
     traced: isTakeover && step > 0 ? (stored.traced ?? 0) : 0,
   };
 }

@@ -13,6 +13,8 @@ export interface RunOptions {
   readonly recursionLimit: number;
   /** Whether the run fails where it reaches this limit; absent: it ends with what it has. */
   readonly failsAtLimit?: boolean;
+  /** Whether the fields of the initial state are on record before the first nodes run; absent: with their step. */
+  readonly recordsInput?: boolean;
   /** Whether what goes on in sub-graphs is published. */
   readonly streamsSubgraphs?: boolean;
   /** The answer to the questions of the thread's interrupted run; the key is absent when nothing is answered. */
@@ -72,7 +74,7 @@ interface OptionsParts {
 export function toOptionsJson(request: StartRequest, { accepted, initialState }: OptionsParts): Uint8Array {
   const { configJson, contextJson, userJson, initialStateJson, resumeJson, breakpointsJson, tools, recursionLimit } =
     request;
-  const { requestJson, failsAtLimit = false, streamsSubgraphs = false } = request;
+  const { requestJson, failsAtLimit = false, streamsSubgraphs = false, recordsInput = false } = request;
   const parts: Uint8Array[] = [];
   let text = '{';
   const put = (name: string, json: Uint8Array | undefined): void => {
@@ -97,6 +99,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   }
   text += `],"recursionLimit":${String(recursionLimit)}`;
   if (failsAtLimit) text += ',"failsAtLimit":true';
+  if (recordsInput) text += ',"recordsInput":true';
   if (streamsSubgraphs) text += ',"streamsSubgraphs":true';
   if (accepted) text += `,"accepted":${JSON.stringify(accepted)}`;
   if (request.goesOn === true) text += ',"goesOn":true';

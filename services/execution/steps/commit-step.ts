@@ -214,7 +214,10 @@ export const commitStep = (options: DriveOptions, commit: StepCommit): Promise<C
  * @throws Stale when the run is no longer this worker's.
  * @throws Unavailable when the record was unavailable for 15 minutes; the signal's reason when it fires first.
  */
-export async function sendCommit(options: DriveOptions, { request, used }: PreparedCommit): Promise<CommitStepReply> {
+export async function sendCommit(
+  options: DriveOptions,
+  { request, used }: Pick<PreparedCommit, 'request' | 'used'>,
+): Promise<CommitStepReply> {
   try {
     const reply = await send(options, request);
     noteUsage(options, used);

@@ -31,6 +31,7 @@ import {
 } from './driven-run.ts';
 import { isAtLimit } from './ended-step.ts';
 import { leftOf, runNodes, type RanStep } from './run-nodes.ts';
+import { commitInput, hasInput } from './commit-input.ts';
 import { commitStep, toOpenCalls, type StepCommit } from './commit-step.ts';
 
 /** A run that was driven to its end or to a sleep. A failed one leaves no `thread` that could be cached. */
@@ -87,11 +88,17 @@ function refuseAtLimit({ runOptions }: DriveOptions, { nodes, visits, continuati
 
 async function beginOrFailure(options: DriveOptions): Promise<RunState | RunFailure> {
   try {
-    return await begin(options);
+    return await withInput(options, await begin(options));
   } catch (error) {
     if (isRunFailure(error)) return error;
     throw error;
   }
+}
+
+/** The run with its input on record, where that is to be before its first nodes run. */
+async function withInput(options: DriveOptions, first: RunState): Promise<RunState> {
+  if (options.runOptions.recordsInput !== true) return first;
+  return hasInput(options, first) && !stopsAtOnce(options, first) ? commitInput(options, first) : first;
 }
 
 /**
@@ -108,7 +115,7 @@ async function begin({
   now,
   onFault,
 }: DriveOptions): Promise<RunState> {
-  const { added, visits, continuation, returned, traced } = fromProgress(claimed);
+  const { added, visits, continuation, returned, merged, traced } = fromProgress(claimed);
   trace.goOnFrom(traced);
   const thread = claimedState(graph, claimed, cached);
   const [unmatched] = claimed.unmatchedAnswers;
@@ -116,8 +123,8 @@ async function begin({
     throw new RunFailure('BadRequest', `messages: no open tool call has the id "${unmatched}"`);
   if (claimed.resumeUnmatched)
     throw new RunFailure('BadRequest', 'resume: answers no question that the thread has open');
-  // The first commit of an earlier claim has stored the initial state already.
-  const fields = claimed.step === 0 ? runOptions.initialState : {};
+  // An earlier claim has stored the initial state already.
+  const fields = merged ? {} : runOptions.initialState;
   const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
   const left = claimed.next.length === 0 ? mergeLeft(graph, thread.state, continuation, onFault) : undefined;
   const initial = mergeInitial(graph, left?.state ?? thread.state, given);

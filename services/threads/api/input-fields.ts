@@ -14,7 +14,7 @@ interface Options {
 
 /**
  * A request that goes on behind the input of a run, with the fields of that input under its own: no step had written them there. Where that
- * run began, this one begins, too. Any other stays as it is, and one from a checkpoint that is not kept.
+ * run began, this one begins, too. Any other stays as it is, and one from a checkpoint that is not kept, or that has these fields.
  */
 export async function withInputFields(
   store: ThreadReads & ThreadHistory,
@@ -25,8 +25,8 @@ export async function withInputFields(
   if (!goesOn({ options: request.optionsJson })) return request;
   const place = await undefinedIfNotFound(placeOf(store, key, checkpointId));
   if (!place || place.isBefore) return request;
-  const { source, runId, next } = place.row;
-  if (source !== 'input' || runId === undefined) return request;
+  const { source, runId, step, next } = place.row;
+  if (source !== 'input' || runId === undefined || step !== undefined) return request;
   const begun = await store.getRun(key.owner, runId);
   // Input that was refused is of no checkpoint.
   const left = begun && !begun.input ? (fromJson(begun.options) as Options).initialState : {};

@@ -78,9 +78,11 @@ export function decideCommit(
 }
 
 function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: RoutingsByAgent): StepDecision {
-  const { runId, step, at, end, wakeAt, usageJson, work, trace } = request;
+  const { runId, step, at, end, wakeAt, usageJson, work, trace, ofInput = false } = request;
   if (end && wakeAt !== undefined && end.status !== 'interrupted')
     throw invalid(['wakeAt'], 'is given together with an end that waits for nobody');
+  if (ofInput && (end ?? wakeAt ?? request.messages[0] ?? request.removedFromContext[0]) !== undefined)
+    throw invalid(['ofInput'], 'is given together with more than fields');
   const head = fencedHead(request, snapshot);
   refuseStep(request);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
@@ -89,12 +91,12 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
   const stepped: Head = {
     ...before,
     version: head.version + 1,
-    step: step + 1,
+    step: ofInput ? step : step + 1,
     nextPosition,
     openCalls: request.openCalls,
     next: request.next,
     openInterrupts: head.interruptedRun === undefined ? request.openInterrupts : head.openInterrupts,
-    claims: 0,
+    claims: ofInput ? head.claims : 0,
     ...progressAfter(request, head),
   };
   const run = withUsage(snapshot.runs.get(runId), usageJson);
@@ -120,7 +122,8 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
     ...(written ? { runs: [written] } : {}),
     ...(end && written && endedRetry(written)),
   };
-  const info = { source: 'step', runId, step, nodes: request.nodes, at, ...(work && { work }) } as const;
+  const source = ofInput ? 'input' : 'step';
+  const info = { source, runId, step, nodes: request.nodes, at, ...(work && { work }) } as const;
   const sized = withCheckpoint(change, head, snapshot, info);
   if (messages.length > 0 || Object.keys(request.fields).length > 0)
     refuseGrowth(head.size, sized.head.size, stepWrite);

@@ -59,6 +59,8 @@ interface Options {
 interface Progress {
   readonly [name: string]: unknown;
   readonly returned?: unknown;
+  /** Whether the initial state of the run that is under way is on record before its first step. */
+  readonly merged?: boolean;
   /** The continuation of the run that is under way, or that was ended without its worker. */
   readonly ['carry']?: unknown;
   readonly failed?: LeftByWorker & Partial<FailedPoint>;
@@ -170,9 +172,9 @@ export function leftByEnd(head: Head, run: RunRecord, at: number): Pick<Head, 'p
     return head.progress && failedPoint(head) ? { progress: head.progress } : {};
   }
   const { step, next, version } = head;
-  const { returned, ['carry']: continuation } = readProgress(head.progress);
+  const { returned, merged = false, ['carry']: continuation } = readProgress(head.progress);
   return storedHeld({
-    ...{ next, continuation, returned, merged: step > 0, hasRecords: true },
+    ...{ next, continuation, returned, merged: merged || step > 0, hasRecords: true },
     ...{ run: run.runId, ...placeOf(run, step, at), version },
   });
 }

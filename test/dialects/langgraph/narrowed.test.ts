@@ -43,7 +43,7 @@ test('values and updates of a stream have the fields of the output, tasks and ch
   t.like(of(frames, 'values').at(-1), { answer: 'ask: hidden', __interrupt__: { length: 1 } });
   t.is(of(frames, 'values').length, 2);
   const [first, second] = (of(frames, 'tasks') as { result?: object }[]).filter(({ result }) => result);
-  t.like(first?.result, { secret: 'hidden', notes: ['think'] });
+  t.deepEqual(first?.result, { secret: 'hidden', notes: ['think'] });
   t.deepEqual(second?.result, { answer: 'ask: hidden', notes: ['tell'] });
   t.like((of(frames, 'checkpoints') as { values: object }[]).at(-1)?.values, {
     secret: 'hidden',

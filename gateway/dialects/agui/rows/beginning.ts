@@ -31,7 +31,11 @@ export async function beginningOf(
 ): Promise<Beginning | undefined> {
   const { checkpoints } = await threads.listCheckpoints({ owner, threadId, limit: most, offset: 0 }, call);
   const first = checkpoints.findLastIndex((checkpoint) => checkpoint.runId === runId);
-  const begins = first === -1 ? 0 : checkpoints[first]?.source === 'input' ? first : first + 1;
+  const isInput = checkpoints[first]?.source === 'input';
+  const later = checkpoints[first - 1];
+  // The fields of an input may have a checkpoint behind that of its messages.
+  const hasFields = isInput && later?.runId === runId && later.source === 'input';
+  const begins = first === -1 ? 0 : hasFields ? first - 1 : isInput ? first : first + 1;
   if (first === -1 && (await threads.getRun({ owner, runId }, call)).end) return undefined;
   const checkpoint = checkpoints[begins];
   if (!checkpoint) return checkpoints.length < most ? { fields: {}, messages: [] } : undefined;

@@ -62,7 +62,12 @@ export function toRunOrder(body: RunInput, place: Place): Meant {
   const streamsSubgraphs = body.stream_subgraphs === true;
   return {
     order,
-    terms: { failsAtLimit: true, ...(streamsSubgraphs && { streamsSubgraphs }), ...(goesOn && { goesOn }) },
+    terms: {
+      failsAtLimit: true,
+      recordsInput: true,
+      ...(streamsSubgraphs && { streamsSubgraphs }),
+      ...(goesOn && { goesOn }),
+    },
   };
 }
 

@@ -26,9 +26,13 @@ export const inputOf = (id: string): string | undefined =>
 const beginsAt = ({ source, next }: Pick<ThreadCheckpoint, 'source' | 'next'>): boolean =>
   source === 'input' && next.length === 0;
 
+/** Whether a checkpoint has the fields of the input of its run, and names the nodes that come first. */
+export const hasFields = ({ source, step }: Pick<ThreadCheckpoint, 'source' | 'step'>): boolean =>
+  source === 'input' && step !== undefined;
+
 /**
  * The checkpoints of the record, the newest first, as their clients see them.
- * - The input of a run makes two. That of a run which goes on makes none, as nothing is begun.
+ * - The input of a run makes two, of which the second has its fields where these were on record before its first nodes. That of a run which goes on makes none, as nothing is begun.
  * - What a run wrote without a node belongs to the checkpoint before it: its failure, the partial output of one that was stopped, a stop before
  *   its first nodes.
  * - Where the thread was brought back before an input or an update, that is made of the checkpoint to which it was brought back.
@@ -39,6 +43,11 @@ export function shownCheckpoints(checkpoints: readonly ThreadCheckpoint[]): read
   for (const checkpoint of checkpoints.toReversed()) {
     const { checkpointId: id, source, next, nodes } = checkpoint;
     const last = shown.at(-1);
+    if (last?.isBegun === true && hasFields(checkpoint)) {
+      names.set(last.checkpointId, id);
+      shown[shown.length - 1] = withNext({ ...last, checkpointId: id, createdAt: checkpoint.createdAt }, next);
+      continue;
+    }
     if (last && source === 'input' && next.length > 0) {
       if (last.isBegun === true) shown[shown.length - 1] = withNext(last, next);
       continue;

@@ -8,7 +8,7 @@ import { growingValues } from '../frames/growing-values.ts';
 import type { RunRecord } from '../frames/run-story.ts';
 import type { StepPlace } from '../frames/step-place.ts';
 import { endQuestions, questionsIn } from '../out/interrupts.ts';
-import { shownCheckpoints, type ShownCheckpoint } from '../out/shown-checkpoints.ts';
+import { hasFields, shownCheckpoints, type ShownCheckpoint } from '../out/shown-checkpoints.ts';
 import { sourceOf } from '../out/thread-state.ts';
 import { partsOfState, tasksIn } from '../out/values.ts';
 import { firstNodes } from './first-nodes.ts';
@@ -38,7 +38,9 @@ export function runRecord({ owner, agent, runId, threadId, call }: Reading, { th
       if (end) return undefined;
       return checkpoints.length === 0 ? 'nothing' : checkpoints;
     }
-    const index = checkpoints[first]?.source === 'input' ? first : first + 1;
+    const isInput = checkpoints[first]?.source === 'input';
+    const later = checkpoints[first - 1];
+    const index = isInput && later?.runId === runId && hasFields(later) ? first - 1 : isInput ? first : first + 1;
     if (index < checkpoints.length) return checkpoints.slice(index);
     return checkpoints.length < most ? 'nothing' : undefined;
   };
@@ -61,8 +63,10 @@ export function runRecord({ owner, agent, runId, threadId, call }: Reading, { th
       const [shown, before] = needsPlaces ? shownCheckpoints(found) : [];
       if (!shown) return { ...begun, place: undefined };
       last = shown.checkpointId;
-      if (shown.isBegun !== true || !before) return { ...begun, place: placeOf(shown) };
-      const next = await firstNodes({ call: () => call }, { agent }, { execution });
+      if (!before || (shown.isBegun !== true && !hasFields(checkpoint))) return { ...begun, place: placeOf(shown) };
+      const next = hasFields(checkpoint)
+        ? shown.next
+        : await firstNodes({ call: () => call }, { agent }, { execution });
       const { values: earlier } = await readAt(before.checkpointId);
       return { ...begun, place: placeOf({ ...shown, next }), input: { values: earlier, place: placeOf(before) } };
     },
