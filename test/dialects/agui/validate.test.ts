@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,4 +36,6 @@ test('a validator that others wrote finds nothing in a stream, live and recorded
   const file = join(folder.path, 'stream.sse');
   await writeFile(file, await reply.text());
   await validate(file);
+  const page = readFileSync(new URL('../../../gateway/guide/ag-ui.md', import.meta.url), 'utf8');
+  t.true(page.includes('| `ag-ui-validate` 0.4.0, a live run and a recorded one | 0 |'));
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { byLoad } from '../../by-load.ts';
@@ -13,5 +14,8 @@ test("OpenAI's Python client finds what it expects, in the types that it has for
   t.truthy(programs, 'this takes Python 3 and a package index');
   const { code, text } = await runPrinting(`${programs ?? ''}/python`, [script, `${service.url()}/openai/v1`]);
   t.is(code, 0);
-  t.log(`${String((JSON.parse(text) as readonly string[]).length)} checks`);
+  const passed = String((JSON.parse(text) as readonly string[]).length);
+  t.log(`${passed} checks`);
+  const page = readFileSync(new URL('../../../gateway/guide/openai.md', import.meta.url), 'utf8');
+  t.true(page.includes(`| \`openai\` 3.57.0 for Python | ${passed} of ${passed} |`));
 });

@@ -177,11 +177,25 @@ test('an error is an object also for a body that is no JSON, a path that is none
     [await send('/chat/completions', { method: 'POST', headers: json, body: '{' }), 400],
     [await send('/completions', { method: 'POST', headers: json, body: '{}' }), 404],
     [await send('/models', { method: 'DELETE' }), 405],
-    [await send('/responses/input_tokens', { method: 'POST', headers: json, body: '{}' }), 405],
   ] as const) {
     t.is(reply.status, status);
     const { error } = (await reply.json()) as { error: Record<string, unknown> };
     t.deepEqual(Object.keys(error), ['message', 'type', 'param', 'code']);
     t.is(error['type'], 'invalid_request_error');
   }
+});
+
+test('what no agent can serve is refused with the reason, and not absent', async (t) => {
+  const client = service.client();
+  const refused = { status: 400, code: 'unsupported_operation' };
+  for (const call of [
+    () => client.responses.compact({ model: 'obedient', input: 'hello' } as never),
+    () => client.responses.inputTokens.count({ model: 'obedient', input: 'hello' }),
+    async () => client.chat.completions.list(),
+    () => client.chat.completions.retrieve('chatcmpl-1'),
+    () => client.chat.completions.update('chatcmpl-1', { metadata: {} }),
+    () => client.chat.completions.delete('chatcmpl-1'),
+    async () => client.chat.completions.messages.list('chatcmpl-1'),
+  ])
+    t.like(await t.throwsAsync(call, undefined, call.toString()), refused, call.toString());
 });

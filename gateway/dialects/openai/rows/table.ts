@@ -3,6 +3,7 @@ import { chatRows } from './chat.ts';
 import { conversationRows } from './conversations.ts';
 import { itemRows } from './conversation-items.ts';
 import { modelRows } from './models.ts';
+import { refusedRows } from './refused.ts';
 import { responseRows } from './responses.ts';
 
 /** Every operation of OpenAI's API that is served. */
@@ -12,4 +13,5 @@ export const rows: readonly ServiceEndpoint[] = [
   ...responseRows,
   ...conversationRows,
   ...itemRows,
+  ...refusedRows,
 ];
