@@ -364,12 +364,19 @@ async function readAll(): Promise<string> {
 }
 
 /** What the owner is answered: the result of a run that failed is its failure, no thread here is as a failed run left it, and without a backend nobody deploys agents. */
+/** Operations that no agent can serve: they are refused with the reason. */
+const refusedToAll: ReadonlySet<string> = new Set([
+  ...['oaCompactResponse', 'oaCountInputTokens', 'oaListCompletions', 'oaListCompletionMessages'],
+  ...['oaGetCompletion', 'oaUpdateCompletion', 'oaDeleteCompletion'],
+]);
+
 const expectedOf = (row: Row, [, thread]: Kind): number => {
   if (row.name === 'retryRun') return 409;
   // The record keeps a run as long as its thread.
   if (row.name === 'lgDeleteRun') return 422;
   // The runs here were started in another dialect, and said nothing of items.
   if (row.name === 'oaListInputItems') return 404;
+  if (refusedToAll.has(row.name)) return 400;
   // No event is named behind which a stream would go on.
   if (row.name === 'mcpResume') return 405;
   // It is a WebSocket, and this no request for one.

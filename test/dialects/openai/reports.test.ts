@@ -189,7 +189,7 @@ test('what no agent can serve is refused with the reason, and not absent', async
   const client = service.client();
   const refused = { status: 400, code: 'unsupported_operation' };
   for (const call of [
-    () => client.responses.compact({ model: 'obedient', input: 'hello' } as never),
+    () => client.responses.compact({ model: 'obedient', input: 'hello' }),
     () => client.responses.inputTokens.count({ model: 'obedient', input: 'hello' }),
     async () => client.chat.completions.list(),
     () => client.chat.completions.retrieve('chatcmpl-1'),
