@@ -138,8 +138,8 @@ const cases: Readonly<Record<string, () => Promise<boolean>>> = {
   },
   'a function is called': async () => {
     const parameters = { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] };
-    const look = { type: 'function', name: 'look', description: 'Looks', parameters };
-    const made = await respond({ input: [message('user', 'call look')], tools: [look] });
+    const camera = { type: 'function', name: 'look', description: 'Looks', parameters };
+    const made = await respond({ input: [message('user', 'call look')], tools: [camera] });
     const call = made.output.find(({ type }) => type === 'function_call');
     return call?.name === 'look' && call.call_id !== undefined;
   },
