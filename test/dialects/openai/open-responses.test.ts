@@ -96,7 +96,7 @@ async function respond(body: object): Promise<ResponseBody> {
 }
 
 const message = (role: string, content: unknown): object => ({ type: 'message', role, content });
-const saidIn = ({ output }: ResponseBody): string =>
+const answerIn = ({ output }: ResponseBody): string =>
   output.flatMap(({ content = [] }) => content.map((part) => part.text)).join('');
 
 /** A picture of one pixel. */
@@ -106,7 +106,7 @@ const picture =
 const cases: Readonly<Record<string, () => Promise<boolean>>> = {
   'a text is answered': async () => {
     const made = await respond({ input: [message('user', 'Say hello.')] });
-    return made.status === 'completed' && saidIn(made) === 'you said Say hello.';
+    return made.status === 'completed' && answerIn(made) === 'you said Say hello.';
   },
   'a stream has events of the specification and ends with the response': async () => {
     const body = await (await post({ input: [message('user', 'Count.')], stream: true })).text();
@@ -134,7 +134,7 @@ const cases: Readonly<Record<string, () => Promise<boolean>>> = {
   },
   'a prompt of the system is taken': async () => {
     const made = await respond({ input: [message('system', 'You are a pirate.'), message('user', 'Ahoy')] });
-    return saidIn(made) === 'you said Ahoy';
+    return answerIn(made) === 'you said Ahoy';
   },
   'a function is called': async () => {
     const parameters = { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] };
@@ -152,13 +152,13 @@ const cases: Readonly<Record<string, () => Promise<boolean>>> = {
     const kept = await fetch(`${service.url()}/openai/v1/responses/${made.id}/input_items`);
     const { data } = (await kept.json()) as { readonly data: readonly { readonly content: readonly object[] }[] };
     return (
-      saidIn(made) === 'you said What is here?' &&
+      answerIn(made) === 'you said What is here?' &&
       data[0]?.content.some((part) => 'image_url' in part && part.image_url === picture) === true
     );
   },
   'a conversation of several turns is taken': async () => {
     const turns = [message('user', 'I am Ada.'), message('assistant', 'Hello Ada.'), message('user', 'Who am I?')];
-    return saidIn(await respond({ input: turns })) === 'you said Who am I?';
+    return answerIn(await respond({ input: turns })) === 'you said Who am I?';
   },
 };
 
