@@ -5,6 +5,8 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 interface ResumingOptions {
   /** In place of the global one. */
   readonly fetch?: Fetch;
+  /** Where a stream goes on; the URL of the request with `/connect` behind it, unless given. */
+  readonly connectUrl?: string;
   /** For how long a connection is tried again that brings nothing, in milliseconds: a minute unless given. */
   readonly retryMs?: number;
   /** A connection that has brought nothing for so long is made again, in milliseconds: a minute unless given. The service sends a comment every 15 seconds. */
@@ -21,6 +23,7 @@ const lastTypes = ['RUN_FINISHED', 'RUN_ERROR'];
  */
 export function resumingFetch({
   fetch: send = fetch,
+  connectUrl,
   retryMs = 60_000,
   silenceMs = 60_000,
 }: ResumingOptions = {}): Fetch {
@@ -33,7 +36,7 @@ export function resumingFetch({
     const again = async (after: string): Promise<Response> => {
       const given = new Headers(init.headers);
       given.set('Last-Event-ID', after);
-      return send(`${url}/connect`, { ...init, headers: given, body: JSON.stringify({ threadId }) });
+      return send(connectUrl ?? `${url}/connect`, { ...init, headers: given, body: JSON.stringify({ threadId }) });
     };
     const events = follow(body, { again, retryMs, silenceMs, signal: init.signal ?? undefined });
     return new Response(toStream(events), { status: first.status, headers });
