@@ -79,6 +79,7 @@ export type RevisionState = (typeof revisionStates)[number];
 const resourceKinds = [
   'schedule',
   'webhook',
+  'push',
   'outbox',
   'delivery',
   'dead_letter',

@@ -48,6 +48,8 @@ export interface SettledEvent {
   readonly targets: readonly DeliveryTarget[];
   /** The JSON text that is sent. */
   readonly body: string;
+  /** The same for the addresses of a task. */
+  readonly pushBody?: string;
 }
 
 export interface DeliveryTarget {
@@ -57,6 +59,14 @@ export interface DeliveryTarget {
   readonly webhookId?: string;
   /** That of the run. */
   readonly own?: WebhookTarget;
+  /** One of a task of A2A. */
+  readonly push?: PushTarget;
+}
+
+/** Where the states of a task are sent: one of the addresses in the object of the kind `push` that has the id of the task. */
+interface PushTarget {
+  readonly taskId: string;
+  readonly configId: string;
 }
 
 /** One event on its way to one address: an object of the kind `delivery`, and of the kind `dead_letter` once it is given up. */

@@ -529,7 +529,13 @@ test('a dead delivery is removed after thirty days', async (t) => {
   await until(async () => (await deliveriesOf(ground.replicas))[0]?.state === 'dead');
   const { threads } = ground.replicas;
   const log = { error: t.fail };
-  const sweep = createDueSweep({ threads, kind: 'dead_letter', handle: createRemoval(threads), handleMs: 10_000, log });
+  const sweep = createDueSweep({
+    threads,
+    kind: 'dead_letter',
+    handle: createRemoval(threads, 'dead_letter'),
+    handleMs: 10_000,
+    log,
+  });
   ground.pass(30 * 24 * hourMs - 60_000);
   await sweep(never);
   t.is((await deliveriesOf(ground.replicas)).length, 1);

@@ -133,6 +133,8 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   mcpSend: ({ thread_id }) => ({
     ...{ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: `threads://${thread_id}` } },
   }),
+  a2aListTasks: ({ thread_id }) => ({ contextId: thread_id }),
+  a2aCreatePush: () => ({ url: 'https://example.com/hook' }),
   echoStart: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
   echoShout: ({ thread_id }) => ({ text: 'hello', in: echoId(thread_id) }),
 };
@@ -265,7 +267,7 @@ function writerOf({ path }: Route): (id: string, name: string) => string {
 }
 
 /** Streams of a thread, which have no end. */
-const endless: ReadonlySet<string> = new Set(['lgJoinThreadStream', 'lgStreamThreadEvents']);
+const endless: ReadonlySet<string> = new Set(['lgJoinThreadStream', 'lgStreamThreadEvents', 'a2aSubscribeToTask']);
 
 /** What comes of a stream at once. */
 async function beginningOf(reply: Response): Promise<string> {
@@ -291,7 +293,7 @@ function bodyOf(row: Row, ids: Ids): object {
 }
 
 /** What paths name that belongs to no owner. */
-const nobodys = { agent: testedAgent, revision: 'v1', version: '1', step: '0', namespace: 'sub' };
+const nobodys = { agent: testedAgent, revision: 'v1', version: '1', step: '0', namespace: 'sub', config: 'none' };
 
 /** Ids of the same form that nobody has. */
 const absentAs = (ids: Ids): Ids =>
@@ -382,6 +384,10 @@ const expectedOf = (row: Row, [, thread]: Kind): number => {
   // It is a WebSocket, and this no request for one.
   if (row.answer === 'socket') return 422;
   if (typeof row.access === 'object' && row.access.resource === 'agents') return 403;
+  if (row.name === 'a2aGetPush') return 404;
+  // A task that has ended is neither cancelled nor followed.
+  if (row.name === 'a2aCancelTask') return 400;
+  if (row.name === 'a2aSubscribeToTask') return thread === threadKinds['that waits for a tool'] ? 200 : 400;
   // An event is taken by its signature, and not by credentials.
   if (row.name === 'receiveEvent') return 401;
   return row.name === 'waitForRun' && thread === threadKinds['whose run failed'] ? 500 : row.status;

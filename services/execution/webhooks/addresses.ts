@@ -1,6 +1,7 @@
 import { undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { ResourceCalls } from '@agent-workflow/protos/threads';
+import { readPushes, type PushConfig } from '@agent-workflow/protos/task-pushes';
 import { readWebhook, type Delivery, type Webhook, type WebhookTarget } from '@agent-workflow/protos/webhooks';
 import type { ListWebhooks } from './owner-webhooks.ts';
 
@@ -8,6 +9,8 @@ import type { ListWebhooks } from './owner-webhooks.ts';
 export interface Address {
   readonly url: string;
   readonly secrets: readonly string[];
+  /** What is sent beside the usual headers, or in place of them. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The address that a registered webhook has now; a text: why nothing is sent there. `now` is in milliseconds since 1970. */
@@ -22,6 +25,18 @@ export const ownAddress = ({ url, secret }: WebhookTarget): Address => ({
   secrets: secret === undefined ? [] : [secret],
 });
 
+/** The address that a caller has given for the states of a task. */
+export const pushAddress = ({ url, token, authentication }: PushConfig): Address => ({
+  url,
+  secrets: [],
+  headers: {
+    'content-type': 'application/a2a+json',
+    'a2a-version': '1.0',
+    ...(token !== undefined && { 'x-a2a-notification-token': token }),
+    ...(authentication && { authorization: `${authentication.scheme} ${authentication.credentials ?? ''}`.trim() }),
+  },
+});
+
 /** Where a delivery goes by what is on record now. `undefined`: its webhook is deleted. A text: why nothing is sent there. */
 export type ReadAddress = (
   of: { readonly owner: string; readonly delivery: Delivery },
@@ -31,8 +46,13 @@ export type ReadAddress = (
 /** Deliveries of one owner that are looked at in the same moment share one read of the owner's webhooks. */
 export const createReadAddress =
   (threads: Pick<ResourceCalls, 'getResource'>, listWebhooks: ListWebhooks): ReadAddress =>
-  async ({ owner, delivery: { own, webhookId } }, { now, call }) => {
+  async ({ owner, delivery: { own, push, webhookId } }, { now, call }) => {
     if (own) return ownAddress(own);
+    if (push) {
+      const found = await undefinedIfNotFound(threads.getResource({ kind: 'push', owner, id: push.taskId }, call));
+      const config = found && readPushes(found.json).configs.find(({ id }) => id === push.configId);
+      return config && pushAddress(config);
+    }
     if (webhookId === undefined) return undefined;
     const listed = (await listWebhooks(owner, anyFresh, call)).find(({ id }) => id === webhookId);
     if (listed) return addressIn(listed, now);

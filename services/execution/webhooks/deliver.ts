@@ -148,11 +148,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   };
 
   /** One request. @returns the reply or why there is none; `undefined` when it ended with this process, which is no failure of the receiver. */
-  const request = async ({ id, delivery }: Kept, { url, secrets }: Address, at: number) => {
+  const request = async ({ id, delivery }: Kept, { url, secrets, headers: more }: Address, at: number) => {
     const { body } = delivery;
     using time = limitTime(attemptMs, closing.signal);
     try {
-      const headers = signedHeaders({ id, at: new Date(at), body, secrets });
+      const headers = { ...signedHeaders({ id, at: new Date(at), body, secrets }), ...more };
       const reply = await poster.post({ url, headers, body, signal: time.signal });
       return { reply, reason: `the reply has the status ${String(reply.status)}` };
     } catch (error) {

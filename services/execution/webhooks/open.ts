@@ -7,6 +7,7 @@ import { createDeliverer, type OnDelivery } from './deliver.ts';
 import { createOutboxHandler } from './outbox.ts';
 import { createListWebhooks } from './owner-webhooks.ts';
 import { createMayReach, type Network } from './reachable.ts';
+import { createReadPushes } from './push-targets.ts';
 import { createRoom } from './room.ts';
 
 interface WebhooksOptions extends ResultParts {
@@ -33,17 +34,19 @@ export function openWebhooks({ hosts, networks = [], ...parts }: WebhooksOptions
   const listWebhooks = createListWebhooks(threads, log);
   const readAddress = createReadAddress(threads, listWebhooks);
   const deliverer = opened.use(createDeliverer({ threads, room, readAddress, log, mayReach, hosts, onDelivery }));
-  const handle = createOutboxHandler({ ...parts, listWebhooks, deliverer });
+  const readPushes = createReadPushes(threads);
+  const handle = createOutboxHandler({ ...parts, listWebhooks, readPushes, deliverer });
   const sweep = { threads, log, handleMs };
   opened.use(openDueSweep({ ...sweep, kind: 'delivery', handle: deliverer.handle, onSwept, isSpread: true }));
   opened.use(openDueSweep({ ...sweep, kind: 'outbox', handle, isSpread: true }));
-  opened.use(openDueSweep({ ...sweep, kind: 'dead_letter', handle: createRemoval(threads), intervalMs: removalMs }));
+  for (const kind of ['dead_letter', 'push'] as const)
+    opened.use(openDueSweep({ ...sweep, kind, handle: createRemoval(threads, kind), intervalMs: removalMs }));
   return opened;
 }
 
-/** Removes a dead letter whose time is over. */
+/** Removes what is kept for a time that is over. */
 export const createRemoval =
-  (threads: Pick<ResourceCalls, 'deleteResource'>): HandleDue =>
+  (threads: Pick<ResourceCalls, 'deleteResource'>, kind: 'dead_letter' | 'push'): HandleDue =>
   async ({ owner, id, version }, { call }) => {
-    await threads.deleteResource({ kind: 'dead_letter', owner, id, version }, call);
+    await threads.deleteResource({ kind, owner, id, version }, call);
   };

@@ -15,12 +15,14 @@ import { resultOf, type ResultParts } from '../events/publish-end.ts';
 import { addressIn, ownAddress, type Address } from './addresses.ts';
 import type { Deliverer, NewDelivery } from './deliver.ts';
 import { bodyOf, eventOf } from './event-body.ts';
+import type { ReadPushes } from './push-targets.ts';
 import type { ListWebhooks } from './owner-webhooks.ts';
 import { createTogether } from './together.ts';
 
 interface OutboxOptions extends ResultParts {
   readonly threads: ResultParts['threads'] & ResourceCalls;
   readonly listWebhooks: ListWebhooks;
+  readonly readPushes: ReadPushes;
   readonly deliverer: Pick<Deliverer, 'begin' | 'keep'>;
 }
 
@@ -52,25 +54,38 @@ interface Settled {
  * delivery on record. The entry of a run that is gone is dropped: its thread was deleted.
  */
 export function createOutboxHandler(options: OutboxOptions): HandleDue {
-  const { threads, listWebhooks, deliverer } = options;
+  const { threads, listWebhooks, readPushes, deliverer } = options;
   const together = createTogether(dropping);
 
-  const targetsOf = async (owner: string, { webhook }: OutboxEntry, event: WebhookEvent, handling: Handling) => {
+  const targetsOf = async ({ webhook }: OutboxEntry, event: WebhookEvent, run: Run, handling: Handling) => {
+    const { owner } = run;
     const { call, now, listedAt } = handling;
     const isWanted = webhook && (webhook.events?.includes(event) ?? true);
     const targets: Target[] = isWanted ? [{ id: newId(), own: webhook, address: ownAddress(webhook) }] : [];
     for (const each of await listWebhooks(owner, listedAt, call))
       if (each.isEnabled && (each.events.length === 0 || each.events.includes(event)))
         targets.push({ id: newId(), webhookId: each.id, address: addressIn(each, now()) });
-    return targets;
+    const pushed = await readPushes(run, listedAt, call);
+    for (const each of pushed?.targets ?? []) targets.push({ id: newId(), ...each });
+    return { targets, pushBody: pushed?.body };
   };
 
-  const settle = async (owner: string, entry: OutboxEntry, run: Run, handling: Handling): Promise<Settled> => {
+  const settle = async (entry: OutboxEntry, run: Run, handling: Handling): Promise<Settled> => {
     const event = eventOf(run);
-    const targets = event ? await targetsOf(owner, entry, event, handling) : [];
-    const body = event && targets.length > 0 ? bodyOf(event, run, await resultOf(options, run)) : '';
+    const { targets, pushBody } = event ? await targetsOf(entry, event, run, handling) : { targets: [] };
+    const body =
+      event && targets.some(({ push }) => push === undefined) ? bodyOf(event, run, await resultOf(options, run)) : '';
     const named = targets.map(({ address: _, ...target }) => target);
-    return { event: { event: event ?? 'run.stopped', at: run.updatedAt, targets: named, body }, targets };
+    return {
+      event: {
+        event: event ?? 'run.stopped',
+        at: run.updatedAt,
+        targets: named,
+        body,
+        ...(pushBody !== undefined && { pushBody }),
+      },
+      targets,
+    };
   };
 
   const drop = async ({ owner, id, version }: Omit<SweptResource, 'kind'>, call: Call): Promise<void> => {
@@ -84,7 +99,7 @@ export function createOutboxHandler(options: OutboxOptions): HandleDue {
   const send = async (found: SweptResource, entry: OutboxEntry, run: Run, handling: Handling): Promise<void> => {
     const { owner, id } = found;
     const { call, now } = handling;
-    const { event: settled, targets } = await settle(owner, entry, run, handling);
+    const { event: settled, targets } = await settle(entry, run, handling);
     if (targets.length === 0) return drop(found, call);
     const written = { ...found, version: found.version + 1 };
     const json = toWebhookJson({ ...entry, settled });
@@ -126,9 +141,13 @@ const dropping = { ms: 100, most: 64 };
 function deliveryOf(
   { owner, id: runId }: SweptResource,
   { threadId }: OutboxEntry,
-  { event, body }: SettledEvent,
+  { event, body, pushBody = body }: SettledEvent,
   { id, ...target }: DeliveryTarget,
   since: number,
 ): NewDelivery {
-  return { owner, id, delivery: { ...target, event, runId, threadId, since, attempts: 0, body } };
+  return {
+    owner,
+    id,
+    delivery: { ...target, event, runId, threadId, since, attempts: 0, body: target.push ? pushBody : body },
+  };
 }

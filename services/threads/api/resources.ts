@@ -29,7 +29,7 @@ export const createResourceCalls = ({
     refuseWrite(request);
     const { version, json, dueAt, isNew, attemptId = randomUUID() } = request;
     const key = keyOf(request);
-    if (key.kind === 'webhook' && version === 1) await webhookOwners.add(key.owner);
+    if (awaitsEnds.has(key.kind) && version === 1) await webhookOwners.add(key.owner);
     const at = now();
     const due = dueAt === undefined ? {} : { dueAt: Math.max(dueAt, at) };
     const written = await store.putResource({ ...key, version, isNew, json, at, attempt: attemptId, ...due });
@@ -68,6 +68,9 @@ export const createResourceCalls = ({
     return { due: items, hasMore, now: until };
   },
 });
+
+/** What the ends of the runs of its owner are sent to. */
+const awaitsEnds: ReadonlySet<ResourceKey['kind']> = new Set(['webhook', 'push']);
 
 /** The key alone, without the other fields of a request. */
 const keyOf = ({ kind, owner, id }: ResourceKey): ResourceKey => ({ kind, owner, id });

@@ -1,13 +1,14 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { textOf, type Block, type Message } from '@agent-workflow/protos/message';
+import type { TaskPart } from '@agent-workflow/protos/task-status';
 import { jsonText } from '../../../http/json.ts';
-import { toPart, toParts, type ShownPart } from '../messages/to-parts.ts';
+import { toPart, toParts } from '../messages/to-parts.ts';
 
 /** A part of an artifact, as it comes. Defaults are left out. */
 export interface ArtifactUpdate {
   readonly artifact: {
     readonly artifactId: string;
-    readonly parts: readonly ShownPart[];
+    readonly parts: readonly TaskPart[];
     readonly metadata?: Readonly<Record<string, unknown>>;
   };
   readonly append?: true;
@@ -77,16 +78,16 @@ export function createArtifactUpdates() {
   };
 }
 
-const isPlain = (part: ShownPart): part is { readonly text: string } =>
+const isPlain = (part: TaskPart): part is { readonly text: string } =>
   part.text !== undefined && Object.keys(part).length === 1;
 
-const textParts = (text: string): readonly ShownPart[] => (text === '' ? [] : [{ text }]);
+const textParts = (text: string): readonly TaskPart[] => (text === '' ? [] : [{ text }]);
 
 /** Long texts in parts, none of which begins in the middle of a character. */
-const split = (parts: readonly ShownPart[]): readonly ShownPart[] =>
+const split = (parts: readonly TaskPart[]): readonly TaskPart[] =>
   parts.flatMap((part) => {
     if (!isPlain(part) || part.text.length <= partLength) return [part];
-    const cuts: ShownPart[] = [];
+    const cuts: TaskPart[] = [];
     for (let start = 0; start < part.text.length;) {
       const end = start + partLength;
       const isHalf = part.text.codePointAt(end - 1) !== part.text.charCodeAt(end - 1);
@@ -99,7 +100,7 @@ const split = (parts: readonly ShownPart[]): readonly ShownPart[] =>
 /** One update for each part: one event must not become too long. */
 const updates = (
   artifactId: string,
-  parts: readonly ShownPart[],
+  parts: readonly TaskPart[],
   { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
 ): readonly ArtifactUpdate[] =>
   parts.map((part, index) => ({

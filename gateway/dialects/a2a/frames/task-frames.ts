@@ -1,12 +1,18 @@
 import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
+import {
+  agentMessage,
+  questionParts,
+  taskStates,
+  type TaskIds,
+  type TaskPart,
+  type TaskQuestion,
+  type TaskState,
+} from '@agent-workflow/protos/task-status';
 import { jsonText } from '../../../http/json.ts';
-import type { Question } from '../out/questions.ts';
-import { questionParts } from '../out/questions.ts';
-import { agentMessage, stateArtifact, states, type Task, type TaskIds, type TaskState } from '../out/task.ts';
+import { stateArtifact, type Task } from '../out/task.ts';
 import { shownState } from '../out/shown-state.ts';
-import type { ShownPart } from '../messages/to-parts.ts';
 import { createArtifactUpdates, type ArtifactUpdate } from './artifact-updates.ts';
 
 /** What stands in one event of a stream: `StreamResponse` of A2A. */
@@ -16,13 +22,13 @@ export type StreamResponse =
 interface Options {
   readonly ids: TaskIds;
   readonly runId: string;
-  /** The task as the stream begins with it. */
-  readonly begin: () => Promise<Task>;
+  /** The task as the stream begins with it; absent: the stream has begun. */
+  readonly begin?: (() => Promise<Task>) | undefined;
 }
 
 interface EndData {
   readonly state?: Readonly<Record<string, unknown>>;
-  readonly meta?: { readonly status?: EndStatus; readonly interrupts?: readonly Question[] };
+  readonly meta?: { readonly status?: EndStatus; readonly interrupts?: readonly TaskQuestion[] };
 }
 
 /** Makes the events of a task from those of one of its runs, from the first. */
@@ -34,7 +40,7 @@ export function createTaskFrames({ ids, runId, begin }: Options) {
   const toStatus = (
     at: number,
     state: TaskState,
-    message?: readonly [id: string, parts: readonly ShownPart[]],
+    message?: readonly [id: string, parts: readonly TaskPart[]],
   ): StreamResponse => ({
     statusUpdate: {
       ...ids,
@@ -65,13 +71,13 @@ export function createTaskFrames({ ids, runId, begin }: Options) {
     const isSilent = artifacts.count() === 0 && status === 'completed';
     const given = isSilent ? [{ artifact: stateArtifact(runId, shownState(state)), lastChunk: true as const }] : [];
     const question = status === 'interrupted' ? ([`${runId}:question`, questionParts(interrupts)] as const) : undefined;
-    return [...[...left, ...given].map(toArtifact), toStatus(event.at, states[status], question)];
+    return [...[...left, ...given].map(toArtifact), toStatus(event.at, taskStates[status], question)];
   };
 
   return async (event: RunEvent): Promise<readonly StreamResponse[]> => {
     switch (event.kind) {
       case 'metadata':
-        return [{ task: await begin() }];
+        return begin ? [{ task: await begin() }] : [];
       case 'on_chain_start':
         return [toStatus(event.at, 'TASK_STATE_WORKING')];
       case 'on_chain_stream':

@@ -1,12 +1,27 @@
 import type { Rpc, RpcCall } from '../../../http/dialect.ts';
 import { a2aError } from '../replies/reasons.ts';
 
-/** The rows that the methods of JSON-RPC call, and the name by which their params name the task. */
-const methods: Readonly<Record<string, { readonly row: string; readonly task?: string }>> = {
+/** The rows that the methods of JSON-RPC call. */
+const methods: Readonly<Record<string, Method>> = {
   SendMessage: { row: 'a2aSendMessage' },
   SendStreamingMessage: { row: 'a2aStreamMessage' },
   GetTask: { row: 'a2aGetTask', task: 'id' },
+  ListTasks: { row: 'a2aListTasks' },
+  CancelTask: { row: 'a2aCancelTask', task: 'id' },
+  SubscribeToTask: { row: 'a2aSubscribeToTask', task: 'id' },
+  CreateTaskPushNotificationConfig: { row: 'a2aCreatePush', task: 'taskId' },
+  GetTaskPushNotificationConfig: { row: 'a2aGetPush', task: 'taskId', config: 'id' },
+  ListTaskPushNotificationConfigs: { row: 'a2aListPushes', task: 'taskId' },
+  DeleteTaskPushNotificationConfig: { row: 'a2aDeletePush', task: 'taskId', config: 'id' },
+  GetExtendedAgentCard: { row: 'a2aExtendedCard' },
 };
+
+/** A row, and the names of the params that stand in its path. */
+interface Method {
+  readonly row: string;
+  readonly task?: string;
+  readonly config?: string;
+}
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -23,9 +38,17 @@ export const readCall: Rpc['read'] = (body, inPath): RpcCall => {
   if (!isObject(params)) throw a2aError('INVALID_PARAMS', 'params must be an object');
   const called = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (!called) throw a2aError('METHOD_NOT_FOUND', `there is no method "${method.slice(0, 64)}"`);
-  if (called.task === undefined) return { row: called.row, params: inPath, input: { ...params } };
-  const { [called.task]: taskId, ...input } = params;
-  if (typeof taskId !== 'string' || taskId === '')
-    throw a2aError('INVALID_PARAMS', `params.${called.task} must be the id of a task`);
-  return { row: called.row, params: { ...inPath, run_id: taskId }, input };
+  const { row, task, config } = called;
+  const inParams = {
+    ...(task !== undefined && { run_id: textIn(params, task) }),
+    ...(config !== undefined && { config: textIn(params, config) }),
+  };
+  const input = Object.entries(params).filter(([name]) => name !== task && name !== config);
+  return { row, params: { ...inPath, ...inParams }, input: Object.fromEntries(input) };
 };
+
+function textIn(params: Fields, name: string): string {
+  const text = params[name];
+  if (typeof text !== 'string' || text === '') throw a2aError('INVALID_PARAMS', `params.${name} must be a text`);
+  return text;
+}

@@ -1,9 +1,9 @@
 import { idFault } from '@agent-workflow/protos/message';
 import { isOpen } from '@agent-workflow/protos/lists';
+import { questionsIn } from '@agent-workflow/protos/task-status';
 import type { Run } from '@agent-workflow/protos/threads';
 import { invalidAt } from '../../../http/fields.ts';
 import { toAnswer } from '../messages/from-parts.ts';
-import { questionsIn } from '../out/questions.ts';
 import { a2aError } from '../replies/reasons.ts';
 import type { A2aMessage } from '../schemas/messages.ts';
 

@@ -1,19 +1,9 @@
 import type { Block, Message } from '@agent-workflow/protos/message';
+import type { TaskPart } from '@agent-workflow/protos/task-status';
 import { dataType } from './from-parts.ts';
 
-/** A part as clients read it. */
-export interface ShownPart {
-  readonly text?: string;
-  readonly raw?: string;
-  readonly url?: string;
-  readonly data?: unknown;
-  readonly filename?: string;
-  readonly mediaType?: string;
-  readonly metadata?: Readonly<Record<string, unknown>>;
-}
-
 /** What a message says to its reader: without calls, their results, and what a model thought. */
-export const toParts = ({ content }: Pick<Message, 'content'>): readonly ShownPart[] => content.flatMap(toPart);
+export const toParts = ({ content }: Pick<Message, 'content'>): readonly TaskPart[] => content.flatMap(toPart);
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -22,7 +12,7 @@ const textIn = (block: Readonly<Record<string, unknown>>, names: readonly string
   names.map((name) => block[name]).find((value) => typeof value === 'string');
 
 /** A block as a part; none for what is of no use to another agent. */
-export function toPart(block: Block): readonly ShownPart[] {
+export function toPart(block: Block): readonly TaskPart[] {
   const { type, text, data, metadata } = block;
   const mediaType = textIn(block, ['media_type', 'mediaType', 'mime_type', 'mimeType']);
   const filename = textIn(block, ['filename', 'name']);

@@ -1,28 +1,24 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
-import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/endpoint.ts';
+import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
 import { invalidAt } from '../../../http/fields.ts';
 import { messageKeyed } from '../../../idempotency/index.ts';
-import { framed } from '../../common/framed.ts';
 import { endOfRun, type AwaitedRun } from '../../common/run-end.ts';
 import type { RunOrder } from '../../common/run-order.ts';
 import { endpoint, type Services } from '../../common/services.ts';
 import { startRun } from '../../common/start-run.ts';
-import { encodeResponses } from '../frames/framing.ts';
-import { createTaskFrames, type StreamResponse } from '../frames/task-frames.ts';
 import { toKept } from '../in/kept-message.ts';
 import { answersOf, contextOf } from '../in/place.ts';
 import { toBlocks } from '../messages/from-parts.ts';
 import { AgentParams } from '../schemas/common.ts';
 import { SendMessage } from '../schemas/messages.ts';
 import { requireAgent } from './agent.ts';
+import { inResponses, streamMs } from './followed.ts';
+import { changePushes, toConfig, withConfig } from './pushes.ts';
 import { readTask, runsOfTask } from './read-task.ts';
 
 type Request = EndpointRequest<{ readonly agent: string }, SendMessage>;
-
-/** The longest stream, one day, in milliseconds. */
-const streamMs = 24 * 60 * 60 * 1000;
 
 /** Most runs of a short graph end within this time, in milliseconds, and take one call less. */
 const awaitEndMs = 200;
@@ -70,7 +66,7 @@ const streamMessage = endpoint({
     return {
       follow: { owner, runId, after: 0, justStarted },
       call: call(streamMs),
-      extras: inResponses({ owner, runId, taskId, agent: params.agent, rpc }, services),
+      extras: inResponses({ owner, runId, taskId, agent: params.agent, rpc, isFirst: true }, services),
     };
   },
 });
@@ -95,6 +91,7 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   const known = before?.find((run) => run.runId === runId);
   if (known) return { runId, taskId, threadId: known.threadId, justStarted: false };
   const input = toOrder(request, before);
+  await addPush(request, taskId, services);
   const { status, threadId, end } = await startRun(
     { ...request, input },
     { granularity: 'full', terms: { keptRequest: toKept(message) }, awaitEndMs: awaitMs },
@@ -103,6 +100,15 @@ async function begin(given: Request, services: Services, awaitMs?: number): Prom
   given.releaseInput();
   await given.markAccepted();
   return { runId, taskId, threadId, justStarted: isOpen(status), ...(end && { end }) };
+}
+
+/** Adds the address that a message gives for the states of its task. */
+async function addPush(request: Request, taskId: string, services: Services): Promise<void> {
+  const given = request.input.configuration?.taskPushNotificationConfig;
+  if (!given) return;
+  const loc = ['body', 'configuration', 'taskPushNotificationConfig'];
+  const config = await toConfig(request, given, loc, services);
+  await changePushes(request, taskId, withConfig(config, loc), services);
 }
 
 /** The run that a message asks for: the next of its task, or the first of one. @throws Invalid, UnsupportedOperation */
@@ -135,41 +141,5 @@ function toOrder({ input, params }: Request, before: readonly Run[] | undefined)
     },
   };
 }
-
-interface Following extends Pick<Request, 'owner' | 'rpc'> {
-  readonly runId: string;
-  readonly taskId: string;
-  readonly agent: string;
-}
-
-/** The events of the task in place of those of its run. Streams of one `name` have the same bytes. */
-const inResponses = ({ owner, runId, taskId, agent, rpc }: Following, services: Services): StreamExtras =>
-  framed<StreamResponse>({
-    name: `a2a ${JSON.stringify(rpc?.id)}`,
-    begin: ({ threadId: contextId }, call) =>
-      createTaskFrames({
-        ids: { taskId, contextId },
-        runId,
-        begin: async () => {
-          const request = { owner, call: () => call };
-          const runs = await runsOfTask(request, { taskId, agent }, services);
-          return readTask(request, upTo(runs, runId), { withArtifacts: false }, services);
-        },
-      }),
-    encode: (responses, { seq }, skipped) => encodeResponses(responses, { runId, seq, skipped, rpc }),
-  });
-
-/** The runs of a task until the one that is followed, which has just begun. */
-function upTo([first, ...others]: readonly [Run, ...Run[]], runId: string): readonly [Run, ...Run[]] {
-  const runs = [first, ...others];
-  const last = runs.findIndex((run) => run.runId === runId);
-  const begun = runs
-    .slice(0, last + 1)
-    .map((run) => (run.runId === runId ? { ...withoutEnd(run), status: 'queued' as const } : run));
-  const [one = first, ...rest] = begun;
-  return [one, ...rest];
-}
-
-const withoutEnd = ({ end: _, ...run }: Run): Run => ({ ...run, updatedAt: run.createdAt });
 
 export const messageRows = [sendMessage, streamMessage];

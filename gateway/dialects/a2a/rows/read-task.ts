@@ -1,6 +1,7 @@
 import { isServiceError, undefinedIfNotFound } from '@agent-workflow/kit/errors';
 import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { Message } from '@agent-workflow/protos/message';
+import { questionsIn } from '@agent-workflow/protos/task-status';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest } from '../../../http/endpoint.ts';
 import { jsonText } from '../../../http/json.ts';
@@ -20,12 +21,15 @@ interface TaskKey {
   readonly agent: string;
 }
 
+/** The runs of a task, in order. */
+export type TaskRuns = readonly [Run, ...Run[]];
+
 /** The runs of a task, at least one. @throws TaskNotFound, also for a run that another one was before */
 export async function runsOfTask(
   { owner, call }: Reading,
   { taskId, agent }: TaskKey,
   { threads }: Pick<Services, 'threads'>,
-): Promise<readonly [Run, ...Run[]]> {
+): Promise<TaskRuns> {
   const runs: Run[] = [];
   try {
     for await (const run of runChain({ owner, runId: taskId, call }, threads)) {
@@ -36,23 +40,39 @@ export async function runsOfTask(
   } catch (error) {
     throw isServiceError(error, 'NotFound') ? noTask(taskId) : error;
   }
-  const [first, ...others] = runs;
-  if (first?.agent !== agent || (await isAnswer(first, { owner, call }, threads))) throw noTask(taskId);
+  const last = runs.pop();
+  const [first, ...others] = last ? [...runs, await withoutLostQuestion(last, { owner, call }, threads)] : [];
+  if (first?.agent !== agent || (await runBefore(first, { owner, call }, threads))) throw noTask(taskId);
   return [first, ...others];
 }
 
 const noTask = (taskId: string) =>
   a2aError('TASK_NOT_FOUND', `there is no task "${taskId.slice(0, 256)}" of this agent`);
 
-/** Whether a run answers another, and is a part of the task of that one. */
-async function isAnswer(
+/** The run that a run answers, and whose task it is a part of; `undefined` for one that answers none. */
+export async function runBefore(
   { runId, resumes }: Run,
   { owner, call }: Reading,
   threads: Pick<Services['threads'], 'getRun'>,
-): Promise<boolean> {
-  if (resumes === undefined) return false;
+): Promise<Run | undefined> {
+  if (resumes === undefined) return undefined;
   const asked = await undefinedIfNotFound(threads.getRun({ owner, runId: resumes }, call()));
-  return asked?.resumedBy === runId;
+  return asked?.resumedBy === runId ? asked : undefined;
+}
+
+/** A run whose question its thread does not wait with any more, because it was cancelled or another run took its place, counts as stopped. */
+export async function withoutLostQuestion(
+  run: Run,
+  { owner, call }: Reading,
+  threads: Pick<Services['threads'], 'getThread'>,
+): Promise<Run> {
+  const { status, threadId, runId, end } = run;
+  if (status !== 'interrupted') return run;
+  const thread = await undefinedIfNotFound(threads.getThread({ owner, threadId }, call()));
+  const waitsFor = questionsIn(end?.interruptsJson).length > 0 ? 'answer' : 'tool_results';
+  if (!thread || (thread.waitsFor === waitsFor && thread.runId === runId)) return run;
+  const { end: _, ...rest } = run;
+  return { ...rest, status: 'stopped', updatedAt: thread.updatedAt };
 }
 
 /** A task may be asked and answered so often. */
@@ -60,24 +80,35 @@ const mostTurns = 1000;
 
 interface Shown {
   readonly historyLength?: number | undefined;
-  /** Absent: yes. */
-  readonly withArtifacts?: boolean;
+  /** Of which runs artifacts are shown: of those before the last one, or of all, unless it says otherwise. */
+  readonly output?: 'all' | 'before' | 'none';
 }
 
 /** A task as it stands. */
 export async function readTask(
   request: Reading,
-  runs: readonly [Run, ...Run[]],
-  { historyLength, withArtifacts = true }: Shown,
+  runs: TaskRuns,
+  { historyLength, output = 'all' }: Shown,
   services: Calls,
 ): Promise<Task> {
   const [first] = runs;
   const known = historyLength === 0 ? runs : await withRequests(request, runs, services);
-  const read = withArtifacts ? await Promise.all(known.map((each) => withOutput(request, each, services))) : known;
-  return toTask({ taskId: first.runId, contextId: first.threadId, runs: read.map(asTaskRun), historyLength });
+  const shown = output === 'all' ? known.length : output === 'before' ? known.length - 1 : 0;
+  const read: TaskRun[] = [];
+  for (let start = 0; start < known.length; start += outputsAtOnce) {
+    const some = known.slice(start, start + outputsAtOnce);
+    const outputs = some.map(async (each, index) =>
+      start + index < shown ? withOutput(request, each, services) : asTaskRun(each),
+    );
+    read.push(...(await Promise.all(outputs)));
+  }
+  return toTask({ taskId: first.runId, contextId: first.threadId, runs: read, historyLength });
 }
 
 const asTaskRun = (each: Run | TaskRun): TaskRun => ('run' in each ? each : { run: each });
+
+/** Runs whose messages are read at the same time. */
+const outputsAtOnce = 8;
 
 /** Requests that are read at a time. */
 const atOnce = 100;

@@ -2,6 +2,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { Static } from 'typebox';
 import { Type } from '../../common/builders.ts';
 import { HistoryLength, Id, JsonObject } from './common.ts';
+import { CreatePush } from './pushes.ts';
 
 /** One part of a message. It has one of `text`, `raw`, `url` and `data`, which is checked where it becomes a block. */
 export const Part = Type.Object({
@@ -34,7 +35,7 @@ export const SendMessage = Type.Object({
   configuration: Type.Optional(
     Type.Object({
       acceptedOutputModes: Type.Optional(Type.Array(Type.String({ maxLength: 256 }), { maxItems: 64 })),
-      taskPushNotificationConfig: Type.Optional(JsonObject),
+      taskPushNotificationConfig: Type.Optional(CreatePush),
       historyLength: Type.Optional(HistoryLength),
       returnImmediately: Type.Optional(Type.Boolean()),
     }),

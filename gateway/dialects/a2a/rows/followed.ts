@@ -1,0 +1,50 @@
+import type { Run } from '@agent-workflow/protos/threads';
+import type { EndpointRequest, StreamExtras } from '../../../http/endpoint.ts';
+import { framed } from '../../common/framed.ts';
+import type { Services } from '../../common/services.ts';
+import { encodeResponses } from '../frames/framing.ts';
+import { createTaskFrames, type StreamResponse } from '../frames/task-frames.ts';
+import { readTask, runsOfTask, type TaskRuns } from './read-task.ts';
+
+/** The longest stream, one day, in milliseconds. */
+export const streamMs = 24 * 60 * 60 * 1000;
+
+interface Following extends Pick<EndpointRequest, 'owner' | 'rpc'> {
+  readonly runId: string;
+  readonly taskId: string;
+  readonly agent: string;
+  /** Whether the stream begins with this run of the task. */
+  readonly isFirst: boolean;
+}
+
+/** The events of the task in place of those of its run. Streams of one `name` have the same bytes. */
+export const inResponses = (
+  { owner, runId, taskId, agent, rpc, isFirst }: Following,
+  services: Services,
+): StreamExtras =>
+  framed<StreamResponse>({
+    name: `a2a ${String(isFirst)} ${JSON.stringify(rpc?.id)}`,
+    begin: ({ threadId: contextId }, call) =>
+      createTaskFrames({
+        ids: { taskId, contextId },
+        runId,
+        ...(isFirst && {
+          begin: async () => {
+            const request = { owner, call: () => call };
+            const runs = await runsOfTask(request, { taskId, agent }, services);
+            return readTask(request, upTo(runs, runId), { output: 'before' }, services);
+          },
+        }),
+      }),
+    encode: (responses, { seq }, skipped) => encodeResponses(responses, { runId, seq, skipped, rpc }),
+  });
+
+/** The runs of a task until the one that is followed, as it was when it was accepted. */
+function upTo([first, ...others]: TaskRuns, runId: string): TaskRuns {
+  const runs = [first, ...others];
+  const last = runs.findIndex((run) => run.runId === runId);
+  const [one = first, ...rest] = runs.slice(0, last + 1).map((run) => (run.runId === runId ? accepted(run) : run));
+  return [one, ...rest];
+}
+
+const accepted = ({ end: _, ...run }: Run): Run => ({ ...run, status: 'queued', updatedAt: run.createdAt });
