@@ -95,6 +95,10 @@ export interface Dialect<Row = unknown> {
   readonly cors?: { readonly allow: readonly string[]; readonly expose: readonly string[] };
   /** Absent: its rows have their own paths alone. */
   readonly rpc?: Rpc;
+  /** Pages of other origins that are not listed are refused, with credentials too. */
+  readonly refusesForeignPages?: true;
+  /** Where a caller without credentials reads how to get some, below the origin of the gateway. */
+  readonly resourceMetadata?: string;
   /** Media types of bodies beside `application/json`. */
   readonly bodyTypes?: readonly string[];
   /** What a header of every request must say; `name` is that of the row. @throws what the request is refused with */

@@ -16,8 +16,10 @@ interface OfferedTool extends Named {
   readonly outputSchema?: JsonSchema;
   readonly annotations?: Readonly<Record<string, unknown>>;
   readonly needs?: readonly McpNeed[];
-  /** Whether a call that takes longer becomes a task, for clients that know tasks. */
-  readonly task?: boolean;
+  /** Whether a call that takes longer becomes a task, for clients that know tasks. `required`: other clients cannot call it. */
+  readonly task?: boolean | 'required';
+  /** What it asks at once is asked by the call itself: there is no task before the answer. */
+  readonly asksFirst?: boolean;
 }
 
 /** A resource at an address, or with `uriTemplate` many of them. */

@@ -7,10 +7,10 @@ import type { Services } from '../../common/services.ts';
 import type { Client } from '../wire/client.ts';
 import type { Fields } from '../wire/fields.ts';
 import { errorBody, missingCapability } from '../wire/rpc-error.ts';
-import { toReply } from '../wire/reply.ts';
+import { cached, toReply } from '../wire/reply.ts';
 import type { KeptCall } from './kept-call.ts';
 import { createNotifications } from './notifications.ts';
-import { answersIn, shownRequests, toInputRequests, undeclared, type Question } from './questions.ts';
+import { answersIn, inputRequired, shownRequests, toInputRequests, undeclared, type Question } from './questions.ts';
 import { runEndOf } from './run-end.ts';
 import { answerCall, type Starting } from './start-call.ts';
 import { toOutcome, toolError } from './outcome.ts';
@@ -123,8 +123,7 @@ function createMessages(
     const missing = undeclared(requests, client);
     if (client.isModern) {
       if (missing.length > 0) return [toReply(id, { error: errorBody(missingCapability(needed(missing))) })];
-      const result = { resultType: 'input_required', inputRequests: shownRequests(requests), requestState: runId };
-      return [toReply(id, { result })];
+      return [toReply(id, { result: inputRequired(requests, runId) })];
     }
     if (missing.length > 0) return [toReply(id, { result: toolError(unasked(requests)) })];
     const [first] = requests;
@@ -139,7 +138,8 @@ function createMessages(
     const end = runEndOf(event);
     if (end.kind === 'asks') return Promise.resolve(question(end.questions));
     const outcome = toOutcome(end, { asked: call.asked, runId, threadId });
-    return Promise.resolve([toReply(id, outcome, client)]);
+    const isRead = call.asked.method === 'resources/read' && 'result' in outcome;
+    return Promise.resolve([toReply(id, isRead ? { result: cached(outcome.result, client) } : outcome, client)]);
   };
 }
 

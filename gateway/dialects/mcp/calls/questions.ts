@@ -116,6 +116,11 @@ export const shownRequests = (requests: ReadonlyMap<Question, InputRequest>): Fi
     ]),
   );
 
+/** What a client without a handshake gets that is asked. It sends its call again with `state`, and the replies. */
+export const inputRequired = (requests: ReadonlyMap<Question, InputRequest>, state: string): Fields => ({
+  ...{ resultType: 'input_required', inputRequests: shownRequests(requests), requestState: state },
+});
+
 /** What these questions need and the client has not declared. */
 export const undeclared = (
   requests: ReadonlyMap<Question, InputRequest>,

@@ -1,17 +1,20 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
+import type { StartReply } from '@agent-workflow/protos/execution';
 import { isOpen } from '@agent-workflow/protos/lists';
+import type { Run } from '@agent-workflow/protos/threads';
 import type { ThreadStream } from '../../../http/endpoint.ts';
 import { idMaker } from '../../../idempotency/index.ts';
 import type { Services } from '../../common/services.ts';
-import { askedOfTool, type Asked } from '../calls/asked.ts';
+import { askedOfTool, digestOf, type Asked } from '../calls/asked.ts';
 import { followCall } from '../calls/follow-call.ts';
 import { keptCall, keptOf } from '../calls/kept-call.ts';
 import { toolError, toOutcome } from '../calls/outcome.ts';
 import { runEndOf } from '../calls/run-end.ts';
-import { startCall, type Starting } from '../calls/start-call.ts';
+import { answersIn, inputRequired, toInputRequests, type Question } from '../calls/questions.ts';
+import { answerCall, startCall, type Starting } from '../calls/start-call.ts';
 import { offersOf } from '../offers/offers.ts';
+import { checkArgumentHeaders, tasksExtension } from '../wire/client.ts';
 import { fieldsOf, isObject, textIn, type Fields } from '../wire/fields.ts';
-import { digestOf } from '../calls/asked.ts';
 import { invalidParams, missingCapability } from '../wire/rpc-error.ts';
 import { listOffered } from './lists.ts';
 import { authorize, invoking, type McpRequest, type Method } from './method.ts';
@@ -33,30 +36,53 @@ export const callTool: Method = async (given, services) => {
   if (params['arguments'] !== undefined && !isObject(params['arguments']))
     throw invalidParams('arguments must be an object');
   const asked = askedOfTool(tool, fieldsOf(params['arguments']));
+  if (client.isModern) checkArgumentHeaders(request, fieldsOf(tool.shown['inputSchema']), asked.arguments);
   const missing = tool.needs.filter((need) => !client.can.has(need));
   if (missing.length > 0) {
     const needed = Object.fromEntries(missing.map((need) => [need, {}]));
     if (client.isModern) throw missingCapability(needed);
     return toolError(`this tool needs a client with ${missing.join(', ')}`);
   }
-  if (!client.knowsTasks || !tool.mayBeTask) return runCall(asked, given, services);
-  return callAsTask(asked, given, services);
+  if (tool.task === 'required' && !client.knowsTasks) {
+    if (client.isModern) throw missingCapability({ extensions: { [tasksExtension]: {} } });
+    return toolError('this tool needs a client that knows tasks');
+  }
+  if (!client.knowsTasks || tool.task === false) return runCall(asked, given, services);
+  return callAsTask(asked, given, { asksFirst: tool.asksFirst }, services);
 };
 
 /** A call whose client knows tasks: its result where it is there soon, else the task. */
-async function callAsTask(asked: Asked, given: McpRequest, services: Services): Promise<Fields> {
-  const { client } = given;
-  const request = await startingOf(asked, given, services);
-  const started = await startCall(asked, client, { request, awaitEndMs: taskAfterMs }, services);
+async function callAsTask(
+  asked: Asked,
+  given: McpRequest,
+  { asksFirst }: { readonly asksFirst: boolean },
+  services: Services,
+): Promise<Fields> {
+  const { client, params } = given;
+  const { owner, call } = given.request;
+  const starting = { request: await startingOf(asked, given, services), awaitEndMs: taskAfterMs };
+  const state = params['requestState'];
+  let started: Pick<StartReply, 'runId' | 'threadId' | 'end'>;
+  if (state === undefined) started = await startCall(asked, client, starting, services);
+  else {
+    const run = await askingRun(asked, textIn(state) ?? '', given, services);
+    const requests = toInputRequests(run.end ? (JSON.parse(run.end.interruptsJson ?? '[]') as Question[]) : []);
+    const answers = answersIn(requests, fieldsOf(params['inputResponses']));
+    const isAnswered = Object.keys(answers).length > 0;
+    if (requests.size > 0 && !isAnswered) return inputRequired(requests, run.runId);
+    started = isAnswered
+      ? await answerCall(run, answers, keptOf(asked, client), starting, services)
+      : { runId: run.runId, threadId: run.threadId };
+  }
   given.request.releaseInput();
   await given.request.markAccepted();
   const { runId, threadId, end } = started;
-  if (end) {
-    const read = runEndOf(end);
-    const outcome = read.kind === 'asks' ? undefined : toOutcome(read, { asked, runId, threadId });
-    if (outcome && 'result' in outcome) return outcome.result;
+  const read = end && runEndOf(end);
+  if (read?.kind === 'asks' && asksFirst) return inputRequired(toInputRequests(read.questions), runId);
+  if (read && read.kind !== 'asks') {
+    const outcome = toOutcome(read, { asked, runId, threadId });
+    if ('result' in outcome) return outcome.result;
   }
-  const { owner, call } = given.request;
   return { resultType: 'task', ...(await toTask({ owner, taskId: runId, call }, services)).task };
 }
 
@@ -74,7 +100,7 @@ export async function runCall(asked: Asked, given: McpRequest, services: Service
     replies: fieldsOf(params['inputResponses']),
   };
   if (client.isModern && state !== undefined) {
-    const runId = await askingRun(asked, textIn(state) ?? '', given, services);
+    const { runId } = await askingRun(asked, textIn(state) ?? '', given, services);
     given.request.releaseInput();
     return followCall(following, { runId, after: 0, justStarted: false }, services);
   }
@@ -84,21 +110,23 @@ export async function runCall(asked: Asked, given: McpRequest, services: Service
   return followCall(following, { runId, after: 0, justStarted: isOpen(status) }, services);
 }
 
-/** The run that has asked. The record says for which call it was: a state that is another's, or that of another call, is refused. @throws RpcError */
+/**
+ * The run that has asked, or the one that has its answers already. The record says for which call it was: a state that is another's, or that of another
+ * call, is refused. @throws RpcError
+ */
 async function askingRun(
   asked: Asked,
   runId: string,
   { request: { owner, call } }: McpRequest,
   { threads }: Pick<Services, 'threads'>,
-): Promise<string> {
+): Promise<Run> {
   const refused = () => invalidParams('requestState is none that this call was given');
   const run = await threads.getRun({ owner, runId }, call()).catch((error: unknown) => {
     throw isServiceError(error, 'NotFound') || isServiceError(error, 'Invalid') ? refused() : error;
   });
   const kept = await keptCall(run, threads, call());
   if (run.agent !== asked.agent || kept.digest !== digestOf(asked)) throw refused();
-  // The same answers were sent before: the call goes on with what came of them.
-  return run.resumedBy ?? runId;
+  return run.resumedBy === undefined ? run : threads.getRun({ owner, runId: run.resumedBy }, call());
 }
 
 /** The request for a run, with the agent for which it was allowed. */

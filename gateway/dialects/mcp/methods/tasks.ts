@@ -24,6 +24,9 @@ export const getTask: Method = async (given, services) => {
   return detailedTask(known, given.request, services);
 };
 
+/** So long the reply to some of several answers waits for the run that asks for the others, in milliseconds. */
+const partialMs = 1000;
+
 /** Answers what a task asks. What is left open is asked still. */
 export const updateTask: Method = async (given, services) => {
   const { request, params } = given;
@@ -39,7 +42,10 @@ export const updateTask: Method = async (given, services) => {
   if (misfits) throw invalidParams(`the response to "${misfits.key}" is not what was asked for`);
   if (Object.keys(answers).length === 0) return {};
   if (!call.isWhole) throw invalidParams('the arguments of this call were too large for an answer');
-  await answerCall(last, answers, call, { request: { ...request, agent } }, services);
+  // What is left open is asked by the run of the answer: the client reads the rest of its questions at once.
+  const isPartial = Object.keys(answers).length < requests.size;
+  const starting = { request: { ...request, agent }, ...(isPartial && { awaitEndMs: partialMs }) };
+  await answerCall(last, answers, call, starting, services);
   return {};
 };
 

@@ -14,8 +14,10 @@ export interface OfferedTool extends Offered {
   readonly isAgent: boolean;
   /** What its client must have declared. */
   readonly needs: readonly Askable[];
-  /** Whether a call that takes longer may become a task. */
-  readonly mayBeTask: boolean;
+  /** Whether a call that takes longer becomes a task; `required`: other clients than those that know tasks cannot call it. */
+  readonly task: boolean | 'required';
+  /** Whether what it asks at once is asked before there is a task. */
+  readonly asksFirst: boolean;
 }
 
 export interface OfferedPrompt extends Offered {

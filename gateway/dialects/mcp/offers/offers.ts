@@ -69,12 +69,19 @@ async function readOffer(execution: Execution, { name, description }: Agent, cal
 /** Definitions of other teams may hold anything: what is no object is left out. */
 const list = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
-function toTool(agent: string, { needs, task, ...shown }: Fields): readonly OfferedTool[] {
+function toTool(agent: string, { needs, task, asksFirst, ...shown }: Fields): readonly OfferedTool[] {
   const name = textIn(shown['name']);
   if (name === undefined || !isObject(shown['inputSchema'])) return [];
   return [
     {
-      ...{ agent, name, shown, isAgent: false, mayBeTask: task === true },
+      ...{
+        agent,
+        name,
+        shown,
+        isAgent: false,
+        asksFirst: asksFirst === true,
+        task: task === 'required' ? task : task === true,
+      },
       needs: Array.isArray(needs) ? askable.filter((each) => needs.includes(each)) : [],
     },
   ];

@@ -119,10 +119,23 @@ const nameHeaders: Readonly<Record<string, string>> = {
   'tasks/cancel': 'taskId',
 };
 
-/** A value that no header can hold stands in it as Base64. */
+/** The arguments of a tool that its schema wants in headers, too, say there what they say in the body. @throws RpcError */
+export function checkArgumentHeaders({ header }: Sent, inputSchema: Fields, given: Fields): void {
+  for (const [name, property] of Object.entries(fieldsOf(inputSchema['properties']))) {
+    const headerName = textIn(fieldsOf(property)['x-mcp-header']);
+    if (headerName === undefined || !Object.hasOwn(given, name)) continue;
+    const value = given[name];
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    if (decoded(header(`mcp-param-${headerName.toLowerCase()}`)) !== text) throw mismatch(`Mcp-Param-${headerName}`);
+  }
+}
+
+/** A value that no header can hold stands in it as Base64; `undefined` for what is none. */
 function decoded(value: string | undefined): string | undefined {
   if (value === undefined || !value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
-  return Buffer.from(value.slice('=?base64?'.length, -'?='.length), 'base64').toString('utf8');
+  const base64 = value.slice('=?base64?'.length, -'?='.length);
+  const bytes = Buffer.from(base64, 'base64');
+  return bytes.toString('base64') === base64 ? bytes.toString('utf8') : undefined;
 }
 
 const mismatch = (name: string): RpcError =>
