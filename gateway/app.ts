@@ -30,7 +30,7 @@ import {
 } from './limits/index.ts';
 import { createAdmission } from './middleware/admission.ts';
 import { authentication } from './middleware/authenticate.ts';
-import { cors, knownHosts, refuseCrossSite, refuseForeignSockets } from './middleware/browsers.ts';
+import { cors, knownHosts, refuseCrossSite, refuseForeignPages, refuseForeignSockets } from './middleware/browsers.ts';
 import { endpointSteps, runAuthorizer, touchAuthorizer } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
@@ -133,7 +133,7 @@ export function createApp({
       }),
     ),
     socketRefusal(rows, config),
-    secured ? undefined : refuseCrossSite(config),
+    secured ? refuseForeignPages(config, dialects) : refuseCrossSite(config),
     tokenHeaders(dialects),
     authentication({
       authenticate,

@@ -43,5 +43,12 @@ export const agentCardPath = '/.well-known/agent-card.json';
 export const isOfCard = (path: string): boolean =>
   path === agentCardPath || (path.endsWith(agentCardPath) && path.startsWith('/a2a/'));
 
+/** Where clients of MCP look for how callers authenticate. */
+export const resourceMetadataPath = '/.well-known/oauth-protected-resource';
+
+/** Whether a path is that of what callers need to authenticate (RFC 9728). */
+export const isOfResource = (path: string): boolean =>
+  path === resourceMetadataPath || path.startsWith(`${resourceMetadataPath}/`);
+
 /** Below it are addresses of files: the rest of the path authenticates its reader. */
 export const fileAddresses = '/files/';

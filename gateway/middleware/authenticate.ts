@@ -1,5 +1,5 @@
 import type { Next } from 'koa';
-import { anonymous, isOfCard, isOfEvents, openPaths, type Authenticate } from '../http/access.ts';
+import { anonymous, isOfCard, isOfEvents, isOfResource, openPaths, type Authenticate } from '../http/access.ts';
 import type { Context, Middleware, Principal } from '../http/context.ts';
 
 interface Ways {
@@ -14,7 +14,8 @@ interface Ways {
 /** Authenticates every request except those for `openPaths`. It runs before routing, so that no route can lack it. */
 export function authentication({ authenticate, byAddress, byTicket }: Ways): Middleware {
   const principalOf = (ctx: Context): Principal | Promise<Principal> => {
-    if (openPaths.has(ctx.path) || isOfEvents(ctx.path) || isOfCard(ctx.path)) return anonymous;
+    if (openPaths.has(ctx.path) || isOfEvents(ctx.path) || isOfCard(ctx.path) || isOfResource(ctx.path))
+      return anonymous;
     if (ctx.state.fileToken !== undefined) return byAddress(ctx);
     return ctx.querystring === '' ? authenticate(ctx) : byTicket(ctx);
   };

@@ -154,6 +154,26 @@ const notListed = (): ServiceError =>
     'a page of another origin gets no WebSocket here; list its origin in CORS_ORIGINS',
   );
 
+/**
+ * Refuses a page of another origin that is not listed, with credentials too, on the paths of dialects that ask for it.
+ * @throws PermissionDenied
+ */
+export function refuseForeignPages(
+  { CORS_ORIGINS: origins }: Pick<BrowserConfig, 'CORS_ORIGINS'>,
+  dialects: readonly Pick<Dialect, 'refusesForeignPages'>[],
+): Middleware | undefined {
+  if (dialects.every(({ refusesForeignPages: refuses }) => !refuses)) return undefined;
+  const isListed = listedIn(origins);
+  return (ctx, next) => {
+    const { origin = '' } = ctx.req.headers;
+    if (ctx.state.dialect.refusesForeignPages && isOfAnotherPage(ctx) && !isListed(origin)) throw notListedHere();
+    return next() as Promise<unknown>;
+  };
+}
+
+const notListedHere = (): ServiceError =>
+  new ServiceError('PermissionDenied', 'a page of another origin is refused here; list its origin in CORS_ORIGINS');
+
 const reads: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** What `Sec-Fetch-Site` says of requests that a page of this gateway makes, or a person. */

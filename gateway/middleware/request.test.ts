@@ -26,7 +26,15 @@ async function lineOf(t: ExecutionContext, handle: (ctx: Context) => void): Prom
     error: at('error'),
   } as unknown as Log;
   const app = new Koa<RequestState>();
-  app.use(everyRequest({ dialects, config: { HSTS_SECONDS: 0 }, log, meters: undefined, spans: undefined }));
+  app.use(
+    everyRequest({
+      dialects,
+      config: { HSTS_SECONDS: 0, TRUST_PROXY_HOPS: 0 },
+      log,
+      meters: undefined,
+      spans: undefined,
+    }),
+  );
   app.use(handle);
   const server = app.listen(0, '127.0.0.1');
   t.teardown(() => server.close());

@@ -15,7 +15,7 @@ import type { BrowserConfig } from './settings.ts';
 
 interface RequestOptions {
   readonly dialects: Dialects;
-  readonly config: Pick<BrowserConfig, 'HSTS_SECONDS'>;
+  readonly config: Pick<BrowserConfig, 'HSTS_SECONDS'> & { readonly TRUST_PROXY_HOPS: number };
   readonly log: Log;
   /** Absent: nothing is measured. */
   readonly meters: GatewayMeters | undefined;
@@ -38,7 +38,7 @@ export function everyRequest({ dialects, config, log, meters, spans }: RequestOp
     try {
       await next();
     } catch (thrown) {
-      refuse(ctx, thrown);
+      refuse(ctx, thrown, config.TRUST_PROXY_HOPS);
     }
     logRequest(log, ctx, performance.now() - start);
     if (!ctx.res.headersSent && ctx.respond !== false) setHead(ctx);

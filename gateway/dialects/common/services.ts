@@ -14,6 +14,7 @@ import type {
   ThreadReadCalls,
 } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
+import type { AuthConfig } from '../../auth/settings.ts';
 import type { FileStore } from '../../files/index.ts';
 import type { Access, Subject } from '../../http/access.ts';
 import type { Principal } from '../../http/context.ts';
@@ -43,7 +44,7 @@ export interface Services {
   readonly files: FileStore;
   readonly tools: ToolStore;
   readonly tickets: TicketStore;
-  readonly config: RequestConfig;
+  readonly config: RequestConfig & Pick<AuthConfig, 'JWT_ISSUER'>;
   /** Whether callers authenticate: the user of a run is then the principal's, whatever the body says. */
   readonly secured: boolean;
   /** Whether everyone on this machine is let in, and nobody else: all callers are operators. */

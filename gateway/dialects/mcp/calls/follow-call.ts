@@ -134,6 +134,7 @@ function createMessages(
   };
 
   return (event) => {
+    if (event.kind === 'metadata') return Promise.resolve(client.takesFirstId ? [firstId] : []);
     if (event.kind !== 'on_chain_end' && event.kind !== 'error') return Promise.resolve(notify(event));
     const end = runEndOf(event);
     if (end.kind === 'asks') return Promise.resolve(question(end.questions));
@@ -163,9 +164,16 @@ async function answeredRun(
   return undefined;
 }
 
+/** Stands for an event that has an id and no message: the stream can go on from its beginning. */
+const firstId: Fields = {};
+
+/** After so many milliseconds a client goes on with a stream that was cut. */
+const retryMs = 1000;
+
 /** Messages as server-sent events. The id stands with the last of one event of the run: a reader goes on behind it. */
 const encodeMessages = (messages: readonly Fields[], eventId: string | undefined): readonly Uint8Array[] =>
   messages.map((message, index) => {
     const id = eventId !== undefined && index === messages.length - 1 ? `id: ${eventId}\n` : '';
-    return Buffer.from(`${id}data: ${JSON.stringify(message)}\n\n`);
+    const text = message === firstId ? `retry: ${String(retryMs)}\ndata: ` : `data: ${JSON.stringify(message)}`;
+    return Buffer.from(`${id}${text}\n\n`);
   });

@@ -163,4 +163,4 @@ const resume = endpoint({
   },
 });
 
-export const rows = [send, resume];
+export const messageRows = [send, resume];

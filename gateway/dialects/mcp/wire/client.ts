@@ -36,6 +36,8 @@ export interface Client {
   readonly knowsTasks: boolean;
   /** The least level of log messages that it wants; `undefined`: it wants none. */
   readonly logLevel: string | undefined;
+  /** Whether its streams begin with an id, behind which they go on: clients of earlier versions take no event without a message. */
+  readonly takesFirstId: boolean;
   /** What its requests have in common since the handshake. */
   readonly session: string | undefined;
 }
@@ -82,7 +84,13 @@ export function handshakeClient({ header }: Sent): Client {
   if (version !== undefined && !handshakeVersions.includes(version)) throw unsupportedVersion(version);
   const session = header('mcp-session-id');
   return {
-    ...{ isModern: false, knowsTasks: false, logLevel: 'debug', session },
+    ...{
+      isModern: false,
+      knowsTasks: false,
+      takesFirstId: version === handshakeVersions[0],
+      logLevel: 'debug',
+      session,
+    },
     can: session === undefined ? new Set() : fromSession(session),
   };
 }
@@ -103,7 +111,7 @@ export function modernClient({ header }: Sent, method: string, params: Fields): 
   const name = named === undefined ? undefined : textIn(params[named]);
   if (name !== undefined && decoded(header('mcp-name')) !== name) throw mismatch('Mcp-Name');
   return {
-    ...{ isModern: true, session: undefined, logLevel: textIn(meta[metaNames.logLevel]) },
+    ...{ isModern: true, takesFirstId: false, session: undefined, logLevel: textIn(meta[metaNames.logLevel]) },
     can: declared(capabilities),
     knowsTasks: isObject(fieldsOf(capabilities['extensions'])[tasksExtension]),
   };
