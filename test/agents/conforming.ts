@@ -213,7 +213,6 @@ const tools: Readonly<Record<string, Served>> = {
         },
         allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
         if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
-        // eslint-disable-next-line unicorn/no-thenable
         then: { required: ['phone'] },
         else: { required: ['email'] },
         additionalProperties: false,
@@ -305,7 +304,7 @@ const tools: Readonly<Record<string, Served>> = {
     end: emits('both are here'),
   },
   test_tool_with_task: {
-    ...greeting({ task: 'required', asksFirst: true }),
+    ...greeting({ task: 'required', inputFirst: true }),
     end: async (_call, answers, { emit, signal }) => {
       await delay(500, undefined, { signal });
       emit(`Hello, ${String(typed(answers, 'user_name')['name'])}!`);

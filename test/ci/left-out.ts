@@ -27,6 +27,7 @@ export const leftOut: Readonly<Record<string, readonly string[]>> = {
     'test/http/{giant-ends,limits,truncated-ends}.test.ts',
     'services/command/main.test.ts',
     'test/dialects/agui/validate.test.ts',
-    'test/dialects/{langgraph,openai}/python.test.ts',
+    'test/dialects/mcp/conformance.test.ts',
+    'test/dialects/{langgraph,mcp,openai}/python.test.ts',
   ],
 };

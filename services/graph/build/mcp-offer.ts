@@ -19,7 +19,7 @@ interface OfferedTool extends Named {
   /** Whether a call that takes longer becomes a task, for clients that know tasks. `required`: other clients cannot call it. */
   readonly task?: boolean | 'required';
   /** What it asks at once is asked by the call itself: there is no task before the answer. */
-  readonly asksFirst?: boolean;
+  readonly inputFirst?: boolean;
 }
 
 /** A resource at an address, or with `uriTemplate` many of them. */

@@ -1,22 +1,8 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import test from 'ava';
-import { serve } from '../../http/service.ts';
-import { testedAgent } from '../../servers/standalone.ts';
+import { eras, serveMcp } from './service.ts';
 
-const service = serve(test, 'typing', { DIALECTS: 'mcp' });
-
-/** The two ways in which a client of the protocol begins. */
-const eras = { 'with a handshake': {}, 'without a handshake': { versionNegotiation: { mode: 'auto' as const } } };
-
-interface Connected extends AsyncDisposable {
-  readonly client: Client;
-}
-
-async function connect(options: object, capabilities: object = {}): Promise<Connected> {
-  const client = new Client({ name: 'test', version: '1' }, { ...options, capabilities });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url()}/mcp`)));
-  return { client, [Symbol.asyncDispose]: () => client.close() };
-}
+const service = serveMcp(test);
+const { connect } = service;
 
 const answer = Array.from({ length: 30 }, (_, index) => `word${String(index)} `).join('');
 
@@ -25,11 +11,10 @@ for (const [era, options] of Object.entries(eras)) {
     await using connected = await connect(options);
     const { client } = connected;
     const { tools } = await client.listTools();
-    t.true(tools.some(({ name }) => name === testedAgent));
+    t.true(tools.some(({ name }) => name === 'typing'));
     const steps: unknown[] = [];
     const onprogress = (step: unknown): void => void steps.push(step);
-    const call = { name: testedAgent, arguments: { message: 'hello' } };
-    const result = await client.callTool(call, { onprogress });
+    const result = await client.callTool({ name: 'typing', arguments: { message: 'hello' } }, { onprogress });
     t.deepEqual(result.content, [{ type: 'text', text: answer }]);
     t.like(result.structuredContent, { text: answer, state: { turns: 1 } });
     t.deepEqual(steps, [
@@ -37,8 +22,13 @@ for (const [era, options] of Object.entries(eras)) {
       { progress: 2, message: 'confirm' },
     ]);
     const { thread_id: threadId } = result.structuredContent as { readonly thread_id: string };
-    const next = await client.callTool({ name: testedAgent, arguments: { message: 'again', thread_id: threadId } });
+    const next = await client.callTool({ name: 'typing', arguments: { message: 'again', thread_id: threadId } });
     t.like(next.structuredContent, { thread_id: threadId, state: { turns: 2 } });
+    const { resources } = await client.listResources();
+    const uri = `threads://${threadId}`;
+    t.true(resources.some((resource) => resource.uri === uri));
+    const { contents } = await client.readResource({ uri });
+    t.regex(JSON.stringify(contents), /hello.*word29.*again/);
   });
 
   test(`${era}: a question of the agent goes to the client, and its answer goes on`, async (t) => {
@@ -48,7 +38,56 @@ for (const [era, options] of Object.entries(eras)) {
       t.is(params.message, 'sure?');
       return { action: 'accept' as const, content: { answer: 'yes' } };
     });
-    const result = await client.callTool({ name: testedAgent, arguments: { message: 'are you sure' } });
+    const result = await client.callTool({ name: 'typing', arguments: { message: 'are you sure' } });
     t.deepEqual(result.content, [{ type: 'text', text: 'you said yes' }]);
+  });
+
+  test(`${era}: several questions, one after the other and side by side, are all answered`, async (t) => {
+    await using connected = await connect(options, { elicitation: { form: {} }, sampling: {}, roots: {} });
+    const { client } = connected;
+    client.setRequestHandler('elicitation/create', ({ params }) => ({
+      action: 'accept' as const,
+      content: params.message.includes('color') ? { color: 'red' } : { name: 'Ada' },
+    }));
+    client.setRequestHandler('sampling/createMessage', () => ({
+      ...{ role: 'assistant' as const, model: 'none' },
+      content: { type: 'text' as const, text: 'Good day' },
+    }));
+    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///here' }] }));
+    const rounds = await client.callTool({ name: 'test_input_required_result_multi_round' });
+    t.deepEqual(rounds.content, [{ type: 'text', text: 'Ada likes red' }]);
+    const together = await client.callTool({ name: 'test_input_required_result_multiple_inputs' });
+    t.deepEqual(together.content, [{ type: 'text', text: '["user_name","greeting","client_roots"]' }]);
+  });
+
+  test(`${era}: a tool that fails is a result, and what there is not is an error`, async (t) => {
+    await using connected = await connect(options);
+    const { client } = connected;
+    const failed = await client.callTool({ name: 'test_error_handling' });
+    t.true(failed.isError);
+    t.regex(JSON.stringify(failed.content), /This tool intentionally returns an error for testing/);
+    await t.throwsAsync(client.callTool({ name: 'nothing' }), { message: /there is no tool "nothing"/ });
+    await t.throwsAsync(client.readResource({ uri: 'threads://absent' }), { message: /no such resource/i });
+    await t.throwsAsync(client.getPrompt({ name: 'nothing' }), { message: /there is no prompt/ });
+  });
+
+  test(`${era}: an assistant is a prompt, and a call takes it`, async (t) => {
+    await using connected = await connect(options);
+    const { client } = connected;
+    const body = JSON.stringify({ name: 'Typist', agent: 'typing' });
+    const made = await fetch(`${service.url()}/v1/assistants`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body },
+    });
+    const { data } = (await made.json()) as { readonly data: { readonly assistant_id: string } };
+    const { prompts } = await client.listPrompts();
+    t.like(
+      prompts.find(({ name }) => name === data.assistant_id),
+      { title: 'Typist' },
+    );
+    const { messages } = await client.getPrompt({ name: data.assistant_id, arguments: { message: 'type' } });
+    t.regex(JSON.stringify(messages), /tool \\"typing\\" with the assistant_id/);
+    const asked = { message: 'what time is it', assistant_id: data.assistant_id };
+    const result = await client.callTool({ name: 'typing', arguments: asked });
+    t.like(result.structuredContent, { text: answer });
   });
 }

@@ -75,11 +75,10 @@ async function* runsOf(
     const { runId } = current;
     const step: { next?: Next } = {};
     yield {
-      follow: { owner, runId, after: 0, justStarted },
+      follow: { owner, runId, after, justStarted },
       call: call(streamMs),
       extras: framed<Fields>({
         name: `mcp ${crypto.randomUUID()}`,
-        place: { after, skipped: 0 },
         begin: (scope) => createMessages({ following, runId, scope, replies, step }, services),
         encode: (messages, { seq }) => encodeMessages(messages, toEventId(following, { runId, seq })),
       }),

@@ -48,14 +48,14 @@ export const callTool: Method = async (given, services) => {
     return toolError('this tool needs a client that knows tasks');
   }
   if (!client.knowsTasks || tool.task === false) return runCall(asked, given, services);
-  return callAsTask(asked, given, { asksFirst: tool.asksFirst }, services);
+  return callAsTask(asked, given, { inputFirst: tool.inputFirst }, services);
 };
 
 /** A call whose client knows tasks: its result where it is there soon, else the task. */
 async function callAsTask(
   asked: Asked,
   given: McpRequest,
-  { asksFirst }: { readonly asksFirst: boolean },
+  { inputFirst }: { readonly inputFirst: boolean },
   services: Services,
 ): Promise<Fields> {
   const { client, params } = given;
@@ -78,7 +78,7 @@ async function callAsTask(
   await given.request.markAccepted();
   const { runId, threadId, end } = started;
   const read = end && runEndOf(end);
-  if (read?.kind === 'asks' && asksFirst) return inputRequired(toInputRequests(read.questions), runId);
+  if (read?.kind === 'asks' && inputFirst) return inputRequired(toInputRequests(read.questions), runId);
   if (read && read.kind !== 'asks') {
     const outcome = toOutcome(read, { asked, runId, threadId });
     if ('result' in outcome) return outcome.result;

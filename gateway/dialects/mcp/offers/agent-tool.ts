@@ -21,7 +21,7 @@ export function agentTool({ name, description, fields }: Described): OfferedTool
     properties: Object.fromEntries(Object.entries(own).map(([field, spec]) => [field, fieldSchema(fieldsOf(spec))])),
   };
   return {
-    ...{ agent: name, name, isAgent: true, needs: [], task: true, asksFirst: false },
+    ...{ agent: name, name, isAgent: true, needs: [], task: true, inputFirst: false },
     shown: {
       name,
       description: description ?? `Asks the agent "${name}"`,

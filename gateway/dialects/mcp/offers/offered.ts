@@ -17,7 +17,7 @@ export interface OfferedTool extends Offered {
   /** Whether a call that takes longer becomes a task; `required`: other clients than those that know tasks cannot call it. */
   readonly task: boolean | 'required';
   /** Whether what it asks at once is asked before there is a task. */
-  readonly asksFirst: boolean;
+  readonly inputFirst: boolean;
 }
 
 export interface OfferedPrompt extends Offered {

@@ -69,7 +69,7 @@ async function readOffer(execution: Execution, { name, description }: Agent, cal
 /** Definitions of other teams may hold anything: what is no object is left out. */
 const list = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
-function toTool(agent: string, { needs, task, asksFirst, ...shown }: Fields): readonly OfferedTool[] {
+function toTool(agent: string, { needs, task, inputFirst, ...shown }: Fields): readonly OfferedTool[] {
   const name = textIn(shown['name']);
   if (name === undefined || !isObject(shown['inputSchema'])) return [];
   return [
@@ -79,7 +79,7 @@ function toTool(agent: string, { needs, task, asksFirst, ...shown }: Fields): re
         name,
         shown,
         isAgent: false,
-        asksFirst: asksFirst === true,
+        inputFirst: inputFirst === true,
         task: task === 'required' ? task : task === true,
       },
       needs: Array.isArray(needs) ? askable.filter((each) => needs.includes(each)) : [],

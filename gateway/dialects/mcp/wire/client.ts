@@ -133,7 +133,7 @@ export function checkArgumentHeaders({ header }: Sent, inputSchema: Fields, give
     const headerName = textIn(fieldsOf(property)['x-mcp-header']);
     if (headerName === undefined || !Object.hasOwn(given, name)) continue;
     const value = given[name];
-    const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
     if (decoded(header(`mcp-param-${headerName.toLowerCase()}`)) !== text) throw mismatch(`Mcp-Param-${headerName}`);
   }
 }

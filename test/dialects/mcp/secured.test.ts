@@ -1,0 +1,74 @@
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { inSeconds, makeToken } from '../../servers/tokens.ts';
+import { modern, serveMcp, tasks } from './service.ts';
+
+const secret = 's'.repeat(32);
+const issuer = 'https://issuer.example.com';
+const module = fileURLToPath(new URL('../../backends/authorization.ts', import.meta.url));
+const service = serveMcp(
+  test,
+  { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, JWT_ISSUER: issuer },
+  { auth: 'jwt', authorization: `${module}:byAgent` },
+);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const as =
+  (user: string, ...agents: readonly string[]) =>
+  async (method: string, params: Fields = {}): Promise<{ readonly status: number; readonly text: string } & Fields> => {
+    const claims = { exp: inSeconds(300), user_id: user, agents, iss: issuer };
+    const token = makeToken('HS256', secret, { claims });
+    const { message, headers } = modern(method, params, tasks);
+    const { status, text, messages } = await service.send(message, { ...headers, authorization: `Bearer ${token}` });
+    return { status, text, ...(messages.at(-1)?.['result'] as Fields | undefined) };
+  };
+
+const names = (list: unknown): readonly unknown[] => (list as readonly Fields[]).map(({ name }) => name);
+
+test('a caller without a token reads where to get one', async (t) => {
+  const { message, headers } = modern('tools/list');
+  const refused = await service.send(message, headers);
+  t.is(refused.status, 401);
+  const challenge = refused.headers.get('www-authenticate') ?? '';
+  const address = /^Bearer resource_metadata="([^"]+)"$/.exec(challenge)?.[1] ?? '';
+  t.is(address, `${service.url()}/.well-known/oauth-protected-resource/mcp`, challenge);
+  for (const url of [address, address.slice(0, -'/mcp'.length)])
+    t.like(await (await fetch(url)).json(), {
+      ...{ resource: `${service.url()}/mcp`, authorization_servers: [issuer], bearer_methods_supported: ['header'] },
+    });
+});
+
+test('a caller sees and calls what agents offer that are theirs, and nothing of others', async (t) => {
+  const [ada, bob] = [as('ada', 'typing'), as('bob', 'conforming')];
+  t.deepEqual(names((await ada('tools/list'))['tools']), ['typing']);
+  t.deepEqual((await ada('prompts/list'))['prompts'], []);
+  t.true(names((await bob('tools/list'))['tools']).includes('greet'));
+  t.is((await ada('tools/call', { name: 'greet', arguments: { name: 'Ada' } })).status, 403);
+  t.is((await ada('resources/read', { uri: 'test://static-text' })).status, 403);
+  t.is((await ada('prompts/get', { name: 'test_simple_prompt' })).status, 403);
+  const { taskId } = await bob('tools/call', { name: 'slow_compute', arguments: { seconds: 30 } });
+  for (const other of [ada, as('eve', 'conforming')])
+    for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update']) {
+      const { text } = await other(method, { taskId, inputResponses: {} });
+      t.regex(text, /there is no such task/, method);
+    }
+  // The owner alone, but with tokens for another agent.
+  t.is((await as('bob', 'typing')('tasks/get', { taskId })).status, 403);
+  t.is((await bob('tasks/cancel', { taskId })).status, 200);
+});
+
+test("threads of others are no resources, and neither are one's own of an agent that is not allowed", async (t) => {
+  const ada = as('ada-of-threads', 'typing');
+  const { taskId } = await ada('tools/call', { name: 'typing', arguments: { message: 'a secret' } });
+  t.is(typeof taskId, 'string');
+  const [{ uri = '' } = {}] = (await ada('resources/list'))['resources'] as readonly { readonly uri?: string }[];
+  t.regex(uri, /^threads:/);
+  t.regex((await ada('resources/read', { uri })).text, /a secret/);
+  const foreign = await as('eve', 'typing')('resources/read', { uri });
+  const absent = await as('eve', 'typing')('resources/read', { uri: 'threads://absent' });
+  t.is(foreign.text.replaceAll(uri, ''), absent.text.replaceAll('threads://absent', ''));
+  const other = as('ada-of-threads', 'conforming');
+  t.is((await other('resources/read', { uri })).status, 403);
+  t.false((await other('resources/list')).text.includes('threads:'));
+});
