@@ -328,7 +328,7 @@ const templated: Served = {
 };
 
 /** A prompt is what a person would say. */
-const says =
+const ofUser =
   (...blocks: readonly (string | Block)[]): Served['end'] =>
   (_call, _answers, { openMessage }) => {
     const message = openMessage('user');
@@ -336,25 +336,25 @@ const says =
   };
 
 const prompts: Readonly<Record<string, Served>> = {
-  test_simple_prompt: { end: says('This is a simple prompt for testing.') },
+  test_simple_prompt: { end: ofUser('This is a simple prompt for testing.') },
   test_prompt_with_arguments: {
     end: (call, answers, context) => {
       const { arg1, arg2 } = call.arguments;
-      return says(`Prompt with arguments: arg1='${String(arg1)}', arg2='${String(arg2)}'`)(call, answers, context);
+      return ofUser(`Prompt with arguments: arg1='${String(arg1)}', arg2='${String(arg2)}'`)(call, answers, context);
     },
   },
   test_prompt_with_embedded_resource: {
     end: (call, answers, context) => {
       const uri = String(call.arguments['resourceUri']);
       const embedded = resource(uri, 'text/plain', 'Embedded resource content for testing.');
-      return says(embedded, 'Please process the embedded resource above.')(call, answers, context);
+      return ofUser(embedded, 'Please process the embedded resource above.')(call, answers, context);
     },
   },
-  test_prompt_with_image: { end: says(image, 'Please analyze the image above.') },
+  test_prompt_with_image: { end: ofUser(image, 'Please analyze the image above.') },
   test_input_required_result_prompt: {
     rounds: () => [{ user_context: elicitation('What context should the prompt use?', objectOf({ context: text })) }],
     end: (call, answers, context) =>
-      says(`With ${String(typed(answers, 'user_context')['context'])}`)(call, answers, context),
+      ofUser(`With ${String(typed(answers, 'user_context')['context'])}`)(call, answers, context),
   },
 };
 
