@@ -11,6 +11,7 @@ import type { Kept } from './kept.ts';
 import { plainData, withoutUndefined } from './plain-data.ts';
 import { runConfigOf } from './run-config.ts';
 import { pack, StateSaver, unpack } from './state-saver.ts';
+import { SharedTurns } from './shared-turns.ts';
 import { stepTasks } from './step-tasks.ts';
 import { StreamedMessages, type StreamedOptions } from './streamed-messages.ts';
 import { TracedRuns } from './traced-runs.ts';
@@ -303,7 +304,12 @@ async function drive(
     ...runConfigOf(context, step?.idempotencyKey),
     ...{ signal: context.signal, interruptBefore: '*', interruptAfter: [], durability: 'sync', subgraphs: true },
     streamMode: step?.inner ? ['custom', 'tasks', 'values', 'updates'] : ['custom', 'tasks'],
-    callbacks: [...(stream ? [stream] : []), ...(step ? [new ReportedUsage(step.usage)] : []), ...traced],
+    callbacks: [
+      new SharedTurns(),
+      ...(stream ? [stream] : []),
+      ...(step ? [new ReportedUsage(step.usage)] : []),
+      ...traced,
+    ],
   };
   try {
     for await (const part of await graph.stream(input, options)) {
