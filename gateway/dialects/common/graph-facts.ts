@@ -13,6 +13,8 @@ interface GraphFacts {
   /** The fields that it takes as input, and those that it gives out, the conversation as `messages`; absent: all. */
   readonly input?: ReadonlySet<string>;
   readonly output?: ReadonlySet<string>;
+  /** The nodes that are graphs themselves. */
+  readonly subgraphs: ReadonlySet<string>;
 }
 
 /** Milliseconds. A graph changes only with a new release of the execution service, or of its agent. */
@@ -39,21 +41,25 @@ export async function graphFacts(
   return facts;
 }
 
-interface Narrowed {
+interface Drawn {
+  readonly nodes?: readonly { readonly id: string; readonly type: string }[];
+  readonly subgraphs?: Readonly<Record<string, unknown>>;
   readonly input?: readonly string[];
   readonly output?: readonly string[];
 }
 
 async function readFacts(execution: Execution, agent: string | undefined, call: Call): Promise<GraphFacts> {
   const graph = await undefinedIfNotFound(execution.getGraph(agent === undefined ? {} : { agent }, call));
-  if (!graph) return { defaults: {} };
+  if (!graph) return { defaults: {}, subgraphs: new Set() };
   const fields = JSON.parse(jsonText(graph.fieldsJson)) as Record<string, { readonly default?: unknown }>;
   const given = Object.entries(fields).filter(([, field]) => field.default !== undefined);
-  const { input, output } = JSON.parse(jsonText(graph.graphJson)) as Narrowed;
+  const { input, output, nodes = [], subgraphs = {} } = JSON.parse(jsonText(graph.graphJson)) as Drawn;
+  const graphs = nodes.filter(({ id, type }) => type === 'graph' || Object.hasOwn(subgraphs, id));
   return {
     defaults: Object.fromEntries(given.map(([name, field]) => [name, JSON.stringify(field.default)])),
     ...(input && { input: new Set(input) }),
     ...(output && { output: new Set(output) }),
+    subgraphs: new Set(graphs.map(({ id }) => id)),
   };
 }
 

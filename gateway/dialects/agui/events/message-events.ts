@@ -7,6 +7,8 @@ import type { AguiEvent } from './framing.ts';
 interface Growing {
   readonly id: string;
   readonly role: string;
+  /** The sub-agent that writes it, on the events that begin something of it. */
+  readonly by: { readonly subagentRunId?: string };
   hasText: boolean;
   isThinking: boolean;
   thoughts: number;
@@ -14,8 +16,8 @@ interface Growing {
 
 /** The events of the messages of a run. */
 interface MessageEvents {
-  /** Of a chunk, or of a message that is complete. */
-  readonly of: (event: RunEvent) => AguiEvent[];
+  /** Of a chunk, or of a message that is complete; `subagentRunId`: of the sub-agent that writes it. */
+  readonly of: (event: RunEvent, subagentRunId?: string) => AguiEvent[];
   /** Ends what is under way: of a node whose step runs again, or of all. Whether a message is left incomplete is known then. */
   readonly close: (timestamp: number) => { readonly events: AguiEvent[]; readonly isCut: boolean };
 }
@@ -41,12 +43,12 @@ export function createMessageEvents(): MessageEvents {
   ];
 
   const addText = (message: Growing, delta: string, timestamp: number): AguiEvent[] => {
-    const { id: messageId, role, hasText } = message;
+    const { id: messageId, role, hasText, by } = message;
     const before = endThought(message, timestamp);
     message.hasText = true;
     return [
       ...before,
-      ...(hasText ? [] : [{ type: 'TEXT_MESSAGE_START', timestamp, messageId, role }]),
+      ...(hasText ? [] : [{ type: 'TEXT_MESSAGE_START', timestamp, messageId, role, ...by }]),
       ...(delta === '' ? [] : [{ type: 'TEXT_MESSAGE_CONTENT', timestamp, messageId, delta }]),
     ];
   };
@@ -60,8 +62,8 @@ export function createMessageEvents(): MessageEvents {
       ...(isBegun
         ? []
         : [
-            { type: 'REASONING_START', timestamp, messageId },
-            { type: 'REASONING_MESSAGE_START', timestamp, messageId, role: 'reasoning' },
+            { type: 'REASONING_START', timestamp, messageId, ...message.by },
+            { type: 'REASONING_MESSAGE_START', timestamp, messageId, role: 'reasoning', ...message.by },
           ]),
       { type: 'REASONING_MESSAGE_CONTENT', timestamp, messageId, delta },
     ];
@@ -79,18 +81,22 @@ export function createMessageEvents(): MessageEvents {
       ...before,
       // The message is there before its calls, whose parent it is.
       ...(message.hasText ? [] : addText(message, '', timestamp)),
-      { type: 'TOOL_CALL_START', timestamp, toolCallId, toolCallName: name, parentMessageId: message.id },
+      {
+        ...{ type: 'TOOL_CALL_START', timestamp, toolCallId, toolCallName: name, parentMessageId: message.id },
+        ...message.by,
+      },
       { type: 'TOOL_CALL_ARGS', timestamp, toolCallId, delta: JSON.stringify(args) },
       { type: 'TOOL_CALL_END', timestamp, toolCallId },
     ];
   };
 
   return {
-    of: ({ messageId: id, role = 'assistant', data, message: whole, at }) => {
+    of: ({ messageId: id, role = 'assistant', data, message: whole, at }, subagentRunId) => {
       if (id === undefined) return [];
       if (role === 'tool') return whole ? resultsOf(JSON.parse(jsonText(whole)) as Message, at) : [];
       const known = growing.get(id);
-      const message = known ?? { id, role, hasText: false, isThinking: false, thoughts: 0 };
+      const by = subagentRunId === undefined ? {} : { subagentRunId };
+      const message = known ?? { id, role, by, hasText: false, isThinking: false, thoughts: 0 };
       growing.set(id, message);
       if (!whole) {
         const chunk = JSON.parse(jsonText(data)) as string | Block;

@@ -7,6 +7,7 @@ import { toAgui } from '../messages/to-agui.ts';
 import type { AguiEvent } from './framing.ts';
 import { createMessageEvents } from './message-events.ts';
 import { toInterrupt, type Question } from './interrupts.ts';
+import { createSubagents } from './subagents.ts';
 import { toUsage, type UsageItem } from './usage.ts';
 
 /** What a run began with. */
@@ -30,6 +31,8 @@ interface RunEventsOptions {
   readonly beginning: () => Promise<Beginning | undefined>;
   /** Whether the reader has no messages yet. */
   readonly needsMessages: boolean;
+  /** The nodes that are graphs themselves. */
+  readonly subgraphs: ReadonlySet<string>;
 }
 
 interface Progress {
@@ -47,10 +50,11 @@ interface LastData {
 }
 
 /** Makes the events of AG-UI for each event of a run, from its first. Every message, call and step that was begun is ended before the run is. */
-export function createRunEvents({ run, beginning, needsMessages }: RunEventsOptions) {
+export function createRunEvents({ run, beginning, needsMessages, subgraphs }: RunEventsOptions) {
   const { runId, threadId, name, parentRunId } = run;
   const messages = createMessageEvents();
   const steps = new Set<string>();
+  const subagents = createSubagents(runId, subgraphs);
   let begun: Beginning | undefined;
   /** Whether messages of a step that ran again stand with the reader, which nobody will complete. */
   let hasLeft = false;
@@ -88,13 +92,15 @@ export function createRunEvents({ run, beginning, needsMessages }: RunEventsOpti
       case 'started':
         if (steps.has(stepName)) return [];
         steps.add(stepName);
-        return [{ type: 'STEP_STARTED', timestamp, stepName }];
+        return [{ type: 'STEP_STARTED', timestamp, stepName }, ...subagents.begin(stepName, timestamp)];
       case 'restarted':
         return close(timestamp);
       case 'progress':
         return [{ type: 'CUSTOM', timestamp, ...reported(stepName, custom) }];
       case 'completed':
-        return steps.delete(stepName) ? [{ type: 'STEP_FINISHED', timestamp, stepName }] : [];
+        return steps.delete(stepName)
+          ? [...subagents.finish(stepName, timestamp), { type: 'STEP_FINISHED', timestamp, stepName }]
+          : [];
       default:
         return [];
     }
@@ -103,8 +109,12 @@ export function createRunEvents({ run, beginning, needsMessages }: RunEventsOpti
   const finish = (event: RunEvent): AguiEvent[] => {
     const { at: timestamp } = event;
     const last = JSON.parse(Buffer.concat(partsOfData(event)).toString('utf8')) as LastData;
-    const ended = [...close(timestamp), ...endSteps(timestamp)];
     const { state = {}, all_messages: added = [], meta = {}, metadata = {} } = last;
+    const subagentsEnd =
+      meta.status === 'stopped'
+        ? { failure: { message: 'the run was stopped', code: 'CANCELLED' } }
+        : { questions: meta.interrupts ?? [] };
+    const ended = [...close(timestamp), ...subagents.end(subagentsEnd, timestamp), ...endSteps(timestamp)];
     const { context: _context, context_summary: _summary, ...fields } = state;
     const usage = toUsage(metadata.usage);
     return [
@@ -128,7 +138,7 @@ export function createRunEvents({ run, beginning, needsMessages }: RunEventsOpti
       case 'on_chain_stream':
         return advance(event);
       case 'messages_chunk':
-        return messages.of(event);
+        return messages.of(event, subagents.of(event.node));
       case 'state_chunk':
         return [{ type: 'STATE_DELTA', timestamp, delta: patchOf(jsonText(event.data)) }];
       case 'on_chain_end':
@@ -138,7 +148,12 @@ export function createRunEvents({ run, beginning, needsMessages }: RunEventsOpti
           readonly code: string;
           readonly message: string;
         };
-        return [...close(timestamp), ...endSteps(timestamp), { type: 'RUN_ERROR', timestamp, message, code }];
+        return [
+          ...close(timestamp),
+          ...subagents.end({ failure: { message, code } }, timestamp),
+          ...endSteps(timestamp),
+          { type: 'RUN_ERROR', timestamp, message, code },
+        ];
       }
       default:
         return [];

@@ -5,6 +5,7 @@ import type { EndpointRequest, RunStream, StreamExtras } from '../../../http/end
 import { invalidAt } from '../../../http/fields.ts';
 import { jsonText } from '../../../http/json.ts';
 import { framed, type FramePlace } from '../../common/framed.ts';
+import { graphFacts } from '../../common/graph-facts.ts';
 import { knownAgents } from '../../common/known-agents.ts';
 import { endOfRun } from '../../common/run-end.ts';
 import type { RunOrder } from '../../common/run-order.ts';
@@ -76,24 +77,29 @@ const toKept = ({ runId, parentRunId }: RunAgentInput) =>
 interface Following {
   readonly owner: string;
   readonly runId: string;
+  readonly agent: string;
   readonly needsMessages: boolean;
   readonly place?: FramePlace | undefined;
 }
 
 /** The events of AG-UI in place of those of a run. Streams of one `name` have the same bytes. */
-const inEvents = ({ owner, runId, needsMessages, place }: Following, services: Services): StreamExtras =>
+const inEvents = ({ owner, runId, agent, needsMessages, place }: Following, services: Services): StreamExtras =>
   framed<AguiEvent>({
     name: `agui ${String(needsMessages)} ${place ? `${String(place.after)}.${String(place.skipped)}` : ''}`,
     place,
     begin: ({ threadId }, call) => {
       let made: Promise<ReturnType<typeof createRunEvents>> | undefined;
       const make = async () => {
-        const { requests } = await services.threads.listRunRequests({ owner, runIds: [runId] }, call);
+        const [{ requests }, { subgraphs }] = await Promise.all([
+          services.threads.listRunRequests({ owner, runIds: [runId] }, call),
+          graphFacts(services.execution, { agent }, call),
+        ]);
         const [{ requestJson } = {}] = requests;
         const kept = requestJson === undefined ? undefined : (JSON.parse(jsonText(requestJson)) as Kept).ag_ui;
         return createRunEvents({
           run: { runId, threadId, name: kept?.runId ?? runId, parentRunId: kept?.parentRunId },
           needsMessages,
+          subgraphs,
           beginning: () => beginningOf({ owner, threadId, runId }, services, call),
         });
       };
@@ -126,7 +132,7 @@ const run = endpoint({
     return {
       follow: { owner, runId, after: 0, justStarted: isOpen(status) },
       call: call(streamMs),
-      extras: inEvents({ owner, runId, needsMessages: false }, services),
+      extras: inEvents({ owner, runId, agent: request.params.agent, needsMessages: false }, services),
     };
   },
 });
@@ -159,7 +165,10 @@ const connect = endpoint({
     return {
       follow: { owner, runId: known.runId, after: from?.after ?? 0 },
       call: call(streamMs),
-      extras: inEvents({ owner, runId: known.runId, needsMessages: place?.hasMessages ?? true, place: from }, services),
+      extras: inEvents(
+        { owner, runId: known.runId, agent: known.agent, needsMessages: place?.hasMessages ?? true, place: from },
+        services,
+      ),
     };
   },
 });
