@@ -18,7 +18,7 @@ async function run(threadId: string, connects = false): Promise<readonly Seen[]>
   const agent = new HttpAgent({ url: connects ? `${url}/connect` : url, threadId });
   if (!connects) agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: 'Where?' });
   const events: Seen[] = [];
-  await agent.runAgent({}, { onEvent: ({ event }) => void events.push(event as unknown as Seen) });
+  await agent.runAgent({}, { onEvent: ({ event }) => void events.push(event) });
   return events;
 }
 
