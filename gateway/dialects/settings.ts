@@ -1,4 +1,4 @@
-import type { Setting, Settings, Values } from '@agent-workflow/kit/env';
+import { choice, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
 
 const dialectNames = ['a2a', 'agui', 'langgraph', 'mcp', 'openai'] as const;
 export type DialectName = (typeof dialectNames)[number];
@@ -23,6 +23,11 @@ const names = (doc: string): Setting<readonly DialectName[]> => ({
 export const dialectSettings = {
   DIALECTS: names(
     'Protocols of other clients that are served beside `/v1`, each below a path of its own, separated by commas',
+  ),
+  MCP_MEMORY_TOOLS: choice(
+    ['on', 'off'],
+    'off',
+    'Whether clients of MCP have tools that search the memory of the caller, and store in it',
   ),
 } satisfies Settings;
 

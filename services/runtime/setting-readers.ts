@@ -76,6 +76,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   LOG_LEVEL: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
   MAX_BODY_BYTES: ['gateway', 'standalone'],
   MAX_STREAMS_PER_PRINCIPAL: ['gateway', 'standalone'],
+  MCP_MEMORY_TOOLS: ['gateway', 'standalone'],
   MEMORY_ADDRESS: ['gateway', 'execution'],
   MEMORY_BUDGET_MB: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
   METRICS_HOST: ['gateway', 'threads', 'execution', 'memory', 'standalone'],

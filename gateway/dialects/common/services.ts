@@ -24,6 +24,11 @@ import type { TicketStore } from '../../tickets/index.ts';
 import type { ToolStore } from '../../tools/index.ts';
 import type { ReadinessCheck } from '../../upstream/readiness.ts';
 
+/** What a dialect reads of its own settings. */
+interface McpConfig {
+  readonly MCP_MEMORY_TOOLS: 'on' | 'off';
+}
+
 /** What handlers use. */
 export interface Services {
   /** The gateway reads runs; it neither drives nor ends them. */
@@ -44,7 +49,7 @@ export interface Services {
   readonly files: FileStore;
   readonly tools: ToolStore;
   readonly tickets: TicketStore;
-  readonly config: RequestConfig & Pick<AuthConfig, 'JWT_ISSUER'>;
+  readonly config: RequestConfig & Pick<AuthConfig, 'JWT_ISSUER'> & McpConfig;
   /** Whether callers authenticate: the user of a run is then the principal's, whatever the body says. */
   readonly secured: boolean;
   /** Whether everyone on this machine is let in, and nobody else: all callers are operators. */

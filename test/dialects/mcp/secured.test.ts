@@ -8,7 +8,7 @@ const issuer = 'https://issuer.example.com';
 const module = fileURLToPath(new URL('../../backends/authorization.ts', import.meta.url));
 const service = serveMcp(
   test,
-  { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, JWT_ISSUER: issuer },
+  { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, JWT_ISSUER: issuer, MCP_MEMORY_TOOLS: 'on' },
   { auth: 'jwt', authorization: `${module}:byAgent` },
 );
 
@@ -41,7 +41,7 @@ test('a caller without a token reads where to get one', async (t) => {
 
 test('a caller sees and calls what agents offer that are theirs, and nothing of others', async (t) => {
   const [ada, bob] = [as('ada', 'typing'), as('bob', 'conforming')];
-  t.deepEqual(names((await ada('tools/list'))['tools']), ['typing']);
+  t.deepEqual(names((await ada('tools/list'))['tools']), ['typing', 'memory_search', 'memory_store']);
   t.deepEqual((await ada('prompts/list'))['prompts'], []);
   t.true(names((await bob('tools/list'))['tools']).includes('greet'));
   t.is((await ada('tools/call', { name: 'greet', arguments: { name: 'Ada' } })).status, 403);
@@ -71,4 +71,15 @@ test("threads of others are no resources, and neither are one's own of an agent 
   const other = as('ada-of-threads', 'conforming');
   t.is((await other('resources/read', { uri })).status, 403);
   t.false((await other('resources/list')).text.includes('threads:'));
+});
+
+test('the memory of a caller is searched and stored to by tools, and is that of nobody else', async (t) => {
+  const [ada, eve] = [as('ada-of-memory', 'typing'), as('eve-of-memory', 'typing')];
+  const stored = await ada('tools/call', { name: 'memory_store', arguments: { content: 'I grow cabbage' } });
+  t.is(typeof (stored['structuredContent'] as Fields)['id'], 'string', stored.text);
+  const found = await ada('tools/call', { name: 'memory_search', arguments: { query: 'cabbage' } });
+  t.like(found['structuredContent'], { memories: [{ content: 'I grow cabbage', category: 'general' }] });
+  const none = await eve('tools/call', { name: 'memory_search', arguments: { query: 'cabbage' } });
+  t.deepEqual(none['structuredContent'], { memories: [] });
+  t.true((await ada('tools/call', { name: 'memory_store' }))['isError']);
 });

@@ -17,6 +17,7 @@ import { checkArgumentHeaders, tasksExtension } from '../wire/client.ts';
 import { fieldsOf, isObject, textIn, type Fields } from '../wire/fields.ts';
 import { invalidParams, missingCapability } from '../wire/rpc-error.ts';
 import { listOffered } from './lists.ts';
+import { memoryTools } from './memory-tools.ts';
 import { authorize, invoking, type McpRequest, type Method } from './method.ts';
 import { toTask } from './task.ts';
 
@@ -25,13 +26,18 @@ const taskAfterMs = 200;
 
 export const listTools: Method = async (asked, services) => {
   const { tools } = await offersOf(services.execution, asked.request.call);
-  return listOffered('tools', [...tools.values()], asked, services);
+  const listed = await listOffered('tools', [...tools.values()], asked, services);
+  if ('nextCursor' in listed) return listed;
+  const ofMemory = memoryTools(services).filter(({ shown }) => !tools.has(String(shown['name'])));
+  return { ...listed, tools: [...(listed['tools'] as readonly Fields[]), ...ofMemory.map(({ shown }) => shown)] };
 };
 
 export const callTool: Method = async (given, services) => {
   const { request, client, params } = given;
   const { tools } = await offersOf(services.execution, request.call);
   const tool = tools.get(textIn(params['name']) ?? '');
+  const ofMemory = tool ? undefined : memoryTools(services).find(({ shown }) => shown['name'] === params['name']);
+  if (ofMemory) return ofMemory.call(request, fieldsOf(params['arguments']), services);
   if (!tool) throw invalidParams(`there is no tool "${String(params['name']).slice(0, 128)}"`);
   if (params['arguments'] !== undefined && !isObject(params['arguments']))
     throw invalidParams('arguments must be an object');
