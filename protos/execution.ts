@@ -138,6 +138,11 @@ export interface StartRequest {
   /** Whether the fields that the run brings are on record before its first nodes run; absent: they are committed with the first step. */
   readonly recordsInput?: boolean;
   /**
+   * The ids of messages that leave the context before the run begins; `__remove_all__`: all that were there before its own. One that is not there
+   * fails the run. May be absent.
+   */
+  readonly removedFromContext?: readonly string[];
+  /**
    * The run goes on where its thread stands, as it would have gone on there: at its next nodes, those of a run that has failed or was stopped
    * included. It asks again what the thread asks, and where nothing comes next it runs no node. Messages and initial state join the thread before.
    */

@@ -909,7 +909,7 @@ export interface CommitStepRequest {
   readonly fused?: FusedStep;
   /**
    * What the run has brought, before its first nodes run: no step has ended, and the checkpoint is one of the input, with the number of the step
-   * that comes. Together with fields alone.
+   * that comes. Together with fields, and with what leaves the context.
    */
   readonly ofInput?: boolean;
 }

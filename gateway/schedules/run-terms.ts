@@ -6,6 +6,8 @@ export interface RunTerms {
   readonly streamsSubgraphs?: boolean;
   /** Whether the fields of its input are on record before its first nodes run. */
   readonly recordsInput?: boolean;
+  /** The ids of messages that leave the context before it begins; `__remove_all__`: all that were there before its own. */
+  readonly removes?: readonly string[];
   /** The run goes on where its thread stands; `messages` and `initial_state` of its order join the thread before. */
   readonly goesOn?: true;
   /** What the dialect shows of its request later. The record keeps it with the run, and nodes do not see it. */

@@ -157,6 +157,7 @@ const start: Whole<StartRequest> = {
     deletesThread: true,
     failsAtLimit: true,
     recordsInput: true,
+    removedFromContext: ids,
     streamsSubgraphs: true,
     goesOn: true,
     webhookIsChecked: true,

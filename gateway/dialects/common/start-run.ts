@@ -130,13 +130,14 @@ export async function toStartRequest(
   };
 }
 
-const termsOf = ({ recordsInput, failsAtLimit, streamsSubgraphs, goesOn, keptRequest, threadMarks }: RunTerms) => ({
+const termsOf = ({ removes, recordsInput, failsAtLimit, streamsSubgraphs, goesOn, ...about }: RunTerms) => ({
+  ...(removes && { removedFromContext: removes }),
   ...(recordsInput && { recordsInput }),
   ...(failsAtLimit && { failsAtLimit }),
   ...(streamsSubgraphs && { streamsSubgraphs }),
   ...(goesOn && { goesOn }),
-  ...(keptRequest && { requestJson: boundedBytes(keptRequest, ['body'], sizes.shownRequest) }),
-  ...(threadMarks && { threadMarksJson: jsonBytes(threadMarks) }),
+  ...(about.keptRequest && { requestJson: boundedBytes(about.keptRequest, ['body'], sizes.shownRequest) }),
+  ...(about.threadMarks && { threadMarksJson: jsonBytes(about.threadMarks) }),
 });
 
 const noBreakpoints: Pick<StartRequest, 'breakpointsJson'> = {};

@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly failsAtLimit?: boolean;
   /** Whether the fields of the initial state are on record before the first nodes run; absent: with their step. */
   readonly recordsInput?: boolean;
+  /** The messages that leave the context before the run begins; `__remove_all__`: all that were there before its own. */
+  readonly removes?: readonly string[];
   /** Whether what goes on in sub-graphs is published. */
   readonly streamsSubgraphs?: boolean;
   /** The answer to the questions of the thread's interrupted run; the key is absent when nothing is answered. */
@@ -75,6 +77,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   const { configJson, contextJson, userJson, initialStateJson, resumeJson, breakpointsJson, tools, recursionLimit } =
     request;
   const { requestJson, failsAtLimit = false, streamsSubgraphs = false, recordsInput = false } = request;
+  const { removedFromContext: removes = [] } = request;
   const parts: Uint8Array[] = [];
   let text = '{';
   const put = (name: string, json: Uint8Array | undefined): void => {
@@ -100,6 +103,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   text += `],"recursionLimit":${String(recursionLimit)}`;
   if (failsAtLimit) text += ',"failsAtLimit":true';
   if (recordsInput) text += ',"recordsInput":true';
+  if (removes.length > 0) text += `,"removes":${JSON.stringify(removes)}`;
   if (streamsSubgraphs) text += ',"streamsSubgraphs":true';
   if (accepted) text += `,"accepted":${JSON.stringify(accepted)}`;
   if (request.goesOn === true) text += ',"goesOn":true';

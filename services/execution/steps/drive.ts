@@ -125,9 +125,11 @@ async function begin({
     throw new RunFailure('BadRequest', 'resume: answers no question that the thread has open');
   // An earlier claim has stored the initial state already.
   const fields = merged ? {} : runOptions.initialState;
-  const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
   const left = claimed.next.length === 0 ? mergeLeft(graph, thread.state, continuation, onFault) : undefined;
-  const initial = mergeInitial(graph, left?.state ?? thread.state, given);
+  const before = left?.state ?? thread.state;
+  const removed = merged ? undefined : removedBy(runOptions, before, claimed);
+  const given = { node: 'initial_state', fields, messages: [], mayReplace: false, removed };
+  const initial = mergeInitial(graph, before, given);
   const goesOn = claimed.next.length > 0 || runOptions.goesOn === true;
   if (goesOn && isEmpty(claimed, thread)) throw new RunFailure('BadRequest', 'Received no input for __start__');
   const begun = goesOn ? undefined : await beginTogether(graph, initial.state, runContext);
@@ -152,6 +154,24 @@ async function begin({
     returned,
   };
 }
+
+/** The messages that the run removes from what was there before its own. @throws RunFailure for one that is not there. */
+function removedBy(
+  { removes = [] }: RunOptions,
+  { context }: EngineState,
+  { appended }: ClaimedRun,
+): readonly string[] | undefined {
+  if (removes.length === 0) return undefined;
+  const own = new Set(appended.map(({ messageId }) => messageId));
+  const earlier = new Set(context.flatMap(({ message_id: id }) => (own.has(id) ? [] : [id])));
+  if (removes.includes(everyMessage)) return [...earlier];
+  const absent = removes.find((id) => !earlier.has(id));
+  if (absent !== undefined) throw new RunFailure('BadRequest', `messages: has no message "${absent}" to remove`);
+  return removes;
+}
+
+/** In place of the id of a message: every one that is there. */
+const everyMessage = '__remove_all__';
 
 /** Whether the thread held nothing before the messages of the run. */
 const isEmpty = ({ appended, next, isTakeover }: ClaimedRun, { state, size }: ThreadState): boolean =>

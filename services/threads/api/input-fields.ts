@@ -10,6 +10,7 @@ import { goesOn } from '../runs/retry.ts';
 interface Options {
   readonly goesOn?: true;
   readonly initialState?: Readonly<Record<string, unknown>>;
+  readonly removes?: readonly string[];
 }
 
 /**
@@ -29,9 +30,13 @@ export async function withInputFields(
   if (source !== 'input' || runId === undefined || step !== undefined) return request;
   const begun = await store.getRun(key.owner, runId);
   // Input that was refused is of no checkpoint.
-  const left = begun && !begun.input ? (fromJson(begun.options) as Options).initialState : {};
+  const left = begun && !begun.input ? (fromJson(begun.options) as Options) : {};
   const { goesOn: _, ...own } = fromJson(request.optionsJson) as Options;
-  const initialState = { ...left, ...own.initialState };
-  if (next.length > 0) return { ...request, optionsJson: toJson({ ...own, goesOn: true, initialState }) };
-  return { ...request, hasNewInput: true, optionsJson: toJson({ ...own, initialState }) };
+  const removes = [...(left.removes ?? []), ...(own.removes ?? [])];
+  const given = {
+    ...{ ...own, initialState: { ...left.initialState, ...own.initialState } },
+    ...(removes.length > 0 && { removes }),
+  };
+  if (next.length > 0) return { ...request, optionsJson: toJson({ ...given, goesOn: true }) };
+  return { ...request, hasNewInput: true, optionsJson: toJson(given) };
 }

@@ -81,8 +81,8 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
   const { runId, step, at, end, wakeAt, usageJson, work, trace, ofInput = false } = request;
   if (end && wakeAt !== undefined && end.status !== 'interrupted')
     throw invalid(['wakeAt'], 'is given together with an end that waits for nobody');
-  if (ofInput && (end ?? wakeAt ?? request.messages[0] ?? request.removedFromContext[0]) !== undefined)
-    throw invalid(['ofInput'], 'is given together with more than fields');
+  if (ofInput && (end ?? wakeAt ?? request.messages[0]) !== undefined)
+    throw invalid(['ofInput'], 'is given together with messages, or with an end');
   const head = fencedHead(request, snapshot);
   refuseStep(request);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);

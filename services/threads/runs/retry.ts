@@ -53,6 +53,7 @@ interface Options {
   readonly retry?: RetryKeys;
   readonly goesOn?: true;
   readonly initialState?: Readonly<Record<string, unknown>>;
+  readonly removes?: readonly string[];
   readonly [name: string]: unknown;
 }
 
@@ -114,6 +115,7 @@ export function goingOn(run: RunRecord, head: Head, resumed: Resumed | undefined
   const options = {
     ...own,
     initialState: { ...(point.merged !== true && left.initialState), ...own.initialState },
+    ...(point.merged !== true && left.removes && { removes: [...left.removes, ...(own.removes ?? [])] }),
     ...(point.isFirst && 'resume' in left && answersOf(left)),
     ...(isSame && { retry: { run: point.keys, from: point.from, since: point.since, hasRecords } }),
   };
@@ -211,10 +213,11 @@ function retried(
 export function retryOf(id: string, run: RunRecord, request: AcceptRunRequest, snapshot: Snapshot): RunRecord {
   const { failed, point } = retried(id, snapshot, run.createdAt);
   const { accepted } = fromJson(request.optionsJson) as Options;
-  const { resume, initialState, ...rest } = fromJson(failed.options) as Options;
+  const { resume, initialState, removes, ...rest } = fromJson(failed.options) as Options;
   const options = {
     ...rest,
     ...{ accepted, initialState: point.merged === true ? {} : initialState },
+    ...(point.merged !== true && removes && { removes }),
     ...(point.isFirst && resume !== undefined && { resume }),
     retry: { run: point.keys, from: point.from, since: point.since, hasRecords: point.hasRecords !== false },
   };

@@ -76,3 +76,31 @@ test('a run that is stopped in its first node goes on with its input, which coun
   t.deepEqual(notesOf(await client.threads.getState<Values>(id)), ['a']);
   t.like(await client.runs.wait(id, 'gated', { input: null }), { notes: ['a', 'of 1', 'end'] });
 });
+
+interface Talk {
+  readonly messages: readonly { readonly id: string; readonly content: string }[];
+}
+
+test('the input of a run removes messages, one by its id and all that were there, and one that is not there fails it', async (t) => {
+  await using gate = await openGate();
+  const client = service.client();
+  const { thread_id: id } = await client.threads.create();
+  const human = (own: string) => ({ type: 'human', id: own, content: own });
+  const remove = (own: string) => ({ type: 'remove', id: own, content: '' });
+  const texts = async (): Promise<string[]> =>
+    (await client.threads.getState<Talk>(id)).values.messages.map(({ content }) => content);
+  await client.runs.wait(id, 'gated', { input: { messages: [human('a'), human('b')] } });
+  const config = { configurable: { gate: gate.url } };
+  const { run_id: run } = await client.runs.create(id, 'gated', {
+    ...{ input: { messages: [remove('a'), human('c')] }, config },
+  });
+  await gate.visited(1);
+  t.deepEqual(await texts(), ['b', 'c']);
+  gate.open();
+  t.like(await client.runs.join(id, run), { messages: [{ id: 'b' }, { id: 'c' }] });
+  const failed = await client.runs.wait(id, 'gated', { input: { messages: [remove('nope')] }, raiseError: false });
+  t.like(failed, { __error__: { message: 'messages: has no message "nope" to remove' } });
+  t.deepEqual(await texts(), ['b', 'c']);
+  await client.runs.wait(id, 'gated', { input: { messages: [remove('__remove_all__'), human('d')] } });
+  t.deepEqual(await texts(), ['d']);
+});

@@ -4,7 +4,7 @@ import type { RunOrder } from '../../common/run-order.ts';
 import type { RunInput } from '../schemas/runs.ts';
 import { refuseNamespace } from './checkpoint.ts';
 import { fromConfig } from './config.ts';
-import { fromValues, isObject, type Values } from './values.ts';
+import { fromUpdate, isObject, type Update } from './values.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -38,7 +38,7 @@ export function toRunOrder(body: RunInput, place: Place): Meant {
   const { loc } = place;
   refuseUnable(body, loc);
   const { recursion_limit: own, ...config } = fromConfig(body.config ?? {}, [...loc, 'config']);
-  const { goesOn, ...given } = inputOf(body, place);
+  const { goesOn, removes, ...given } = inputOf(body, place);
   const checkpointId = checkpointOf(body, loc);
   const order: RunOrder = {
     ...given,
@@ -65,6 +65,7 @@ export function toRunOrder(body: RunInput, place: Place): Meant {
     terms: {
       failsAtLimit: true,
       recordsInput: true,
+      ...(removes && { removes }),
       ...(streamsSubgraphs && { streamsSubgraphs }),
       ...(goesOn && { goesOn }),
     },
@@ -93,7 +94,7 @@ function checkpointOf({ checkpoint, checkpoint_id: id, config }: RunInput, loc: 
   throw invalidAt([...loc, 'checkpoint_id'], 'must be string', 'string_type');
 }
 
-type Given = Pick<RunOrder, 'messages' | 'initial_state' | 'resume'> & Pick<RunTerms, 'goesOn'>;
+type Given = Pick<RunOrder, 'messages' | 'initial_state' | 'resume'> & Pick<RunTerms, 'goesOn' | 'removes'>;
 
 /** Without input a run goes on where its thread stands. */
 function inputOf({ input, command }: RunInput, { loc, takes }: Place): Given {
@@ -105,11 +106,12 @@ function inputOf({ input, command }: RunInput, { loc, takes }: Place): Given {
   if (input === undefined || input === null) return { goesOn: true };
   const taken =
     takes && isObject(input) ? Object.fromEntries(Object.entries(input).filter(([name]) => takes.has(name))) : input;
-  return toGiven(fromValues(taken, [...loc, 'input']));
+  return toGiven(fromUpdate(taken, [...loc, 'input']));
 }
 
 /** Fields alone start a run, as a message does. */
-const toGiven = ({ messages, fields }: Values): Given => ({
+const toGiven = ({ messages, fields, removed }: Update): Given => ({
+  ...(removed.length > 0 && { removes: removed }),
   ...(messages.length > 0 && { messages }),
   ...((messages.length === 0 || Object.keys(fields).length > 0) && { initial_state: fields }),
 });
@@ -120,7 +122,7 @@ function byCommand({ resume, update, goto: target, graph }: JsonObject, loc: Loc
   if (isGiven(target)) throw invalidAt([...loc, 'goto'], 'is not supported: a run goes on where its thread stands');
   if (isGiven(graph)) throw invalidAt([...loc, 'graph'], 'is not supported: a run is of one graph');
   const pairs = Array.isArray(update) ? Object.fromEntries(update as [string, unknown][]) : update;
-  const values = isGiven(pairs) ? fromValues(pairs, [...loc, 'update']) : undefined;
+  const values = isGiven(pairs) ? fromUpdate(pairs, [...loc, 'update']) : undefined;
   const changed = values && toGiven(values);
   if (resume === undefined) return { ...changed, goesOn: true };
   return { ...changed, resume };

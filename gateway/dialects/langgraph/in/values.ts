@@ -5,37 +5,26 @@ import { fromLangChain } from '../messages/from-langchain.ts';
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Values of a state as the service takes them. */
-export interface Values {
+interface Values {
   readonly messages: readonly NewMessage[];
   readonly fields: JsonObject;
 }
 
-/**
- * The input of a run: `messages`, one or a list of them, and fields of the state.
- * @throws Invalid for what is no object, and for a message that is malformed or is to be removed
- */
-export function fromValues(given: unknown, loc: Loc): Values {
-  const { removed, places, ...values } = fromUpdate(given, loc);
-  if (removed.length > 0)
-    throw invalidAt(places[0] ?? loc, 'cannot be removed by a run: an update of the state removes a message');
-  return values;
-}
-
-/** Values of an update, which may remove messages: all that are there stand under the id that their clients know. */
-interface Update extends Values {
+/** The input of a run, or an update of a state, which may remove messages: all that are there stand under the id that their clients know. */
+export interface Update extends Values {
   readonly removed: readonly string[];
-  /** Where the removals stand in the request. */
-  readonly places: readonly Loc[];
 }
 
-/** The values of an update of a state. What is removed behind a message of the update is not added. @throws Invalid as {@link fromValues} */
+/**
+ * `messages`, one or a list of them, and fields of the state. What is removed behind a message of the same list is not added.
+ * @throws Invalid for what is no object, and for a message that is malformed
+ */
 export function fromUpdate(given: unknown, loc: Loc): Update {
   if (!isObject(given)) throw invalidAt(loc, 'must be an object', 'object_type');
   const { messages = [], ...fields } = given;
   const list: readonly unknown[] = Array.isArray(messages) && !isPair(messages) ? messages : [messages];
   let added: NewMessage[] = [];
   const removed = new Set<string>();
-  const places: Loc[] = [];
   for (const [index, message] of list.entries()) {
     const at = [...loc, 'messages', index];
     const read = fromLangChain(message, at);
@@ -43,13 +32,12 @@ export function fromUpdate(given: unknown, loc: Loc): Update {
       added.push(read.message);
       continue;
     }
-    places.push(at);
     const isAll = read.removed === everyMessage;
     const kept = isAll ? [] : added.filter(({ message_id: id }) => id !== read.removed);
     if (isAll || kept.length === added.length) removed.add(read.removed);
     added = kept;
   }
-  return { messages: added, fields, removed: [...removed], places };
+  return { messages: added, fields, removed: [...removed] };
 }
 
 /** In place of the id of a message: every one that is there. */

@@ -58,14 +58,6 @@ export const refused: readonly Refused[] = [
   {
     operations: runs,
     parameter: 'input.messages',
-    values: 'of type `remove`',
-    status: 422,
-    why: 'A message of a thread is deleted by itself, with `DELETE /v1/threads/{thread_id}/messages/{message_id}`',
-    example: { input: { messages: [{ type: 'remove', id: 'm1', content: '' }] } },
-  },
-  {
-    operations: runs,
-    parameter: 'input.messages',
     values: 'with an id of more than 256 characters, or one that holds a slash or a control character',
     status: 422,
     why: 'Ids of messages stand in paths',
