@@ -17,9 +17,9 @@ interface Rule {
 
 const anyCode = /\.(ts|js)$/;
 
-/** Where HTTP itself is used: towards stores and models, on the port that serves metrics, and in the client. */
+/** Where HTTP itself is used: towards stores, models and other agents, on the port that serves metrics, and in the client. */
 const outsideOfHttp =
-  /\/(adapters|embedders|agents)\/|^services\/(?:client\/|playground\/|graph\/model\/|runtime\/metrics-port\.ts$|execution\/webhooks\/post\.ts$)|\.test\.ts$/;
+  /\/(adapters|embedders|agents)\/|^services\/(?:client\/|playground\/|graph\/(?:a2a|model)\/|runtime\/metrics-port\.ts$|execution\/webhooks\/post\.ts$)|\.test\.ts$/;
 
 const rules: readonly Rule[] = [
   {

@@ -1,4 +1,5 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { idFault } from '@agent-workflow/protos/message';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { EndpointRequest, RunStream } from '../../../http/endpoint.ts';
@@ -112,9 +113,11 @@ async function addPush(request: Request, taskId: string, services: Services): Pr
 }
 
 /** The run that a message asks for: the next of its task, or the first of one. @throws Invalid, UnsupportedOperation */
-function toOrder({ input, params }: Request, before: readonly Run[] | undefined): RunOrder {
+function toOrder({ input, params, newId }: Request, before: readonly Run[] | undefined): RunOrder {
   const { message, configuration = {}, metadata } = input;
-  const { messageId: message_id, parts } = message;
+  const { messageId, parts } = message;
+  // Ids of the protocol may hold what those of messages may not.
+  const message_id = idFault(messageId) ? newId('message') : messageId;
   const last = before?.at(-1);
   const contextId = contextOf(message);
   if (last && contextId !== undefined && contextId !== last.threadId)
