@@ -163,3 +163,19 @@ test.serial('pages of listed origins may send and read what the protocol needs, 
   t.true(allowed.headers.get('access-control-expose-headers')?.includes('Mcp-Session-Id'));
   t.is((await send(message, { ...headers, origin: 'https://other.example.com' })).status, 403);
 });
+
+test.serial(
+  'each version with a handshake is answered as it is asked for, and any other with the newest',
+  async (t) => {
+    const versionFor = async (protocolVersion: string): Promise<unknown> => {
+      const { messages } = await send({ jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion } });
+      return (messages[0]?.['result'] as Fields)['protocolVersion'];
+    };
+    t.is(await versionFor('2025-06-18'), '2025-06-18');
+    t.is(await versionFor('2025-11-25'), '2025-11-25');
+    t.is(await versionFor('2030-01-01'), '2025-11-25');
+    const session = { ...(await open()), 'mcp-protocol-version': '2025-06-18' };
+    const { text } = await send(toolCall(1, 'greet', { name: 'Ada' }), session);
+    t.notRegex(text, /^data: $/m, 'its clients take no event without a message');
+  },
+);

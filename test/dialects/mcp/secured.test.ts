@@ -14,11 +14,13 @@ const service = serveMcp(
 
 type Fields = Readonly<Record<string, unknown>>;
 
+const tokenOf = (user: string, ...agents: readonly string[]): string =>
+  makeToken('HS256', secret, { claims: { exp: inSeconds(300), user_id: user, agents, iss: issuer } });
+
 const as =
   (user: string, ...agents: readonly string[]) =>
   async (method: string, params: Fields = {}): Promise<{ readonly status: number; readonly text: string } & Fields> => {
-    const claims = { exp: inSeconds(300), user_id: user, agents, iss: issuer };
-    const token = makeToken('HS256', secret, { claims });
+    const token = tokenOf(user, ...agents);
     const { message, headers } = modern(method, params, tasks);
     const { status, text, messages } = await service.send(message, { ...headers, authorization: `Bearer ${token}` });
     return { status, text, ...(messages.at(-1)?.['result'] as Fields | undefined) };
@@ -82,4 +84,43 @@ test('the memory of a caller is searched and stored to by tools, and is that of 
   const none = await eve('tools/call', { name: 'memory_search', arguments: { query: 'cabbage' } });
   t.deepEqual(none['structuredContent'], { memories: [] });
   t.true((await ada('tools/call', { name: 'memory_store' }))['isError']);
+});
+
+test('who is no owner goes on with no stream of a call, answers no question of it, and stops it not', async (t) => {
+  const headersOf = async (user: string): Promise<Readonly<Record<string, string>>> => {
+    const authorization = `Bearer ${tokenOf(user, 'conforming')}`;
+    const params = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} } };
+    const message = { jsonrpc: '2.0', id: 0, method: 'initialize', params };
+    const { headers } = await service.send(message, { authorization });
+    const session = headers.get('mcp-session-id') ?? '';
+    return { authorization, 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
+  };
+  const [ada, eve] = await Promise.all([headersOf('ada-who-asks'), headersOf('eve-who-asks')]);
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'test_streaming_elicitation' } };
+  const controller = new AbortController();
+  const reply = await fetch(`${service.url()}/mcp`, {
+    ...{ method: 'POST', body: JSON.stringify(call), signal: controller.signal },
+    headers: { 'content-type': 'application/json', ...ada },
+  });
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const bytes of reply.body ?? []) {
+    text += decoder.decode(bytes as Uint8Array, { stream: true });
+    if (text.includes('elicitation/create')) break;
+  }
+  controller.abort();
+  const id = /"id":"([^"]+)","method":"elicitation\/create"/.exec(text)?.[1];
+  const eventId = /^id: (.+)$/m.exec(text)?.[1] ?? '';
+  const accepted = { jsonrpc: '2.0', id, result: { action: 'accept', content: { name: 'Eve' } } };
+  t.is((await service.send(accepted, eve)).status, 202);
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+  const stolen = { ...eve, 'mcp-session-id': ada['mcp-session-id'] ?? '' };
+  t.is((await service.send(cancel, stolen)).status, 202);
+  const follow = (headers: object): Promise<Response> =>
+    fetch(`${service.url()}/mcp`, { headers: { ...headers, 'last-event-id': eventId } });
+  t.is((await follow(eve)).status, 404);
+  t.is((await service.send({ ...accepted, result: { action: 'accept', content: { name: 'Ada' } } }, ada)).status, 202);
+  const rest = await (await follow(ada)).text();
+  t.regex(rest, /Hello, Ada!/);
+  t.notRegex(rest, /Eve/);
 });
